@@ -1,0 +1,217 @@
+//! Linux asynchronous I/O (io_submit), for kernels and containers without io_uring.
+//!
+//! Only direct I/O is really asynchronous here; buffered I/O completes inside `submit`.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use super::{Backend, Command, CommandKind, Completion, Wait};
+use crate::error::{Code, EngineError, Result};
+use crate::target::Target;
+use crate::workload::{DurabilityMethod, Workload};
+
+const IOCB_CMD_PREAD: u16 = 0;
+const IOCB_CMD_PWRITE: u16 = 1;
+const IOCB_CMD_FSYNC: u16 = 2;
+const IOCB_CMD_FDSYNC: u16 = 3;
+
+/// `struct iocb` of linux/aio_abi.h (little-endian order of the first two words).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Iocb {
+    data: u64,
+    key: u32,
+    rw_flags: i32,
+    opcode: u16,
+    priority: i16,
+    fd: u32,
+    buffer: u64,
+    size: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+
+/// `struct io_event` of linux/aio_abi.h.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct IoEvent {
+    data: u64,
+    iocb: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// A context of one job.
+#[derive(Debug)]
+pub struct Aio {
+    context: libc::c_ulong,
+    fd: RawFd,
+    method: DurabilityMethod,
+    write_flags: i32,
+    blocks: Vec<Iocb>,
+    queued: Vec<*mut Iocb>,
+    events: Vec<IoEvent>,
+    failed: Vec<Completion>,
+}
+
+impl Aio {
+    /// Makes a context for a queue of the workload's depth.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::AioUnusable`] when the kernel gives no context.
+    pub fn new(workload: &Workload, target: &Target) -> Result<Self> {
+        let depth = workload.queue_depth as usize;
+        let durable = workload.durability.method == DurabilityMethod::RwfDsync;
+        Ok(Self {
+            context: setup(workload.queue_depth)?,
+            fd: target.fd(),
+            method: workload.durability.method,
+            write_flags: if durable { libc::RWF_DSYNC } else { 0 },
+            blocks: vec![Iocb::default(); depth],
+            queued: Vec::with_capacity(depth),
+            events: vec![IoEvent::default(); depth],
+            failed: Vec::with_capacity(depth),
+        })
+    }
+
+    fn get_events(&mut self, at_least: usize, timeout: *const libc::timespec) -> Result<usize> {
+        // SAFETY: `events` has room for as many events as are passed as the maximum.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                at_least,
+                self.events.len(),
+                self.events.as_mut_ptr(),
+                timeout,
+            )
+        };
+        if count >= 0 {
+            return Ok(count as usize);
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => Ok(0),
+            _ => Err(EngineError::from_os("wait for asynchronous I/O", "io_getevents", &error)),
+        }
+    }
+}
+
+impl Backend for Aio {
+    const IS_ASYNCHRONOUS: bool = true;
+
+    fn queue(&mut self, command: &Command) {
+        let (opcode, rw_flags) = match command.kind {
+            CommandKind::Read => (IOCB_CMD_PREAD, 0),
+            CommandKind::Write => (IOCB_CMD_PWRITE, self.write_flags),
+            CommandKind::Sync if self.method == DurabilityMethod::Fsync => (IOCB_CMD_FSYNC, 0),
+            CommandKind::Sync => (IOCB_CMD_FDSYNC, 0),
+            CommandKind::Trim => unreachable!("a workload with trims is refused before a context is made"),
+        };
+        let has_data = command.kind != CommandKind::Sync;
+        let block = &mut self.blocks[command.slot as usize];
+        *block = Iocb {
+            data: u64::from(command.slot),
+            rw_flags,
+            opcode,
+            fd: self.fd as u32,
+            buffer: if has_data { command.buffer as u64 } else { 0 },
+            size: if has_data { u64::from(command.size) } else { 0 },
+            offset: if has_data { command.offset as i64 } else { 0 },
+            ..Iocb::default()
+        };
+        self.queued.push(&raw mut *block);
+    }
+
+    fn submit(&mut self) -> Result<()> {
+        let mut sent = 0;
+        while sent < self.queued.len() {
+            let rest = &mut self.queued[sent..];
+            // SAFETY: each pointer is to a block of `self.blocks`, which is never moved or freed before the context.
+            let count =
+                unsafe { libc::syscall(libc::SYS_io_submit, self.context, rest.len(), rest.as_mut_ptr()) };
+            if count > 0 {
+                sent += count as usize;
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // Something is outstanding; its completion makes room.
+                Some(libc::EAGAIN) => std::thread::yield_now(),
+                // The first command itself was refused: that is its completion.
+                Some(errno) => {
+                    // SAFETY: as above.
+                    let slot = unsafe { (*rest[0]).data } as u32;
+                    self.failed.push(Completion { slot, result: -errno });
+                    sent += 1;
+                }
+                None => return Err(EngineError::from_os("submit asynchronous I/O", "io_submit", &error)),
+            }
+        }
+        self.queued.clear();
+        Ok(())
+    }
+
+    fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
+        if !self.failed.is_empty() {
+            completions.append(&mut self.failed);
+            return Ok(());
+        }
+        let no_time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let count = match wait {
+            Wait::No => self.get_events(0, &raw const no_time)?,
+            Wait::Forever => self.get_events(1, std::ptr::null())?,
+            Wait::AtMost(ns) => {
+                let seconds = (ns / 1_000_000_000) as libc::time_t;
+                let limit = libc::timespec { tv_sec: seconds, tv_nsec: (ns % 1_000_000_000) as libc::c_long };
+                self.get_events(1, &raw const limit)?
+            }
+        };
+        let ended = self.events[..count].iter();
+        completions
+            .extend(ended.map(|event| Completion { slot: event.data as u32, result: event.result as i32 }));
+        Ok(())
+    }
+}
+
+impl Drop for Aio {
+    fn drop(&mut self) {
+        // SAFETY: the context is this value's own; the call waits for what is outstanding.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+    }
+}
+
+fn setup(depth: u32) -> Result<libc::c_ulong> {
+    let mut context: libc::c_ulong = 0;
+    // SAFETY: the kernel writes one number to `context`.
+    let result = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
+    if result == 0 {
+        return Ok(context);
+    }
+    let error = io::Error::last_os_error();
+    let cause = match error.raw_os_error() {
+        Some(libc::EAGAIN) => "all contexts are taken (fs.aio-max-nr)",
+        Some(libc::ENOSYS) => "this kernel was built without it",
+        Some(libc::EPERM) => "forbidden by a security policy",
+        _ => "the kernel refused",
+    };
+    Err(EngineError::new(Code::AioUnusable, format!("asynchronous I/O cannot be used: {cause}: {error}"))
+        .at("io_setup")
+        .advise("use --backend sync, or leave the choice to --backend auto"))
+}
+
+/// Whether this process may use Linux asynchronous I/O.
+///
+/// # Errors
+///
+/// [`Code::AioUnusable`] with the kernel's reason.
+pub fn probe() -> Result<()> {
+    let context = setup(1)?;
+    // SAFETY: the context was just made and holds nothing.
+    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Ways to issue I/O: one file each, all with one contract.
+//!
+//! A backend holds commands that were queued, sends them with `submit`, and hands back what has
+//! completed with `reap`. It neither measures nor counts; the loop in `job.rs` does.
+
+pub mod aio;
+pub mod choose;
+pub mod null;
+pub mod sync;
+pub mod uring;
+
+use crate::error::Result;
+
+/// What one queued command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandKind {
+    /// Read into the slot's buffer.
+    Read,
+    /// Write from the slot's buffer.
+    Write,
+    /// Give the range up.
+    Trim,
+    /// Make what was written durable, by the workload's method.
+    Sync,
+}
+
+/// One command for one slot of the queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// What to do.
+    pub kind: CommandKind,
+    /// Slot whose buffer is used; at most one command per slot is outstanding.
+    pub slot: u32,
+    /// Where on the target.
+    pub offset: u64,
+    /// How many bytes.
+    pub size: u32,
+    /// The slot's buffer.
+    pub buffer: *mut u8,
+}
+
+/// A command that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// Slot of the command.
+    pub slot: u32,
+    /// Bytes moved, or the negative errno.
+    pub result: i32,
+}
+
+/// How long `reap` may wait when nothing has completed yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all.
+    No,
+    /// Until something completes or a signal arrives.
+    Forever,
+    /// At most this many nanoseconds.
+    AtMost(u64),
+}
+
+/// One way to issue I/O.
+pub trait Backend {
+    /// Whether `submit` returns before the commands have completed. Where it does not, a submission
+    /// latency cannot be told from the completion latency, and only the total is recorded.
+    const IS_ASYNCHRONOUS: bool;
+
+    /// Takes a command; it may be sent only by `submit`.
+    fn queue(&mut self, command: &Command);
+
+    /// Sends what was queued.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the interface itself; failures of I/O come back as completions.
+    fn submit(&mut self) -> Result<()>;
+
+    /// Appends what has completed; waits for at least one completion only as `wait` says.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the interface itself.
+    fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()>;
+}

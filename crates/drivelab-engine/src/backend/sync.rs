@@ -1,0 +1,127 @@
+//! One call per I/O: pread and pwrite, preadv2 and pwritev2 where a flag is wanted.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use super::{Backend, Command, CommandKind, Completion, Wait};
+use crate::error::Result;
+use crate::target::Target;
+use crate::workload::DurabilityMethod;
+
+/// Executes each command in `submit`.
+#[derive(Debug)]
+pub struct Sync {
+    fd: RawFd,
+    is_block_device: bool,
+    method: DurabilityMethod,
+    read_flags: i32,
+    write_flags: i32,
+    queued: Option<Command>,
+    done: Option<Completion>,
+}
+
+impl Sync {
+    /// A backend for an open target.
+    #[must_use]
+    pub fn new(target: &Target, method: DurabilityMethod, polled_completion: bool) -> Self {
+        let polled = if polled_completion { libc::RWF_HIPRI } else { 0 };
+        let durable = if method == DurabilityMethod::RwfDsync { libc::RWF_DSYNC } else { 0 };
+        Self {
+            fd: target.fd(),
+            is_block_device: target.is_block_device(),
+            method,
+            read_flags: polled,
+            write_flags: polled | durable,
+            queued: None,
+            done: None,
+        }
+    }
+
+    #[inline]
+    fn execute(&self, command: &Command) -> i32 {
+        let offset = command.offset as libc::off_t;
+        let size = command.size as usize;
+        // SAFETY: the buffer holds `size` bytes and is left alone until the call returns.
+        let result = unsafe {
+            match command.kind {
+                CommandKind::Read if self.read_flags == 0 => {
+                    libc::pread(self.fd, command.buffer.cast(), size, offset)
+                }
+                CommandKind::Write if self.write_flags == 0 => {
+                    libc::pwrite(self.fd, command.buffer.cast(), size, offset)
+                }
+                CommandKind::Read => libc::preadv2(self.fd, &vector(command), 1, offset, self.read_flags),
+                CommandKind::Write => libc::pwritev2(self.fd, &vector(command), 1, offset, self.write_flags),
+                CommandKind::Trim => trim(self.fd, self.is_block_device, command) as isize,
+                CommandKind::Sync => sync(self.fd, self.method, command) as isize,
+            }
+        };
+        if result < 0 {
+            -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+        } else {
+            result as i32
+        }
+    }
+}
+
+impl Backend for Sync {
+    const IS_ASYNCHRONOUS: bool = false;
+
+    #[inline]
+    fn queue(&mut self, command: &Command) {
+        debug_assert!(self.queued.is_none(), "a synchronous backend takes one command at a time");
+        self.queued = Some(*command);
+    }
+
+    #[inline]
+    fn submit(&mut self) -> Result<()> {
+        if let Some(command) = self.queued.take() {
+            self.done = Some(Completion { slot: command.slot, result: self.execute(&command) });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, _wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
+        completions.extend(self.done.take());
+        Ok(())
+    }
+}
+
+fn vector(command: &Command) -> libc::iovec {
+    libc::iovec { iov_base: command.buffer.cast(), iov_len: command.size as usize }
+}
+
+/// Gives a range up: a discard on a block device, a hole in a file. Returns the size, or -1 with errno set.
+fn trim(fd: RawFd, is_block_device: bool, command: &Command) -> i32 {
+    const BLKDISCARD: libc::c_ulong = 0x1277;
+    let result = if is_block_device {
+        let range = [command.offset, u64::from(command.size)];
+        // SAFETY: the ioctl reads two 64-bit numbers from `range`.
+        unsafe { libc::ioctl(fd, BLKDISCARD as _, range.as_ptr()) }
+    } else {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: no memory is passed.
+        unsafe { libc::fallocate(fd, mode, command.offset as libc::off_t, libc::off_t::from(command.size)) }
+    };
+    if result < 0 { -1 } else { command.size as i32 }
+}
+
+/// Makes earlier writes durable. Returns 0, or -1 with errno set.
+fn sync(fd: RawFd, method: DurabilityMethod, command: &Command) -> i32 {
+    let write_and_wait =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: no memory is passed.
+    unsafe {
+        match method {
+            DurabilityMethod::Fsync => libc::fsync(fd),
+            DurabilityMethod::SyncFileRange => libc::sync_file_range(
+                fd,
+                command.offset as libc::off64_t,
+                libc::off64_t::from(command.size),
+                write_and_wait,
+            ),
+            _ => libc::fdatasync(fd),
+        }
+    }
+}

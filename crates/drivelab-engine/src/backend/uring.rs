@@ -1,0 +1,230 @@
+//! io_uring: registered file and buffers, many commands per system call.
+
+use std::io;
+
+use io_uring::{IoUring, opcode, squeue, types};
+
+use super::{Backend, Command, CommandKind, Completion, Wait};
+use crate::buffer::Buffers;
+use crate::error::{Code, EngineError, Result};
+use crate::target::Target;
+use crate::workload::{DurabilityMethod, Workload};
+
+const FILE: types::Fixed = types::Fixed(0);
+const ENTER_GETEVENTS: u32 = 1;
+const ENTER_SQ_WAKEUP: u32 = 2;
+
+/// A ring of one job; must be used by the thread that made it.
+pub struct Uring {
+    ring: IoUring,
+    queued: u32,
+    has_registered_buffers: bool,
+    submits_by_poll: bool,
+    completes_by_poll: bool,
+    method: DurabilityMethod,
+    write_flags: i32,
+}
+
+impl Uring {
+    /// Makes a ring and registers the target and the buffers with it.
+    ///
+    /// Buffers stay unregistered where the limit of locked memory forbids it, and the flags that only
+    /// newer kernels know are left out on older ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::UringUnusable`] when the kernel or a security policy does not allow io_uring.
+    pub fn new(workload: &Workload, target: &Target, buffers: &Buffers) -> Result<Self> {
+        let ring = build(workload).map_err(|error| unusable(&error))?;
+        let submitter = ring.submitter();
+        submitter.register_files(&[target.fd()]).map_err(|error| unusable(&error))?;
+        let vectors: Vec<_> = (0..buffers.slots())
+            .map(|slot| libc::iovec { iov_base: buffers.pointer(slot).cast(), iov_len: buffers.slot_size() })
+            .collect();
+        // SAFETY: the buffers outlive the ring: a job drops its backend before its buffers.
+        let has_registered_buffers = unsafe { submitter.register_buffers(&vectors) }.is_ok();
+        let durable = workload.durability.method == DurabilityMethod::RwfDsync;
+        Ok(Self {
+            ring,
+            queued: 0,
+            has_registered_buffers,
+            submits_by_poll: workload.polled_submission,
+            completes_by_poll: workload.polled_completion,
+            method: workload.durability.method,
+            write_flags: if durable { libc::RWF_DSYNC } else { 0 },
+        })
+    }
+
+    /// Whether the kernel holds the buffers ready.
+    #[must_use]
+    pub fn has_registered_buffers(&self) -> bool {
+        self.has_registered_buffers
+    }
+
+    #[inline]
+    fn entry(&self, command: &Command) -> squeue::Entry {
+        let Command { slot, offset, size, buffer, .. } = *command;
+        match command.kind {
+            CommandKind::Read if self.has_registered_buffers => {
+                opcode::ReadFixed::new(FILE, buffer, size, slot as u16).offset(offset).build()
+            }
+            CommandKind::Read => opcode::Read::new(FILE, buffer, size).offset(offset).build(),
+            CommandKind::Write if self.has_registered_buffers => {
+                let entry = opcode::WriteFixed::new(FILE, buffer, size, slot as u16);
+                entry.offset(offset).rw_flags(self.write_flags).build()
+            }
+            CommandKind::Write => {
+                opcode::Write::new(FILE, buffer, size).offset(offset).rw_flags(self.write_flags).build()
+            }
+            CommandKind::Trim => {
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                opcode::Fallocate::new(FILE, u64::from(size)).offset(offset).mode(mode).build()
+            }
+            CommandKind::Sync => self.sync_entry(offset, size),
+        }
+    }
+
+    fn sync_entry(&self, offset: u64, size: u32) -> squeue::Entry {
+        match self.method {
+            DurabilityMethod::Fsync => opcode::Fsync::new(FILE).build(),
+            DurabilityMethod::SyncFileRange => {
+                let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+                    | libc::SYNC_FILE_RANGE_WRITE
+                    | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+                opcode::SyncFileRange::new(FILE, size).offset(offset).flags(flags).build()
+            }
+            _ => opcode::Fsync::new(FILE).flags(types::FsyncFlags::DATASYNC).build(),
+        }
+    }
+
+    /// One io_uring_enter that also runs deferred completion work; interruptions are not errors.
+    fn enter(&self, submit: u32, wait_for: u32, timeout: Option<&types::Timespec>) -> Result<u32> {
+        let mut flags = ENTER_GETEVENTS;
+        if self.submits_by_poll {
+            flags |= ENTER_SQ_WAKEUP;
+        }
+        let submitter = self.ring.submitter();
+        let result = match timeout {
+            // SAFETY: without an argument nothing but numbers is passed.
+            None => unsafe { submitter.enter::<libc::sigset_t>(submit, wait_for, flags, None) },
+            Some(limit) => {
+                let args = types::SubmitArgs::new().timespec(limit);
+                submitter.submit_with_args(wait_for as usize, &args)
+            }
+        };
+        match result {
+            Ok(count) => Ok(count as u32),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(0),
+                _ => Err(EngineError::from_os("wait for io_uring", "io_uring_enter", &error)),
+            },
+        }
+    }
+}
+
+impl Backend for Uring {
+    const IS_ASYNCHRONOUS: bool = true;
+
+    #[inline]
+    fn queue(&mut self, command: &Command) {
+        let entry = self.entry(command).user_data(u64::from(command.slot));
+        // SAFETY: the buffer and the file stay valid until the command has completed; the ring holds as
+        // many entries as there are slots, so a push cannot fail.
+        unsafe { self.ring.submission().push(&entry) }.expect("the ring has an entry for every slot");
+        self.queued += 1;
+    }
+
+    #[inline]
+    fn submit(&mut self) -> Result<()> {
+        if self.submits_by_poll {
+            // The kernel's thread takes what was queued; it is woken only when it sleeps.
+            if self.ring.submission().need_wakeup() {
+                self.enter(self.queued, 0, None)?;
+            }
+            self.queued = 0;
+            return Ok(());
+        }
+        while self.queued > 0 {
+            self.queued -= self.enter(self.queued, 0, None)?.min(self.queued);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
+        let before = completions.len();
+        self.take(completions);
+        if completions.len() > before {
+            return Ok(());
+        }
+        match wait {
+            Wait::No if self.completes_by_poll => self.enter(0, 0, None)?,
+            Wait::No => return Ok(()),
+            Wait::Forever => self.enter(0, 1, None)?,
+            Wait::AtMost(ns) => {
+                let limit = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+                self.enter(0, 1, Some(&limit))?
+            }
+        };
+        self.take(completions);
+        Ok(())
+    }
+}
+
+impl Uring {
+    #[inline]
+    fn take(&mut self, completions: &mut Vec<Completion>) {
+        completions.extend(
+            self.ring
+                .completion()
+                .map(|entry| Completion { slot: entry.user_data() as u32, result: entry.result() }),
+        );
+    }
+}
+
+fn build(workload: &Workload) -> io::Result<IoUring> {
+    let depth = workload.queue_depth;
+    let plain = || {
+        let mut builder = IoUring::builder();
+        builder.setup_clamp();
+        if workload.polled_completion {
+            builder.setup_iopoll();
+        }
+        if workload.polled_submission {
+            builder.setup_sqpoll(1000);
+        }
+        builder
+    };
+    if workload.polled_submission {
+        return plain().build(depth);
+    }
+    // One thread submits, and completions are worked off when it asks for them (since Linux 6.1).
+    let modern = plain().setup_single_issuer().setup_defer_taskrun().build(depth);
+    modern.or_else(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => plain().build(depth),
+        _ => Err(error),
+    })
+}
+
+fn unusable(error: &io::Error) -> EngineError {
+    let cause = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "forbidden by a security policy (a container's seccomp profile, or kernel.io_uring_disabled)"
+        }
+        Some(libc::ENOSYS) => "this kernel was built without it",
+        Some(libc::ENOMEM) => "the limit of locked memory is too small (ulimit -l)",
+        _ => "the kernel refused",
+    };
+    EngineError::new(Code::UringUnusable, format!("io_uring cannot be used: {cause}: {error}"))
+        .at("io_uring_setup")
+        .advise("use --backend aio or --backend sync, or leave the choice to --backend auto")
+}
+
+/// Whether this process may use io_uring; the reason when it may not.
+///
+/// # Errors
+///
+/// [`Code::UringUnusable`] with the kernel's reason.
+pub fn probe() -> Result<()> {
+    IoUring::new(1).map(|_| ()).map_err(|error| unusable(&error))
+}

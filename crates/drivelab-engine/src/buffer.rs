@@ -1,0 +1,188 @@
+//! The memory that I/O reads into and writes from: aligned, faulted in beforehand, and filled with
+//! data that neither compresses nor repeats unless asked to.
+//!
+//! Buffers are filled once. Each write then gets a stamp at the start of every 4 KiB: a number that
+//! never repeats in a run, and the byte's own offset on the target. That costs a store or two per
+//! write, defeats deduplication, and lets a read tell whether a block is where it belongs.
+
+use std::ptr::NonNull;
+
+use rand_core::Rng;
+
+use crate::address::{Random, random_for_job, unit};
+use crate::error::{Code, EngineError, Result};
+use crate::workload::{Contents, ContentsKind, Workload};
+
+/// Distance between two stamps, the unit in which storage deduplicates.
+pub const STAMP_DISTANCE: usize = 4096;
+const STAMP_SIZE: usize = 16;
+const ALIGNMENT: usize = 4096;
+
+/// The buffers of one job, one for each slot of its queue.
+#[derive(Debug)]
+pub struct Buffers {
+    memory: NonNull<u8>,
+    length: usize,
+    slot_size: usize,
+    stamps: Stamps,
+}
+
+#[derive(Debug)]
+struct Stamps {
+    enabled: bool,
+    duplicate_fraction: f64,
+    next: u64,
+}
+
+// SAFETY: the mapping belongs to this value alone and is not tied to a thread.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    /// Maps, fills and thereby faults in the buffers of one job.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::BuffersTooLarge`] when the system does not give the memory.
+    pub fn new(workload: &Workload, job: u32) -> Result<Self> {
+        let slot_size = (workload.largest_block() as usize).next_multiple_of(ALIGNMENT);
+        let length = slot_size * workload.queue_depth as usize;
+        refuse_more_than_memory(length * workload.job_count as usize, workload)?;
+        // SAFETY: an anonymous private mapping touches no existing memory.
+        let memory = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if memory == libc::MAP_FAILED {
+            let error = std::io::Error::last_os_error();
+            return Err(too_large(length, &error.to_string()));
+        }
+        let memory = NonNull::new(memory.cast()).expect("a successful mapping is not at address 0");
+        let contents = &workload.contents;
+        let stamps = Stamps {
+            enabled: contents.kind == ContentsKind::Random && workload.smallest_block() >= STAMP_SIZE as u64,
+            duplicate_fraction: contents.duplicate_fraction,
+            next: (u64::from(job) << 48) | 1,
+        };
+        let mut buffers = Self { memory, length, slot_size, stamps };
+        for slot in 0..workload.queue_depth {
+            // Duplicates must be equal in every slot and job, so then all begin with the same fill.
+            let stream =
+                if contents.duplicate_fraction > 0.0 { 0 } else { job * workload.queue_depth + slot };
+            fill(buffers.slice_mut(slot, slot_size), contents, &mut random_for_job(workload.seed, stream));
+        }
+        Ok(buffers)
+    }
+
+    /// Where a slot's buffer begins.
+    #[inline]
+    #[must_use]
+    pub fn pointer(&self, slot: u32) -> *mut u8 {
+        debug_assert!((slot as usize + 1) * self.slot_size <= self.length);
+        // SAFETY: the slot lies within the mapping.
+        unsafe { self.memory.as_ptr().add(slot as usize * self.slot_size) }
+    }
+
+    /// Bytes of each slot's buffer.
+    #[must_use]
+    pub fn slot_size(&self) -> usize {
+        self.slot_size
+    }
+
+    /// Number of slots.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        (self.length / self.slot_size) as u32
+    }
+
+    /// Makes a slot's data unique and self-identifying before it is written to `offset`.
+    #[inline]
+    pub fn stamp(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) {
+        if !self.stamps.enabled {
+            return;
+        }
+        let repeat = self.stamps.duplicate_fraction > 0.0 && unit(random) < self.stamps.duplicate_fraction;
+        let first = self.stamps.next;
+        self.stamps.next += 1;
+        for (chunk, position) in (0..size).step_by(STAMP_DISTANCE).enumerate() {
+            if position + STAMP_SIZE > size {
+                break;
+            }
+            let (number, place) =
+                if repeat { (0, 0) } else { (first ^ ((chunk as u64) << 32), offset + position as u64) };
+            let target = self.slice_mut(slot, size);
+            target[position..position + 8].copy_from_slice(&number.to_le_bytes());
+            target[position + 8..position + STAMP_SIZE].copy_from_slice(&place.to_le_bytes());
+        }
+    }
+
+    /// Whether the data just read carry the stamps of their own offset.
+    #[must_use]
+    pub fn verify(&self, slot: u32, offset: u64, size: usize) -> bool {
+        // SAFETY: the slot's buffer holds `size` bytes, and no I/O into it is outstanding.
+        let data = unsafe { std::slice::from_raw_parts(self.pointer(slot), size) };
+        (0..size).step_by(STAMP_DISTANCE).filter(|position| position + STAMP_SIZE <= size).all(|position| {
+            let place = &data[position + 8..position + STAMP_SIZE];
+            place == (offset + position as u64).to_le_bytes()
+        })
+    }
+
+    fn slice_mut(&mut self, slot: u32, size: usize) -> &mut [u8] {
+        assert!(size <= self.slot_size);
+        // SAFETY: the slot's buffer lies within the mapping, and `&mut self` makes it exclusive; the kernel
+        // uses it only between submission and completion, when the loop leaves it alone.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(slot), size) }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping made in `new`, and no I/O is outstanding when a job ends.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.length) };
+    }
+}
+
+/// Fills memory with what a workload writes.
+pub fn fill(data: &mut [u8], contents: &Contents, random: &mut Random) {
+    if contents.kind == ContentsKind::Zeros {
+        data.fill(0);
+        return;
+    }
+    for block in data.chunks_mut(STAMP_DISTANCE) {
+        let incompressible = ((1.0 - contents.compressible_fraction) * block.len() as f64) as usize;
+        let (head, tail) = block.split_at_mut(incompressible);
+        random.fill_bytes(head);
+        tail.fill(0);
+    }
+}
+
+fn too_large(bytes: usize, why: &str) -> EngineError {
+    EngineError::new(Code::BuffersTooLarge, format!("cannot get {} MiB for buffers: {why}", bytes >> 20))
+        .at("block size x queue depth x jobs")
+        .advise("choose a smaller block size, queue depth or job count")
+}
+
+fn refuse_more_than_memory(bytes: usize, workload: &Workload) -> Result<()> {
+    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?.to_owned();
+        line.split_whitespace().nth(1)?.parse::<usize>().ok()
+    });
+    match available {
+        Some(kib) if bytes > kib * 1024 / 2 => {
+            let asked = format!(
+                "{} jobs x {} x {} bytes is more than half of the {} MiB available",
+                workload.job_count,
+                workload.queue_depth,
+                workload.largest_block(),
+                kib >> 10
+            );
+            Err(too_large(bytes, &asked))
+        }
+        _ => Ok(()),
+    }
+}

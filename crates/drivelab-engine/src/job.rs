@@ -1,0 +1,492 @@
+//! The loop: issues the I/Os of one job and times each of them.
+//!
+//! Nothing is allocated, printed or formatted between two I/Os. A pass fills the free slots, sends
+//! them with one call, takes what has completed, and counts it. Time stamps are taken when a command
+//! is made (issue), when the submitting call has returned, and when completions were found (reap).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use crate::address::{Addresses, Random, random_for_job};
+use crate::backend::{Backend, Command, CommandKind, Completion, Wait};
+use crate::buffer::Buffers;
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::iolog::{Record, Recorder};
+use crate::mix::Mix;
+use crate::pacing::{LATE_NS, Schedule};
+use crate::run::Message;
+use crate::series::{
+    COMPLETION, Counts, DURABLE_WRITE, EVENTS, Interval, RESPONSE, SUBMISSION, Shape, TOTAL,
+};
+use crate::window::{StopReason, Window};
+use crate::workload::{Operation, Workload};
+
+/// Below this distance to the next arrival the loop spins instead of sleeping.
+const SPIN_NS: u64 = 60_000;
+const SYNC: usize = Operation::Sync as usize;
+
+/// What a job needs besides its backend and buffers.
+pub struct JobParts {
+    /// What to issue.
+    pub workload: Arc<Workload>,
+    /// Number of the job.
+    pub job: u32,
+    /// The job's part of the range: start and length in bytes.
+    pub range: (u64, u64),
+    /// Slots of the queue: the queue depth, or 1 where the backend knows no queue.
+    pub slots: u32,
+    /// Which latencies are kept.
+    pub shape: Shape,
+    /// Set when the run should end.
+    pub stop: Arc<AtomicBool>,
+    /// Takes intervals and records.
+    pub messages: Sender<Message>,
+    /// Gives emptied intervals back.
+    pub intervals: Receiver<Box<Interval>>,
+    /// Keeps every I/O, when asked.
+    pub recorder: Option<Recorder>,
+    /// When the job begins, in ticks.
+    pub start_ticks: u64,
+}
+
+/// What a job did, beyond its intervals.
+#[derive(Debug, Default, Clone)]
+pub struct JobOutcome {
+    /// Counts over ramp, window and drain.
+    pub all_phases: [Counts; EVENTS.len()],
+    /// Failed I/Os: event, errno, how many, offset of the first.
+    pub errors: Vec<(usize, i32, u64, u64)>,
+    /// Why no more I/O was issued.
+    pub stop_reason: StopReason,
+    /// Start and end of the measured window and end of the drain, in ticks.
+    pub window_ticks: (u64, u64, u64),
+    /// Processor time in the window, in ns: user and system.
+    pub cpu_ns: (u64, u64),
+    /// Most I/Os outstanding at once.
+    pub outstanding_max: u32,
+    /// Arrivals in the window: issued, late, missed.
+    pub arrivals: (u64, u64, u64),
+    /// Rows recorded, and time spent waiting for their reader in ns.
+    pub recorded: (u64, u64),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    issued: u64,
+    intended: u64,
+    /// Start of the command that is outstanding: `issued`, or the start of the sync call.
+    command_issued: u64,
+    submitted: u64,
+    offset: u64,
+    size: u32,
+    operation: u8,
+    is_syncing: bool,
+}
+
+/// One job at work.
+pub struct Job<B> {
+    parts: JobParts,
+    backend: B,
+    buffers: Buffers,
+    clock: Clock,
+    random: Random,
+    addresses: Addresses,
+    mix: Mix,
+    schedule: Schedule,
+    window: Window,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    sent: Vec<u32>,
+    completions: Vec<Completion>,
+    interval: Box<Interval>,
+    writes_since_sync: u64,
+    needs_sync_call: bool,
+    outcome: JobOutcome,
+}
+
+impl<B: Backend> Job<B> {
+    /// A job ready to run.
+    pub fn new(parts: JobParts, backend: B, buffers: Buffers) -> Self {
+        let clock = Clock::get();
+        let workload = &parts.workload;
+        let (start, length) = parts.range;
+        let unit = workload.smallest_block();
+        let window = Window::new(workload, parts.job, length, &clock, parts.start_ticks);
+        Self {
+            backend,
+            buffers,
+            clock,
+            random: random_for_job(workload.seed, parts.job),
+            addresses: Addresses::new(
+                &workload.access,
+                start + workload.shift_bytes,
+                length - workload.shift_bytes,
+                unit,
+            ),
+            mix: Mix::new(workload),
+            schedule: Schedule::new(
+                &workload.pacing,
+                parts.job,
+                workload.job_count,
+                &clock,
+                parts.start_ticks,
+                window.end(),
+            ),
+            window,
+            slots: vec![Slot::default(); parts.slots as usize],
+            free: (0..parts.slots).rev().collect(),
+            sent: Vec::with_capacity(parts.slots as usize),
+            completions: Vec::with_capacity(2 * parts.slots as usize),
+            interval: Box::new(Interval::new(&parts.shape)),
+            writes_since_sync: 0,
+            needs_sync_call: workload.durability.needs_sync_call(),
+            outcome: JobOutcome::default(),
+            parts,
+        }
+    }
+
+    /// Runs until a limit, an error or a stop, then waits for what is outstanding.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the backend's interface; failed I/Os are counted instead.
+    pub fn run(mut self) -> Result<JobOutcome> {
+        self.window.enter(self.parts.start_ticks);
+        loop {
+            self.fill();
+            if !self.sent.is_empty() {
+                self.send()?;
+            }
+            if self.outstanding() > 0 {
+                self.collect()?;
+            } else if !self.sleep_until_next_arrival() {
+                break;
+            }
+        }
+        Ok(self.finish())
+    }
+
+    fn outstanding(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Makes commands for free slots, as many as the limits and the schedule allow.
+    #[inline]
+    fn fill(&mut self) {
+        while let Some(&slot) = self.free.last() {
+            if !self.may_issue() {
+                return;
+            }
+            let mut now = self.clock.ticks();
+            if self.window.is_over(now) {
+                return;
+            }
+            if self.schedule.is_open() {
+                match self.schedule.next_arrival() {
+                    Some(intended) if intended <= now => {}
+                    _ => return,
+                }
+            }
+            let (operation, size) = self.mix.draw(&mut self.random);
+            if self.window.stops_at_range_end() && self.addresses.would_wrap(u64::from(size)) {
+                self.window.stop(StopReason::RangeEnd, now);
+                return;
+            }
+            let offset = self.addresses.next(&mut self.random, u64::from(size));
+            if operation == Operation::Write {
+                self.buffers.stamp(slot, offset, size as usize, &mut self.random);
+                now = self.clock.ticks();
+            }
+            let intended = self.take_arrival(now);
+            self.free.pop();
+            self.window.issued(u64::from(size));
+            let slot_state = &mut self.slots[slot as usize];
+            *slot_state = Slot {
+                issued: now,
+                intended,
+                command_issued: now,
+                submitted: 0,
+                offset,
+                size,
+                operation: operation as u8,
+                is_syncing: false,
+            };
+            self.queue(slot, kind_of(operation));
+        }
+    }
+
+    #[inline]
+    fn may_issue(&mut self) -> bool {
+        if self.parts.stop.load(Ordering::Relaxed) {
+            self.window.stop(StopReason::Caller, self.clock.ticks());
+        }
+        self.window.may_issue()
+    }
+
+    /// Moves the schedule on; the intended start in an open loop, the real one in a closed loop.
+    #[inline]
+    fn take_arrival(&mut self, now: u64) -> u64 {
+        if !self.schedule.is_open() {
+            return now;
+        }
+        let intended = self.schedule.next_arrival().unwrap_or(now);
+        self.schedule.advance(&mut self.random);
+        if self.window.contains(intended) {
+            self.outcome.arrivals.0 += 1;
+            self.outcome.arrivals.1 += u64::from(self.clock.nanoseconds(now - intended) > LATE_NS);
+        }
+        intended
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: u32, kind: CommandKind) {
+        let state = &self.slots[slot as usize];
+        let buffer = self.buffers.pointer(slot);
+        self.backend.queue(&Command { kind, slot, offset: state.offset, size: state.size, buffer });
+        self.sent.push(slot);
+    }
+
+    #[inline]
+    fn send(&mut self) -> Result<()> {
+        self.outcome.outstanding_max = self.outcome.outstanding_max.max(self.outstanding() as u32);
+        self.backend.submit()?;
+        if B::IS_ASYNCHRONOUS {
+            let now = self.clock.ticks();
+            for &slot in &self.sent {
+                self.slots[slot as usize].submitted = now;
+            }
+        }
+        self.sent.clear();
+        Ok(())
+    }
+
+    /// Takes what has completed, waiting as long as nothing else can be done.
+    #[inline]
+    fn collect(&mut self) -> Result<()> {
+        let wait = self.patience();
+        self.backend.reap(wait, &mut self.completions)?;
+        let now = self.clock.ticks();
+        if self.window.enter(now) && now >= self.window.interval_end() {
+            self.hand_on_interval(now);
+        }
+        for position in 0..self.completions.len() {
+            let completion = self.completions[position];
+            self.complete(completion, now);
+        }
+        self.completions.clear();
+        Ok(())
+    }
+
+    #[inline]
+    fn patience(&self) -> Wait {
+        if !self.schedule.is_open() || self.free.is_empty() || !self.window.may_issue() {
+            return Wait::Forever;
+        }
+        let Some(next) = self.schedule.next_arrival() else { return Wait::Forever };
+        let distance = self.clock.nanoseconds(next.saturating_sub(self.clock.ticks()));
+        if distance > SPIN_NS { Wait::AtMost(distance - SPIN_NS) } else { Wait::No }
+    }
+
+    #[inline]
+    fn complete(&mut self, completion: Completion, now: u64) {
+        let slot = self.slots[completion.slot as usize];
+        let event = if slot.is_syncing { SYNC } else { usize::from(slot.operation) };
+        let failed = completion.result < 0 || (completion.result == 0 && !slot.is_syncing);
+        self.count(event, &slot, completion, now);
+        if self.parts.recorder.is_some() && self.window.contains(now) {
+            self.record(event, &slot, completion.result, now);
+        }
+        if event == Operation::Write as usize && !failed && self.sync_is_due() {
+            let state = &mut self.slots[completion.slot as usize];
+            state.is_syncing = true;
+            state.command_issued = now;
+            self.queue(completion.slot, CommandKind::Sync);
+            return;
+        }
+        self.free.push(completion.slot);
+        self.window.ended(u64::from(slot.size), !failed || slot.is_syncing, now);
+    }
+
+    #[inline]
+    fn sync_is_due(&mut self) -> bool {
+        if !self.needs_sync_call {
+            return false;
+        }
+        self.writes_since_sync += 1;
+        if self.writes_since_sync < self.parts.workload.durability.every_writes {
+            return false;
+        }
+        self.writes_since_sync = 0;
+        true
+    }
+
+    /// Counts one completion and its latencies.
+    #[inline]
+    fn count(&mut self, event: usize, slot: &Slot, completion: Completion, now: u64) {
+        let result = completion.result;
+        let mut counts = Counts::default();
+        if result < 0 || (result == 0 && event != SYNC) {
+            counts.errors = 1;
+            self.fail(event, slot, if result < 0 { -result } else { libc::ENODATA }, now);
+        } else if event == Operation::Read as usize
+            && self.parts.workload.verify
+            && !self.is_intact(completion)
+        {
+            counts.errors = 1;
+            self.fail(event, slot, libc::EILSEQ, now);
+        } else {
+            counts.count = 1;
+            counts.bytes = if event == SYNC { 0 } else { result as u64 };
+            counts.short = u64::from(event != SYNC && (result as u32) < slot.size);
+        }
+        self.outcome.all_phases[event].add(&counts);
+        if !self.window.contains(now) {
+            return;
+        }
+        self.interval.counts[event].add(&counts);
+        if counts.count == 1 {
+            self.time(event, slot, now);
+        }
+    }
+
+    #[inline]
+    fn time(&mut self, event: usize, slot: &Slot, now: u64) {
+        let total = self.clock.nanoseconds(now - slot.command_issued);
+        self.interval.record(event, TOTAL, total);
+        if B::IS_ASYNCHRONOUS {
+            let submission =
+                self.clock.nanoseconds(slot.submitted.saturating_sub(slot.command_issued)).min(total);
+            self.interval.record(event, SUBMISSION, submission);
+            self.interval.record(event, COMPLETION, total - submission);
+        }
+        let is_open = self.schedule.is_open();
+        if is_open && event != SYNC {
+            self.interval.record(event, RESPONSE, self.clock.nanoseconds(now - slot.intended));
+        }
+        if event == SYNC {
+            self.interval.counts[DURABLE_WRITE].count += 1;
+            self.interval.record(DURABLE_WRITE, TOTAL, self.clock.nanoseconds(now - slot.issued));
+            if is_open {
+                self.interval.record(DURABLE_WRITE, RESPONSE, self.clock.nanoseconds(now - slot.intended));
+            }
+        }
+    }
+
+    fn is_intact(&self, completion: Completion) -> bool {
+        let slot = &self.slots[completion.slot as usize];
+        self.buffers.verify(completion.slot, slot.offset, completion.result as usize)
+    }
+
+    /// Notes a failed I/O and stops the run, unless the run is ending and a wake-up interrupted the call.
+    #[cold]
+    fn fail(&mut self, event: usize, slot: &Slot, errno: i32, now: u64) {
+        if errno == libc::EINTR && !self.window.may_issue() {
+            return;
+        }
+        match self.outcome.errors.iter_mut().find(|known| known.0 == event && known.1 == errno) {
+            Some(known) => known.2 += 1,
+            None => self.outcome.errors.push((event, errno, 1, slot.offset)),
+        }
+        self.window.stop(StopReason::Error, now);
+        self.parts.stop.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn record(&mut self, event: usize, slot: &Slot, result: i32, now: u64) {
+        let clock = self.clock;
+        let submission = clock.nanoseconds(slot.submitted.saturating_sub(slot.command_issued));
+        let record = Record {
+            issue_ticks: slot.command_issued,
+            offset: slot.offset,
+            total_ns: clock.nanoseconds(now - slot.command_issued),
+            response_ns: clock
+                .nanoseconds(now - if event == SYNC { slot.command_issued } else { slot.intended }),
+            submission_ns: submission.min(i32::MAX as u64) as u32,
+            size: slot.size,
+            result,
+            operation: event as u8,
+        };
+        if let Some(recorder) = &mut self.parts.recorder {
+            recorder.push(record, &clock);
+        }
+    }
+
+    /// Gives the finished interval away and goes on with an empty one.
+    #[cold]
+    fn hand_on_interval(&mut self, now: u64) {
+        let empty = self.parts.intervals.try_recv();
+        let next = empty.unwrap_or_else(|_| Box::new(Interval::new(&self.parts.shape)));
+        let full = std::mem::replace(&mut self.interval, next);
+        let index = self.window.interval_index();
+        self.window.open_interval_at(now);
+        let next_index = self.window.interval_index();
+        let message = Message::Interval { job: self.parts.job, index, next_index, interval: full };
+        // Nobody listens any more only when the run was given up.
+        let _ = self.parts.messages.send(message);
+    }
+
+    /// Sleeps until the schedule's next arrival; false when there is nothing left to do.
+    fn sleep_until_next_arrival(&mut self) -> bool {
+        if !self.may_issue() {
+            return false;
+        }
+        let now = self.clock.ticks();
+        self.window.enter(now);
+        if self.window.is_over(now) || !self.schedule.is_open() {
+            return false;
+        }
+        let Some(next) = self.schedule.next_arrival() else {
+            return self.wait_for_end(now);
+        };
+        let distance = self.clock.nanoseconds(next.saturating_sub(now));
+        if distance > SPIN_NS {
+            sleep_ns(distance - SPIN_NS);
+        }
+        true
+    }
+
+    /// The schedule has no more arrivals: the window still lasts until its end.
+    fn wait_for_end(&mut self, now: u64) -> bool {
+        sleep_ns(self.clock.nanoseconds(self.window.end().saturating_sub(now)).min(20_000_000));
+        true
+    }
+
+    fn finish(mut self) -> JobOutcome {
+        let now = self.clock.ticks();
+        self.window.close(now);
+        self.outcome.arrivals.2 = self.schedule.count_due(self.window.end().min(now), &mut self.random);
+        let empty = Box::new(Interval::new(&self.parts.shape));
+        let last = std::mem::replace(&mut self.interval, empty);
+        let index = self.window.interval_index();
+        let message = Message::Interval { job: self.parts.job, index, next_index: u32::MAX, interval: last };
+        let _ = self.parts.messages.send(message);
+        if let Some(recorder) = self.parts.recorder.take() {
+            self.outcome.recorded = recorder.finish();
+        }
+        self.outcome.stop_reason = self.window.reason();
+        self.outcome.window_ticks = (self.window.start(), self.window.end(), now);
+        self.outcome.cpu_ns = self.window.cpu_ns();
+        self.outcome
+    }
+}
+
+fn kind_of(operation: Operation) -> CommandKind {
+    match operation {
+        Operation::Read => CommandKind::Read,
+        Operation::Write => CommandKind::Write,
+        Operation::Trim => CommandKind::Trim,
+        Operation::Sync => CommandKind::Sync,
+    }
+}
+
+/// Sleeps at most this long; a signal may end it earlier.
+fn sleep_ns(nanoseconds: u64) {
+    let time = libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `time` is a valid timespec and nothing is written back.
+    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
+}

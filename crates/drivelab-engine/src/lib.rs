@@ -1,0 +1,34 @@
+//! Issues I/O to a storage target and times every one of them.
+//!
+//! The crate knows nothing of Python, of settings or of statistics. [`run::run`] takes a
+//! [`workload::Workload`] and gives back what was counted: histograms that never saturate, a series
+//! of intervals, and on request every I/O.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`workload`] | what is issued, validated once |
+//! | [`target`] | the open file or device, its size and what direct I/O needs |
+//! | [`address`], [`mix`], [`buffer`], [`pacing`] | where, what, which data, when |
+//! | [`backend`] | ways to issue: `sync`, `uring`, `aio`, `null`, and the choice among them |
+//! | [`job`], [`window`] | the loop, and the measured window with its limits |
+//! | [`clock`], [`histogram`], [`series`], [`iolog`] | time stamps, counts, intervals, records |
+//! | [`run`] | the threads of a run, and what they found |
+//! | [`summary`] | the numbers of a run as JSON |
+
+pub mod address;
+pub mod backend;
+pub mod buffer;
+pub mod clock;
+pub mod error;
+pub mod histogram;
+pub mod iolog;
+pub mod job;
+pub mod mix;
+pub mod pacing;
+pub mod run;
+pub mod series;
+pub mod summary;
+pub mod target;
+mod wake;
+pub mod window;
+pub mod workload;

@@ -1,0 +1,180 @@
+//! What one job counted in one interval, and the sum over jobs and intervals.
+
+use crate::histogram::Histogram;
+
+/// Kinds of events that are timed: the operations, and writes together with their sync call.
+pub const EVENTS: [&str; 5] = ["read", "write", "trim", "sync", "durable_write"];
+/// Position of "write until its sync call returned" in [`EVENTS`].
+pub const DURABLE_WRITE: usize = 4;
+/// Kinds of latency.
+pub const LATENCIES: [&str; 4] = ["submission", "completion", "total", "response"];
+/// Position of the submission latency in [`LATENCIES`].
+pub const SUBMISSION: usize = 0;
+/// Position of the completion latency in [`LATENCIES`].
+pub const COMPLETION: usize = 1;
+/// Position of the total latency in [`LATENCIES`].
+pub const TOTAL: usize = 2;
+/// Position of the response latency in [`LATENCIES`].
+pub const RESPONSE: usize = 3;
+
+/// Counts of one kind of event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events that ended well.
+    pub count: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Events that failed.
+    pub errors: u64,
+    /// Events that moved fewer bytes than asked.
+    pub short: u64,
+}
+
+impl Counts {
+    /// Adds another count.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.short += other.short;
+    }
+}
+
+/// Which histograms a run needs; the others take no memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Kinds of events that can happen.
+    pub events: [bool; EVENTS.len()],
+    /// Whether submission and completion can be told apart.
+    pub has_submission: bool,
+    /// Whether there is an intended start.
+    pub has_response: bool,
+}
+
+impl Shape {
+    fn needs(&self, event: usize, latency: usize) -> bool {
+        let single_call = event == DURABLE_WRITE;
+        self.events[event]
+            && match latency {
+                TOTAL => true,
+                RESPONSE => self.has_response && event != 3,
+                _ => self.has_submission && !single_call,
+            }
+    }
+}
+
+/// One job's counts in one interval.
+pub struct Interval {
+    /// Counts by event.
+    pub counts: [Counts; EVENTS.len()],
+    histograms: [[Option<Box<Histogram<u32>>>; LATENCIES.len()]; EVENTS.len()],
+}
+
+impl Interval {
+    /// An empty interval.
+    #[must_use]
+    pub fn new(shape: &Shape) -> Self {
+        let histograms = std::array::from_fn(|event| {
+            std::array::from_fn(|latency| shape.needs(event, latency).then(Box::default))
+        });
+        Self { counts: [Counts::default(); EVENTS.len()], histograms }
+    }
+
+    /// Counts one latency.
+    #[inline]
+    pub fn record(&mut self, event: usize, latency: usize, nanoseconds: u64) {
+        if let Some(histogram) = &mut self.histograms[event][latency] {
+            histogram.record(nanoseconds);
+        }
+    }
+
+    /// The histogram of one latency, when the run has it.
+    #[must_use]
+    pub fn histogram(&self, event: usize, latency: usize) -> Option<&Histogram<u32>> {
+        self.histograms[event][latency].as_deref()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.counts = [Counts::default(); EVENTS.len()];
+        self.histograms.iter_mut().flatten().flatten().for_each(|histogram| histogram.clear());
+    }
+}
+
+/// Sums over jobs, or over jobs and intervals.
+pub struct Sum {
+    /// Counts by event.
+    pub counts: [Counts; EVENTS.len()],
+    histograms: [[Option<Box<Histogram<u64>>>; LATENCIES.len()]; EVENTS.len()],
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        let histograms = std::array::from_fn(|_| std::array::from_fn(|_| None));
+        Self { counts: [Counts::default(); EVENTS.len()], histograms }
+    }
+}
+
+impl Sum {
+    /// Adds one job's interval.
+    pub fn add(&mut self, interval: &Interval) {
+        for event in 0..EVENTS.len() {
+            self.counts[event].add(&interval.counts[event]);
+            for latency in 0..LATENCIES.len() {
+                if let Some(part) = interval.histogram(event, latency).filter(|part| part.count > 0) {
+                    self.histograms[event][latency].get_or_insert_with(Box::default).add(part);
+                }
+            }
+        }
+    }
+
+    /// The histogram of one latency, when anything was counted.
+    #[must_use]
+    pub fn histogram(&self, event: usize, latency: usize) -> Option<&Histogram<u64>> {
+        self.histograms[event][latency].as_deref()
+    }
+}
+
+/// One row of the tables that a run gives back.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Number of the interval; 0 in the table of the whole window.
+    pub interval: u32,
+    /// Position in [`EVENTS`].
+    pub event: usize,
+    /// Position in [`LATENCIES`].
+    pub latency: usize,
+    /// Counts of the event.
+    pub counts: Counts,
+    /// Smallest, largest and sum of the latencies in ns.
+    pub extremes: (u64, u64, u64),
+    /// Buckets that are not empty.
+    pub buckets: Vec<u32>,
+    /// Their counts.
+    pub bucket_counts: Vec<u64>,
+}
+
+/// Rows of one sum: every latency for the whole window, those that end with the I/O for an interval.
+#[must_use]
+pub fn rows(sum: &Sum, interval: Option<u32>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for event in 0..EVENTS.len() {
+        for latency in 0..LATENCIES.len() {
+            if interval.is_some() && latency < TOTAL {
+                continue;
+            }
+            let Some(histogram) = sum.histogram(event, latency) else { continue };
+            let (buckets, bucket_counts) = histogram.filled().unzip();
+            rows.push(Row {
+                interval: interval.unwrap_or(0),
+                event,
+                latency,
+                counts: Counts { count: histogram.count, ..sum.counts[event] },
+                extremes: (histogram.min, histogram.max, histogram.sum),
+                buckets,
+                bucket_counts,
+            });
+        }
+    }
+    rows
+}

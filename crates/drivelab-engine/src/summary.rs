@@ -1,0 +1,127 @@
+//! The numbers of a run as JSON; `docs/data_format.md` says what each key means.
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::{Clock, Source};
+use crate::error::errno_name;
+use crate::run::Outcome;
+use crate::series::{Counts, DURABLE_WRITE, EVENTS, TOTAL};
+use crate::window::StopReason;
+use crate::workload::{PacingKind, Workload};
+
+/// The summary of a run.
+#[must_use]
+pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
+    let clock = Clock::get();
+    let jobs = &outcome.jobs;
+    let start = jobs.iter().map(|job| job.window_ticks.0).min().unwrap_or(0);
+    let end = jobs.iter().map(|job| job.window_ticks.1).max().unwrap_or(0);
+    let drained = jobs.iter().map(|job| job.window_ticks.2).max().unwrap_or(0);
+    let measured_ns = clock.nanoseconds(end.saturating_sub(start));
+    json!({
+        "backend": {"name": format!("{:?}", outcome.choice.backend).to_lowercase(), "reason": outcome.choice.reason},
+        "clock": {
+            "source": source_name(clock.source()),
+            "cost_ns": clock.cost_ns(),
+            "rate_error_ppm": clock.rate_error_ppm(),
+        },
+        "started_monotonic_ns": outcome.started_monotonic_ns,
+        "ramp_ns": workload.ramp_ns,
+        "measured_ns": measured_ns,
+        "drain_ns": clock.nanoseconds(drained.saturating_sub(end)),
+        "achieved": {
+            "queue_depth_mean": depth_mean(outcome, measured_ns),
+            "queue_depth_max": jobs.iter().map(|job| job.outstanding_max).max().unwrap_or(0),
+            "direct": outcome.direct.0,
+            "direct_note": outcome.direct.1,
+            "job_count": jobs.len(),
+        },
+        "cpu": {
+            "user_ns": jobs.iter().map(|job| job.cpu_ns.0).sum::<u64>(),
+            "system_ns": jobs.iter().map(|job| job.cpu_ns.1).sum::<u64>(),
+        },
+        "operations": by_event(&outcome.sum.counts),
+        "all_phases": by_event(&all_phases(outcome)),
+        "errors": errors(outcome),
+        "abandoned_jobs": outcome.abandoned_jobs,
+        "arrivals": arrivals(workload, outcome),
+        "recorder": recorder(workload, outcome),
+        "stopped_by": stopped_by(outcome).as_str(),
+    })
+}
+
+/// Name of a clock source in results.
+#[must_use]
+pub fn source_name(source: Source) -> &'static str {
+    match source {
+        Source::Tsc => "tsc",
+        Source::Monotonic => "clock_monotonic",
+    }
+}
+
+/// Mean number of I/Os outstanding in each job: time spent in I/O over time passed (Little's law).
+fn depth_mean(outcome: &Outcome, measured_ns: u64) -> f64 {
+    let spent: f64 = (0..DURABLE_WRITE)
+        .filter_map(|event| outcome.sum.histogram(event, TOTAL))
+        .map(|histogram| histogram.sum as f64)
+        .sum();
+    spent / (measured_ns.max(1) as f64 * outcome.jobs.len().max(1) as f64)
+}
+
+fn by_event(counts: &[Counts; EVENTS.len()]) -> Value {
+    let filled = (0..EVENTS.len()).filter(|&event| counts[event] != Counts::default());
+    let entry = |event: usize| {
+        let Counts { count, bytes, errors, short } = counts[event];
+        (EVENTS[event].to_owned(), json!({"count": count, "bytes": bytes, "errors": errors, "short": short}))
+    };
+    Value::Object(filled.map(entry).collect::<Map<_, _>>())
+}
+
+fn all_phases(outcome: &Outcome) -> [Counts; EVENTS.len()] {
+    let mut sum = [Counts::default(); EVENTS.len()];
+    for job in &outcome.jobs {
+        sum.iter_mut().zip(&job.all_phases).for_each(|(total, part)| total.add(part));
+    }
+    sum
+}
+
+fn errors(outcome: &Outcome) -> Value {
+    let entries =
+        outcome.jobs.iter().flat_map(|job| &job.errors).map(|&(event, errno, count, first_offset)| {
+            json!({
+                "operation": EVENTS[event],
+                "errno": errno,
+                "name": errno_name(errno),
+                "count": count,
+                "first_offset_bytes": first_offset,
+            })
+        });
+    entries.collect()
+}
+
+fn arrivals(workload: &Workload, outcome: &Outcome) -> Value {
+    if workload.pacing.kind == PacingKind::Closed {
+        return Value::Null;
+    }
+    let sum =
+        |part: fn(&(u64, u64, u64)) -> u64| outcome.jobs.iter().map(|job| part(&job.arrivals)).sum::<u64>();
+    let (issued, late, missed) = (sum(|a| a.0), sum(|a| a.1), sum(|a| a.2));
+    json!({"scheduled": issued + missed, "issued": issued, "late": late, "missed": missed})
+}
+
+fn recorder(workload: &Workload, outcome: &Outcome) -> Value {
+    if !workload.record_ios {
+        return Value::Null;
+    }
+    let rows: u64 = outcome.jobs.iter().map(|job| job.recorded.0).sum();
+    let stall_ns: u64 = outcome.jobs.iter().map(|job| job.recorded.1).sum();
+    json!({"rows": rows, "stall_ns": stall_ns})
+}
+
+/// The reason that a reader must know first: an error, then a stop, then what the jobs say.
+fn stopped_by(outcome: &Outcome) -> StopReason {
+    let reasons = || outcome.jobs.iter().map(|job| job.stop_reason);
+    let urgent = [StopReason::Error, StopReason::Caller];
+    let first = urgent.into_iter().find(|&urgent| reasons().any(|reason| reason == urgent));
+    first.or_else(|| reasons().next()).unwrap_or(StopReason::Caller)
+}

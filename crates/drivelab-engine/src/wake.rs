@@ -1,0 +1,30 @@
+//! Wakes a job that waits in the kernel, and lets its timers be exact.
+
+/// A signal that nothing else uses; its handler does nothing, it only interrupts a wait.
+fn wake_signal() -> libc::c_int {
+    libc::SIGRTMIN() + 7
+}
+
+extern "C" fn ignore(_signal: libc::c_int) {}
+
+/// Installs the handler that lets `wake` interrupt a system call.
+pub fn install_handler() {
+    // SAFETY: the handler is async-signal-safe because it does nothing; zeros are a valid `sigaction`.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = ignore as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        libc::sigaction(wake_signal(), &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Interrupts the system call that a thread waits in. The thread must not have been joined.
+pub fn wake(thread: libc::pthread_t) {
+    // SAFETY: the caller still holds the thread's handle, so its identifier is valid.
+    unsafe { libc::pthread_kill(thread, wake_signal()) };
+}
+
+/// Asks the kernel not to round this thread's sleeps up (50 us by default).
+pub fn sharpen_timers() {
+    // SAFETY: only numbers are passed.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize, 0_usize, 0_usize, 0_usize) };
+}

@@ -1,0 +1,275 @@
+//! The measured window of one job: when it begins, what ends it, and what it cost.
+
+use crate::clock::Clock;
+use crate::target::jobs_with_own_range;
+use crate::workload::{AccessKind, FileState, Workload};
+
+/// Why a job issued no more I/O.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StopReason {
+    /// The time was up.
+    #[default]
+    Runtime,
+    /// The bytes were moved.
+    Bytes,
+    /// The I/Os were done.
+    Count,
+    /// The end of the range was reached.
+    RangeEnd,
+    /// The caller wished it.
+    Caller,
+    /// An I/O failed.
+    Error,
+}
+
+impl StopReason {
+    /// Name in results.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Runtime => "runtime",
+            Self::Bytes => "bytes",
+            Self::Count => "count",
+            Self::RangeEnd => "range_end",
+            Self::Caller => "caller",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The measured window, its limits and its intervals. All times are ticks.
+#[derive(Debug)]
+pub struct Window {
+    start: u64,
+    end: u64,
+    interval_ticks: u64,
+    interval_end: u64,
+    interval_index: u32,
+    has_entered: bool,
+    may_issue: bool,
+    stops_at_range_end: bool,
+    reason: StopReason,
+    limit_count: u64,
+    limit_bytes: u64,
+    done_count: u64,
+    done_bytes: u64,
+    outstanding_count: u64,
+    outstanding_bytes: u64,
+    cpu_at_start: (u64, u64),
+    cpu_ns: (u64, u64),
+    is_closed: bool,
+}
+
+impl Window {
+    /// The window of one job that begins its ramp at `begin` and may use `length` bytes of the target.
+    #[must_use]
+    pub fn new(workload: &Workload, job: u32, length: u64, clock: &Clock, begin: u64) -> Self {
+        let limits = &workload.limits;
+        let start = begin + clock.ticks_in(workload.ramp_ns);
+        let runtime = if limits.runtime_ns == 0 { u64::MAX / 4 } else { clock.ticks_in(limits.runtime_ns) };
+        let interval_ticks = clock.ticks_in(workload.interval_ns).max(1);
+        let ordered = matches!(
+            workload.access.kind,
+            AccessKind::Sequential | AccessKind::Reverse | AccessKind::Strided
+        );
+        let appends = workload.file_state == FileState::Append;
+        let once = workload.covers_range_once();
+        let count = match (once && !ordered, limits.count) {
+            (true, _) => length / workload.smallest_block(),
+            (false, 0) => u64::MAX,
+            (false, count) => share(count, job, workload),
+        };
+        Self {
+            start,
+            end: start.saturating_add(runtime),
+            interval_ticks,
+            interval_end: start.saturating_add(interval_ticks),
+            interval_index: 0,
+            has_entered: false,
+            may_issue: count > 0,
+            stops_at_range_end: (once && ordered) || appends,
+            reason: StopReason::default(),
+            limit_count: count,
+            limit_bytes: if limits.bytes == 0 { u64::MAX } else { share(limits.bytes, job, workload) },
+            done_count: 0,
+            done_bytes: 0,
+            outstanding_count: 0,
+            outstanding_bytes: 0,
+            cpu_at_start: (0, 0),
+            cpu_ns: (0, 0),
+            is_closed: false,
+        }
+    }
+
+    /// First tick of the window.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// First tick after the window.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Why the job stopped.
+    #[must_use]
+    pub fn reason(&self) -> StopReason {
+        self.reason
+    }
+
+    /// Processor time spent in the window, in ns: user and system.
+    #[must_use]
+    pub fn cpu_ns(&self) -> (u64, u64) {
+        self.cpu_ns
+    }
+
+    /// Whether a sequential stream ends at the end of its range.
+    #[inline]
+    #[must_use]
+    pub fn stops_at_range_end(&self) -> bool {
+        self.stops_at_range_end
+    }
+
+    /// Whether a moment lies in the window.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, now: u64) -> bool {
+        self.start <= now && now < self.end
+    }
+
+    /// Notes that time has come to `now`; whether that lies in the window.
+    #[inline]
+    pub fn enter(&mut self, now: u64) -> bool {
+        if now >= self.start && !self.has_entered {
+            self.has_entered = true;
+            self.cpu_at_start = thread_cpu_ns();
+        }
+        if now >= self.end && !self.is_closed {
+            self.close(now);
+        }
+        self.contains(now)
+    }
+
+    /// Whether the window has ended by `now`; then nothing more is issued.
+    #[inline]
+    pub fn is_over(&mut self, now: u64) -> bool {
+        if now < self.end {
+            return false;
+        }
+        self.close(now);
+        true
+    }
+
+    /// Whether another I/O may be issued.
+    #[inline]
+    #[must_use]
+    pub fn may_issue(&self) -> bool {
+        self.may_issue
+            && self.done_count.saturating_add(self.outstanding_count) < self.limit_count
+            && self.done_bytes.saturating_add(self.outstanding_bytes) < self.limit_bytes
+    }
+
+    /// Notes that an I/O was issued.
+    #[inline]
+    pub fn issued(&mut self, bytes: u64) {
+        self.outstanding_count += 1;
+        self.outstanding_bytes += bytes;
+    }
+
+    /// Notes that an I/O has ended, with its sync call if it had one.
+    #[inline]
+    pub fn ended(&mut self, bytes: u64, well: bool, now: u64) {
+        self.outstanding_count -= 1;
+        self.outstanding_bytes -= bytes;
+        if !well || !self.contains(now) {
+            return;
+        }
+        self.done_count += 1;
+        self.done_bytes += bytes;
+        if self.done_count >= self.limit_count {
+            self.stop(StopReason::Count, now + 1);
+        } else if self.done_bytes >= self.limit_bytes {
+            self.stop(StopReason::Bytes, now + 1);
+        }
+    }
+
+    /// Issues nothing more. The window ends now, unless what is outstanding belongs to it.
+    pub fn stop(&mut self, reason: StopReason, now: u64) {
+        if !self.may_issue {
+            return;
+        }
+        self.may_issue = false;
+        self.reason = reason;
+        // At the end of the range the last I/Os are as good as the others; `close` ends the window then.
+        if reason != StopReason::RangeEnd {
+            self.end = self.end.min(now.max(self.start));
+            self.close(now);
+        }
+    }
+
+    /// Ends the window at the latest now.
+    pub fn close(&mut self, now: u64) {
+        self.may_issue = false;
+        if self.is_closed {
+            return;
+        }
+        self.is_closed = true;
+        self.end = self.end.min(now.max(self.start));
+        if self.has_entered {
+            let (user, system) = thread_cpu_ns();
+            self.cpu_ns = (user - self.cpu_at_start.0, system - self.cpu_at_start.1);
+        }
+    }
+
+    /// First tick after the present interval.
+    #[inline]
+    #[must_use]
+    pub fn interval_end(&self) -> u64 {
+        self.interval_end
+    }
+
+    /// Number of the present interval.
+    #[must_use]
+    pub fn interval_index(&self) -> u32 {
+        self.interval_index
+    }
+
+    /// Opens the interval that holds `now`.
+    pub fn open_interval_at(&mut self, now: u64) {
+        let index = (now - self.start) / self.interval_ticks;
+        self.interval_index = index as u32;
+        self.interval_end = self.start + (index + 1) * self.interval_ticks;
+    }
+}
+
+/// A job's part of a limit for all jobs; the first jobs take what does not divide.
+fn share(total: u64, job: u32, workload: &Workload) -> u64 {
+    let jobs = u64::from(workload.job_count);
+    total / jobs + u64::from(u64::from(job) < total % jobs)
+}
+
+/// A job's part of the range: start and length in bytes, a multiple of the smallest block.
+#[must_use]
+pub fn range_of_job(workload: &Workload, job: u32, start: u64, length: u64) -> (u64, u64) {
+    let parts = jobs_with_own_range(workload);
+    if parts == 1 {
+        return (start, length);
+    }
+    let unit = workload.smallest_block();
+    let part = length / parts / unit * unit;
+    (start + part * u64::from(job), part)
+}
+
+/// Processor time of this thread in ns: user and system.
+fn thread_cpu_ns() -> (u64, u64) {
+    // SAFETY: getrusage writes one `struct rusage`, for which zeros are a valid value.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    (ns(usage.ru_utime), ns(usage.ru_stime))
+}

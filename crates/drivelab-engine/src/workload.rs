@@ -1,0 +1,347 @@
+//! What I/O is issued: the same structure, field by field, as the Python package's `model/workload.py`.
+
+use serde::Deserialize;
+
+use crate::error::{Code, EngineError, Result};
+
+/// What an I/O does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Operation {
+    /// Data from the target.
+    Read = 0,
+    /// Data to the target.
+    Write = 1,
+    /// The range's contents are no longer needed.
+    Trim = 2,
+    /// The call that makes earlier writes durable; never asked for by itself.
+    #[serde(skip)]
+    Sync = 3,
+}
+
+/// An operation and its share of the mix.
+#[derive(Debug, Clone, Deserialize)]
+pub struct OperationShare {
+    /// The operation.
+    pub operation: Operation,
+    /// Its weight among all shares.
+    pub weight: f64,
+}
+
+/// A block size and its share of the mix.
+#[derive(Debug, Clone, Deserialize)]
+pub struct BlockSizeShare {
+    /// Bytes of one I/O.
+    pub bytes: u64,
+    /// Its weight among all shares.
+    pub weight: f64,
+}
+
+/// Order of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessKind {
+    /// Ascending without gaps.
+    Sequential,
+    /// Descending without gaps.
+    Reverse,
+    /// Uniformly random.
+    Random,
+    /// Ascending by a stride.
+    Strided,
+    /// Random with Zipf's law over scattered blocks.
+    Zipf,
+    /// Random, most of it in a part of the range.
+    HotCold,
+}
+
+/// Order of addresses with its parameters.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Access {
+    /// The order.
+    pub kind: AccessKind,
+    /// Distance between two strided I/Os.
+    pub stride_bytes: u64,
+    /// Skew of `Zipf`.
+    pub zipf_theta: f64,
+    /// Part of the range that is hot.
+    pub hot_range_fraction: f64,
+    /// Part of the I/Os that go there.
+    pub hot_access_fraction: f64,
+}
+
+/// How a write is made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DurabilityMethod {
+    /// Not at all.
+    None,
+    /// The file is opened with O_DSYNC.
+    ODsync,
+    /// The file is opened with O_SYNC.
+    OSync,
+    /// Each write carries RWF_DSYNC.
+    RwfDsync,
+    /// fdatasync after every N writes.
+    Fdatasync,
+    /// fsync after every N writes.
+    Fsync,
+    /// sync_file_range after every N writes: starts write-out and waits, makes nothing durable.
+    SyncFileRange,
+}
+
+/// How and how often writes are made durable.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Durability {
+    /// The method.
+    pub method: DurabilityMethod,
+    /// Writes per sync call.
+    pub every_writes: u64,
+}
+
+impl Durability {
+    /// Whether a separate call follows the writes.
+    #[must_use]
+    pub fn needs_sync_call(&self) -> bool {
+        use DurabilityMethod::{Fdatasync, Fsync, SyncFileRange};
+        matches!(self.method, Fdatasync | Fsync | SyncFileRange)
+    }
+}
+
+/// State of a file before it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileState {
+    /// Every byte was written before.
+    Overwrite,
+    /// Writes extend the file.
+    Append,
+    /// Space is reserved, nothing was written.
+    Preallocated,
+    /// A size, and no space.
+    Sparse,
+}
+
+/// Kind of data written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentsKind {
+    /// Random data, every block unique.
+    Random,
+    /// Zeros.
+    Zeros,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Contents {
+    /// Kind of data.
+    pub kind: ContentsKind,
+    /// Part of every 4 KiB that is zeros.
+    pub compressible_fraction: f64,
+    /// Part of the writes that repeat one block.
+    pub duplicate_fraction: f64,
+}
+
+/// When the next I/O is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PacingKind {
+    /// When an earlier one completes.
+    Closed,
+    /// By a schedule of equal distances.
+    Fixed,
+    /// By a schedule of exponentially distributed distances.
+    Poisson,
+}
+
+/// When the next I/O is issued, with its rate.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Pacing {
+    /// Kind of pacing.
+    pub kind: PacingKind,
+    /// Arrivals per second over all jobs.
+    pub rate_per_s: f64,
+}
+
+/// When the measured window ends; 0 is no limit.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Limits {
+    /// Length of the window.
+    pub runtime_ns: u64,
+    /// Bytes moved by reads, writes and trims over all jobs.
+    pub bytes: u64,
+    /// I/Os over all jobs, sync calls not included.
+    pub count: u64,
+}
+
+/// Where I/O is sent.
+#[derive(Debug, Clone, Deserialize)]
+pub struct TargetRange {
+    /// Path of a file or block device.
+    pub path: String,
+    /// Start of the range.
+    pub offset_bytes: u64,
+    /// Length of the range; 0 is to the end.
+    pub size_bytes: u64,
+    /// Make the file when it is missing.
+    pub create: bool,
+    /// Open the block device so that nobody else can mount it.
+    pub exclusive: bool,
+}
+
+/// How I/O is issued, as asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendName {
+    /// The best one that the kernel allows.
+    Auto,
+    /// pread and pwrite.
+    Sync,
+    /// io_uring.
+    Uring,
+    /// Linux asynchronous I/O.
+    Aio,
+    /// None: measures the engine itself.
+    Null,
+}
+
+/// One workload.
+#[derive(Debug, Clone, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct Workload {
+    /// Where I/O is sent.
+    pub target: TargetRange,
+    /// How it is issued.
+    pub backend: BackendName,
+    /// The mix of operations.
+    pub operations: Vec<OperationShare>,
+    /// The mix of block sizes.
+    pub block_sizes: Vec<BlockSizeShare>,
+    /// Order of addresses.
+    pub access: Access,
+    /// Added to every aligned offset.
+    pub shift_bytes: u64,
+    /// I/Os kept outstanding by each job.
+    pub queue_depth: u32,
+    /// Jobs side by side.
+    pub job_count: u32,
+    /// All jobs use the whole range.
+    pub share_range: bool,
+    /// Bypass the page cache.
+    pub direct: bool,
+    /// How writes become durable.
+    pub durability: Durability,
+    /// State of the file before the writes.
+    pub file_state: FileState,
+    /// What is written.
+    pub contents: Contents,
+    /// When the next I/O is issued.
+    pub pacing: Pacing,
+    /// When the window ends.
+    pub limits: Limits,
+    /// I/O before the window.
+    pub ramp_ns: u64,
+    /// Length of an interval of the series.
+    pub interval_ns: u64,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Keep a record of every I/O.
+    pub record_ios: bool,
+    /// Processors to pin the jobs to, in turn.
+    pub pin_cpus: Vec<usize>,
+    /// Poll for completions instead of waiting for interrupts.
+    pub polled_completion: bool,
+    /// Let a kernel thread pick up submissions.
+    pub polled_submission: bool,
+    /// Check the stamps of blocks that are read.
+    #[serde(default)]
+    pub verify: bool,
+}
+
+/// Longest run that is accepted: a year.
+const RUNTIME_NS_MAX: u64 = 366 * 24 * 3600 * 1_000_000_000;
+
+impl Workload {
+    /// Reads a workload from JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::InvalidWorkload`] when the text is not a workload or a value makes no sense.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let workload: Self = serde_json::from_str(text)
+            .map_err(|error| EngineError::new(Code::InvalidWorkload, format!("not a workload: {error}")))?;
+        workload.validate()?;
+        Ok(workload)
+    }
+
+    /// Smallest block size of the mix: the unit of addresses.
+    #[must_use]
+    pub fn smallest_block(&self) -> u64 {
+        self.block_sizes.iter().map(|share| share.bytes).min().unwrap_or(0)
+    }
+
+    /// Largest block size of the mix.
+    #[must_use]
+    pub fn largest_block(&self) -> u64 {
+        self.block_sizes.iter().map(|share| share.bytes).max().unwrap_or(0)
+    }
+
+    /// Whether the mix holds an operation.
+    #[must_use]
+    pub fn uses(&self, operation: Operation) -> bool {
+        self.operations.iter().any(|share| share.operation == operation)
+    }
+
+    /// Whether the target's contents change.
+    #[must_use]
+    pub fn changes_target(&self) -> bool {
+        self.operations.iter().any(|share| share.operation != Operation::Read)
+    }
+
+    /// Whether nothing but the range limits the run.
+    #[must_use]
+    pub fn covers_range_once(&self) -> bool {
+        self.limits.runtime_ns == 0 && self.limits.bytes == 0 && self.limits.count == 0
+    }
+
+    fn validate(&self) -> Result<()> {
+        let weights = self.operations.iter().map(|share| share.weight);
+        let sizes = self.block_sizes.iter().map(|share| share.weight);
+        let rules: [(bool, &str); 14] = [
+            (self.operations.is_empty(), "operations: at least one is needed"),
+            (self.block_sizes.is_empty(), "block_sizes: at least one is needed"),
+            (
+                weights.chain(sizes).any(|weight| !(weight > 0.0 && weight.is_finite())),
+                "weight: must be above 0",
+            ),
+            (self.smallest_block() == 0, "block_sizes: must be at least 1 byte"),
+            (self.largest_block() > 1 << 30, "block_sizes: at most 1 GiB"),
+            (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
+            (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
+            (self.interval_ns < 1_000_000, "interval_ns: at least 1 ms"),
+            (self.limits.runtime_ns > RUNTIME_NS_MAX, "runtime_ns: at most a year"),
+            (self.ramp_ns > RUNTIME_NS_MAX, "ramp_ns: at most a year"),
+            (self.durability.every_writes == 0, "every_writes: at least 1"),
+            (
+                self.pacing.kind != PacingKind::Closed
+                    && !(self.pacing.rate_per_s > 0.0 && self.pacing.rate_per_s <= 1e8),
+                "rate_per_s: an open loop needs a rate above 0 and at most 100 million",
+            ),
+            (
+                self.access.kind == AccessKind::Strided && self.access.stride_bytes == 0,
+                "stride_bytes: strided access needs a stride",
+            ),
+            (
+                self.file_state == FileState::Append
+                    && (self.uses(Operation::Read) || self.uses(Operation::Trim)),
+                "file_state: append is for writes only",
+            ),
+        ];
+        match rules.iter().find(|(broken, _)| *broken) {
+            Some((_, rule)) => Err(EngineError::new(Code::InvalidWorkload, *rule).at("workload")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Columns for Python: Arrow arrays handed over through the Arrow C data interface, without a copy.
+
+use std::sync::Arc;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt8Array,
+    UInt16Array,
+};
+use arrow_schema::{DataType, Field, Schema};
+use drivelab_engine::clock::Clock;
+use drivelab_engine::iolog::{Chunk, Record};
+use drivelab_engine::series::{EVENTS, LATENCIES, Row};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// A table of columns that `pyarrow.record_batch(...)` and every other Arrow library can take.
+#[pyclass(frozen, module = "drivelab._engine")]
+pub struct ArrowTable {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl ArrowTable {
+    /// The Arrow PyCapsule protocol.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        drop(requested_schema);
+        let data = StructArray::from(self.batch.clone()).to_data();
+        let failed = |error: arrow_schema::ArrowError| PyValueError::new_err(error.to_string());
+        let schema = FFI_ArrowSchema::try_from(data.data_type()).map_err(failed)?;
+        let array = FFI_ArrowArray::new(&data);
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
+    }
+
+    /// Number of rows.
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+}
+
+impl ArrowTable {
+    fn new(columns: Vec<(&str, ArrayRef)>) -> Self {
+        let field = |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), false);
+        let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+        let arrays = columns.into_iter().map(|column| column.1).collect();
+        let batch =
+            RecordBatch::try_new(Arc::new(schema), arrays).expect("all columns have one length and no nulls");
+        Self { batch }
+    }
+
+    /// Histograms as a table, one row each; with the intervals' columns when their length is given.
+    pub fn of_rows(rows: &[Row], interval_ns: Option<u64>) -> Self {
+        let integers = |of: fn(&Row) -> u64| -> ArrayRef {
+            Arc::new(rows.iter().map(|row| of(row) as i64).collect::<Int64Array>())
+        };
+        let names = |of: fn(&Row) -> &'static str| -> ArrayRef {
+            Arc::new(rows.iter().map(|row| Some(of(row))).collect::<StringArray>())
+        };
+        let mut columns = vec![
+            ("operation", names(|row| EVENTS[row.event])),
+            ("latency", names(|row| LATENCIES[row.latency])),
+            ("count", integers(|row| row.counts.count)),
+            ("min_ns", integers(|row| row.extremes.0)),
+            ("max_ns", integers(|row| row.extremes.1)),
+            ("sum_ns", integers(|row| row.extremes.2)),
+            ("bucket", Arc::new(bucket_lists(rows)) as ArrayRef),
+            ("bucket_count", Arc::new(count_lists(rows)) as ArrayRef),
+        ];
+        if let Some(length) = interval_ns {
+            let starts = rows.iter().map(|row| i64::from(row.interval) * length as i64);
+            columns.push((
+                "interval",
+                Arc::new(rows.iter().map(|row| row.interval as i32).collect::<Int32Array>()),
+            ));
+            columns.push(("start_ns", Arc::new(starts.collect::<Int64Array>())));
+            columns.push(("duration_ns", Arc::new(Int64Array::from(vec![length as i64; rows.len()]))));
+            columns.push(("bytes", integers(|row| row.counts.bytes)));
+            columns.push(("errors", integers(|row| row.counts.errors)));
+        }
+        Self::new(columns)
+    }
+
+    /// Records of single I/Os as a table, one row each.
+    pub fn of_records(chunk: &Chunk, clock: &Clock) -> Self {
+        let records = &chunk.records;
+        let longs = |of: &dyn Fn(&Record) -> u64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter_values(records.iter().map(|record| of(record) as i64)))
+        };
+        let ints = |of: &dyn Fn(&Record) -> i32| -> ArrayRef {
+            Arc::new(Int32Array::from_iter_values(records.iter().map(of)))
+        };
+        Self::new(vec![
+            ("job", Arc::new(UInt16Array::from(vec![chunk.job as u16; records.len()]))),
+            (
+                "operation",
+                Arc::new(UInt8Array::from_iter_values(records.iter().map(|record| record.operation))),
+            ),
+            ("issue_ns", longs(&|record| clock.monotonic_ns(record.issue_ticks))),
+            ("offset_bytes", longs(&|record| record.offset)),
+            ("size_bytes", ints(&|record| record.size as i32)),
+            ("submission_latency_ns", ints(&|record| record.submission_ns as i32)),
+            ("total_latency_ns", longs(&|record| record.total_ns)),
+            ("response_latency_ns", longs(&|record| record.response_ns)),
+            ("result", ints(&|record| record.result)),
+        ])
+    }
+}
+
+fn bucket_lists(rows: &[Row]) -> ListArray {
+    let lists = rows.iter().map(|row| Some(row.buckets.iter().map(|bucket| Some(*bucket))));
+    not_null(ListArray::from_iter_primitive::<UInt32Type, _, _>(lists), DataType::UInt32)
+}
+
+fn count_lists(rows: &[Row]) -> ListArray {
+    let lists = rows.iter().map(|row| Some(row.bucket_counts.iter().map(|count| Some(*count))));
+    not_null(ListArray::from_iter_primitive::<UInt64Type, _, _>(lists), DataType::UInt64)
+}
+
+/// The same lists, their items declared as never null.
+fn not_null(lists: ListArray, item: DataType) -> ListArray {
+    let (_, offsets, values, nulls) = lists.into_parts();
+    ListArray::new(Arc::new(Field::new_list_field(item, false)), offsets, values, nulls)
+}

@@ -1,0 +1,171 @@
+//! Python binding of the engine. Converts and exports; holds no algorithm.
+
+mod convert;
+mod errors;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use drivelab_engine::backend::{aio, uring};
+use drivelab_engine::clock::Clock;
+use drivelab_engine::run::{Listener, Progress, run as run_workload};
+use drivelab_engine::series::EVENTS;
+use drivelab_engine::summary::{source_name, summary};
+use drivelab_engine::workload::Workload;
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::convert::ArrowTable;
+use crate::errors::EngineError;
+
+/// Asks a running workload to end; may be set from any thread or signal handler.
+#[pyclass(frozen, module = "drivelab._engine")]
+struct StopFlag {
+    flag: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl StopFlag {
+    #[new]
+    fn new() -> Self {
+        Self { flag: Arc::new(AtomicBool::new(false)) }
+    }
+
+    /// Asks for the end.
+    fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the end was asked for.
+    fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run found.
+#[pyclass(frozen, get_all, module = "drivelab._engine")]
+struct EngineResult {
+    /// The numbers as JSON.
+    summary: String,
+    /// Latency histograms of the whole window.
+    histograms: Py<ArrowTable>,
+    /// Latency histograms by interval.
+    intervals: Py<ArrowTable>,
+}
+
+/// Runs a workload and returns what was found.
+#[pyfunction]
+#[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None))]
+fn run(
+    py: Python<'_>,
+    workload_json: &str,
+    stop: &StopFlag,
+    on_interval: Option<Py<PyAny>>,
+    on_records: Option<Py<PyAny>>,
+) -> PyResult<EngineResult> {
+    let workload = Workload::from_json(workload_json).map_err(errors::to_python)?;
+    let flag = Arc::clone(&stop.flag);
+    // An exception in a callback ends the run; it is raised once the jobs have stopped.
+    let mut raised: Option<PyErr> = None;
+    let asked = workload.clone();
+    let outcome = py.detach(|| {
+        let records_failed = std::cell::RefCell::new(None);
+        let mut on_progress = |progress: &Progress| {
+            let answer = Python::attach(|py| tell_progress(py, on_interval.as_ref(), progress, &asked));
+            answer.unwrap_or_else(|error| {
+                raised.get_or_insert(error);
+                false
+            })
+        };
+        let mut on_chunk = |chunk: &_, clock: &Clock| {
+            let told = Python::attach(|py| tell_records(py, on_records.as_ref(), chunk, clock));
+            if let Err(error) = told {
+                records_failed.borrow_mut().get_or_insert(error);
+                flag.store(true, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        let mut listener = Listener { on_progress: &mut on_progress, on_records: &mut on_chunk };
+        let outcome = run_workload(asked.clone(), &flag, &mut listener);
+        if let Some(error) = records_failed.into_inner() {
+            raised.get_or_insert(error);
+        }
+        outcome
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let outcome = outcome.map_err(errors::to_python)?;
+    Ok(EngineResult {
+        summary: summary(&workload, &outcome).to_string(),
+        histograms: Py::new(py, ArrowTable::of_rows(&outcome.histogram_rows, None))?,
+        intervals: Py::new(py, ArrowTable::of_rows(&outcome.interval_rows, Some(workload.interval_ns)))?,
+    })
+}
+
+fn tell_progress(
+    py: Python<'_>,
+    callback: Option<&Py<PyAny>>,
+    progress: &Progress,
+    workload: &Workload,
+) -> PyResult<bool> {
+    // Lets Ctrl-C through: Python runs its signal handlers only when asked.
+    py.check_signals()?;
+    let Some(callback) = callback else { return Ok(true) };
+    let counts = EVENTS.iter().zip(&progress.counts).filter(|(_, counts)| counts.0 > 0);
+    let operations: serde_json::Map<_, _> = counts
+        .map(|(event, (count, bytes))| ((*event).to_owned(), json!({"count": count, "bytes": bytes})))
+        .collect();
+    let text = json!({
+        "elapsed_ns": progress.elapsed_ns,
+        "ramping": progress.is_ramping,
+        "operations": operations,
+        "interval_ns": workload.interval_ns,
+    });
+    let answer = callback.call1(py, (text.to_string(),))?;
+    Ok(answer.extract::<Option<bool>>(py)?.unwrap_or(true))
+}
+
+fn tell_records(
+    py: Python<'_>,
+    callback: Option<&Py<PyAny>>,
+    chunk: &drivelab_engine::iolog::Chunk,
+    clock: &Clock,
+) -> PyResult<()> {
+    if let Some(callback) = callback.filter(|_| !chunk.records.is_empty()) {
+        callback.call1(py, (ArrowTable::of_records(chunk, clock),))?;
+    }
+    Ok(())
+}
+
+/// What the kernel allows here, and what the clock costs, as JSON.
+#[pyfunction]
+fn probe() -> String {
+    let usable = |result: drivelab_engine::error::Result<()>| match result {
+        Ok(()) => json!({"usable": true, "reason": ""}),
+        Err(error) => json!({"usable": false, "reason": error.what}),
+    };
+    let clock = Clock::get();
+    json!({
+        "uring": usable(uring::probe()),
+        "aio": usable(aio::probe()),
+        "clock": {
+            "source": source_name(clock.source()),
+            "cost_ns": clock.cost_ns(),
+            "step_ns": clock.step_ns(),
+        },
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+    .to_string()
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<StopFlag>()?;
+    module.add_class::<EngineResult>()?;
+    module.add_class::<ArrowTable>()?;
+    module.add("EngineError", module.py().get_type::<EngineError>())?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(probe, module)?)?;
+    Ok(())
+}

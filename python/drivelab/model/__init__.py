@@ -1,0 +1,1 @@
+"""Frozen types that cross layers; nothing here does I/O."""

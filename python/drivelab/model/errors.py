@@ -1,0 +1,116 @@
+"""Every error a user can meet: its stable code, its exit code, and what to do.
+
+This is the only list. ``docs/errors.md`` is generated from it and a test
+provokes each entry. A code is never reused for another meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_REFUSED = 3
+EXIT_NOT_TRUSTED = 4
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """One entry of the list of errors.
+
+    Attributes
+    ----------
+    code : str
+        Stable code, one letter for the area and three digits.
+    title : str
+        What the error means, without the particulars of one occurrence.
+    advice : str
+        What to do, used when the place that raises it knows nothing better.
+    exit_code : int
+        Exit status of the program when the error ends it.
+    """
+
+    code: str
+    title: str
+    advice: str
+    exit_code: int = EXIT_FAILED
+
+
+_KINDS = (
+    # U: what was typed
+    ErrorKind("U001", "not a size in bytes", "write a number and a unit: 4KiB, 1MB, 512", EXIT_USAGE),
+    ErrorKind("U002", "not a duration", "write a number and a unit: 5s, 250ms, 10us", EXIT_USAGE),
+    ErrorKind("U003", "not a valid workload", "correct the option that is named", EXIT_USAGE),
+    ErrorKind("U004", "options that exclude each other", "keep one of them", EXIT_USAGE),
+    ErrorKind("U005", "unknown name", "choose one of the names that are listed", EXIT_USAGE),
+    ErrorKind("U006", "arguments that cannot be understood", "read the help: drivelab COMMAND --help", EXIT_USAGE),
+    ErrorKind("U007", "results could not be written to stdout", "send them to a place with room"),
+    # R: running, settings, the undo journal
+    ErrorKind("R401", "this needs root", "run it with sudo"),
+    ErrorKind("R402", "a program is not installed", "install the package that is named"),
+    ErrorKind("R403", "a program of the system failed", "read what it said; drivelab has put back what it changed"),
+    ErrorKind("R404", "a setting was not taken", "leave that level out, or use another target"),
+    ErrorKind("R405", "no room for a scratch drive", "ask for a smaller one, or name a directory in DRIVELAB_SCRATCH"),
+    ErrorKind("R406", "something could not be put back", "end what uses it, then run: drivelab restore"),
+    ErrorKind("R407", "no step of the plan gave a result", "read why the steps failed, above"),
+    ErrorKind("R408", "a journal cannot be read", "look at the file, put back what it names, and delete it"),
+    ErrorKind("R409", "not the drive that was planned for", "make the plan again: drivelab plan", EXIT_REFUSED),
+    # S: the run directory
+    ErrorKind("S501", "a run directory cannot be written", "name another place: --out DIR"),
+    ErrorKind("S502", "no room to store the run", "free space there, or name another place: --out DIR"),
+    ErrorKind("S503", "the disk that holds the run failed", "name another place: --out DIR"),
+    ErrorKind("S504", "not a run directory", "name the directory that holds run.json", EXIT_USAGE),
+    ErrorKind("S505", "a run of a newer drivelab", "install the newest drivelab: pip install --upgrade drivelab"),
+    ErrorKind("S506", "a run directory is damaged", "restore it from a copy, or run the experiment again"),
+    # P: what an experiment asks for, and whether it can be planned
+    ErrorKind("P701", "no such experiment", "list them: drivelab experiments", EXIT_USAGE),
+    ErrorKind("P702", "an experiment file that is not TOML", "correct the line that is named", EXIT_USAGE),
+    ErrorKind("P703", "an experiment file with a mistake", "correct the key that is named", EXIT_USAGE),
+    ErrorKind("P704", "a factor that this target cannot have", "use a block device or scratch:SIZE", EXIT_USAGE),
+    ErrorKind("P705", "the target is too small", "use --quick, or a larger target", EXIT_USAGE),
+    ErrorKind("P706", "a trial that cannot be issued", "change the workload that is named", EXIT_USAGE),
+)
+
+KINDS: dict[str, ErrorKind] = {kind.code: kind for kind in _KINDS}
+
+
+class DrivelabError(Exception):
+    """An expected failure: what happened, where, and what to do.
+
+    Parameters
+    ----------
+    code : str
+        A code of `KINDS`.
+    what : str
+        What happened, with the value and the bound.
+    where : str, optional
+        The target, the step, the file and line.
+    do : str, optional
+        A command or action that helps here; default the kind's advice.
+    """
+
+    def __init__(self, code: str, what: str, *, where: str = "", do: str = "") -> None:
+        self.kind = KINDS[code]
+        self.what = what
+        self.where = where
+        self.do = do or self.kind.advice
+        super().__init__(what)
+
+    @property
+    def code(self) -> str:
+        """Stable code of the error."""
+        return self.kind.code
+
+    @property
+    def exit_code(self) -> int:
+        """Exit status of the program when this error ends it."""
+        return self.kind.exit_code
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}] {self.what}"]
+        if self.where:
+            lines.append(f"  where: {self.where}")
+        lines.append(f"  do:    {self.do}")
+        return "\n".join(lines)

@@ -1,0 +1,59 @@
+"""A number with its uncertainty: the only form in which a result is published."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from drivelab.model.units import format_quantity
+
+Unit = Literal["ns", "B/s", "1/s", "B", "1"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its 95 % interval.
+
+    Attributes
+    ----------
+    value : float or None
+        The estimate; None when the data carry only a bound.
+    low, high : float or None
+        Ends of the 95 % interval; None where the data give no end.
+    unit : str
+        ns, B/s, 1/s, B or 1.
+    sample_count : int
+        Observations behind the value.
+    effective_sample_count : float
+        The independent observations they are worth (autocorrelation removed).
+    method : str
+        How the interval was made, in a few words.
+
+    Notes
+    -----
+    A quantile that the data cannot carry has ``value`` None and ``low`` set:
+    it is published as "at least low".
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: Unit
+    sample_count: int
+    effective_sample_count: float
+    method: str
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "no data" if self.low is None else f"at least {format_quantity(self.low, self.unit)}"
+        return format_quantity(self.value, self.unit)
+
+    def interval_text(self) -> str:
+        """The interval for people: ``320 us to 345 us``; empty when there is none."""
+        if self.value is None or self.low is None or self.high is None:
+            return ""
+        return f"{format_quantity(self.low, self.unit)} to {format_quantity(self.high, self.unit)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)

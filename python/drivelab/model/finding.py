@@ -1,0 +1,42 @@
+"""A sentence about a run, with its evidence and the numbers that it touches."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["note", "warning", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a reader must know before trusting or using a number.
+
+    Attributes
+    ----------
+    code : str
+        Stable slug of the kind of finding (``page-cache-answered``); one file
+        of ``analyse/findings`` each.
+    severity : str
+        ``note`` explains, ``warning`` limits what the number means,
+        ``invalid`` says that the number does not describe the drive.
+    text : str
+        The sentence, for people.
+    trial : str
+        Name of the trial it touches; empty for the whole run.
+    evidence : dict
+        The measured values behind it, names carrying their unit.
+    advice : str
+        What to do about it; may be empty.
+    """
+
+    code: str
+    severity: Severity
+    text: str
+    trial: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    advice: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)

@@ -1,0 +1,108 @@
+"""What one trial measured: the engine's numbers beside the kernel's counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from drivelab.model.histogram import Histogram
+from drivelab.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCounts:
+    """Commands one block device executed while a trial ran, by the kernel's counters.
+
+    Attributes
+    ----------
+    device : str
+        Kernel name (``sda``, ``loop3``).
+    reads, writes, discards, flushes : int
+        Requests completed, from ``/sys/block/DEVICE/stat``. `writes` includes
+        empty flushes sent on their own, which that file counts as writes too.
+    bytes_read, bytes_written : int
+        Data moved.
+    read_merges, write_merges : int
+        Requests merged into others before they were issued.
+    read_ns, write_ns, flush_ns : int
+        Time the kernel counted for them (resolution 1 ms).
+    data_writes, fua_writes, issued_flushes : int or None
+        Exact counts from the block layer's trace events; None when tracing was
+        not possible, and then `data_writes_low`..`data_writes_high` bound them.
+    data_writes_low, data_writes_high : int
+        Bounds on the writes that carried data, from the counters alone.
+    foreign_requests : int or None
+        Requests issued by other programs, from the trace; None without one.
+    """
+
+    device: str
+    reads: int
+    writes: int
+    discards: int
+    flushes: int
+    bytes_read: int
+    bytes_written: int
+    read_merges: int
+    write_merges: int
+    read_ns: int
+    write_ns: int
+    flush_ns: int
+    data_writes_low: int
+    data_writes_high: int
+    data_writes: int | None = None
+    fua_writes: int | None = None
+    issued_flushes: int | None = None
+    foreign_requests: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One trial, as measured.
+
+    Attributes
+    ----------
+    name : str
+        Name of the trial, unique within its run (``sync-write-4096``).
+    workload : Workload
+        What was asked.
+    engine : dict
+        The engine's summary: backend and why it was chosen, achieved queue
+        depth, counts, errors, processor time (``docs/data_format.md``).
+    histograms : dict of (operation, latency) to Histogram
+        Whole measured window. Operations: read, write, trim, sync (the sync
+        call alone), durable_write (write until its sync call returned).
+        Latencies: submission, completion, total, response.
+    intervals : pyarrow.Table
+        One row per interval, operation and latency, with its sparse histogram.
+    records : pyarrow.Table or None
+        One row per I/O when the workload asked for it.
+    devices : tuple of DeviceCounts
+        The drive first, then each layer above it.
+    context : dict
+        Everything else observed about the trial (resident pages, extents, facts
+        before and after).
+    """
+
+    name: str
+    workload: Workload
+    engine: dict[str, Any]
+    histograms: dict[tuple[str, str], Histogram]
+    intervals: pa.Table
+    records: pa.Table | None = None
+    devices: tuple[DeviceCounts, ...] = ()
+    context: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def measured_s(self) -> float:
+        """Length of the measured window in seconds."""
+        return float(self.engine["measured_ns"]) / 1e9
+
+    def operation_count(self, operation: str) -> int:
+        """Completed I/Os of one operation in the measured window."""
+        return int(self.engine["operations"].get(operation, {}).get("count", 0))
+
+    def durable_operation(self) -> str:
+        """The operation whose latency ends when a write is durable."""
+        return "durable_write" if ("durable_write", "total") in self.histograms else "write"
