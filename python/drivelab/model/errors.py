@@ -47,6 +47,26 @@ _KINDS = (
     ErrorKind("U005", "unknown name", "choose one of the names that are listed", EXIT_USAGE),
     ErrorKind("U006", "arguments that cannot be understood", "read the help: drivelab COMMAND --help", EXIT_USAGE),
     ErrorKind("U007", "results could not be written to stdout", "send them to a place with room"),
+    # T: the target that was typed
+    ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),
+    ErrorKind("T102", "no permission to use the target", "run as root, or choose a target of your own"),
+    ErrorKind("T103", "the target is read-only", "choose a target that can be written"),
+    ErrorKind("T104", "the drive has no medium", "insert one, or choose another drive: drivelab drives"),
+    ErrorKind("T105", "not something to send I/O to", "give a directory, a file or a block device", EXIT_USAGE),
+    ErrorKind("T106", "no such kind of target", "give a path or scratch:SIZE, as in scratch:1GiB", EXIT_USAGE),
+    ErrorKind("T107", "the target vanished", "see whether the drive is still there: drivelab drives"),
+    ErrorKind("T108", "too small for a scratch drive", "ask for a larger one: scratch:1GiB", EXIT_USAGE),
+    # C: what must be true before a drive is written to
+    ErrorKind("C201", "nobody consented to erase this drive", "type --erase and its serial", EXIT_REFUSED),
+    ErrorKind("C202", "the drive is mounted", "unmount it, or choose another drive", EXIT_REFUSED),
+    ErrorKind("C203", "the drive is swap space", "take it out of swap, or choose another drive", EXIT_REFUSED),
+    ErrorKind("C204", "another device holds the drive", "take it out of that device, or choose another", EXIT_REFUSED),
+    ErrorKind("C205", "the drive is open elsewhere", "end the program, or choose another drive", EXIT_REFUSED),
+    ErrorKind("C206", "the drive holds something", "type --erase SERIAL+contents to destroy that too", EXIT_REFUSED),
+    ErrorKind("C207", "not the drive that it was", "look again: drivelab drives", EXIT_REFUSED),
+    ErrorKind("C208", "two drives go by this name", "name it by its WWN, or unplug the other one", EXIT_REFUSED),
+    ErrorKind("C209", "the drive could not be looked at", "run as root", EXIT_REFUSED),
+    ErrorKind("C220", "a file of yours would be overwritten", "name a new file, or add --overwrite-file", EXIT_REFUSED),
     # R: running, settings, the undo journal
     ErrorKind("R401", "this needs root", "run it with sudo"),
     ErrorKind("R402", "a program is not installed", "install the package that is named"),
@@ -56,7 +76,11 @@ _KINDS = (
     ErrorKind("R406", "something could not be put back", "end what uses it, then run: drivelab restore"),
     ErrorKind("R407", "no step of the plan gave a result", "read why the steps failed, above"),
     ErrorKind("R408", "a journal cannot be read", "look at the file, put back what it names, and delete it"),
-    ErrorKind("R409", "not the drive that was planned for", "make the plan again: drivelab plan", EXIT_REFUSED),
+    ErrorKind("R409", "no journal can be written", "make the directory writable, or set XDG_STATE_HOME"),
+    ErrorKind("R451", "no working file can be made", "run it as a user who may write there"),
+    ErrorKind("R452", "not enough room for a check", "free space there, or check a file: it is only read"),
+    ErrorKind("R453", "the target is too small to be checked", "check a larger one, or use: drivelab io", EXIT_USAGE),
+    ErrorKind("R454", "a trial has no data to work on", "read why the trial that lays them out failed"),
     # S: the run directory
     ErrorKind("S501", "a run directory cannot be written", "name another place: --out DIR"),
     ErrorKind("S502", "no room to store the run", "free space there, or name another place: --out DIR"),
@@ -71,6 +95,9 @@ _KINDS = (
     ErrorKind("P704", "a factor that this target cannot have", "use a block device or scratch:SIZE", EXIT_USAGE),
     ErrorKind("P705", "the target is too small", "use --quick, or a larger target", EXIT_USAGE),
     ErrorKind("P706", "a trial that cannot be issued", "change the workload that is named", EXIT_USAGE),
+    # O: the report
+    ErrorKind("O801", "the charts' script is missing", "install it again: pip install --force-reinstall plotly"),
+    ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),
 )
 
 KINDS: dict[str, ErrorKind] = {kind.code: kind for kind in _KINDS}

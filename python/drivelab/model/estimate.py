@@ -32,7 +32,8 @@ class Estimate:
     Notes
     -----
     A quantile that the data cannot carry has ``value`` None and ``low`` set:
-    it is published as "at least low".
+    it is published as "at least low". A count that is only known to lie
+    between bounds has ``value`` None and both ends.
     """
 
     value: float | None
@@ -44,8 +45,12 @@ class Estimate:
     method: str
 
     def __str__(self) -> str:
+        if self.value is None and self.low is not None and self.high is not None:
+            return f"{format_quantity(self.low, self.unit)} to {format_quantity(self.high, self.unit)}"
+        if self.value is None and self.low is not None:
+            return f"at least {format_quantity(self.low, self.unit)}"
         if self.value is None:
-            return "no data" if self.low is None else f"at least {format_quantity(self.low, self.unit)}"
+            return "too few data" if self.sample_count else "no data"
         return format_quantity(self.value, self.unit)
 
     def interval_text(self) -> str:

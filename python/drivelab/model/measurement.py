@@ -99,6 +99,17 @@ class Measurement:
         """Length of the measured window in seconds."""
         return float(self.engine["measured_ns"]) / 1e9
 
+    @property
+    def counted_device(self) -> DeviceCounts | None:
+        """Counts of the device that commands per operation are about.
+
+        The uppermost whole disk beneath the target: a loop device rather than
+        the disk that holds its file, a disk rather than its partition. None
+        when no device is counted.
+        """
+        name = self.context.get("counted_device")
+        return next((counts for counts in self.devices if counts.device == name), next(iter(self.devices), None))
+
     def operation_count(self, operation: str) -> int:
         """Completed I/Os of one operation in the measured window."""
         return int(self.engine["operations"].get(operation, {}).get("count", 0))

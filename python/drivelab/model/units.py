@@ -110,6 +110,17 @@ def format_duration_ns(nanoseconds: float) -> str:
     return f"{_three_digits(nanoseconds)} ns"
 
 
+def format_wait_ns(nanoseconds: float) -> str:
+    """A time to wait, for people: ``40 s``, ``3 min``, ``2 h 10 min``."""
+    seconds = round(nanoseconds / 1e9)
+    if seconds < 60:
+        return f"{seconds} s" if seconds else "less than 1 s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+
+
 def format_rate_bytes_per_s(rate: float) -> str:
     """Throughput for people, in powers of 1000: ``538 MB/s``."""
     for unit, size in (("GB/s", 10**9), ("MB/s", 10**6), ("kB/s", 10**3)):

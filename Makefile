@@ -1,0 +1,97 @@
+# Everything that is done with this project. `make` lists it.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+# where rustup puts cargo, also before the next login
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+VENV := .venv
+BIN := $(VENV)/bin
+ENGINE := python/drivelab/_engine.abi3.so
+ENGINE_SOURCES := $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) 2>/dev/null) \
+	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# the binding is a Python module: its own test binary could not be linked
+CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
+
+.PHONY: help build demo test test-rust test-python lint format bench docs lock clean dev packages
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: $(ENGINE) ## Leave a working drivelab in .venv/bin (release build)
+
+demo: build ## Measure a directory here (as root also a scratch drive) and write a report
+	@$(BIN)/python tools/system_packages.py demo
+	@$(BIN)/python tools/demo.py
+
+test: packages ## Set up, lint, and run every test
+	@$(MAKE) build dev
+	@$(MAKE) lint
+	@$(MAKE) test-rust
+	@$(MAKE) test-python
+
+test-rust: ## Only the tests of the crates
+	$(CARGO_TEST) $(ARGS)
+
+test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: build dev ## Formatting, lints, types and import rules
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+format: dev ## Format everything
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	cargo fmt --all
+
+bench: build dev ## Measure drivelab itself beside its peers; writes docs/performance.md
+	$(BIN)/python bench $(ARGS)
+
+docs: build ## Write the pages that are made from the code
+	$(BIN)/python tools/error_list.py
+
+lock: $(VENV)/.made ## Choose versions again: requirements/*.lock
+	$(BIN)/python -m venv $(VENV)/lock
+	$(VENV)/lock/bin/pip install --quiet uv
+	$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--custom-compile-command 'make lock' pyproject.toml requirements/run.in -o requirements/run.lock
+	$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--custom-compile-command 'make lock' requirements/dev.in -o requirements/dev.lock
+
+clean: ## Remove everything that was built, the virtual environment included
+	rm -rf $(VENV) target demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -f python/drivelab/_engine*.so
+	find python tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+
+# The steps behind these names. Each leaves a file, so that nothing is done twice.
+
+dev: $(VENV)/.dev
+
+packages:
+	@python3 tools/system_packages.py test --install
+
+$(VENV)/.made:
+	@tools/make_venv.sh $(VENV)
+	@touch $@
+
+$(VENV)/.run: requirements/run.lock $(VENV)/.made
+	@echo "installing the libraries that drivelab uses (requirements/run.lock)"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.lock $(VENV)/.run
+	@echo "installing what tests and lints use (requirements/dev.lock)"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(ENGINE): $(ENGINE_SOURCES) $(VENV)/.run
+	@echo "building the engine"
+	@env -u CONDA_PREFIX PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	@touch $@

@@ -1,0 +1,1 @@
+"""Pure statistics and judgements: numbers in, numbers out."""

@@ -1,0 +1,83 @@
+"""The list of commands, in the order in which one works with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of the program.
+
+    Attributes
+    ----------
+    name : str
+        What is typed; the command lives in ``drivelab.cli.NAME`` as ``command``.
+    summary : str
+        One line for the list of commands.
+    examples : tuple of str
+        Command lines that work, without the leading ``drivelab``.
+    """
+
+    name: str
+    summary: str
+    examples: tuple[str, ...]
+
+    @property
+    def module(self) -> str:
+        """The module that holds the command; imported only when the command is run."""
+        return f"drivelab.cli.{self.name}"
+
+
+COMMANDS = (
+    Command(
+        "drives",
+        "What is here, and what may be touched.",
+        ("drives", "drives --json"),
+    ),
+    Command(
+        "check",
+        "Is this directory or drive fit? A verdict in under a minute.",
+        ("check /var/lib/etcd --for etcd", "check .", "check /dev/nvme0n1 --json"),
+    ),
+    Command(
+        "experiments",
+        "The experiments there are, and what each one asks.",
+        ("experiments", "experiments --json"),
+    ),
+    Command(
+        "plan",
+        "What a run would do: steps, time, bytes, what it erases.",
+        ("plan ssd-latency scratch:1GiB", "plan ssd-latency /dev/sdb"),
+    ),
+    Command(
+        "run",
+        "Run an experiment on targets; everything is kept.",
+        ("run ssd-latency scratch:1GiB --quick", "run ssd-latency /dev/sdb --erase SERIAL"),
+    ),
+    Command(
+        "restore",
+        "Put back the settings that an interrupted run left changed.",
+        ("restore",),
+    ),
+    Command(
+        "report",
+        "Write the report of a run: one page that opens offline.",
+        ("report runs/RUN",),
+    ),
+    Command(
+        "io",
+        "One workload, every option of the engine a flag.",
+        (
+            "io data.bin --operation read --access random --block-size 4KiB --queue-depth 32 --runtime 5s",
+            "io data.bin --operation write --block-size 512 --durability fdatasync --count 1000 --json",
+        ),
+    ),
+    Command(
+        "errors",
+        "What an error code means and what to do about it.",
+        ("errors", "errors U001"),
+    ),
+)
+
+BY_NAME = {command.name: command for command in COMMANDS}

@@ -1,0 +1,153 @@
+"""The program: picks the command, imports only that one, and catches every error once.
+
+Results go to stdout; progress and errors to stderr. With ``--json`` an error
+is one JSON object on stderr, so stdout stays either empty or one document.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from drivelab import __version__
+from drivelab.cli.catalogue import BY_NAME, COMMANDS, Command
+from drivelab.cli.failure import abandon_stdout, print_bug, print_error, print_message, results_delivered
+from drivelab.model.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, DrivelabError
+
+EXIT_CODES = "Exit codes: 0 ok, 1 failed, 2 usage, 3 refused for safety, 4 done but not to be trusted, 130 interrupted."
+# numpydoc sections are for readers of the code; the help shows what stands before them
+_DOCSTRING_SECTION = re.compile(r"\n+(Parameters|Returns|Raises|Notes|Examples|References|Yields|See Also)\n-{3,}\n")
+_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Exit status of the program run with `arguments`; never raises."""
+    with _signals_interrupt() as received:
+        try:
+            with results_delivered():
+                return _dispatch(arguments)
+        except DrivelabError as error:
+            print_error(error, as_json="--json" in arguments)
+            return error.exit_code
+        except KeyboardInterrupt:
+            print_message("interrupted")
+            return 128 + received[0] if received else EXIT_INTERRUPTED
+        except BrokenPipeError:
+            abandon_stdout()
+            return 128 + signal.SIGPIPE
+        except Exception as error:
+            print_bug(error, _command_line(arguments))
+            return EXIT_FAILED
+
+
+def build_program(chosen: str | None) -> typer.Typer:
+    """The program with all its commands, of which only `chosen` is imported.
+
+    Parameters
+    ----------
+    chosen : str or None
+        The command that is going to run; the others stand in the help only.
+    """
+    program = typer.Typer(
+        name="drivelab",
+        help=f"Finds out what a storage drive really does, and whether the number can be trusted.\n\n{EXIT_CODES}",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    program.callback()(_root)
+    for command in COMMANDS:
+        function = _load(command) if command.name == chosen else _not_imported
+        program.command(
+            command.name, help=_help_text(function, command), short_help=command.summary, epilog=_epilog(command)
+        )(function)
+    return program
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    """Parse the arguments and run the command they name."""
+    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    program = typer.main.get_command(build_program(chosen))
+    try:
+        with program.make_context("drivelab", list(arguments) or ["--help"]) as context:
+            result = program.invoke(context)
+    except typer.Exit as asked:
+        return asked.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except typer.TyperException as error:
+        raise _usage_error(error, arguments) from error
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Options of the program itself."""
+    if version:
+        print(f"drivelab {__version__}")
+        raise typer.Exit
+
+
+def _load(command: Command) -> Callable[..., Any]:
+    """Import the function behind a command."""
+    function: Callable[..., Any] = importlib.import_module(command.module).command
+    return function
+
+
+def _not_imported() -> None:
+    """Stand in, in the list of commands, for one that is not going to run."""
+    raise AssertionError("only the chosen command is ever invoked")
+
+
+def _help_text(function: Callable[..., Any], command: Command) -> str:
+    if function is _not_imported:
+        return command.summary
+    text = inspect.cleandoc(function.__doc__ or command.summary)
+    return _DOCSTRING_SECTION.split(text, maxsplit=1)[0]
+
+
+def _epilog(command: Command) -> str:
+    return "\n".join(["Examples:", *(f"  drivelab {example}" for example in command.examples)])
+
+
+def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> DrivelabError:
+    """A mistake in the arguments, in the form that all errors have."""
+    chosen = next((argument for argument in arguments if argument in BY_NAME), None)
+    asked = " ".join(word for word in ("drivelab", chosen, "--help") if word)
+    what = " ".join(error.format_message().split())
+    return DrivelabError("U006", what[:1].lower() + what[1:], where=_command_line(arguments), do=asked)
+
+
+def _command_line(arguments: Sequence[str]) -> str:
+    return shlex.join(["drivelab", *arguments])
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[list[int]]:
+    """Let a polite kill clean up as Ctrl-C does; the signals that came are in the list."""
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    # one that the parent ignores (nohup) stays ignored
+    ours = [number for number in _ENDING_SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, interrupt)
+    try:
+        yield received
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,168 @@
+"""A plan: the ordered steps that an experiment becomes on given targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from drivelab.model.experiment import FileSystemLevel, WorkloadPattern
+from drivelab.model.target import TargetKind
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTarget:
+    """A target of a plan, as it was when the plan was made.
+
+    Attributes
+    ----------
+    label : str
+        Short name in trials, tables and figures; unique within the plan.
+    text : str
+        What was typed.
+    kind : str
+        Kind of target (`drivelab.model.target.TargetKind`).
+    size_bytes, logical_block_size_bytes : int
+        As resolved.
+    destroys : tuple of str
+        What a run would erase, in words; empty when nothing is lost.
+    erase_argument : str
+        What its owner must type after ``--erase``; empty when no consent is needed.
+    is_rotational : bool
+        Whether times are guessed for a turning disk.
+    """
+
+    label: str
+    text: str
+    kind: TargetKind
+    size_bytes: int
+    logical_block_size_bytes: int
+    destroys: tuple[str, ...] = ()
+    erase_argument: str = ""
+    is_rotational: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One trial of a plan.
+
+    Attributes
+    ----------
+    number : int
+        Place in the order, from 1.
+    trial : str
+        Name of the trial, unique within the run.
+    target : str
+        Label of the target.
+    workload, label : str
+        Name of the workload in the experiment, and the trial for people.
+    pattern : WorkloadPattern
+        What is issued.
+    filesystem : FileSystemLevel or None
+        What is made on the target first; None leaves the target as it is.
+    levels : mapping of str to str
+        Level of every factor.
+    block, repeat : int
+        Block of the randomised order, and repeat of the combination, from 1.
+    seed : int
+        Seed of the workload's addresses and contents.
+    expected_ns, bytes_written : int
+        Guessed duration, and bytes that the workload writes.
+    """
+
+    number: int
+    trial: str
+    target: str
+    workload: str
+    label: str
+    pattern: WorkloadPattern
+    filesystem: FileSystemLevel | None
+    levels: Mapping[str, str]
+    block: int
+    repeat: int
+    seed: int
+    expected_ns: int
+    bytes_written: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "number": self.number,
+            "trial": self.trial,
+            "target": self.target,
+            "workload": self.workload,
+            "label": self.label,
+            "levels": dict(self.levels),
+            "block": self.block,
+            "repeat": self.repeat,
+            "seed": self.seed,
+            "expected_ns": self.expected_ns,
+            "bytes_written": self.bytes_written,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run will do, in order.
+
+    Attributes
+    ----------
+    experiment, question : str
+        Name and question of the experiment.
+    quick : bool
+        Whether it is scaled down.
+    seed : int
+        Seed of the order, and of every workload.
+    targets : tuple of PlannedTarget
+        In the order in which they were named.
+    steps : tuple of PlannedStep
+        In the order in which they run.
+    preparation_ns, preparation_bytes : int
+        Guessed time for making scratch drives and file systems, and bytes that
+        filling scratch drives writes.
+    notes : tuple of str
+        Where the plan departs from the experiment's letter, and why.
+    """
+
+    experiment: str
+    question: str
+    quick: bool
+    seed: int
+    targets: tuple[PlannedTarget, ...]
+    steps: tuple[PlannedStep, ...]
+    preparation_ns: int = 0
+    preparation_bytes: int = 0
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def expected_ns(self) -> int:
+        """Guessed duration of the whole run."""
+        return self.preparation_ns + sum(step.expected_ns for step in self.steps)
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that the run writes, file systems' own not counted."""
+        return self.preparation_bytes + sum(step.bytes_written for step in self.steps)
+
+    @property
+    def destroys(self) -> tuple[str, ...]:
+        """What a run would erase, in words."""
+        return tuple(sentence for target in self.targets for sentence in target.destroys)
+
+    def target(self, label: str) -> PlannedTarget:
+        """The target with that label."""
+        return next(target for target in self.targets if target.label == label)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "experiment": self.experiment,
+            "question": self.question,
+            "quick": self.quick,
+            "seed": self.seed,
+            "targets": [asdict(target) for target in self.targets],
+            "steps": [step.to_json() for step in self.steps],
+            "expected_ns": self.expected_ns,
+            "bytes_written": self.bytes_written,
+            "notes": list(self.notes),
+        }

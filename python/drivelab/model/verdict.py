@@ -1,0 +1,121 @@
+"""Whether a target carries a need: yes, no, or undecided and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.need import Threshold
+
+Outcome = Literal["pass", "fail", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One threshold held against what was measured.
+
+    Attributes
+    ----------
+    threshold : Threshold
+        What is asked for.
+    estimate : Estimate or None
+        What was measured; None when the trial did not run.
+    outcome : str
+        pass, fail or undecided.
+    margin_ratio : float or None
+        How many times better than the limit the worse end of the interval is:
+        above 1 is met with certainty, below 1 is not. None without that end.
+    text : str
+        The check in a sentence, with the measured value, its interval and the limit.
+    why : str
+        Why it is undecided; empty otherwise.
+    """
+
+    threshold: Threshold
+    estimate: Estimate | None
+    outcome: Outcome
+    margin_ratio: float | None
+    text: str
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "threshold": self.threshold.to_json(),
+            "estimate": self.estimate.to_json() if self.estimate else None,
+            "outcome": self.outcome,
+            "margin_ratio": self.margin_ratio,
+            "text": self.text,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of one need.
+
+    Attributes
+    ----------
+    need : str
+        Its name.
+    title : str
+        Its name for people.
+    outcome : str
+        pass, fail or undecided.
+    sentence : str
+        The answer in words: "Yes, this carries etcd: ...".
+    why : str
+        Why it is undecided; empty otherwise.
+    checks : tuple of Check
+        Every threshold, required ones first.
+    caveats : tuple of str
+        What limits a yes: recommended values missed, findings to know about.
+    """
+
+    need: str
+    title: str
+    outcome: Outcome
+    sentence: str
+    why: str
+    checks: tuple[Check, ...]
+    caveats: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "need": self.need,
+            "title": self.title,
+            "outcome": self.outcome,
+            "sentence": self.sentence,
+            "why": self.why,
+            "checks": [check.to_json() for check in self.checks],
+            "caveats": list(self.caveats),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """What a target is fit for: every need judged.
+
+    Attributes
+    ----------
+    sentence : str
+        The answer in words, for a reader who reads one sentence.
+    outcome : str
+        pass when every need is met, fail when one is not, otherwise undecided.
+    verdicts : tuple of Verdict
+        One per need.
+    """
+
+    sentence: str
+    outcome: Outcome
+    verdicts: tuple[Verdict, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "sentence": self.sentence,
+            "outcome": self.outcome,
+            "verdicts": [verdict.to_json() for verdict in self.verdicts],
+        }

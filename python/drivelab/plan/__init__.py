@@ -1,0 +1,1 @@
+"""Pure: turns an experiment and facts into ordered steps."""

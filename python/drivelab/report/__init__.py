@@ -1,0 +1,1 @@
+"""Writes what a run found as pages, text and figures; reads the store only."""

@@ -1,0 +1,1 @@
+"""Executes plans: the only place that issues I/O or changes settings."""

@@ -1,0 +1,1 @@
+"""One file per setting: read, set, read back, restore."""

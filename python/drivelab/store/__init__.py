@@ -1,0 +1,1 @@
+"""The run directory: its layout, writing it, reading it."""

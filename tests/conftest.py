@@ -1,0 +1,121 @@
+"""What every test may use: markers that skip by name with a reason, and real loop devices.
+
+With ``DRIVELAB_REQUIRE_ALL=1`` (the continuous integration sets it) nothing may
+be skipped: a skip is then a failure with the same reason.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from system_packages import GOALS, SYSTEM_PATH, find_program
+
+REQUIRE_ALL = os.environ.get("DRIVELAB_REQUIRE_ALL") == "1"
+MakeLoopDevice = Callable[..., Path]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give every test the same terminal: 80 columns, no colour forced from outside."""
+    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "NO_COLOR"):
+        os.environ.pop(name, None)
+    os.environ.update(COLUMNS="80", LINES="24", TERM="xterm-256color", LC_ALL="C.UTF-8")
+    os.environ["PATH"] += f":{SYSTEM_PATH}"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what this machine cannot do, saying why."""
+    if any(item.iter_markers("needs_root")) and os.geteuid() != 0:
+        pytest.skip("needs root")
+    for marker in item.iter_markers("needs_tool"):
+        for name in marker.args:
+            if find_program(name) is None:
+                pytest.skip(f"needs the program {name} ({package_hint(name)})")
+
+
+def package_hint(program: str) -> str:
+    """Which Debian package has a program."""
+    packages = {tool.program: tool.debian for tool in GOALS["test"]}
+    return f"Debian package {packages[program]}" if program in packages else "not listed in tools/system_packages.py"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn every skip of a test into a failure where everything is required."""
+    report = yield
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
+        fail_instead(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn every skip of a whole file into a failure where everything is required."""
+    report = yield
+    if REQUIRE_ALL and report.skipped:
+        fail_instead(report)
+    return report
+
+
+def fail_instead(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Make a report of a skip one of a failure, with the same reason."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    report.outcome = "failed"
+    report.longrepr = f"DRIVELAB_REQUIRE_ALL=1 and this was skipped: {reason}"
+
+
+@pytest.fixture
+def make_loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
+    """Makes loop devices over sparse files, and detaches them when the test ends.
+
+    Call it with ``size_bytes`` (default 64 MiB), ``sector_size_bytes`` (512) and
+    ``direct`` (whether the loop bypasses the page cache of the file below).
+    The test must be marked ``needs_root``.
+    """
+    made: list[Path] = []
+
+    def make(size_bytes: int = 64 * 2**20, *, sector_size_bytes: int = 512, direct: bool = False) -> Path:
+        backing = tmp_path / f"loop-{len(made)}.img"
+        with backing.open("wb") as file:
+            file.truncate(size_bytes)
+        command = ["losetup", "--find", "--show", f"--sector-size={sector_size_bytes}"]
+        command += [f"--direct-io={'on' if direct else 'off'}", str(backing)]
+        answer = subprocess.run(command, capture_output=True, text=True)
+        assert answer.returncode == 0, f"losetup: {answer.stderr.strip()}"
+        made.append(Path(answer.stdout.strip()))
+        return made[-1]
+
+    yield make
+    for device in made:
+        subprocess.run(["losetup", "--detach", str(device)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def mount_filesystem(make_loop_device: MakeLoopDevice, tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Mounts fresh file systems on loop devices: ``mount_filesystem("ext4", size_bytes=..., options="ro")``.
+
+    The test must be marked ``needs_root`` and ``needs_tool("mkfs.<type>")``.
+    """
+    mounted: list[Path] = []
+
+    def mount(filesystem: str, *, size_bytes: int = 512 * 2**20, options: str = "defaults") -> Path:
+        device = make_loop_device(size_bytes)
+        force = {"xfs": "-f", "btrfs": "-f", "ext4": "-F"}[filesystem]
+        subprocess.run([f"mkfs.{filesystem}", "-q", force, str(device)], check=True, capture_output=True)
+        directory = tmp_path / f"mount-{len(mounted)}"
+        directory.mkdir()
+        subprocess.run(["mount", "-o", options, str(device), str(directory)], check=True, capture_output=True)
+        mounted.append(directory)
+        return directory
+
+    yield mount
+    for directory in reversed(mounted):
+        subprocess.run(["umount", str(directory)], check=True, capture_output=True)

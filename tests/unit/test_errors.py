@@ -1,0 +1,91 @@
+"""The list of errors: each code is unique, raised somewhere, provoked by some test, and documented."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from drivelab.model import errors
+from drivelab.model.errors import KINDS, DrivelabError, ErrorKind
+from error_list import AREAS, EXIT_MEANINGS, PAGE, error_page
+
+PROJECT = Path(__file__).resolve().parents[2]
+CODE = re.compile(r"\b[A-Z]\d{3}\b")
+
+
+def python_files(*folders: str) -> list[Path]:
+    """The Python files of some folders of the project."""
+    return sorted(path for folder in folders for path in (PROJECT / folder).rglob("*.py"))
+
+
+def codes_in_calls(path: Path, function: str) -> set[str]:
+    """Codes given as a literal to calls whose name ends in `function`."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    arguments = [argument for call in calls if ast.unparse(call.func).endswith(function) for argument in call.args]
+    constants = [node for argument in arguments for node in ast.walk(argument) if isinstance(node, ast.Constant)]
+    return {node.value for node in constants if isinstance(node.value, str) and CODE.fullmatch(node.value)}
+
+
+def codes_mentioned_in_source() -> set[str]:
+    """Codes that stand as a string in the program, in Python or Rust, outside the list itself."""
+    own_list = Path(errors.__file__)
+    files = [path for path in python_files("python") if path != own_list] + sorted(PROJECT.glob("crates/*/src/**/*.rs"))
+    return {code for path in files for code in re.findall(r'"([A-Z]\d{3})"', path.read_text())}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_each_kind_is_complete(kind: ErrorKind) -> None:
+    assert CODE.fullmatch(kind.code)
+    assert kind.code[0] in AREAS
+    assert kind.exit_code in EXIT_MEANINGS
+    assert kind.title
+    assert kind.advice
+    assert kind.title[-1] not in ".!"
+    if kind.code[0] == "C":
+        assert kind.exit_code == errors.EXIT_REFUSED
+
+
+def test_no_code_is_used_twice() -> None:
+    codes = [kind.code for kind in errors._KINDS]
+    assert sorted(codes) == sorted(set(codes))
+
+
+def test_each_code_is_provoked_by_some_test() -> None:
+    provoked = {code for path in python_files("tests") for code in codes_in_calls(path, "mark.provokes")}
+    assert sorted(set(KINDS) - provoked) == [], "mark a test that makes them happen with pytest.mark.provokes"
+    assert sorted(provoked - set(KINDS)) == [], "these codes do not exist"
+
+
+@pytest.mark.parametrize("path", python_files("tests"), ids=lambda path: path.name)
+def test_what_a_test_claims_to_provoke_it_also_looks_at(path: Path) -> None:
+    text = path.read_text()
+    claimed = codes_in_calls(path, "mark.provokes")
+    beyond_the_marker = re.sub(r"mark\.provokes\([^)]*\)", "", text)
+    assert sorted(code for code in claimed if code not in beyond_the_marker) == []
+
+
+def test_each_code_is_raised_somewhere() -> None:
+    assert sorted(set(KINDS) - codes_mentioned_in_source()) == []
+
+
+def test_only_codes_that_exist_are_raised() -> None:
+    raised = {code for path in python_files("python") for code in codes_in_calls(path, "DrivelabError")}
+    assert sorted(raised - set(KINDS)) == []
+
+
+def test_the_page_of_errors_is_up_to_date() -> None:
+    assert PAGE.read_text() == error_page(), "run: make docs"
+
+
+def test_an_error_says_what_where_and_what_to_do() -> None:
+    error = DrivelabError("U001", "'4k' is not a size", where="option --size", do="write 4KiB")
+    assert str(error) == "error[U001] '4k' is not a size\n  where: option --size\n  do:    write 4KiB"
+
+
+def test_an_error_that_knows_nothing_better_gives_the_advice_of_its_kind() -> None:
+    error = DrivelabError("U001", "'4k' is not a size")
+    assert error.do == KINDS["U001"].advice
+    assert "where" not in str(error)

@@ -1,0 +1,192 @@
+"""The style as a test: a rule that no program checks is a wish."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drivelab import __version__
+
+PROJECT = Path(__file__).resolve().parents[2]
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 70
+LINE_COLUMNS_MAX = 120
+FOLDERS = ("python", "crates", "tests", "tools", "bench")
+TEXT_SUFFIXES = {".py", ".pyi", ".rs", ".toml", ".md", ".html", ".css", ".js", ".c", ".sh", ".in"}
+PURE_PACKAGES = ("model", "plan", "analyse")
+
+LEFTOVERS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b")
+MACHINE_PATHS = re.compile(r"/(?:ro" + r"ot|work|home/\w+|Users/\w+)/")
+VAGUE_WORDS = re.compile(r"(?:^|_)(?:utils?|helpers?|managers?)(?:_|$)|(?:Util|Helper|Manager)s?(?![a-z])")
+EFFECTS = {"open", "print", "input", "exec", "eval", "breakpoint"}
+EFFECT_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "now", "utcnow", "today", "default_rng"}
+
+
+def text_files() -> list[Path]:
+    """Every file of the project that people write."""
+    inside = [path for folder in FOLDERS for path in (PROJECT / folder).rglob("*")]
+    found = [*inside, *(PROJECT / "docs").glob("*.md"), *PROJECT.glob("*"), PROJECT / ".ci" / "run"]
+    return sorted(
+        path
+        for path in found
+        if path.is_file()
+        and (path.suffix in TEXT_SUFFIXES or path.name in {"Makefile", "run"})
+        and not {"target", "__pycache__", "golden", "node_modules"} & set(path.relative_to(PROJECT).parts)
+    )
+
+
+FILES = text_files()
+CODE_FILES = [path for path in FILES if path.suffix in {".py", ".rs"}]
+PYTHON_FILES = [path for path in FILES if path.suffix == ".py"]
+PACKAGE_FILES = [path for path in PYTHON_FILES if path.is_relative_to(PROJECT / "python")]
+
+
+def name_of(path: Path) -> str:
+    """A path as people write it."""
+    return str(path.relative_to(PROJECT))
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a file, each with its place."""
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        yield f"{name_of(path)}:{number}", line
+
+
+def function_lengths(path: Path) -> Iterator[tuple[str, int]]:
+    """Each function's place and number of lines; Rust's end at the brace that closes its indentation."""
+    lines = path.read_text().splitlines()
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+                yield f"{name_of(path)}:{node.lineno}", node.end_lineno - node.lineno + 1
+        return
+    for start, line in enumerate(lines):
+        opening = re.match(r"(\s*)(?:pub(?:\([a-z]+\))? )?(?:const |unsafe |extern \"C\" )*fn \w+", line)
+        if opening and not line.rstrip().endswith((";", "}")):
+            closing = f"{opening[1]}}}"
+            length = next((n for n, later in enumerate(lines[start:]) if later == closing), 0)
+            yield f"{name_of(path)}:{start + 1}", length + 1
+
+
+def defined_names(path: Path) -> Iterator[tuple[str, str]]:
+    """Each class, function and argument that a Python file defines, with its place."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{name_of(path)}:{node.lineno}", node.name
+        elif isinstance(node, ast.arg):
+            yield f"{name_of(path)}:{node.lineno}", node.arg
+
+
+def test_the_checks_see_the_project() -> None:
+    seen = {name_of(path) for path in FILES}
+    assert {"pyproject.toml", "Cargo.toml", "Makefile", ".ci/run", "python/drivelab/model/units.py"} <= seen
+    assert any(path.suffix == ".rs" for path in FILES)
+
+
+def test_files_are_short_enough_to_read() -> None:
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in CODE_FILES}
+    assert {name: length for name, length in lengths.items() if length > FILE_LINES_MAX} == {}
+
+
+def test_functions_fit_on_a_screen() -> None:
+    lengths = {place: length for path in CODE_FILES for place, length in function_lengths(path)}
+    assert {place: length for place, length in lengths.items() if length > FUNCTION_LINES_MAX} == {}
+
+
+def test_lines_fit_on_a_screen() -> None:
+    code = [path for path in FILES if path.suffix in {".py", ".rs", ".toml"}]
+    long = [place for path in code for place, line in numbered_lines(path) if len(line) > LINE_COLUMNS_MAX]
+    assert long == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "advice"),
+    [
+        (LEFTOVERS, "finish it, or open an issue"),
+        (MACHINE_PATHS, "a path of one machine; derive it"),
+        (re.compile(r"\s+$"), "white space at the end of a line"),
+        (re.compile(r"\bissue #?\d|\bISSUE-\d"), "say why, not which number"),
+    ],
+    ids=["leftovers", "machine-paths", "trailing-space", "issue-numbers"],
+)
+def test_nothing_is_left_lying_about(pattern: re.Pattern[str], advice: str) -> None:
+    found = [place for path in FILES for place, line in numbered_lines(path) if pattern.search(line)]
+    assert found == [], advice
+
+
+def test_names_say_what_a_thing_does() -> None:
+    vague = [name_of(path) for path in FILES if VAGUE_WORDS.search(path.stem)]
+    vague += [
+        f"{place} {name}" for path in PYTHON_FILES for place, name in defined_names(path) if VAGUE_WORDS.search(name)
+    ]
+    assert vague == []
+
+
+def test_every_package_and_module_says_what_it_is_for() -> None:
+    silent = [name_of(path) for path in PYTHON_FILES if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []
+    folders = {path.parent for path in PACKAGE_FILES}
+    assert [name_of(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_rust_file_says_what_it_is_for() -> None:
+    rust = [path for path in CODE_FILES if path.suffix == ".rs" and "/src/" in str(path)]
+    assert [name_of(path) for path in rust if not path.read_text().startswith("//!")] == []
+
+
+def test_pure_packages_touch_nothing() -> None:
+    found = []
+    for path in PACKAGE_FILES:
+        if path.relative_to(PROJECT / "python" / "drivelab").parts[0] not in PURE_PACKAGES:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and is_effect(node):
+                found.append(f"{name_of(path)}:{node.lineno} {ast.unparse(node.func)}")
+    assert found == []
+
+
+def is_effect(call: ast.Call) -> bool:
+    """Whether a call does I/O, reads the clock, or draws random numbers without a seed."""
+    if isinstance(call.func, ast.Name):
+        return call.func.id in EFFECTS
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "default_rng":
+        return not call.args and not call.keywords
+    return isinstance(call.func, ast.Attribute) and call.func.attr in EFFECT_METHODS
+
+
+def test_only_run_imports_the_engine() -> None:
+    importers = {
+        path.relative_to(PROJECT / "python" / "drivelab").parts[0]
+        for path in PACKAGE_FILES
+        if re.search(r"(from|import) drivelab\._engine|from drivelab import .*_engine", path.read_text())
+    }
+    assert importers <= {"run"}
+
+
+def test_the_engine_crate_knows_nothing_of_python() -> None:
+    manifest = tomllib.loads((PROJECT / "crates/drivelab-engine/Cargo.toml").read_text())
+    dependencies = {**manifest.get("dependencies", {}), **manifest.get("dev-dependencies", {})}
+    assert not [name for name in dependencies if name.startswith(("pyo3", "arrow"))]
+
+
+def test_one_version_stands_everywhere() -> None:
+    package = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    crates = tomllib.loads((PROJECT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert {package, crates} == {__version__}
+
+
+def test_every_tool_that_a_test_needs_has_a_package() -> None:
+    from system_packages import GOALS
+
+    needed = {
+        name
+        for path in PYTHON_FILES
+        for arguments in re.findall(r"mark\.needs_tool\(([^)]*)\)", path.read_text())
+        for name in re.findall(r"\"([\w.-]+)\"", arguments)
+    }
+    assert needed - {tool.program for tool in GOALS["test"]} == set()
