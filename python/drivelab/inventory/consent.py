@@ -1,0 +1,228 @@
+"""The only place that decides whether a block device may be written to.
+
+A drive is destroyed only when its owner typed its name, and never while
+anything uses it. Whatever cannot be found out counts against writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from drivelab.inventory.block_devices import detail_of, device_exists, disk_of, kind_of, name_of_node
+from drivelab.inventory.contents import all_signatures
+from drivelab.inventory.drives import drive_names
+from drivelab.inventory.identity import kernel_identity, read_identity
+from drivelab.inventory.openers import Opener, is_claimed, openers_of
+from drivelab.inventory.owned_loop import is_owned_loop
+from drivelab.inventory.system_paths import SYSTEM, SystemPaths
+from drivelab.inventory.touch import CONTENTS_SUFFIX
+from drivelab.inventory.usage import read_users, usage_of
+from drivelab.model.drive import BlockUse, DriveIdentity
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """How a device is looked at right before it is written to; replaced in tests of made-up systems."""
+
+    is_claimed: Callable[[str, SystemPaths], bool] = is_claimed
+    openers: Callable[[str, SystemPaths], list[Opener]] = openers_of
+    signatures: Callable[[str, SystemPaths], tuple[str, ...]] = all_signatures
+
+
+PROBES = Probes()
+
+
+def require_erase_consent(
+    target: TargetFacts, erase: Sequence[str], paths: SystemPaths = SYSTEM, probes: Probes = PROBES
+) -> None:
+    """Return only if the target may be written to now; targets that are no block devices always may.
+
+    Parameters
+    ----------
+    target : TargetFacts
+        As resolved.
+    erase : sequence of str
+        What the owner typed after ``--erase``: the serial of the drive, or the
+        serial followed by ``+contents`` when it holds something. The WWN is as
+        good as the serial; ``-partN`` names a partition; a device without a
+        serial is named by its kernel name (``loop3``).
+
+    Raises
+    ------
+    DrivelabError
+        C201: its owner did not name it. C202: mounted. C203: swap. C204: held
+        by another device or a file system of several. C205: open elsewhere.
+        C206: it holds something that was not consented to. C207: it is not the
+        device that was resolved. C208: two drives go by that name. C209: it
+        could not be looked at.
+
+    Notes
+    -----
+    Loop devices over drivelab's own scratch files need no name, but must be
+    unused too. Call it again before every destructive step until the first one;
+    from then on the contents are drivelab's own: `require_same_identity`.
+    """
+    if target.kind != "block_device":
+        return
+    name = require_same_identity(target, paths)
+    use = usage_of(name, {}, read_users(paths), paths)
+    _refuse_used(target, use, name, paths)
+    _refuse_open(target, use, name, paths, probes)
+    if is_owned_loop(name, paths):
+        return
+    names = erase_names(name, paths)
+    consent = _matching_consent(target, erase, names)
+    _refuse_ambiguous(target, consent, name, paths)
+    if not consent.endswith(CONTENTS_SUFFIX):
+        _refuse_contents(target, use, names[0], paths, probes)
+
+
+def require_same_identity(target: TargetFacts, paths: SystemPaths = SYSTEM) -> str:
+    """Kernel name of a block device target, after making sure that it still is the device that was resolved.
+
+    Raises
+    ------
+    DrivelabError
+        C207: another device is there now, or none.
+    """
+    name = name_of_node(target.path, paths)
+    before = target.identity
+    if name is None or not device_exists(name, paths):
+        raise DrivelabError("C207", f"{target.path} is gone", where=target.text)
+    if before is not None:
+        now = read_identity(name, paths)
+        changed = ", ".join(_differences(before, now))
+        if changed:
+            raise DrivelabError("C207", f"{target.path} is not the device that it was: {changed}", where=target.text)
+    return name
+
+
+def erase_names(name: str, paths: SystemPaths = SYSTEM) -> list[str]:
+    """Every name by which the owner may call a block device, the preferred one first.
+
+    A volume or an array goes by its own name; a partition by the name of its
+    drive and ``-partN``, so that naming the one never erases the other.
+    """
+    kind = kind_of(name, paths)
+    if kind in ("dm", "md"):
+        return [detail_of(name, paths).rpartition(" ")[2] if kind == "dm" else name]
+    disk = disk_of(name, paths)
+    known = kernel_identity(disk, paths)
+    names = [*known.serials, *([known.wwn] if known.wwn else [])] or [disk]
+    if kind != "part":
+        return names
+    number = name.removeprefix(disk).lstrip("p")
+    return [f"{drive}-part{number}" for drive in names]
+
+
+def _differences(before: DriveIdentity, now: DriveIdentity) -> Iterator[str]:
+    for field in ("device_number", "size_bytes", "serials", "wwn", "diskseq"):
+        old, new = getattr(before, field), getattr(now, field)
+        if old != new:
+            yield f"{field.replace('_', ' ')} was {old}, is {new}"
+
+
+def _refuse_used(target: TargetFacts, use: BlockUse, name: str, paths: SystemPaths) -> None:
+    for layer in use.walk():
+        if layer.mount_points:
+            place = layer.mount_points[0]
+            raise _refusal("C202", target, f"{layer.name} is mounted on {place}", f"umount {place}, or choose another")
+        for user in layer.used_by:
+            if user == "swap":
+                do = f"swapoff {layer.path}, or choose another drive"
+                raise _refusal("C203", target, f"{layer.name} is swap space", do)
+            raise _refusal("C204" if "btrfs" in user else "C202", target, f"{layer.name} is {user}", "")
+        for child in layer.children:
+            if child.kind != "part":
+                detail = f" ({child.detail})" if child.detail else ""
+                raise _refusal("C204", target, f"{layer.name} is held by {child.name}{detail}", _how_to_release(child))
+    disk = disk_of(name, paths)
+    if disk != name:
+        _refuse_used_whole(target, disk, name, paths)
+
+
+def _refuse_used_whole(target: TargetFacts, disk: str, partition: str, paths: SystemPaths) -> None:
+    """Refuse a partition whose disk is used as a whole beside its partitions."""
+    whole = usage_of(disk, {}, read_users(paths), paths)
+    users = [*whole.mount_points, *whole.used_by, *(child.name for child in whole.children if child.kind != "part")]
+    if users:
+        raise _refusal("C204", target, f"{disk}, the disk of {partition}, is itself used: {', '.join(users)}", "")
+
+
+def _refuse_open(target: TargetFacts, use: BlockUse, name: str, paths: SystemPaths, probes: Probes) -> None:
+    """Refuse a device that is claimed or open, itself, through a partition, or through its disk."""
+    # dict: a disk is looked at once even when it is the target itself
+    for device in dict.fromkeys((*(layer.name for layer in use.walk()), disk_of(name, paths))):
+        try:
+            claimed = probes.is_claimed(device, paths)
+        except OSError as error:
+            what = f"{device} cannot be opened to see whether it is in use: {error.strerror}"
+            raise _refusal("C209", target, what, "run as root") from error
+        openers = probes.openers(device, paths)
+        if openers:
+            listed = ", ".join(f"{opener.command} (process {opener.process_id})" for opener in openers)
+            raise _refusal("C205", target, f"{device} is open in {listed}", "end that program, or choose another drive")
+        # a disk with a claimed partition is claimed too, and only the target's own part counts then
+        if claimed and (device == name or device != disk_of(name, paths)):
+            do = "find out who claims it (a mount in a container, ZFS, another program), or choose another drive"
+            raise _refusal("C205", target, f"{device} is claimed for exclusive use", do)
+
+
+def _matching_consent(target: TargetFacts, erase: Iterable[str], names: Sequence[str]) -> str:
+    accepted = {spelling for name in names for spelling in (name, name + CONTENTS_SUFFIX)}
+    typed = [text.strip() for text in erase]
+    # the longer consent wins when both were typed
+    matching = sorted((text for text in typed if text in accepted), key=len)
+    if matching:
+        return matching[-1]
+    what = f"{target.path} would be overwritten, and its owner has not named it"
+    if typed:
+        what += f": --erase {', '.join(typed)} is not its name"
+    raise _refusal("C201", target, what, f"if all that is on it may be lost: --erase {names[0]}")
+
+
+def _refuse_ambiguous(target: TargetFacts, consent: str, name: str, paths: SystemPaths) -> None:
+    disk = disk_of(name, paths)
+    if kind_of(name, paths) in ("dm", "md"):
+        return
+    typed = consent.removesuffix(CONTENTS_SUFFIX)
+    others = [other for other in drive_names(paths) if other != disk and _goes_by(other, typed, name, disk, paths)]
+    if others:
+        do = "name it by its WWN (drivelab drives), or unplug the other one"
+        raise _refusal("C208", target, f"{disk} and {', '.join(others)} both go by the name {typed}", do)
+
+
+def _goes_by(other: str, typed: str, name: str, disk: str, paths: SystemPaths) -> bool:
+    suffix = f"-part{name.removeprefix(disk).lstrip('p')}" if name != disk else ""
+    return typed.removesuffix(suffix) in erase_names(other, paths)
+
+
+def _refuse_contents(target: TargetFacts, use: BlockUse, name: str, paths: SystemPaths, probes: Probes) -> None:
+    held = []
+    for layer in use.walk():
+        try:
+            signatures = probes.signatures(layer.name, paths)
+        except OSError as error:
+            what = f"{layer.name} cannot be read to see what it holds: {error.strerror}"
+            raise _refusal("C209", target, what, "run as root") from error
+        if signatures:
+            held.append(f"{layer.name}: {', '.join(signatures)}")
+        elif layer.kind == "part" and layer is not use:
+            held.append(f"{layer.name}: a partition")
+    if held:
+        do = f"if that may be lost too: --erase {name}{CONTENTS_SUFFIX}"
+        raise _refusal("C206", target, f"{target.path} is not empty ({'; '.join(held)})", do)
+
+
+def _how_to_release(holder: BlockUse) -> str:
+    commands = {"dm": "dmsetup remove", "md": "mdadm --stop", "loop": "losetup --detach"}
+    command = commands.get(holder.kind)
+    return f"{command} {holder.path}, or choose another drive" if command else ""
+
+
+def _refusal(code: str, target: TargetFacts, what: str, do: str) -> DrivelabError:
+    where = target.text if target.text == target.path else f"{target.text} ({target.path})"
+    return DrivelabError(code, what, where=f"{where}; nothing was written", do=do)

@@ -1,0 +1,72 @@
+"""Finds out whether anybody has a block device open."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from drivelab.inventory.block_devices import device_node, directory_of, number_of_node
+from drivelab.inventory.sysfs import entries, read_text
+from drivelab.inventory.system_paths import SYSTEM, SystemPaths
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """A process that has a device open."""
+
+    process_id: int
+    command: str
+
+
+def is_claimed(name: str, paths: SystemPaths = SYSTEM) -> bool:
+    """Whether the kernel refuses exclusive use: mounted anywhere, swap, or held by dm, md, btrfs, ZFS or a program.
+
+    Notes
+    -----
+    The probe opens for reading only: closing a device that was open for writing
+    makes udev scan it again.
+
+    Raises
+    ------
+    OSError
+        The device could not be opened for another reason.
+    """
+    try:
+        descriptor = os.open(device_node(name, paths), os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return True
+        raise
+    os.close(descriptor)
+    return False
+
+
+def openers_of(name: str, paths: SystemPaths = SYSTEM) -> list[Opener]:
+    """Processes that have a device open, as far as this user may see them.
+
+    A virtual machine or a database that opened a raw drive without claiming it
+    is noticed only this way.
+    """
+    number = read_text(directory_of(name, paths) / "dev")
+    processes = [int(entry) for entry in entries(paths.proc) if entry.isdigit()]
+    return [
+        Opener(process, read_text(paths.proc / str(process) / "comm") or "?")
+        for process in processes
+        if number and number in _open_device_numbers(paths.proc / str(process) / "fd")
+    ]
+
+
+def _open_device_numbers(descriptors: Path) -> Iterator[str]:
+    for entry in entries(descriptors):
+        try:
+            # only device nodes are looked at: asking about a file on a dead network mount would hang
+            if not os.readlink(descriptors / entry).startswith("/dev/"):
+                continue
+        except OSError:
+            continue
+        number = number_of_node(descriptors / entry)
+        if number:
+            yield number

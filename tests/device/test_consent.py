@@ -1,0 +1,229 @@
+"""Every refusal to write to a drive, provoked on real loop devices; nothing else may be lost to a bug here."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from drivelab.inventory.consent import require_erase_consent, require_same_identity
+from drivelab.inventory.openers import is_claimed
+from drivelab.inventory.target import resolve_target
+from drivelab.model.errors import EXIT_REFUSED, DrivelabError
+
+MakeLoopDevice = Callable[..., Path]
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "lsblk", "mkfs.ext4")]
+
+
+def run(*command: str | Path) -> None:
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+
+
+def refusal(device: Path, *erase: str) -> DrivelabError:
+    with pytest.raises(DrivelabError) as caught:
+        require_erase_consent(resolve_target(str(device)), erase)
+    assert caught.value.exit_code == EXIT_REFUSED
+    return caught.value
+
+
+def allow(device: Path, *erase: str) -> None:
+    require_erase_consent(resolve_target(str(device)), erase)
+
+
+@pytest.fixture
+def attach(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Attaches a new sparse file of a given name as a loop device that may have partitions."""
+    attached: list[Path] = []
+
+    def attach_file(name: str) -> Path:
+        backing = tmp_path / name
+        backing.write_bytes(b"")
+        os.truncate(backing, 64 * 2**20)
+        command = ["losetup", "--find", "--show", "--partscan", str(backing)]
+        attached.append(Path(subprocess.check_output(command, text=True).strip()))
+        return attached[-1]
+
+    yield attach_file
+    for device in attached:
+        run("losetup", "--detach", device)
+
+
+def make_two_partitions(disk: Path) -> tuple[Path, Path]:
+    """Two partitions of 16 MiB on a disk, whether or not this kernel reads partition tables itself."""
+    rows = [struct.pack("<B3sB3sII", 0, bytes(3), 0x83, bytes(3), 2048 + 32768 * n, 32768) for n in (0, 1)]
+    with disk.open("r+b") as file:
+        file.write(bytes(446) + b"".join(rows) + bytes(32) + b"\x55\xaa")
+    for number in (1, 2):
+        added = ["addpart", str(disk), str(number), str(2048 + 32768 * (number - 1)), "32768"]
+        subprocess.run(added, capture_output=True)
+    return Path(f"{disk}p1"), Path(f"{disk}p2")
+
+
+@pytest.mark.provokes("C201")
+def test_an_unnamed_drive_is_refused_and_the_name_to_type_is_given(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    error = refusal(device)
+    assert error.code == "C201"
+    assert error.do.endswith(f"--erase {device.name}")
+    allow(device, device.name)
+
+
+def test_another_drives_name_is_no_consent(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    assert refusal(device, "loop999", str(device)).code == "C201"
+
+
+@pytest.mark.provokes("C202")
+def test_a_mounted_drive_is_refused(make_loop_device: MakeLoopDevice, tmp_path: Path) -> None:
+    device = make_loop_device()
+    run("mkfs.ext4", "-qF", device)
+    place = tmp_path / "mounted here"
+    place.mkdir()
+    run("mount", device, place)
+    try:
+        error = refusal(device, f"{device.name}+contents")
+        assert (error.code, error.what) == ("C202", f"{device.name} is mounted on {place}")
+    finally:
+        run("umount", place)
+    allow(device, f"{device.name}+contents")
+
+
+def test_a_drive_mounted_in_another_namespace_only_is_refused(make_loop_device: MakeLoopDevice, tmp_path: Path) -> None:
+    device = make_loop_device()
+    run("mkfs.ext4", "-qF", device)
+    script = f"mount {device} {tmp_path} && echo ready && read line; umount {tmp_path}"
+    command = ["unshare", "--mount", "--propagation=private", "sh", "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as elsewhere:
+        assert elsewhere.stdout is not None
+        assert elsewhere.stdout.readline() == "ready\n"
+        error = refusal(device, f"{device.name}+contents")
+        elsewhere.communicate("\n")
+    assert error.code == "C202"
+    assert "outside this container" in error.what
+
+
+def test_a_drive_with_a_mounted_partition_is_refused_but_its_other_partition_is_not(
+    attach: Callable[..., Path], tmp_path: Path
+) -> None:
+    disk = attach("disk.img")
+    first, second = make_two_partitions(disk)
+    run("mkfs.ext4", "-qF", first)
+    place = tmp_path / "first"
+    place.mkdir()
+    run("mount", first, place)
+    try:
+        error = refusal(disk, f"{disk.name}+contents")
+        assert (error.code, error.what) == ("C202", f"{first.name} is mounted on {place}")
+        assert refusal(second, disk.name).code == "C201"
+        allow(second, f"{disk.name}-part2")
+    finally:
+        run("umount", place)
+
+
+@pytest.mark.provokes("C203")
+def test_swap_is_refused(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    device.write_bytes(bytes(16 * 2**20))
+    run("mkswap", device)
+    run("swapon", device)
+    try:
+        assert refusal(device, f"{device.name}+contents").code == "C203"
+    finally:
+        run("swapoff", device)
+
+
+@pytest.mark.provokes("C204")
+def test_a_drive_that_a_loop_device_lies_on_is_refused(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    upper = subprocess.check_output(["losetup", "--find", "--show", str(device)], text=True).strip()
+    try:
+        error = refusal(device, device.name)
+        assert error.code == "C204"
+        assert f"losetup --detach {upper}" in error.do
+    finally:
+        run("losetup", "--detach", upper)
+
+
+@pytest.mark.provokes("C205")
+def test_a_drive_that_a_program_has_open_is_refused(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    with device.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as sleeper:
+        file.close()
+        error = refusal(device, device.name)
+        sleeper.kill()
+    assert error.code == "C205"
+    assert f"sleep (process {sleeper.pid})" in error.what
+
+
+def test_the_kernel_tells_of_an_exclusive_claim(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    assert not is_claimed(device.name)
+    descriptor = os.open(device, os.O_RDONLY | os.O_EXCL)
+    assert is_claimed(device.name)
+    os.close(descriptor)
+    assert not is_claimed(device.name)
+
+
+@pytest.mark.provokes("C206")
+def test_a_file_system_needs_a_consent_of_its_own(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    run("mkfs.ext4", "-qF", device)
+    error = refusal(device, device.name)
+    assert error.code == "C206"
+    assert "ext4" in error.what
+    assert error.do.endswith(f"--erase {device.name}+contents")
+    allow(device, f"{device.name}+contents")
+
+
+def test_a_partition_table_needs_a_consent_of_its_own(attach: Callable[..., Path]) -> None:
+    disk = attach("disk.img")
+    make_two_partitions(disk)
+    error = refusal(disk, disk.name)
+    assert error.code == "C206"
+    assert f"{disk.name}p1: a partition" in error.what
+    allow(disk, f"{disk.name}+contents")
+
+
+@pytest.mark.provokes("C207")
+def test_a_device_that_became_another_one_is_refused(attach: Callable[..., Path], tmp_path: Path) -> None:
+    device = attach("first.img")
+    resolved = resolve_target(str(device))
+    assert require_same_identity(resolved) == device.name
+    run("losetup", "--detach", device)
+    other = tmp_path / "other.img"
+    other.write_bytes(bytes(4096))
+    os.truncate(other, 64 * 2**20)
+    run("losetup", device, other)
+    with pytest.raises(DrivelabError) as caught:
+        require_erase_consent(resolved, [device.name])
+    assert caught.value.code == "C207"
+    assert "diskseq" in caught.value.what
+
+
+def test_a_scratch_drive_of_drivelab_itself_needs_no_name_unless_it_is_used(
+    attach: Callable[..., Path], tmp_path: Path
+) -> None:
+    device = attach("drivelab-scratch-1.img")
+    allow(device)
+    run("mkfs.ext4", "-qF", device)
+    allow(device)
+    place = tmp_path / "scratch"
+    place.mkdir()
+    run("mount", device, place)
+    try:
+        assert refusal(device).code == "C202"
+    finally:
+        run("umount", place)
+
+
+def test_a_refused_drive_is_unchanged(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    run("mkfs.ext4", "-qF", device)
+    before = device.read_bytes()
+    refusal(device)
+    refusal(device, device.name)
+    assert device.read_bytes() == before
