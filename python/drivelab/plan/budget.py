@@ -1,0 +1,76 @@
+"""Guesses, before anything is measured, how long a step takes and how much it writes.
+
+The guesses are for the line "expected time" only; while a run goes on, the
+time left is worked out from the steps that are done.
+"""
+
+from __future__ import annotations
+
+from drivelab.model.experiment import FileSystemLevel, WorkloadPattern
+
+# a drive with a volatile cache and no capacitor flushes in 0.5 to 5 ms; a turning disk needs a turn and a seek
+_DURABLE_COMMAND_NS = 1_000_000
+_DURABLE_COMMAND_ROTATIONAL_NS = 10_000_000
+_PLAIN_COMMAND_NS = 100_000
+_PLAIN_COMMAND_ROTATIONAL_NS = 8_000_000
+_THROUGHPUT_BYTES_PER_S = 250_000_000
+_THROUGHPUT_ROTATIONAL_BYTES_PER_S = 100_000_000
+# commands that an appending, durable write becomes: the data, the journal's or log's writes, and the flushes
+_COMMANDS_PER_DURABLE_WRITE = {"raw": 2, "ext2": 4, "ext3": 5, "ext4": 5, "xfs": 4, "btrfs": 8, "f2fs": 4}
+MAKE_FILESYSTEM_NS = 2_000_000_000
+BETWEEN_STEPS_NS = 30_000_000
+
+
+def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_rotational: bool) -> int:
+    """Guessed duration of one trial."""
+    per_io = _io_ns(pattern, filesystem, is_rotational=is_rotational)
+    limits = [pattern.runtime] if pattern.runtime else []
+    if pattern.count:
+        limits.append(round(pattern.count * per_io))
+    if pattern.bytes:
+        limits.append(round(pattern.bytes / pattern.block_size * per_io))
+    return pattern.ramp + min(limits) + BETWEEN_STEPS_NS
+
+
+def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_rotational: bool) -> int:
+    """Bytes that a trial writes: exact when it ends by count or bytes, else guessed from its runtime."""
+    if not pattern.writes or pattern.operation == "trim":
+        return 0
+    limits = [pattern.count * pattern.block_size] if pattern.count else []
+    if pattern.bytes:
+        limits.append(pattern.bytes)
+    if not limits:
+        per_io = _io_ns(pattern, filesystem, is_rotational=is_rotational)
+        outstanding = pattern.queue_depth * pattern.job_count
+        limits.append(round((pattern.runtime + pattern.ramp) / per_io * pattern.block_size * outstanding))
+    return round(min(limits) * (1 - (pattern.read_fraction or 0.0)))
+
+
+def fill_ns(size_bytes: int) -> int:
+    """Guessed time to fill a scratch drive."""
+    return round(size_bytes / _THROUGHPUT_BYTES_PER_S * 1e9)
+
+
+def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_rotational: bool) -> float:
+    throughput = _THROUGHPUT_ROTATIONAL_BYTES_PER_S if is_rotational else _THROUGHPUT_BYTES_PER_S
+    transfer_ns = pattern.block_size / throughput * 1e9
+    if pattern.writes and pattern.durability not in ("none", "sync_file_range"):
+        command_ns = _DURABLE_COMMAND_ROTATIONAL_NS if is_rotational else _DURABLE_COMMAND_NS
+        commands = _COMMANDS_PER_DURABLE_WRITE[filesystem.type if filesystem else "raw"]
+        return transfer_ns + commands * command_ns / pattern.sync_every_writes
+    return transfer_ns + (_PLAIN_COMMAND_ROTATIONAL_NS if is_rotational else _PLAIN_COMMAND_NS)
+
+
+def time_left_ns(left_expected_ns: int, done_expected_ns: int, done_actual_ns: int) -> int:
+    """Guessed time until the end, from how far off the guesses for the steps that are done were.
+
+    Parameters
+    ----------
+    left_expected_ns, done_expected_ns : int
+        Guessed durations of the steps to come, and of those that are done.
+    done_actual_ns : int
+        How long those took.
+    """
+    if not done_expected_ns:
+        return left_expected_ns
+    return round(left_expected_ns * done_actual_ns / done_expected_ns)

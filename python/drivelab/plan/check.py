@@ -1,0 +1,327 @@
+"""Which trials a check consists of, on which target, with how much time and space.
+
+A check is one fixed set of questions, so that two of them can be compared:
+how long does a small synchronous write take, and how fast are large and small
+reads and writes with one and with many outstanding. What is measured depends
+only on the kind of target and on the room there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import FilesystemFacts, TargetFacts
+from drivelab.model.units import format_bytes
+from drivelab.model.workload import (
+    Access,
+    AccessKind,
+    BlockSizeShare,
+    Contents,
+    Durability,
+    FileState,
+    Limits,
+    OperationName,
+    OperationShare,
+    TargetRange,
+    Workload,
+)
+
+MIB = 2**20
+# what a check writes at once, at most: large enough to leave most small caches behind
+WORKING_BYTES_MAX = 1024 * MIB
+WORKING_BYTES_MIN = 32 * MIB
+# a file system in memory takes it from programs
+WORKING_BYTES_MAX_IN_MEMORY = 256 * MIB
+# room that is always left to others: 5 % of the file system, within these bounds
+_MARGIN_SHARE = 0.05
+_MARGIN_MIN, _MARGIN_MAX = 64 * MIB, 2048 * MIB
+TARGET_BYTES_MIN = 8 * MIB
+# spares the drive when it is very fast
+_WRITTEN_BYTES_MAX = 4096 * MIB
+
+_MS = 1_000_000
+_SYNC_SIZES = (512, 2300, 4096, 16384)
+_LARGE_BLOCK = MIB
+_SMALL_BLOCK = 4096
+# p99.9 needs 3 700 values for an interval with two ends; correlated ones count for less
+_WANTED_OPERATIONS = 10_000
+_WANTED_LARGE_OPERATIONS = 2_000
+# one more size of synchronous write than the usual ones, by the program that is asked about
+_EXTRA_SYNC_SIZES = {"postgres": (8192,)}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTrial:
+    """One trial of a check.
+
+    Attributes
+    ----------
+    name, label : str
+        Unique name, and what it is in words.
+    workload : Workload
+        What is issued; the path is set when the trial begins, `at`.
+    least_ns, wanted_operations, wanted_bytes : int
+        The trial may end before its runtime is up once it has measured for
+        `least_ns` and both numbers are reached.
+    counts_commands : bool
+        Whether a short traced pass follows, which counts the commands per operation.
+    needs_own_file : bool
+        Whether it gets a new file (True) or the one that was laid out (False).
+    lays_out : bool
+        Whether it writes the space that the later trials use.
+    """
+
+    name: str
+    label: str
+    workload: Workload
+    least_ns: int
+    wanted_operations: int = 0
+    wanted_bytes: int = 0
+    counts_commands: bool = False
+    needs_own_file: bool = False
+    lays_out: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether the trial changes contents."""
+        return self.workload.writes
+
+    def at(self, path: str, *, length_bytes: int = 0, direct: bool = True) -> Workload:
+        """The workload on a path, within its first `length_bytes` (0: as planned), buffered if it has to be."""
+        target = self.workload.target.model_copy(
+            update={"path": path, "size_bytes": length_bytes or self.workload.target.size_bytes}
+        )
+        return self.workload.model_copy(update={"target": target, "direct": self.workload.direct and direct})
+
+    def is_enough(self, *, measured_ns: int, operations: int, moved_bytes: int) -> bool:
+        """Whether the trial may end although its time is not up."""
+        return (
+            measured_ns >= self.least_ns and operations >= self.wanted_operations and moved_bytes >= self.wanted_bytes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPlan:
+    """Everything that a check is going to do.
+
+    Attributes
+    ----------
+    trials : tuple of CheckTrial
+        In order.
+    working_bytes : int
+        Size of the file that is laid out, or of the range of a device that is
+        written; 0 when nothing is written.
+    may_write : bool
+        Whether anything is written.
+    read_only_reason : str
+        Why nothing is written.
+    """
+
+    trials: tuple[CheckTrial, ...]
+    working_bytes: int
+    may_write: bool
+    read_only_reason: str = ""
+
+    @property
+    def longest_ns(self) -> int:
+        """Time that all trials may take."""
+        return sum(trial.workload.limits.runtime_ns + trial.workload.ramp_ns for trial in self.trials)
+
+    @property
+    def written_bytes_max(self) -> int:
+        """The most that is written, over all trials."""
+        return sum(trial.workload.limits.bytes for trial in self.trials if trial.writes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "may_write": self.may_write,
+            "read_only_reason": self.read_only_reason,
+            "working_bytes": self.working_bytes,
+            "written_bytes_max": self.written_bytes_max,
+            "longest_ns": self.longest_ns,
+            "trials": [trial.name for trial in self.trials],
+        }
+
+
+def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False) -> CheckPlan:
+    """The trials of a check.
+
+    Parameters
+    ----------
+    target : TargetFacts
+        A directory (files are made in it), a file (it is only read), or a block
+        device (only read, unless `may_erase`).
+    need : str
+        What the target shall be fit for (``etcd``); empty for no need in particular.
+    may_erase : bool
+        Whether the owner of the block device has consented to losing its contents.
+
+    Raises
+    ------
+    DrivelabError
+        T101: the target does not exist. T105: a kind of target that is not
+        checked. R452: not enough room. R453: the target is too small.
+    """
+    sizes = sorted({*_SYNC_SIZES, *_EXTRA_SYNC_SIZES.get(need, ())})
+    if target.kind == "directory" and target.filesystem is not None:
+        room = working_bytes(target.filesystem, where=target.text)
+        return CheckPlan((*_sync_trials(sizes, room, "append"), *_throughput_trials(target, room)), room, True)
+    if target.kind == "missing_file":
+        do = f"check its directory: drivelab check {target.text.rpartition('/')[0] or '.'}"
+        raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
+    if target.kind not in ("file", "block_device"):
+        do = "give a directory, a file or a block device"
+        raise DrivelabError("T105", f"'{target.text}' cannot be checked", where="drivelab check", do=do)
+    if target.size_bytes < TARGET_BYTES_MIN:
+        size, least = format_bytes(target.size_bytes), format_bytes(TARGET_BYTES_MIN)
+        what = f"{target.path} has {size}, and a check needs {least}"
+        raise DrivelabError("R453", what, where=target.text)
+    if target.kind == "block_device" and may_erase:
+        room = min(WORKING_BYTES_MAX, target.size_bytes) // MIB * MIB
+        trials = (*_sync_trials(sizes, room, "overwrite"), *_throughput_trials(target, room))
+        return CheckPlan(trials, room, True)
+    reason = "an existing file is only read" if target.kind == "file" else "a device is only read without --erase"
+    return CheckPlan(tuple(_read_trials(target, least_ms=1500, longest_ms=4000)), 0, False, reason)
+
+
+def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
+    """Bytes that a check may use on a file system, a whole number of MiB.
+
+    Raises
+    ------
+    DrivelabError
+        R452: less than `WORKING_BYTES_MIN` would be left for it.
+    """
+    margin = int(min(max(filesystem.total_bytes * _MARGIN_SHARE, _MARGIN_MIN), _MARGIN_MAX))
+    most = WORKING_BYTES_MAX_IN_MEMORY if filesystem.is_memory else WORKING_BYTES_MAX
+    size = min(most, filesystem.available_bytes - margin) // MIB * MIB
+    if size < WORKING_BYTES_MIN:
+        needed = format_bytes(WORKING_BYTES_MIN + margin)
+        what = f"{format_bytes(max(0, filesystem.available_bytes))} are free, and a check needs {needed}"
+        do = f"free space on {filesystem.mount_point}, or check a file that is there: it is only read"
+        raise DrivelabError("R452", what, where=where or filesystem.mount_point, do=do)
+    return int(size)
+
+
+def _sync_trials(sizes: list[int], room_bytes: int, state: FileState) -> list[CheckTrial]:
+    return [_sync_trial(size, room_bytes, state) for size in sizes]
+
+
+def _sync_trial(size: int, room_bytes: int, state: FileState) -> CheckTrial:
+    """Small writes, each made durable before the next, as write-ahead logs do."""
+    appends = state == "append"
+    workload = Workload(
+        target=TargetRange(path="", size_bytes=room_bytes, create=appends, exclusive=not appends),
+        # one thread that waits for each call, as the programs do that this stands for
+        backend="sync",
+        operations=(OperationShare(operation="write"),),
+        block_sizes=(BlockSizeShare(bytes=size),),
+        access=Access(kind="sequential"),
+        durability=Durability(method="fdatasync"),
+        file_state=state,
+        limits=Limits(runtime_ns=3500 * _MS, bytes=room_bytes),
+        ramp_ns=100 * _MS,
+        record_ios=True,
+    )
+    how = "appended" if appends else "written in a row"
+    return CheckTrial(
+        name=f"sync-write-{size}",
+        label=f"{format_bytes(size)} {how} + fdatasync",
+        workload=workload,
+        least_ns=2000 * _MS,
+        wanted_operations=_WANTED_OPERATIONS,
+        counts_commands=True,
+        needs_own_file=appends,
+    )
+
+
+def _throughput_trials(target: TargetFacts, size: int) -> list[CheckTrial]:
+    return [
+        _layout_trial(target, size),
+        _trial(target, "write", "sequential", 1, size, least_ms=1000, longest_ms=2000),
+        *_read_trials(target, size, least_ms=1000, longest_ms=2000),
+        _trial(target, "write", "random", 1, size, least_ms=1000, longest_ms=2000),
+        _trial(target, "write", "random", 32, size, least_ms=1000, longest_ms=2000),
+        # A B B A: a drift of the drive's speed then favours neither
+        *(_compression_trial(target, size, kind, number) for kind, number in _COMPRESSION_ORDER),
+    ]
+
+
+_COMPRESSION_ORDER = (("random", 1), ("zeros", 1), ("zeros", 2), ("random", 2))
+
+
+def _layout_trial(target: TargetFacts, size: int) -> CheckTrial:
+    """Writes the working range once, so that later reads find data; measured as a sequential write."""
+    trial = _trial(target, "write", "sequential", 8, size, least_ms=1000, longest_ms=7000)
+    is_file = target.kind == "directory"
+    place = trial.workload.target.model_copy(update={"create": is_file})
+    workload = trial.workload.model_copy(
+        update={"target": place, "file_state": "preallocated" if is_file else "overwrite", "ramp_ns": 0}
+    )
+    return CheckTrial(
+        trial.name,
+        trial.label,
+        workload,
+        least_ns=trial.least_ns,
+        wanted_bytes=size,
+        needs_own_file=is_file,
+        lays_out=True,
+    )
+
+
+def _read_trials(target: TargetFacts, size: int = 0, *, least_ms: int, longest_ms: int) -> list[CheckTrial]:
+    return [
+        _trial(target, "read", "sequential", 1, size, least_ms=least_ms, longest_ms=longest_ms),
+        _trial(target, "read", "sequential", 8, size, least_ms=least_ms, longest_ms=longest_ms),
+        _trial(target, "read", "random", 1, size, least_ms=least_ms, longest_ms=longest_ms + 1000),
+        _trial(target, "read", "random", 32, size, least_ms=least_ms, longest_ms=longest_ms),
+    ]
+
+
+def _trial(
+    target: TargetFacts,
+    operation: OperationName,
+    access: AccessKind,
+    queue_depth: int,
+    size: int,
+    *,
+    least_ms: int,
+    longest_ms: int,
+) -> CheckTrial:
+    block = _LARGE_BLOCK if access == "sequential" else max(_SMALL_BLOCK, target.logical_block_size_bytes)
+    is_write = operation == "write"
+    workload = Workload(
+        target=TargetRange(path="", size_bytes=size, exclusive=is_write and target.kind == "block_device"),
+        operations=(OperationShare(operation=operation),),
+        block_sizes=(BlockSizeShare(bytes=block),),
+        access=Access(kind=access),
+        queue_depth=queue_depth,
+        direct=True,
+        limits=Limits(runtime_ns=longest_ms * _MS, bytes=_WRITTEN_BYTES_MAX if is_write else 0),
+        ramp_ns=100 * _MS,
+    )
+    outstanding = f"{queue_depth} outstanding" if queue_depth > 1 else "one at a time"
+    return CheckTrial(
+        name=f"{access}-{operation}-qd{queue_depth}",
+        label=f"{access} {operation}, {format_bytes(block)}, {outstanding}",
+        workload=workload,
+        least_ns=least_ms * _MS,
+        wanted_operations=_WANTED_OPERATIONS if access == "random" else _WANTED_LARGE_OPERATIONS,
+    )
+
+
+def _compression_trial(target: TargetFacts, size: int, kind: str, number: int) -> CheckTrial:
+    trial = _trial(target, "write", "sequential", 8, size, least_ms=400, longest_ms=400)
+    contents = Contents(kind="zeros" if kind == "zeros" else "random")
+    words = "zeros" if kind == "zeros" else "random data"
+    return CheckTrial(
+        name=f"compression-{kind}-{number}",
+        label=f"sequential write of {words}, 1 MiB, 8 outstanding",
+        workload=trial.workload.model_copy(
+            update={"contents": contents, "limits": Limits(runtime_ns=400 * _MS, bytes=MIB * 1024), "ramp_ns": 0}
+        ),
+        least_ns=trial.least_ns,
+    )

@@ -1,0 +1,93 @@
+"""Fits the cells of an experiment to a target: what it cannot have is refused, what is adapted is noted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.plan import PlannedTarget
+from drivelab.model.units import format_bytes
+from drivelab.plan.cells import Cell
+
+# the smallest file systems that the mkfs programs make (xfsprogs 6.1, btrfs-progs 6.2, e2fsprogs 1.47)
+_SMALLEST_BYTES = {"xfs": 300 * 2**20, "btrfs": 109 * 2**20, "f2fs": 52 * 2**20}
+_SMALLEST_OTHER_BYTES = 8 * 2**20
+# share of a file system that files may fill: the rest is its journal, its tables and its reserve
+FILE_SHARE = 0.85
+
+
+def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell, tuple[str, ...]]:
+    """The cell as this target can have it, and notes on what was adapted.
+
+    Raises
+    ------
+    DrivelabError
+        P704: a file system is asked for on what is not a block device.
+        P705: the target is too small. P706: the workload cannot be issued there.
+    """
+    _refuse_filesystem(cell, target)
+    _refuse_file(cell, target)
+    on_device = is_on_device(cell, target)
+    if not on_device and cell.pattern.file_state != "append" and not cell.pattern.file_size:
+        what = f"{cell.workload} needs a file, and does not say how large"
+        raise DrivelabError("P706", what, where=target.text, do=f"add file_size to workload {cell.workload}")
+    cell, notes = _whole_logical_blocks(cell, target)
+    if on_device and cell.pattern.file_state != "overwrite":
+        cell = replace(cell, pattern=cell.pattern.changed(file_state="overwrite"))
+        notes += (f"{cell.workload} on the device itself overwrites from its begin: there is nothing to append to",)
+    _refuse_small_target(cell, target)
+    return cell, notes
+
+
+def is_on_device(cell: Cell, target: PlannedTarget) -> bool:
+    """Whether the I/O goes to the block device itself, not to a file."""
+    is_raw = cell.filesystem is None or cell.filesystem.type == "raw"
+    return target.kind in ("block_device", "scratch") and is_raw
+
+
+def _refuse_filesystem(cell: Cell, target: PlannedTarget) -> None:
+    if cell.filesystem is not None and target.kind not in ("block_device", "scratch"):
+        what = f"the experiment varies the file system, and {target.text} lies on one already"
+        raise DrivelabError("P704", what, where=target.text)
+
+
+def _refuse_file(cell: Cell, target: PlannedTarget) -> None:
+    if target.kind == "missing_file":
+        raise DrivelabError("P706", f"there is no file {target.text}", where=target.text, do="name its directory")
+    if target.kind == "file" and cell.pattern.writes:
+        what = f"{cell.workload} would write over a file that exists"
+        raise DrivelabError("P706", what, where=target.text, do="name its directory")
+
+
+def _whole_logical_blocks(cell: Cell, target: PlannedTarget) -> tuple[Cell, tuple[str, ...]]:
+    pattern, logical = cell.pattern, target.logical_block_size_bytes
+    if not pattern.direct or pattern.block_size % logical == 0:
+        return cell, ()
+    if pattern.block_size > logical:
+        size = format_bytes(pattern.block_size)
+        what = f"{cell.workload}: {size} is not a multiple of the logical block size, {format_bytes(logical)}"
+        raise DrivelabError("P706", what, where=target.text)
+    note = (
+        f"{cell.workload} on {target.label}: {format_bytes(logical)} instead of {format_bytes(pattern.block_size)}, "
+        "because direct I/O takes whole logical blocks"
+    )
+    return replace(cell, pattern=pattern.changed(block_size=logical)), (note,)
+
+
+def _refuse_small_target(cell: Cell, target: PlannedTarget) -> None:
+    pattern, filesystem = cell.pattern, cell.filesystem
+    on_device = is_on_device(cell, target)
+    if filesystem is not None and filesystem.type != "raw":
+        smallest = _SMALLEST_BYTES.get(filesystem.type, _SMALLEST_OTHER_BYTES)
+        if target.size_bytes < smallest:
+            what = f"{filesystem.type} needs {format_bytes(smallest)}, the target has {format_bytes(target.size_bytes)}"
+            raise DrivelabError("P705", what, where=target.text, do="use a larger target")
+    limits = [limit for limit in (pattern.count * pattern.block_size, pattern.bytes) if limit]
+    appended = min(limits) if limits and pattern.file_state == "append" else 0
+    needed = max(appended, pattern.file_size) if not on_device else 0
+    if on_device and pattern.access.kind == "sequential" and limits:
+        needed = min(limits)
+    room = target.size_bytes if on_device else int(target.size_bytes * FILE_SHARE)
+    if needed > room:
+        what = f"{cell.workload} needs {format_bytes(needed)}, the target has room for {format_bytes(room)}"
+        raise DrivelabError("P705", what, where=target.text)

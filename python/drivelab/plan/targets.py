@@ -1,0 +1,95 @@
+"""What a plan says about its targets: their labels, and what a run would destroy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivelab.model.drive import BlockUse
+from drivelab.model.plan import PlannedTarget
+from drivelab.model.target import TargetFacts
+from drivelab.model.units import format_bytes
+
+
+def planned_targets(targets: Sequence[TargetFacts], *, overwrites_devices: bool) -> tuple[PlannedTarget, ...]:
+    """The targets with unique labels.
+
+    Parameters
+    ----------
+    targets : sequence of TargetFacts
+        As resolved, in the order in which they were named.
+    overwrites_devices : bool
+        Whether the experiment writes to block devices themselves.
+    """
+    planned: list[PlannedTarget] = []
+    for facts in targets:
+        taken = {target.label for target in planned}
+        label = _label(facts)
+        number = 2
+        while label in taken:
+            label = f"{_label(facts)}-{number}"
+            number += 1
+        loses = overwrites_devices and facts.kind == "block_device"
+        planned.append(
+            PlannedTarget(
+                label=label,
+                text=facts.text,
+                kind=facts.kind,
+                size_bytes=_room(facts),
+                logical_block_size_bytes=facts.logical_block_size_bytes,
+                destroys=(_destroyed(facts),) if loses else (),
+                erase_argument=_erase_argument(facts) if loses else "",
+                is_rotational=any(layer.is_rotational for layer in facts.devices[:1]),
+            )
+        )
+    return tuple(planned)
+
+
+def _room(facts: TargetFacts) -> int:
+    if facts.filesystem is not None:
+        return facts.filesystem.available_bytes
+    return facts.size_bytes
+
+
+def _label(facts: TargetFacts) -> str:
+    if facts.kind == "scratch":
+        return f"scratch-{format_bytes(facts.size_bytes).replace(' ', '')}"
+    if facts.kind != "block_device":
+        return facts.path
+    layer = facts.devices[-1]
+    drive = facts.drive
+    if drive is None or not drive.model or drive.virtual or layer.name != drive.name:
+        return layer.name
+    return f"{drive.model} {drive.serial[-4:]}" if drive.serial else drive.model
+
+
+def _erase_argument(facts: TargetFacts) -> str:
+    layer, drive = facts.devices[-1], facts.drive
+    if drive is None or layer.kind in ("dm", "md"):
+        return layer.name
+    if layer.kind != "part":
+        return drive.touch.erase_argument or drive.erase_name
+    use = _use_of(facts)
+    partition = f"{drive.erase_name}-part{layer.name.removeprefix(drive.name).lstrip('p')}"
+    return f"{partition}+contents" if use is not None and use.contents else partition
+
+
+def _destroyed(facts: TargetFacts) -> str:
+    layer = facts.devices[-1]
+    drive = facts.drive
+    model = f", {drive.model}" if drive and drive.model else ""
+    serial = f", serial {drive.serial}" if drive and drive.serial else ""
+    what = f"everything on {layer.path} ({format_bytes(layer.size_bytes)}{model}{serial})"
+    use = _use_of(facts)
+    held = [_contents(part) for part in use.walk() if part.contents] if use else []
+    return f"{what}: {', '.join(held)}" if held else what
+
+
+def _use_of(facts: TargetFacts) -> BlockUse | None:
+    """What sits on the target itself."""
+    if facts.drive is None:
+        return None
+    return next((use for use in facts.drive.use.walk() if use.name == facts.devices[-1].name), None)
+
+
+def _contents(use: BlockUse) -> str:
+    return f"{use.contents} on {use.name}" + (f" ({use.label})" if use.label else "")

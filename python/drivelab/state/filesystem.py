@@ -1,0 +1,155 @@
+"""The file system on a block device: make it, mount it in a private place, unmount it, wipe it."""
+
+from __future__ import annotations
+
+import secrets
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from drivelab.inventory.mounts import Mount, read_mounts
+from drivelab.model.errors import DrivelabError
+from drivelab.model.experiment import FileSystemLevel
+from drivelab.state.journal import Change, Journal
+from drivelab.state.programs import require_program, run_program
+
+MOUNT_PARENT = Path("/run/drivelab")
+_UNMOUNT_PATIENCE_S = 10.0
+# asks for no questions, and overwrites what is there: consent was given before
+_MKFS = {
+    "ext2": ("mkfs.ext2", "-q", "-F"),
+    "ext3": ("mkfs.ext3", "-q", "-F"),
+    "ext4": ("mkfs.ext4", "-q", "-F"),
+    "xfs": ("mkfs.xfs", "-q", "-f"),
+    "btrfs": ("mkfs.btrfs", "-q", "-f"),
+    "f2fs": ("mkfs.f2fs", "-q", "-f"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MountedFileSystem:
+    """A file system that drivelab made and mounted, as read back from the kernel.
+
+    Attributes
+    ----------
+    mount_point : Path
+        Where it is mounted.
+    type : str
+        Type as mounted.
+    options : tuple of str
+        Mount options in effect.
+    changes : tuple of Change
+        Its entries in the journal, the first one first.
+    """
+
+    mount_point: Path
+    type: str
+    options: tuple[str, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def text(self) -> str:
+        """Type and options in one line, as achieved: ``ext4 rw,relatime``."""
+        return f"{self.type} {','.join(self.options)}"
+
+
+def require_filesystem_programs(types: Iterable[str]) -> None:
+    """Make sure that file systems of these types can be made, mounted and wiped.
+
+    Raises
+    ------
+    DrivelabError
+        R402: a program is not installed.
+    """
+    for program in [*(_MKFS[name][0] for name in sorted(types)), "mount", "umount", "blkid", "wipefs"]:
+        require_program(program)
+
+
+def make_and_mount(device: str, level: FileSystemLevel, journal: Journal) -> MountedFileSystem:
+    """Make a file system on a block device, and mount it.
+
+    Parameters
+    ----------
+    device : str
+        Device node; everything on it is lost.
+    level : FileSystemLevel
+        Type and options; not ``raw``.
+    journal : Journal
+        Learns of every change before it is made.
+
+    Raises
+    ------
+    DrivelabError
+        R402: the mkfs program is not installed. R403: mkfs or mount failed.
+        R404: the kernel mounted something else.
+    """
+    identifier = str(uuid.uuid4())
+    made = journal.will_change("filesystem", device=device, filesystem=level.type, uuid=identifier)
+    run_program([*_MKFS[level.type], *_uuid_options(level.type, identifier), *level.mkfs_options, device], journal)
+    mount_point = MOUNT_PARENT / f"{Path(device).name}-{level.type}-{secrets.token_hex(4)}"
+    mounted = journal.will_change("mount", mount_point=str(mount_point), device=device)
+    mount_point.mkdir(parents=True)
+    options = ["-o", ",".join(level.mount_options)] if level.mount_options else []
+    run_program(["mount", "-t", level.type, *options, device, str(mount_point)], journal)
+    found = _mount_at(str(mount_point))
+    if found is None or found.source != device or found.filesystem != level.type:
+        what = f"{level.type} was mounted, and the kernel lists {found.filesystem if found else 'nothing'}"
+        raise DrivelabError("R404", what, where=str(mount_point))
+    return MountedFileSystem(mount_point, found.filesystem, found.options, (made, mounted))
+
+
+def undo_mount(mount_point: str, device: str) -> str:
+    """Unmount, and remove the mount point; what was done, in words, or nothing.
+
+    Raises
+    ------
+    DrivelabError
+        R406: something still uses it.
+    """
+    done = ""
+    deadline = time.monotonic() + _UNMOUNT_PATIENCE_S
+    while (found := _mount_at(mount_point)) is not None and found.source == device:
+        try:
+            run_program(["umount", mount_point])
+            done = f"unmounted {mount_point}"
+        except DrivelabError as error:
+            if time.monotonic() > deadline:
+                raise DrivelabError("R406", error.what, where=mount_point) from error
+            time.sleep(0.1)
+    try:
+        Path(mount_point).rmdir()
+    except OSError:
+        # never made, or not empty and then not ours
+        pass
+    return done
+
+
+def undo_filesystem(device: str, filesystem: str, uuid: str) -> str:
+    """Wipe the signatures of a file system that drivelab made; what was done, in words, or nothing.
+
+    A file system with another UUID was made by someone else since then, and stays.
+    """
+    if not Path(device).exists() or _uuid_on(device) != uuid:
+        return ""
+    run_program(["wipefs", "--all", "--quiet", device])
+    return f"wiped the {filesystem} file system that was made on {device}"
+
+
+def _uuid_options(filesystem: str, identifier: str) -> list[str]:
+    return ["-m", f"uuid={identifier}"] if filesystem == "xfs" else ["-U", identifier]
+
+
+def _uuid_on(device: str) -> str:
+    try:
+        # -p looks at the device itself, and not at what was cached
+        return run_program(["blkid", "-p", "-s", "UUID", "-o", "value", device]).strip()
+    except DrivelabError:
+        # that is how blkid says that it finds nothing
+        return ""
+
+
+def _mount_at(mount_point: str) -> Mount | None:
+    found = [mount for mount in read_mounts() if mount.mount_point == mount_point]
+    return found[-1] if found else None

@@ -1,0 +1,88 @@
+"""Loop devices that drivelab makes: attach one to a file, find it again, detach it."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from drivelab.inventory.sysfs import entries, read_int, read_text
+from drivelab.model.errors import DrivelabError
+from drivelab.state.journal import Journal
+from drivelab.state.programs import run_program
+
+_SYS_BLOCK = Path("/sys/block")
+# a detach waits for the last user: udev may still be looking at a device that has just changed
+_DETACH_PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDevice:
+    """An attached loop device, as read back from the kernel.
+
+    Attributes
+    ----------
+    name, path : str
+        Kernel name and device node.
+    logical_block_size_bytes : int
+        Smallest unit that direct I/O to it takes.
+    bypasses_page_cache : bool
+        Whether its I/O goes to the file below with O_DIRECT.
+    """
+
+    name: str
+    path: str
+    logical_block_size_bytes: int
+    bypasses_page_cache: bool
+
+
+def attach_loop(backing_file: Path, journal: Journal) -> LoopDevice:
+    """A loop device over a file, past the page cache, with 512-byte blocks where that is possible.
+
+    Raises
+    ------
+    DrivelabError
+        R402, R403: losetup is not there, or failed.
+    """
+    journal.will_change("loop_device", backing_file=str(backing_file))
+    command = ["losetup", "--find", "--show"]
+    try:
+        path = run_program([*command, "--direct-io=on", "--sector-size=512", str(backing_file)], journal)
+    except DrivelabError:
+        # the drive below has larger blocks, or the file system knows no direct I/O
+        path = run_program([*command, "--sector-size=512", str(backing_file)], journal)
+    name = Path(path.strip()).name
+    return LoopDevice(
+        name=name,
+        path=path.strip(),
+        logical_block_size_bytes=read_int(_SYS_BLOCK / name / "queue" / "logical_block_size"),
+        bypasses_page_cache=read_text(_SYS_BLOCK / name / "loop" / "dio") == "1",
+    )
+
+
+def loops_over(backing_file: str) -> list[str]:
+    """Kernel names of the loop devices attached to a file, by its path."""
+    names = (backing_file, f"{backing_file} (deleted)")
+    loops = [name for name in entries(_SYS_BLOCK) if name.startswith("loop")]
+    return [name for name in loops if read_text(_SYS_BLOCK / name / "loop" / "backing_file") in names]
+
+
+def undo_loop_device(backing_file: str) -> str:
+    """Detach every loop device over a file; what was done, in words, or nothing.
+
+    Raises
+    ------
+    DrivelabError
+        R406: something still uses it.
+    """
+    names = loops_over(os.path.realpath(backing_file))
+    for name in names:
+        run_program(["losetup", "--detach", f"/dev/{name}"])
+    deadline = time.monotonic() + _DETACH_PATIENCE_S
+    while left := loops_over(os.path.realpath(backing_file)):
+        if time.monotonic() > deadline:
+            what = f"/dev/{left[0]} is still in use"
+            raise DrivelabError("R406", what, where=backing_file)
+        time.sleep(0.02)
+    return f"detached {', '.join(f'/dev/{name}' for name in names)}" if names else ""

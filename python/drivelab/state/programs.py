@@ -1,0 +1,92 @@
+"""Runs the system's programs that change something: mkfs, mount, losetup."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Sequence
+
+from drivelab.inventory.tools import find_tool
+from drivelab.model.errors import DrivelabError
+from drivelab.state.journal import Journal
+
+# mkfs of a large drive with a discard of all of it may take minutes
+TIMEOUT_S = 600.0
+_DEBIAN_PACKAGES = {
+    "losetup": "mount",
+    "mount": "mount",
+    "umount": "mount",
+    "wipefs": "util-linux",
+    "blkid": "util-linux",
+    "mkfs.ext2": "e2fsprogs",
+    "mkfs.ext3": "e2fsprogs",
+    "mkfs.ext4": "e2fsprogs",
+    "mkfs.xfs": "xfsprogs",
+    "mkfs.btrfs": "btrfs-progs",
+    "mkfs.f2fs": "f2fs-tools",
+}
+
+
+def require_program(name: str) -> str:
+    """Path of an installed program.
+
+    Raises
+    ------
+    DrivelabError
+        R402: it is not installed.
+    """
+    program = find_tool(name)
+    if program is None:
+        package = _DEBIAN_PACKAGES.get(name, name)
+        raise DrivelabError("R402", f"{name} is not installed", do=f"apt-get install {package}")
+    return program
+
+
+def require_root(why: str) -> None:
+    """Refuse to go on without root.
+
+    Raises
+    ------
+    DrivelabError
+        R401: this process is not root's.
+    """
+    if os.geteuid() != 0:
+        raise DrivelabError("R401", f"{why} needs root")
+
+
+def run_program(command: Sequence[str], journal: Journal | None = None) -> str:
+    """What a program prints on standard output.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments; no shell is involved.
+    journal : Journal, optional
+        Kept alive by the program: when drivelab is killed while the program
+        runs on, nobody puts things back under its hands.
+
+    Raises
+    ------
+    DrivelabError
+        R402: it is not installed. R403: it failed, or took longer than `TIMEOUT_S`.
+    """
+    program = require_program(command[0])
+    where = shlex.join(command)
+    try:
+        done = subprocess.run(
+            [program, *command[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            env={**os.environ, "LC_ALL": "C"},
+            # Ctrl-C reaches drivelab only, which then puts things back in order
+            start_new_session=True,
+            pass_fds=() if journal is None else (journal.descriptor,),
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DrivelabError("R403", f"{command[0]} did not end within {TIMEOUT_S:g} s", where=where) from error
+    if done.returncode:
+        complaint = " ".join(done.stderr.decode(errors="replace").split())
+        raise DrivelabError("R403", f"{command[0]} failed: {complaint or done.returncode}", where=where)
+    return done.stdout.decode(errors="replace")

@@ -1,0 +1,97 @@
+"""Puts back what a journal says was changed, the newest change first."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from drivelab.model.errors import DrivelabError
+from drivelab.state.data_directory import undo_data_directory
+from drivelab.state.filesystem import undo_filesystem, undo_mount
+from drivelab.state.journal import Change, Journal
+from drivelab.state.loop_device import undo_loop_device
+from drivelab.state.queue_attribute import undo_queue_attribute
+from drivelab.state.scratch import undo_scratch_file
+
+# each takes the facts of its change, does nothing where nothing is left to do, and says what it did
+UNDO: dict[str, Callable[..., str]] = {
+    "scratch_file": undo_scratch_file,
+    "loop_device": undo_loop_device,
+    "queue_attribute": undo_queue_attribute,
+    "data_directory": undo_data_directory,
+    "filesystem": undo_filesystem,
+    "mount": undo_mount,
+}
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def undo_all(journal: Journal) -> list[str]:
+    """Put everything back that the journal lists; what was done, in words.
+
+    A change that cannot be put back does not keep the others from it.
+
+    Raises
+    ------
+    DrivelabError
+        R406: something could not be put back; it stays in the journal.
+    """
+    done: list[str] = []
+    failures: list[DrivelabError] = []
+    with signals_held():
+        for change in journal.outstanding:
+            try:
+                sentence = undo(change, journal)
+            except DrivelabError as error:
+                failures.append(error)
+            else:
+                done += [sentence] if sentence else []
+    if failures:
+        what = "; ".join(f"{error.what} ({error.where})" if error.where else error.what for error in failures)
+        raise DrivelabError("R406", what, where=str(journal.path))
+    return done
+
+
+def undo(change: Change, journal: Journal) -> str:
+    """Put one change back; what was done, in words, or nothing.
+
+    Raises
+    ------
+    DrivelabError
+        R403, R404, R406: it could not be put back. R408: no such kind of change is known.
+    """
+    if change.kind not in UNDO:
+        raise DrivelabError("R408", f"a change of unknown kind, {change.kind}", where=str(journal.path))
+    with signals_held():
+        sentence = UNDO[change.kind](**change.facts)
+        journal.was_undone(change)
+    return sentence
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let Ctrl-C and a polite kill wait until the block has ended.
+
+    Notes
+    -----
+    Masking signals would hold them in this thread only, and Python would still
+    raise here what another thread received; so their handlers are replaced.
+    Python calls handlers in the main thread only, others have nothing to fear.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    before = {
+        number: signal.signal(number, lambda got, _frame: received.append(got))
+        for number in _ENDING_SIGNALS
+        if callable(signal.getsignal(number))
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if received:
+            signal.raise_signal(received[0])

@@ -1,0 +1,128 @@
+"""Reads a run directory: finished, still going on, or cut off by a crash."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
+from drivelab.model.measurement import Measurement
+from drivelab.store import layout
+from drivelab.store.parts import read_parquet, read_table
+from drivelab.store.tables import measurement_from_rows
+
+
+def open_run(path: Path | str) -> StoredRun:
+    """The run in a directory.
+
+    Raises
+    ------
+    DrivelabError
+        S504: not a run directory. S505: written by a newer drivelab.
+        S506: its run.json is damaged.
+    """
+    directory = Path(path)
+    file = directory / layout.RUN_JSON
+    try:
+        run_json = json.loads(file.read_text(encoding="utf-8"))
+        schema = run_json["schema"]
+    except OSError as error:
+        raise DrivelabError("S504", f"{directory} holds no readable run.json: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DrivelabError("S506", f"run.json cannot be understood: {error}", where=str(file)) from error
+    if not isinstance(schema, int) or schema > layout.SCHEMA:
+        what = f"the run is stored in schema {schema}, and this drivelab reads schemas up to {layout.SCHEMA}"
+        raise DrivelabError("S505", what, where=str(directory))
+    return StoredRun(directory, run_json)
+
+
+class StoredRun:
+    """A run as stored; its tables are read when they are first asked for.
+
+    Attributes
+    ----------
+    directory : Path
+        Where it lies.
+    run_json : dict
+        Everything about the run that is not a table.
+    """
+
+    def __init__(self, directory: Path, run_json: dict[str, Any]) -> None:
+        self.directory = directory
+        self.run_json = run_json
+
+    @property
+    def name(self) -> str:
+        """Name of the run: that of its directory."""
+        return self.directory.resolve().name
+
+    @cached_property
+    def trials(self) -> pa.Table:
+        """One row per trial, in the order in which they ran."""
+        rows = read_table(self.directory, layout.TRIALS)
+        return rows.sort_by([("step", "ascending"), ("started_utc", "ascending")])
+
+    @cached_property
+    def intervals(self) -> pa.Table:
+        """One row per trial, interval, operation and latency."""
+        return self._of_completed_trials(layout.INTERVALS)
+
+    @cached_property
+    def histograms(self) -> pa.Table:
+        """One row per trial, operation and latency."""
+        return self._of_completed_trials(layout.HISTOGRAMS)
+
+    @property
+    def trial_names(self) -> list[str]:
+        """Names of the trials that were completed, in order."""
+        names: list[str] = self.trials["trial"].to_pylist()
+        return names
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Findings about the run; before the run is finished, those about its trials."""
+        if "findings" in self.run_json:
+            return [Finding(**finding) for finding in self.run_json["findings"]]
+        return [Finding(**finding) for text in self.trials["findings_json"].to_pylist() for finding in json.loads(text)]
+
+    def ios(self, trial: str) -> pa.Table | None:
+        """One row per I/O of a trial; None when they were not recorded."""
+        path = self.directory / layout.IOS / layout.part_name(trial)
+        return read_parquet(path) if path.is_file() else None
+
+    def estimates(self, trial: str) -> dict[str, Estimate]:
+        """Every estimate of a trial, by name."""
+        stored = json.loads(self.trial(trial)["estimates_json"])
+        return {key: Estimate(**estimate) for key, estimate in stored.items()}
+
+    def measurement(self, trial: str) -> Measurement:
+        """What a trial measured, as it was; its per-I/O records stay in their file."""
+        chosen = pc.equal(self.histograms["trial"], trial)
+        histograms = self.histograms.filter(chosen).to_pylist()
+        intervals = self.intervals.filter(pc.equal(self.intervals["trial"], trial))
+        return measurement_from_rows(self.trial(trial), histograms, intervals)
+
+    def trial(self, name: str) -> dict[str, Any]:
+        """One row of the trials table.
+
+        Raises
+        ------
+        DrivelabError
+            U005: the run has no such trial.
+        """
+        rows: list[dict[str, Any]] = self.trials.filter(pc.equal(self.trials["trial"], name)).to_pylist()
+        if not rows:
+            raise DrivelabError("U005", f"the run has no trial {name}", where=str(self.directory))
+        return rows[0]
+
+    def _of_completed_trials(self, table: str) -> pa.Table:
+        """Rows of a table, without those of a trial that a crash cut off."""
+        rows = read_table(self.directory, table)
+        return rows.filter(pc.is_in(rows["trial"], pa.array(self.trial_names, pa.string())))

@@ -1,0 +1,186 @@
+"""Turns what a trial measured into rows of the tables, and rows back into what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drivelab.model.finding import Finding
+from drivelab.model.histogram import Histogram, bucket_high_ns, bucket_low_ns
+from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.workload import Workload
+from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, TRIAL_COLUMNS, arrow_schema
+from drivelab.store.place import TrialPlace
+
+_SYNC_OPERATIONS = ("sync", "durable_write")
+
+
+def trial_table(
+    measured: Measurement, summary: TrialSummary, place: TrialPlace, findings: Sequence[Finding]
+) -> pa.Table:
+    """One row: everything about a trial but its histograms and intervals."""
+    schema = arrow_schema(TRIAL_COLUMNS)
+    row = _place_values(measured, summary, place) | _asked_and_achieved(measured) | _counted(measured, summary)
+    row |= {
+        "workload_json": measured.workload.model_dump_json(),
+        "engine_json": json.dumps(measured.engine),
+        "devices_json": json.dumps([asdict(counts) for counts in measured.devices]),
+        "context_json": json.dumps(measured.context),
+        "estimates_json": json.dumps({key: estimate.to_json() for key, estimate in summary.estimates.items()}),
+        "findings_json": json.dumps([finding.to_json() for finding in findings]),
+    }
+    table = pa.Table.from_pylist([row], schema=schema)
+    for name in sorted(place.asked.keys() | place.achieved.keys()):
+        table = table.append_column(f"asked_{name}", pa.array([place.asked.get(name)], pa.string()))
+        table = table.append_column(f"achieved_{name}", pa.array([place.achieved.get(name)], pa.string()))
+    for key, estimate in summary.estimates.items():
+        for suffix, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)):
+            table = table.append_column(key + suffix, pa.array([value], pa.float64()))
+    return table
+
+
+def histogram_table(measured: Measurement) -> pa.Table:
+    """One row per operation and latency: the trial's histograms, without loss."""
+    rows = [
+        {
+            "trial": measured.name,
+            "operation": operation,
+            "latency": latency,
+            "count": histogram.total_count,
+            "min_ns": histogram.minimum_ns,
+            "max_ns": histogram.maximum_ns,
+            "sum_ns": histogram.sum_ns,
+            "bucket": histogram.bucket,
+            "bucket_count": histogram.count,
+        }
+        for (operation, latency), histogram in measured.histograms.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=arrow_schema(HISTOGRAM_COLUMNS))
+
+
+def interval_table(measured: Measurement) -> pa.Table:
+    """The trial's interval series, with its name and two quantiles beside every histogram."""
+    given = measured.intervals.combine_chunks()
+    schema = arrow_schema(INTERVAL_COLUMNS)
+    added = {"trial": pa.array([measured.name] * given.num_rows, pa.string())}
+    added["p50_ns"] = pa.array(row_quantiles(given, 0.5), pa.float64(), from_pandas=True)
+    added["p99_ns"] = pa.array(row_quantiles(given, 0.99), pa.float64(), from_pandas=True)
+    return pa.table([added.get(field.name, _column(given, field)) for field in schema], schema=schema)
+
+
+def row_quantiles(table: pa.Table, at: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A quantile of the histogram in each row.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Columns ``bucket`` and ``bucket_count`` (lists), ``min_ns``, ``max_ns``.
+    at : float
+        Quantile in [0, 1].
+
+    Returns
+    -------
+    ndarray of float64, shape (rows,)
+        Midpoint of the bucket of rank ceil(at * count), within the row's exact
+        minimum and maximum; not a number in a row without counts.
+    """
+    result = np.full(table.num_rows, np.nan)
+    lengths = np.asarray(pc.list_value_length(table["bucket"]).fill_null(0))
+    bucket = np.asarray(pc.list_flatten(table["bucket"]), dtype=np.int64)
+    if bucket.size == 0:
+        return result
+    counts = np.asarray(pc.list_flatten(table["bucket_count"]), dtype=np.int64)
+    running = np.cumsum(counts)
+    ends = np.cumsum(lengths)
+    before = np.where(ends > lengths, running[np.maximum(ends - lengths - 1, 0)], 0)
+    totals = np.where(lengths > 0, running[np.maximum(ends - 1, 0)] - before, 0)
+    filled = totals > 0
+    rank = np.maximum(1, np.ceil(at * totals[filled])).astype(np.int64)
+    position = np.searchsorted(running, before[filled] + rank)
+    middle = (bucket_low_ns(bucket[position]) + bucket_high_ns(bucket[position])) / 2
+    low, high = np.asarray(table["min_ns"])[filled], np.asarray(table["max_ns"])[filled]
+    result[filled] = np.clip(middle, low, high)
+    return result
+
+
+def histogram_from_row(row: Mapping[str, Any]) -> Histogram:
+    """The histogram of one row of the histograms or intervals table."""
+    return Histogram(
+        bucket=np.asarray(row["bucket"], dtype=np.int64),
+        count=np.asarray(row["bucket_count"], dtype=np.int64),
+        minimum_ns=int(row["min_ns"]),
+        maximum_ns=int(row["max_ns"]),
+        sum_ns=int(row["sum_ns"]),
+    )
+
+
+def measurement_from_rows(
+    trial: Mapping[str, Any], histograms: Sequence[Mapping[str, Any]], intervals: pa.Table
+) -> Measurement:
+    """What was measured, from the rows of one trial; its per-I/O records stay in their file."""
+    return Measurement(
+        name=trial["trial"],
+        workload=Workload.model_validate_json(trial["workload_json"]),
+        engine=json.loads(trial["engine_json"]),
+        histograms={(row["operation"], row["latency"]): histogram_from_row(row) for row in histograms},
+        intervals=intervals.drop_columns(["trial", "p50_ns", "p99_ns"]),
+        devices=tuple(DeviceCounts(**counts) for counts in json.loads(trial["devices_json"])),
+        context=json.loads(trial["context_json"]),
+    )
+
+
+def _place_values(measured: Measurement, summary: TrialSummary, place: TrialPlace) -> dict[str, Any]:
+    return {
+        "trial": measured.name,
+        "label": summary.label,
+        "target": place.target,
+        "step": place.step,
+        "block": place.block,
+        "repeat": place.repeat,
+        "started_utc": place.started_utc,
+    }
+
+
+def _asked_and_achieved(measured: Measurement) -> dict[str, Any]:
+    asked, engine = measured.workload, measured.engine
+    achieved = engine.get("achieved", {})
+    sizes = {share.bytes for share in asked.block_sizes}
+    return {
+        "asked_backend": asked.backend,
+        "achieved_backend": engine.get("backend", {}).get("name"),
+        "asked_direct": asked.direct,
+        "achieved_direct": achieved.get("direct"),
+        "asked_queue_depth": asked.queue_depth,
+        "achieved_queue_depth_mean": achieved.get("queue_depth_mean"),
+        "asked_job_count": asked.job_count,
+        "achieved_job_count": achieved.get("job_count"),
+        "block_size_bytes": sizes.pop() if len(sizes) == 1 else None,
+        "durability": asked.durability.method,
+    }
+
+
+def _counted(measured: Measurement, summary: TrialSummary) -> dict[str, Any]:
+    operations = measured.engine["operations"]
+    # the sync call and the durable write move no bytes of their own: their data are the writes'
+    own = operations.get("write" if summary.operation in _SYNC_OPERATIONS else summary.operation, {})
+    return {
+        "operation": summary.operation,
+        "operation_count": own.get("count", 0),
+        "bytes": own.get("bytes", 0),
+        "error_count": sum(counts.get("errors", 0) for counts in operations.values()),
+        "measured_ns": measured.engine["measured_ns"],
+        "stopped_by": measured.engine.get("stopped_by"),
+    }
+
+
+def _column(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+    if field.name not in table.column_names:
+        return pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+    return table[field.name].cast(field.type)

@@ -1,0 +1,95 @@
+"""Targets that plans are made for, made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from drivelab.model.drive import (
+    BlockUse,
+    DiscardFacts,
+    DriveFacts,
+    DriveIdentity,
+    Touchability,
+    WriteCacheFacts,
+)
+from drivelab.model.target import BlockLayer, FilesystemFacts, TargetFacts
+
+GIB = 2**30
+
+
+@pytest.fixture
+def scratch() -> TargetFacts:
+    """A scratch drive of 1 GiB, not made yet."""
+    return TargetFacts("scratch:1GiB", "scratch", "", False, None, (), (), GIB, 512, False)
+
+
+@pytest.fixture
+def directory() -> TargetFacts:
+    """A directory on a file system with 10 GiB free."""
+    mounted = FilesystemFacts("ext4", "/dev/sda1", "/srv", ("rw",), "8:1", 20 * GIB, 10 * GIB, 10 * GIB, 4096, False)
+    return TargetFacts("/srv/data", "directory", "/srv/data", True, mounted, (), (), 0, 512, False)
+
+
+def layer(name: str, kind: str, *, logical_block_size_bytes: int = 512, is_rotational: bool = False) -> BlockLayer:
+    """A block device of 256 GB."""
+    return BlockLayer(
+        name=name,
+        path=f"/dev/{name}",
+        device_number="8:16",
+        kind=kind,
+        size_bytes=256 * 10**9,
+        start_bytes=0,
+        logical_block_size_bytes=logical_block_size_bytes,
+        physical_block_size_bytes=4096,
+        write_cache="write back",
+        uses_fua=False,
+        is_rotational=is_rotational,
+        is_read_only=False,
+        scheduler="none",
+    )
+
+
+@pytest.fixture
+def drive() -> DriveFacts:
+    """A drive with an ext4 file system on its only partition."""
+    partition = BlockUse("sdb1", "/dev/sdb1", "part", 256 * 10**9, 2**20, contents="ext4", label="data")
+    return DriveFacts(
+        name="sdb",
+        path="/dev/sdb",
+        vendor=None,
+        model="Samsung 850 PRO",
+        firmware="EXM02B6Q",
+        serials=("S250NXAG123456",),
+        wwn=None,
+        size_bytes=256 * 10**9,
+        is_rotational=False,
+        transport="sata",
+        virtual="",
+        link=None,
+        logical_block_size_bytes=512,
+        physical_block_size_bytes=4096,
+        optimal_io_size_bytes=0,
+        write_cache=WriteCacheFacts(True, "hdparm", "write back", False),
+        scheduler="none",
+        queue_requests=64,
+        discard=DiscardFacts(4096, 2**31),
+        is_read_only=False,
+        is_removable=False,
+        use=BlockUse("sdb", "/dev/sdb", "disk", 256 * 10**9, contents="gpt", children=(partition,)),
+        identity=DriveIdentity("sdb", "8:16", 256 * 10**9, ("S250NXAG123456",), None, 7),
+        touch=Touchability("holds_data", ("sdb1 holds ext4",), "S250NXAG123456+contents"),
+    )
+
+
+@pytest.fixture
+def disk(drive: DriveFacts) -> TargetFacts:
+    """The whole drive."""
+    layers = (layer("sdb", "disk"),)
+    return TargetFacts("/dev/sdb", "block_device", "/dev/sdb", True, None, layers, (drive,), 256 * 10**9, 512, False)
+
+
+@pytest.fixture
+def partition(drive: DriveFacts) -> TargetFacts:
+    """Its partition."""
+    layers = (layer("sdb", "disk"), layer("sdb1", "part"))
+    return TargetFacts("/dev/sdb1", "block_device", "/dev/sdb1", True, None, layers, (drive,), 256 * 10**9, 512, False)

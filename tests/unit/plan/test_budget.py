@@ -1,0 +1,41 @@
+"""Guesses of time and bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from drivelab.model.experiment import FileSystemLevel, WorkloadPattern
+from drivelab.plan.budget import bytes_written, expected_step_ns, time_left_ns
+
+RAW = FileSystemLevel(type="raw", name="raw")
+EXT4 = FileSystemLevel(type="ext4", name="ext4")
+
+
+def pattern(**keys: object) -> WorkloadPattern:
+    return WorkloadPattern.model_validate(keys)
+
+
+def test_bytes_are_exact_where_the_workload_says_how_many() -> None:
+    assert bytes_written(pattern(count=10, block_size="4KiB"), RAW, is_rotational=False) == 40960
+    assert bytes_written(pattern(count=10, bytes="8KiB"), RAW, is_rotational=False) == 8192
+
+
+def test_reads_write_nothing_and_mixes_write_their_share() -> None:
+    assert bytes_written(pattern(operation="read", count=10), RAW, is_rotational=False) == 0
+    assert bytes_written(pattern(read_fraction=0.75, count=100), RAW, is_rotational=False) == 100 * 4096 / 4
+
+
+def test_a_runtime_bounds_the_time() -> None:
+    step = expected_step_ns(pattern(runtime="2s", ramp="1s", count=10**9), RAW, is_rotational=False)
+    assert step == pytest.approx(3e9, rel=0.1)
+
+
+def test_a_journal_makes_durable_writes_slower() -> None:
+    durable = pattern(durability="o_sync", count=1000, block_size="512")
+    raw, ext4 = (expected_step_ns(durable, level, is_rotational=False) for level in (RAW, EXT4))
+    assert raw < ext4 < 4 * raw
+
+
+def test_the_time_left_follows_the_steps_that_are_done() -> None:
+    assert time_left_ns(100, 0, 0) == 100
+    assert time_left_ns(100, 50, 25) == 50

@@ -1,0 +1,266 @@
+"""What is stored is what was measured, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import Finding
+from drivelab.store import layout
+from drivelab.store.place import TrialPlace
+from drivelab.store.read import open_run
+from drivelab.store.write import RunWriter, create_run
+
+NOW = datetime(2026, 1, 31, 12, 0, 5, tzinfo=UTC)
+PLACE = TrialPlace(
+    target="scratch-1GiB",
+    step=1,
+    block=1,
+    repeat=1,
+    started_utc="2026-01-31T12:00:06.000+00:00",
+    asked={"filesystem": "ext4"},
+    achieved={"filesystem": "ext4 rw,relatime"},
+)
+SLOW_WRITES = Finding("slow-writes", "warning", "writes are slow", "0001-small-write-raw-r1")
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> RunWriter:
+    made = create_run(tmp_path / "runs", "ssd-latency", "Samsung 850 PRO 1234", NOW)
+    made.write_run_json({"experiment": {"name": "ssd-latency"}})
+    return made
+
+
+def test_a_run_is_named_after_time_experiment_and_drive(writer: RunWriter) -> None:
+    assert writer.directory.name == "20260131T120005Z-ssd-latency-samsung-850-pro-1234"
+
+
+def test_two_runs_of_one_second_get_two_directories(writer: RunWriter) -> None:
+    second = create_run(writer.directory.parent, "ssd-latency", "Samsung 850 PRO 1234", NOW)
+    assert second.directory.name == f"{writer.directory.name}-2"
+
+
+@pytest.mark.parametrize("is_finished", [False, True], ids=["going-on", "finished"])
+def test_a_stored_trial_comes_back_as_it_was(writer: RunWriter, make_trial: Callable, is_finished: bool) -> None:
+    measured, summary = make_trial()
+    writer.add_trial(measured, summary, place=PLACE, findings=[SLOW_WRITES])
+    if is_finished:
+        writer.finish([SLOW_WRITES])
+    run = open_run(writer.directory)
+    assert run.trial_names == [measured.name]
+    back = run.measurement(measured.name)
+    assert (back.workload, back.engine, back.devices, back.context) == (
+        measured.workload,
+        measured.engine,
+        measured.devices,
+        measured.context,
+    )
+    for key, histogram in measured.histograms.items():
+        stored = back.histograms[key]
+        assert np.array_equal(stored.bucket, histogram.bucket)
+        assert np.array_equal(stored.count, histogram.count)
+        assert (stored.minimum_ns, stored.maximum_ns, stored.sum_ns) == (
+            histogram.minimum_ns,
+            histogram.maximum_ns,
+            histogram.sum_ns,
+        )
+    columns = measured.intervals.column_names
+    assert back.intervals.select(columns).to_pylist() == measured.intervals.to_pylist()
+    assert run.estimates(measured.name) == summary.estimates
+    assert run.findings == [SLOW_WRITES]
+
+
+def test_a_trials_row_shows_asked_and_achieved_and_every_interval(writer: RunWriter, make_trial: Callable) -> None:
+    measured, summary = make_trial()
+    writer.add_trial(measured, summary, {"write_cache": "on"}, place=PLACE)
+    row = open_run(writer.directory).trial(measured.name)
+    assert (row["asked_filesystem"], row["achieved_filesystem"]) == ("ext4", "ext4 rw,relatime")
+    assert row["asked_write_cache"] == "on"
+    assert (row["asked_backend"], row["achieved_backend"]) == ("auto", "sync")
+    assert (row["operation_count"], row["bytes"], row["error_count"]) == (200, 102400, 2)
+    assert (row["total_latency_ns_p50_low"], row["total_latency_ns_p50_high"]) == (240.0, 260.0)
+    assert (row["total_latency_ns_p9999"], row["total_latency_ns_p9999_low"]) == (None, 490.0)
+
+
+def test_interval_quantiles_are_those_of_the_values(writer: RunWriter, make_trial: Callable) -> None:
+    measured, summary = make_trial()
+    writer.add_trial(measured, summary)
+    generator = np.random.default_rng(1)
+    for row in open_run(writer.directory).intervals.to_pylist():
+        values = np.sort(generator.integers(20, 500, 40))
+        assert row["p50_ns"] == values[19]
+        assert row["p99_ns"] == values[39]
+
+
+def test_an_interval_without_operations_has_no_quantile(writer: RunWriter, make_trial: Callable) -> None:
+    measured, summary = make_trial()
+    rows = measured.intervals.to_pylist()
+    rows[2] |= {"bucket": [], "bucket_count": [], "count": 0}
+    writer.add_trial(replace(measured, intervals=measured.intervals.from_pylist(rows)), summary)
+    quantiles = open_run(writer.directory).intervals["p50_ns"].to_pylist()
+    assert [quantile is None for quantile in quantiles] == [False, False, True, False, False]
+
+
+def test_trials_with_different_factors_share_one_table(writer: RunWriter, make_trial: Callable) -> None:
+    for number, factors in enumerate([{"filesystem": "ext4"}, {"block_size": "4KiB"}, {}], start=1):
+        measured, summary = make_trial(f"{number:04d}-x", seed=number)
+        writer.add_trial(measured, summary, factors, place=replace(PLACE, step=number, asked={}, achieved={}))
+    before = open_run(writer.directory).trials.to_pylist()
+    writer.finish()
+    assert open_run(writer.directory).trials.to_pylist() == before
+    assert [row["asked_filesystem"] for row in before] == ["ext4", None, None]
+
+
+def test_a_finished_run_has_one_file_per_table_and_no_leftovers(writer: RunWriter, make_trial: Callable) -> None:
+    for number in range(1, 4):
+        writer.add_trial(*make_trial(f"{number:04d}-x", seed=number))
+    writer.finish(verdict={"verdict": "pass"})
+    names = sorted(path.name for path in writer.directory.iterdir())
+    assert names == ["histograms.parquet", "intervals.parquet", "run.json", "trials.parquet"]
+    run = open_run(writer.directory)
+    assert run.run_json["verdict"] == {"verdict": "pass"}
+    assert (run.run_json["schema"], run.run_json["status"]) == (layout.SCHEMA, "complete")
+
+
+def test_trials_can_be_added_to_a_finished_run(writer: RunWriter, make_trial: Callable) -> None:
+    writer.add_trial(*make_trial("0001-x"))
+    writer.finish()
+    writer.add_trial(*make_trial("0002-x"))
+    writer.finish()
+    assert open_run(writer.directory).trial_names == ["0001-x", "0002-x"]
+    assert open_run(writer.directory).intervals.num_rows == 10
+
+
+def test_a_crash_between_joining_and_removing_parts_doubles_nothing(writer: RunWriter, make_trial: Callable) -> None:
+    writer.add_trial(*make_trial("0001-x"))
+    parts = {path: path.read_bytes() for path in writer.directory.rglob("*.parquet")}
+    writer.finish()
+    for path, content in parts.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    run = open_run(writer.directory)
+    assert (run.trials.num_rows, run.histograms.num_rows, run.intervals.num_rows) == (1, 1, 5)
+    writer.finish()
+    assert open_run(writer.directory).intervals.num_rows == 5
+
+
+def test_what_a_crash_left_half_written_is_not_read(writer: RunWriter, make_trial: Callable) -> None:
+    writer.add_trial(*make_trial("0001-x"))
+    writer.add_trial(*make_trial("0002-x"))
+    # the row of the trials table comes last: without it the trial did not happen
+    (writer.directory / "trials" / "0002-x.parquet").unlink()
+    (writer.directory / "trials" / ".0003-x.parquet.77").write_bytes(b"PAR1 and then the power went")
+    run = open_run(writer.directory)
+    assert run.trial_names == ["0001-x"]
+    assert set(run.histograms["trial"].to_pylist()) == {"0001-x"}
+    writer.finish()
+    assert open_run(writer.directory).trial_names == ["0001-x"]
+
+
+def test_the_journal_of_a_run_only_grows(writer: RunWriter) -> None:
+    writer.add_journal("step begun", step=1)
+    writer.add_journal("step done", step=1)
+    lines = [json.loads(line) for line in (writer.directory / layout.JOURNAL).read_text().splitlines()]
+    assert [(line["event"], line["step"]) for line in lines] == [("step begun", 1), ("step done", 1)]
+
+
+@pytest.mark.provokes("S501")
+def test_a_place_that_takes_no_directory_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DrivelabError) as refusal:
+        create_run(tmp_path / "file", "x", "y", NOW)
+    assert refusal.value.code == "S501"
+
+
+@pytest.mark.provokes("S503")
+def test_a_disk_that_fails_is_an_error_and_leaves_nothing_half_written(
+    writer: RunWriter, make_trial: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing_fsync(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", failing_fsync)
+    with pytest.raises(DrivelabError) as failure:
+        writer.add_trial(*make_trial())
+    assert failure.value.code == "S503"
+    monkeypatch.undo()
+    assert [path for path in writer.directory.rglob("*") if path.is_file()] == [writer.directory / "run.json"]
+    assert open_run(writer.directory).trial_names == []
+
+
+@pytest.mark.provokes("S504")
+@pytest.mark.parametrize("name", ["missing", "empty"])
+def test_a_directory_without_run_json_is_no_run(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DrivelabError) as refusal:
+        open_run(tmp_path / name)
+    assert refusal.value.code == "S504"
+
+
+@pytest.mark.provokes("S505")
+def test_a_run_of_a_newer_drivelab_is_refused_with_advice(writer: RunWriter) -> None:
+    (writer.directory / "run.json").write_text(json.dumps({"schema": layout.SCHEMA + 1}))
+    with pytest.raises(DrivelabError) as refusal:
+        open_run(writer.directory)
+    assert refusal.value.code == "S505"
+    assert "upgrade" in refusal.value.do
+
+
+@pytest.mark.provokes("S506")
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_a_damaged_run_json_is_an_error(writer: RunWriter, content: str) -> None:
+    (writer.directory / "run.json").write_text(content)
+    with pytest.raises(DrivelabError) as failure:
+        open_run(writer.directory)
+    assert failure.value.code == "S506"
+
+
+def test_a_damaged_table_is_an_error(writer: RunWriter, make_trial: Callable) -> None:
+    writer.add_trial(*make_trial())
+    writer.finish()
+    path = writer.directory / "trials.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DrivelabError) as failure:
+        _ = open_run(writer.directory).trials
+    assert failure.value.code == "S506"
+
+
+def test_a_trial_that_is_not_there_is_an_error(writer: RunWriter) -> None:
+    with pytest.raises(DrivelabError) as failure:
+        open_run(writer.directory).trial("0009-x")
+    assert failure.value.code == "U005"
+
+
+def test_runs_lie_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DRIVELAB_RUNS", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert layout.default_parent() == Path.home() / ".local/share/drivelab/runs"
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert layout.default_parent() == Path("/data/drivelab/runs")
+    monkeypatch.setenv("DRIVELAB_RUNS", "/here")
+    assert layout.default_parent() == Path("/here")
+
+
+def test_a_large_run_opens_quickly(writer: RunWriter, make_trial: Callable) -> None:
+    # one part stands for 10 000 of them: the file that they are joined to is what is opened
+    measured, summary = make_trial("0001-x")
+    writer.add_trial(measured, summary)
+    writer.finish()
+    path = writer.directory / "trials.parquet"
+    row = pq.read_table(path)
+    many = row.take(np.zeros(10_000, dtype=np.int64)).set_column(
+        0, "trial", [[f"{number:05d}-x" for number in range(10_000)]]
+    )
+    pq.write_table(many, path)
+    begin = datetime.now(UTC)
+    assert len(open_run(writer.directory).trial_names) == 10_000
+    assert (datetime.now(UTC) - begin).total_seconds() < 2
