@@ -1,0 +1,71 @@
+"""The targets that are measured on: the quietest and fastest that the machine has, so that the tools show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+READ_TARGET_BYTES = 1 << 30
+
+
+@contextlib.contextmanager
+def read_target() -> Iterator[tuple[str, str]]:
+    """A target for random reads, written beforehand, and what it is.
+
+    As root a loop device over a file in memory; otherwise a file in the working directory.
+    """
+    directory = "/dev/shm" if os.geteuid() == 0 else "."
+    with tempfile.NamedTemporaryFile(dir=directory, prefix="drivelab-bench-") as image:
+        _write(Path(image.name))
+        if os.geteuid() != 0:
+            yield image.name, "a file of 1 GiB on the working directory's file system"
+            return
+        with _loop_device(image.name) as device:
+            yield device, "a loop device over 1 GiB in memory"
+
+
+@contextlib.contextmanager
+def write_directory() -> Iterator[tuple[Path, str]]:
+    """A directory for synchronous writes, and what it is.
+
+    As root ext4 on a loop device over memory; otherwise a directory beside the project.
+    """
+    with contextlib.ExitStack() as stack:
+        if os.geteuid() != 0:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(dir=".", prefix="drivelab-bench-"))
+            yield Path(directory), "the working directory's file system"
+            return
+        image = stack.enter_context(tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="drivelab-bench-"))
+        image.truncate(READ_TARGET_BYTES // 2)
+        device = stack.enter_context(_loop_device(image.name))
+        _run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-"))
+        _run("mount", device, directory)
+        stack.callback(_run, "umount", directory)
+        yield Path(directory), "ext4 on a loop device over memory"
+
+
+@contextlib.contextmanager
+def _loop_device(image: str) -> Iterator[str]:
+    device = _run("losetup", "--find", "--show", image).strip()
+    try:
+        yield device
+    finally:
+        _run("losetup", "--detach", device)
+
+
+def _run(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def _write(path: Path) -> None:
+    block = os.urandom(1 << 20)
+    with path.open("wb") as image:
+        for _ in range(READ_TARGET_BYTES >> 20):
+            image.write(block)
+        image.flush()
+        os.fsync(image.fileno())
