@@ -11,19 +11,23 @@ use rand_core::Rng;
 
 use crate::address::{Random, random_for_job, unit};
 use crate::error::{Code, EngineError, Result};
-use crate::workload::{Contents, ContentsKind, Workload};
+use crate::workload::{Contents, ContentsKind, Operation, Workload};
 
 /// Distance between two stamps, the unit in which storage deduplicates.
 pub const STAMP_DISTANCE: usize = 4096;
-const STAMP_SIZE: usize = 16;
+/// Bytes of a stamp.
+pub const STAMP_SIZE: usize = 16;
 const ALIGNMENT: usize = 4096;
 
-/// The buffers of one job, one for each slot of its queue.
+/// The buffers of one job: one for each slot of its queue, and a second one for the slot's writes where
+/// a workload also reads, because a read would replace what the next write is meant to contain.
 #[derive(Debug)]
 pub struct Buffers {
     memory: NonNull<u8>,
     length: usize,
     slot_size: usize,
+    /// Number of the first buffer for writes.
+    first_for_writes: u32,
     stamps: Stamps,
 }
 
@@ -44,9 +48,9 @@ impl Buffers {
     ///
     /// [`Code::BuffersTooLarge`] when the system does not give the memory.
     pub fn new(workload: &Workload, job: u32) -> Result<Self> {
-        let slot_size = (workload.largest_block() as usize).next_multiple_of(ALIGNMENT);
-        let length = slot_size * workload.queue_depth as usize;
-        refuse_more_than_memory(length * workload.job_count as usize, workload)?;
+        let slot_size = slot_size(workload);
+        let buffers = buffers_per_job(workload);
+        let length = slot_size * buffers as usize;
         // SAFETY: an anonymous private mapping touches no existing memory.
         let memory = unsafe {
             libc::mmap(
@@ -65,38 +69,46 @@ impl Buffers {
         let memory = NonNull::new(memory.cast()).expect("a successful mapping is not at address 0");
         let contents = &workload.contents;
         let stamps = Stamps {
-            enabled: contents.kind == ContentsKind::Random && workload.smallest_block() >= STAMP_SIZE as u64,
+            enabled: workload.has_stamps(),
             duplicate_fraction: contents.duplicate_fraction,
             next: (u64::from(job) << 48) | 1,
         };
-        let mut buffers = Self { memory, length, slot_size, stamps };
-        for slot in 0..workload.queue_depth {
+        let first_for_writes = buffers - workload.queue_depth;
+        let mut made = Self { memory, length, slot_size, first_for_writes, stamps };
+        for index in 0..buffers {
             // Duplicates must be equal in every slot and job, so then all begin with the same fill.
-            let stream =
-                if contents.duplicate_fraction > 0.0 { 0 } else { job * workload.queue_depth + slot };
-            fill(buffers.slice_mut(slot, slot_size), contents, &mut random_for_job(workload.seed, stream));
+            let stream = if contents.duplicate_fraction > 0.0 { 0 } else { job * buffers + index };
+            fill(made.slice_mut(index, slot_size), contents, &mut random_for_job(workload.seed, stream));
         }
-        Ok(buffers)
+        Ok(made)
     }
 
-    /// Where a slot's buffer begins.
+    /// Number and begin of the buffer that a slot reads into or writes from.
     #[inline]
     #[must_use]
-    pub fn pointer(&self, slot: u32) -> *mut u8 {
-        debug_assert!((slot as usize + 1) * self.slot_size <= self.length);
-        // SAFETY: the slot lies within the mapping.
-        unsafe { self.memory.as_ptr().add(slot as usize * self.slot_size) }
+    pub fn of_slot(&self, slot: u32, writes: bool) -> (u32, *mut u8) {
+        let index = if writes { slot + self.first_for_writes } else { slot };
+        (index, self.pointer(index))
     }
 
-    /// Bytes of each slot's buffer.
+    /// Where a buffer begins.
+    #[inline]
+    #[must_use]
+    pub fn pointer(&self, index: u32) -> *mut u8 {
+        debug_assert!((index as usize + 1) * self.slot_size <= self.length);
+        // SAFETY: the buffer lies within the mapping.
+        unsafe { self.memory.as_ptr().add(index as usize * self.slot_size) }
+    }
+
+    /// Bytes of each buffer.
     #[must_use]
     pub fn slot_size(&self) -> usize {
         self.slot_size
     }
 
-    /// Number of slots.
+    /// Number of buffers.
     #[must_use]
-    pub fn slots(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         (self.length / self.slot_size) as u32
     }
 
@@ -108,6 +120,7 @@ impl Buffers {
         }
         let repeat = self.stamps.duplicate_fraction > 0.0 && unit(random) < self.stamps.duplicate_fraction;
         let first = self.stamps.next;
+        let index = slot + self.first_for_writes;
         self.stamps.next += 1;
         for (chunk, position) in (0..size).step_by(STAMP_DISTANCE).enumerate() {
             if position + STAMP_SIZE > size {
@@ -115,7 +128,7 @@ impl Buffers {
             }
             let (number, place) =
                 if repeat { (0, 0) } else { (first ^ ((chunk as u64) << 32), offset + position as u64) };
-            let target = self.slice_mut(slot, size);
+            let target = self.slice_mut(index, size);
             target[position..position + 8].copy_from_slice(&number.to_le_bytes());
             target[position + 8..position + STAMP_SIZE].copy_from_slice(&place.to_le_bytes());
         }
@@ -132,11 +145,11 @@ impl Buffers {
         })
     }
 
-    fn slice_mut(&mut self, slot: u32, size: usize) -> &mut [u8] {
+    fn slice_mut(&mut self, index: u32, size: usize) -> &mut [u8] {
         assert!(size <= self.slot_size);
-        // SAFETY: the slot's buffer lies within the mapping, and `&mut self` makes it exclusive; the kernel
-        // uses it only between submission and completion, when the loop leaves it alone.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer(slot), size) }
+        // SAFETY: the buffer lies within the mapping, and `&mut self` makes it exclusive; the kernel uses
+        // it only between submission and completion, when the loop leaves it alone.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(index), size) }
     }
 }
 
@@ -161,13 +174,41 @@ pub fn fill(data: &mut [u8], contents: &Contents, random: &mut Random) {
     }
 }
 
+/// Writes the stamps of data that will lie at `offset`: at each multiple of their distance on the target.
+pub fn stamp_offsets(data: &mut [u8], offset: u64, contents: &Contents, random: &mut Random) {
+    if contents.kind != ContentsKind::Random || contents.duplicate_fraction > 0.0 {
+        return;
+    }
+    let first = offset.next_multiple_of(STAMP_DISTANCE as u64) - offset;
+    for position in (first as usize..data.len().saturating_sub(STAMP_SIZE - 1)).step_by(STAMP_DISTANCE) {
+        let place = offset + position as u64;
+        data[position..position + 8].copy_from_slice(&random.next_u64().to_le_bytes());
+        data[position + 8..position + STAMP_SIZE].copy_from_slice(&place.to_le_bytes());
+    }
+}
+
+fn slot_size(workload: &Workload) -> usize {
+    (workload.largest_block() as usize).next_multiple_of(ALIGNMENT)
+}
+
+fn buffers_per_job(workload: &Workload) -> u32 {
+    let reads_and_writes = workload.uses(Operation::Read) && workload.uses(Operation::Write);
+    if reads_and_writes { 2 * workload.queue_depth } else { workload.queue_depth }
+}
+
 fn too_large(bytes: usize, why: &str) -> EngineError {
     EngineError::new(Code::BuffersTooLarge, format!("cannot get {} MiB for buffers: {why}", bytes >> 20))
         .at("block size x queue depth x jobs")
         .advise("choose a smaller block size, queue depth or job count")
 }
 
-fn refuse_more_than_memory(bytes: usize, workload: &Workload) -> Result<()> {
+/// Refuses a workload whose buffers would take more than half of the memory that is available.
+///
+/// # Errors
+///
+/// [`Code::BuffersTooLarge`], saying how much it would be.
+pub fn refuse_more_than_memory(workload: &Workload) -> Result<()> {
+    let bytes = slot_size(workload) * buffers_per_job(workload) as usize * workload.job_count as usize;
     let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?.to_owned();
         line.split_whitespace().nth(1)?.parse::<usize>().ok()
@@ -175,9 +216,9 @@ fn refuse_more_than_memory(bytes: usize, workload: &Workload) -> Result<()> {
     match available {
         Some(kib) if bytes > kib * 1024 / 2 => {
             let asked = format!(
-                "{} jobs x {} x {} bytes is more than half of the {} MiB available",
+                "{} jobs x {} buffers x {} bytes is more than half of the {} MiB available",
                 workload.job_count,
-                workload.queue_depth,
+                buffers_per_job(workload),
                 workload.largest_block(),
                 kib >> 10
             );

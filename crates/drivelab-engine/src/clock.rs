@@ -4,7 +4,7 @@
 //! A time stamp is a number of ticks; ticks become nanoseconds of CLOCK_MONOTONIC only when they
 //! are recorded, so that one reading costs a few nanoseconds.
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Where time stamps come from.
@@ -33,16 +33,37 @@ pub struct Clock {
     nanoseconds_per_tick_q32: u64,
     anchor_ticks: u64,
     anchor_ns: u64,
+    /// The two clocks when the process first looked.
+    first: (u64, u64),
 }
 
+static CLOCK: OnceLock<RwLock<Clock>> = OnceLock::new();
+/// A rate taken over less time than this is not better than the one of the calibration.
+const BASELINE_NS_MIN: u64 = 1_000_000_000;
 const CALIBRATION: Duration = Duration::from_millis(20);
 
 impl Clock {
     /// The clock of this process, calibrated at first use (takes 20 ms then).
     #[must_use]
     pub fn get() -> Self {
-        static CLOCK: OnceLock<Clock> = OnceLock::new();
-        *CLOCK.get_or_init(Self::calibrate)
+        *CLOCK.get_or_init(|| RwLock::new(Self::calibrate())).read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the clock by CLOCK_MONOTONIC again, with the rate of all the time since its first use:
+    /// after an hour an error of 1 ppm has become 4 ms.
+    pub fn renew() {
+        let mut clock = Self::get();
+        if clock.source != Source::Tsc {
+            return;
+        }
+        let (ticks, ns) = simultaneous();
+        if ns.saturating_sub(clock.first.1) >= BASELINE_NS_MIN {
+            clock.nanoseconds_per_tick_q32 = rate(clock.first, (ticks, ns));
+        }
+        (clock.anchor_ticks, clock.anchor_ns) = (ticks, ns);
+        if let Some(shared) = CLOCK.get() {
+            *shared.write().unwrap_or_else(PoisonError::into_inner) = clock;
+        }
     }
 
     fn calibrate() -> Self {
@@ -53,17 +74,18 @@ impl Clock {
                 nanoseconds_per_tick_q32: 1 << 32,
                 anchor_ticks: now,
                 anchor_ns: now,
+                first: (now, now),
             };
         }
-        let (first_ticks, first_ns) = simultaneous();
+        let first = simultaneous();
         std::thread::sleep(CALIBRATION);
-        let (last_ticks, last_ns) = simultaneous();
-        let rate = (u128::from(last_ns - first_ns) << 32) / u128::from((last_ticks - first_ticks).max(1));
+        let last = simultaneous();
         Self {
             source: Source::Tsc,
-            nanoseconds_per_tick_q32: rate as u64,
-            anchor_ticks: last_ticks,
-            anchor_ns: last_ns,
+            nanoseconds_per_tick_q32: rate(first, last),
+            anchor_ticks: last.0,
+            anchor_ns: last.1,
+            first,
         }
     }
 
@@ -156,6 +178,11 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// Nanoseconds per tick between two moments, as a fraction of 2^32.
+fn rate(from: (u64, u64), to: (u64, u64)) -> u64 {
+    ((u128::from(to.1 - from.1) << 32) / u128::from((to.0 - from.0).max(1))) as u64
+}
+
 /// The two clocks at one moment: of several tries, the one where they lay closest together.
 fn simultaneous() -> (u64, u64) {
     let tries = (0..20).map(|_| {
@@ -209,6 +236,14 @@ mod tests {
         let after = monotonic_ns();
         let slack = 20_000;
         assert!(before <= ours + slack && ours <= after + slack, "{before} {ours} {after}");
+    }
+
+    #[test]
+    fn a_renewed_clock_goes_on_where_it_was() {
+        let (old, ticks) = (Clock::get(), Clock::get().ticks());
+        Clock::renew();
+        let (before, after) = (old.monotonic_ns(ticks), Clock::get().monotonic_ns(ticks));
+        assert!(before.abs_diff(after) < 20_000, "{before} became {after}");
     }
 
     #[test]

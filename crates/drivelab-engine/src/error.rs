@@ -102,11 +102,13 @@ impl EngineError {
     #[must_use]
     pub fn from_os(action: &str, target: &str, error: &io::Error) -> Self {
         let code = match error.raw_os_error() {
-            Some(libc::ENOENT) => Code::TargetMissing,
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ENXIO | libc::ENODEV | libc::ENOMEDIUM) => {
+                Code::TargetMissing
+            }
             Some(libc::EACCES | libc::EPERM) => Code::PermissionDenied,
             Some(libc::EROFS) => Code::ReadOnly,
             Some(libc::ENOSPC | libc::EDQUOT) => Code::NoSpace,
-            Some(libc::EBUSY) => Code::InUse,
+            Some(libc::EBUSY | libc::ETXTBSY) => Code::InUse,
             Some(libc::ENOMEM) => Code::BuffersTooLarge,
             _ => Code::OperatingSystem,
         };

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::run::Message;
 
 /// Records per chunk.
-pub const CHUNK_RECORDS: usize = 1 << 15;
+pub const CHUNK_RECORDS: usize = 1 << 14;
 /// Chunks of each job.
 pub const CHUNKS_PER_JOB: usize = 4;
 

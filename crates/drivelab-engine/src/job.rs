@@ -4,6 +4,8 @@
 //! them with one call, takes what has completed, and counts it. Time stamps are taken when a command
 //! is made (issue), when the submitting call has returned, and when completions were found (reap).
 
+mod count;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -13,13 +15,11 @@ use crate::backend::{Backend, Command, CommandKind, Completion, Wait};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::iolog::{Record, Recorder};
+use crate::iolog::Recorder;
 use crate::mix::Mix;
 use crate::pacing::{LATE_NS, Schedule};
 use crate::run::Message;
-use crate::series::{
-    COMPLETION, Counts, DURABLE_WRITE, EVENTS, Interval, RESPONSE, SUBMISSION, Shape, TOTAL,
-};
+use crate::series::{Counts, EVENTS, Interval, Shape};
 use crate::window::{StopReason, Window};
 use crate::workload::{Operation, Workload};
 
@@ -103,6 +103,7 @@ pub struct Job<B> {
     interval: Box<Interval>,
     writes_since_sync: u64,
     needs_sync_call: bool,
+    verifies: bool,
     outcome: JobOutcome,
 }
 
@@ -142,6 +143,7 @@ impl<B: Backend> Job<B> {
             interval: Box::new(Interval::new(&parts.shape)),
             writes_since_sync: 0,
             needs_sync_call: workload.durability.needs_sync_call(),
+            verifies: workload.verify,
             outcome: JobOutcome::default(),
             parts,
         }
@@ -153,7 +155,7 @@ impl<B: Backend> Job<B> {
     ///
     /// A failure of the backend's interface; failed I/Os are counted instead.
     pub fn run(mut self) -> Result<JobOutcome> {
-        self.window.enter(self.parts.start_ticks);
+        self.wait_for_start();
         loop {
             self.fill();
             if !self.sent.is_empty() {
@@ -166,6 +168,21 @@ impl<B: Backend> Job<B> {
             }
         }
         Ok(self.finish())
+    }
+
+    /// Sleeps, then spins, until the moment at which all jobs begin.
+    fn wait_for_start(&mut self) {
+        loop {
+            let now = self.clock.ticks();
+            let distance = self.clock.nanoseconds(self.parts.start_ticks.saturating_sub(now));
+            if distance == 0 {
+                self.window.enter(now);
+                return;
+            }
+            if distance > SPIN_NS {
+                sleep_ns(distance - SPIN_NS);
+            }
+        }
     }
 
     fn outstanding(&self) -> usize {
@@ -243,8 +260,15 @@ impl<B: Backend> Job<B> {
     #[inline]
     fn queue(&mut self, slot: u32, kind: CommandKind) {
         let state = &self.slots[slot as usize];
-        let buffer = self.buffers.pointer(slot);
-        self.backend.queue(&Command { kind, slot, offset: state.offset, size: state.size, buffer });
+        let (buffer_index, buffer) = self.buffers.of_slot(slot, kind == CommandKind::Write);
+        self.backend.queue(&Command {
+            kind,
+            slot,
+            offset: state.offset,
+            size: state.size,
+            buffer,
+            buffer_index,
+        });
         self.sent.push(slot);
     }
 
@@ -287,130 +311,6 @@ impl<B: Backend> Job<B> {
         let Some(next) = self.schedule.next_arrival() else { return Wait::Forever };
         let distance = self.clock.nanoseconds(next.saturating_sub(self.clock.ticks()));
         if distance > SPIN_NS { Wait::AtMost(distance - SPIN_NS) } else { Wait::No }
-    }
-
-    #[inline]
-    fn complete(&mut self, completion: Completion, now: u64) {
-        let slot = self.slots[completion.slot as usize];
-        let event = if slot.is_syncing { SYNC } else { usize::from(slot.operation) };
-        let failed = completion.result < 0 || (completion.result == 0 && !slot.is_syncing);
-        self.count(event, &slot, completion, now);
-        if self.parts.recorder.is_some() && self.window.contains(now) {
-            self.record(event, &slot, completion.result, now);
-        }
-        if event == Operation::Write as usize && !failed && self.sync_is_due() {
-            let state = &mut self.slots[completion.slot as usize];
-            state.is_syncing = true;
-            state.command_issued = now;
-            self.queue(completion.slot, CommandKind::Sync);
-            return;
-        }
-        self.free.push(completion.slot);
-        self.window.ended(u64::from(slot.size), !failed || slot.is_syncing, now);
-    }
-
-    #[inline]
-    fn sync_is_due(&mut self) -> bool {
-        if !self.needs_sync_call {
-            return false;
-        }
-        self.writes_since_sync += 1;
-        if self.writes_since_sync < self.parts.workload.durability.every_writes {
-            return false;
-        }
-        self.writes_since_sync = 0;
-        true
-    }
-
-    /// Counts one completion and its latencies.
-    #[inline]
-    fn count(&mut self, event: usize, slot: &Slot, completion: Completion, now: u64) {
-        let result = completion.result;
-        let mut counts = Counts::default();
-        if result < 0 || (result == 0 && event != SYNC) {
-            counts.errors = 1;
-            self.fail(event, slot, if result < 0 { -result } else { libc::ENODATA }, now);
-        } else if event == Operation::Read as usize
-            && self.parts.workload.verify
-            && !self.is_intact(completion)
-        {
-            counts.errors = 1;
-            self.fail(event, slot, libc::EILSEQ, now);
-        } else {
-            counts.count = 1;
-            counts.bytes = if event == SYNC { 0 } else { result as u64 };
-            counts.short = u64::from(event != SYNC && (result as u32) < slot.size);
-        }
-        self.outcome.all_phases[event].add(&counts);
-        if !self.window.contains(now) {
-            return;
-        }
-        self.interval.counts[event].add(&counts);
-        if counts.count == 1 {
-            self.time(event, slot, now);
-        }
-    }
-
-    #[inline]
-    fn time(&mut self, event: usize, slot: &Slot, now: u64) {
-        let total = self.clock.nanoseconds(now - slot.command_issued);
-        self.interval.record(event, TOTAL, total);
-        if B::IS_ASYNCHRONOUS {
-            let submission =
-                self.clock.nanoseconds(slot.submitted.saturating_sub(slot.command_issued)).min(total);
-            self.interval.record(event, SUBMISSION, submission);
-            self.interval.record(event, COMPLETION, total - submission);
-        }
-        let is_open = self.schedule.is_open();
-        if is_open && event != SYNC {
-            self.interval.record(event, RESPONSE, self.clock.nanoseconds(now - slot.intended));
-        }
-        if event == SYNC {
-            self.interval.counts[DURABLE_WRITE].count += 1;
-            self.interval.record(DURABLE_WRITE, TOTAL, self.clock.nanoseconds(now - slot.issued));
-            if is_open {
-                self.interval.record(DURABLE_WRITE, RESPONSE, self.clock.nanoseconds(now - slot.intended));
-            }
-        }
-    }
-
-    fn is_intact(&self, completion: Completion) -> bool {
-        let slot = &self.slots[completion.slot as usize];
-        self.buffers.verify(completion.slot, slot.offset, completion.result as usize)
-    }
-
-    /// Notes a failed I/O and stops the run, unless the run is ending and a wake-up interrupted the call.
-    #[cold]
-    fn fail(&mut self, event: usize, slot: &Slot, errno: i32, now: u64) {
-        if errno == libc::EINTR && !self.window.may_issue() {
-            return;
-        }
-        match self.outcome.errors.iter_mut().find(|known| known.0 == event && known.1 == errno) {
-            Some(known) => known.2 += 1,
-            None => self.outcome.errors.push((event, errno, 1, slot.offset)),
-        }
-        self.window.stop(StopReason::Error, now);
-        self.parts.stop.store(true, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn record(&mut self, event: usize, slot: &Slot, result: i32, now: u64) {
-        let clock = self.clock;
-        let submission = clock.nanoseconds(slot.submitted.saturating_sub(slot.command_issued));
-        let record = Record {
-            issue_ticks: slot.command_issued,
-            offset: slot.offset,
-            total_ns: clock.nanoseconds(now - slot.command_issued),
-            response_ns: clock
-                .nanoseconds(now - if event == SYNC { slot.command_issued } else { slot.intended }),
-            submission_ns: submission.min(i32::MAX as u64) as u32,
-            size: slot.size,
-            result,
-            operation: event as u8,
-        };
-        if let Some(recorder) = &mut self.parts.recorder {
-            recorder.push(record, &clock);
-        }
     }
 
     /// Gives the finished interval away and goes on with an empty one.
@@ -456,7 +356,8 @@ impl<B: Backend> Job<B> {
     fn finish(mut self) -> JobOutcome {
         let now = self.clock.ticks();
         self.window.close(now);
-        self.outcome.arrivals.2 = self.schedule.count_due(self.window.end().min(now), &mut self.random);
+        let missed = (self.window.start(), self.window.end().min(now));
+        self.outcome.arrivals.2 = self.schedule.count_due(missed.0, missed.1, &mut self.random);
         let empty = Box::new(Interval::new(&self.parts.shape));
         let last = std::mem::replace(&mut self.interval, empty);
         let index = self.window.interval_index();

@@ -140,13 +140,17 @@ impl Sum {
 pub struct Row {
     /// Number of the interval; 0 in the table of the whole window.
     pub interval: u32,
+    /// Start of the interval since the start of the window.
+    pub start_ns: u64,
+    /// Length of the interval.
+    pub duration_ns: u64,
     /// Position in [`EVENTS`].
     pub event: usize,
     /// Position in [`LATENCIES`].
     pub latency: usize,
     /// Counts of the event.
     pub counts: Counts,
-    /// Smallest, largest and sum of the latencies in ns.
+    /// Smallest, largest and sum of the latencies in ns; 0 when there are none.
     pub extremes: (u64, u64, u64),
     /// Buckets that are not empty.
     pub buckets: Vec<u32>,
@@ -154,27 +158,47 @@ pub struct Row {
     pub bucket_counts: Vec<u64>,
 }
 
-/// Rows of one sum: every latency for the whole window, those that end with the I/O for an interval.
+/// Rows for the whole window: every latency of which there is a value.
 #[must_use]
-pub fn rows(sum: &Sum, interval: Option<u32>) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for event in 0..EVENTS.len() {
-        for latency in 0..LATENCIES.len() {
-            if interval.is_some() && latency < TOTAL {
-                continue;
-            }
-            let Some(histogram) = sum.histogram(event, latency) else { continue };
-            let (buckets, bucket_counts) = histogram.filled().unzip();
-            rows.push(Row {
-                interval: interval.unwrap_or(0),
-                event,
-                latency,
-                counts: Counts { count: histogram.count, ..sum.counts[event] },
-                extremes: (histogram.min, histogram.max, histogram.sum),
-                buckets,
-                bucket_counts,
-            });
-        }
+pub fn rows(sum: &Sum) -> Vec<Row> {
+    every_latency().filter_map(|(event, latency)| filled_row(sum, event, latency)).collect()
+}
+
+/// Rows for one interval: the latencies that end with the I/O, also those without any value.
+#[must_use]
+pub fn interval_rows(sum: &Sum, interval: u32, length_ns: u64, shape: &Shape) -> Vec<Row> {
+    let kept = every_latency().filter(|&(event, latency)| latency >= TOTAL && shape.needs(event, latency));
+    let row = |(event, latency)| Row {
+        interval,
+        start_ns: u64::from(interval) * length_ns,
+        duration_ns: length_ns,
+        ..filled_row(sum, event, latency).unwrap_or_else(|| empty_row(sum, event, latency))
+    };
+    kept.map(row).collect()
+}
+
+fn every_latency() -> impl Iterator<Item = (usize, usize)> {
+    (0..EVENTS.len()).flat_map(|event| (0..LATENCIES.len()).map(move |latency| (event, latency)))
+}
+
+fn filled_row(sum: &Sum, event: usize, latency: usize) -> Option<Row> {
+    let histogram = sum.histogram(event, latency)?;
+    let (buckets, bucket_counts) = histogram.filled().unzip();
+    let counts = Counts { count: histogram.count, ..sum.counts[event] };
+    let extremes = (histogram.min, histogram.max, histogram.sum);
+    Some(Row { counts, extremes, buckets, bucket_counts, ..empty_row(sum, event, latency) })
+}
+
+fn empty_row(sum: &Sum, event: usize, latency: usize) -> Row {
+    Row {
+        interval: 0,
+        start_ns: 0,
+        duration_ns: 0,
+        event,
+        latency,
+        counts: Counts { count: 0, ..sum.counts[event] },
+        extremes: (0, 0, 0),
+        buckets: Vec::new(),
+        bucket_counts: Vec::new(),
     }
-    rows
 }

@@ -14,10 +14,6 @@ use crate::workload::{PacingKind, Workload};
 pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
     let clock = Clock::get();
     let jobs = &outcome.jobs;
-    let start = jobs.iter().map(|job| job.window_ticks.0).min().unwrap_or(0);
-    let end = jobs.iter().map(|job| job.window_ticks.1).max().unwrap_or(0);
-    let drained = jobs.iter().map(|job| job.window_ticks.2).max().unwrap_or(0);
-    let measured_ns = clock.nanoseconds(end.saturating_sub(start));
     json!({
         "backend": {"name": format!("{:?}", outcome.choice.backend).to_lowercase(), "reason": outcome.choice.reason},
         "clock": {
@@ -27,10 +23,10 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
         },
         "started_monotonic_ns": outcome.started_monotonic_ns,
         "ramp_ns": workload.ramp_ns,
-        "measured_ns": measured_ns,
-        "drain_ns": clock.nanoseconds(drained.saturating_sub(end)),
+        "measured_ns": outcome.measured_ns,
+        "drain_ns": outcome.drain_ns,
         "achieved": {
-            "queue_depth_mean": depth_mean(outcome, measured_ns),
+            "queue_depth_mean": depth_mean(outcome),
             "queue_depth_max": jobs.iter().map(|job| job.outstanding_max).max().unwrap_or(0),
             "direct": outcome.direct.0,
             "direct_note": outcome.direct.1,
@@ -60,12 +56,12 @@ pub fn source_name(source: Source) -> &'static str {
 }
 
 /// Mean number of I/Os outstanding in each job: time spent in I/O over time passed (Little's law).
-fn depth_mean(outcome: &Outcome, measured_ns: u64) -> f64 {
+fn depth_mean(outcome: &Outcome) -> f64 {
     let spent: f64 = (0..DURABLE_WRITE)
         .filter_map(|event| outcome.sum.histogram(event, TOTAL))
         .map(|histogram| histogram.sum as f64)
-        .sum();
-    spent / (measured_ns.max(1) as f64 * outcome.jobs.len().max(1) as f64)
+        .fold(0.0, |sum, part| sum + part);
+    spent / (outcome.measured_ns.max(1) as f64 * outcome.jobs.len().max(1) as f64)
 }
 
 fn by_event(counts: &[Counts; EVENTS.len()]) -> Value {

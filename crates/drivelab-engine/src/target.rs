@@ -1,17 +1,19 @@
 //! The file or block device that I/O is sent to: opened, measured, laid out, and what it allows.
 
-use std::ffi::CString;
+mod direct;
+mod prepare;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use crate::address::random_for_job;
-use crate::buffer::fill;
+use self::direct::{direct_alignment, direct_note, refuse_misaligned};
+use self::prepare::Before;
 use crate::error::{Code, EngineError, Result};
-use crate::workload::{BackendName, DurabilityMethod, FileState, Workload};
+use crate::window::range_of_job;
+use crate::workload::{AccessKind, BackendName, DurabilityMethod, FileState, Workload};
 
 /// An open target.
 #[derive(Debug)]
@@ -22,76 +24,99 @@ pub struct Target {
     length: u64,
     is_direct: bool,
     direct_note: String,
+    before: Option<Before>,
 }
 
-/// What direct I/O needs here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct DirectAlignment {
-    /// Multiple that offsets and sizes must be; 0 where direct I/O is not supported.
-    offset: u64,
-    /// Whether the file system itself said so.
-    is_known: bool,
-}
+/// Size of what the null backend pretends to have.
+const PRETENDED_SIZE: u64 = 1 << 40;
 
 impl Target {
     /// Opens the target of a workload and brings a file into the state that the workload asks for.
     ///
+    /// Writing a large file takes time: `keep_going` is asked again and again meanwhile, and when it
+    /// says no the file is put back and there is no target.
+    ///
     /// # Errors
     ///
     /// Everything that [`Code`] lists for targets. A file that this call made is removed again when
-    /// it fails.
-    pub fn open(workload: &Workload) -> Result<Self> {
+    /// it fails, and one that it extended gets its length back.
+    pub fn open(workload: &Workload, keep_going: &mut dyn FnMut() -> bool) -> Result<Option<Self>> {
         if workload.backend == BackendName::Null {
-            return Ok(Self::nowhere(workload));
+            return Self::nowhere(workload).map(Some);
         }
         let path = Path::new(&workload.target.path);
-        let existed = path.exists();
-        let opened = Self::open_existing_or_new(workload, path);
-        if opened.is_err() && !existed && workload.target.create {
-            // Whatever was made on the way is of no use to anybody.
-            let _ = std::fs::remove_file(path);
+        refuse_what_is_no_target(path, &workload.target.path)?;
+        let mut before = Before::of(path);
+        let may_make = workload.changes_target() && workload.target.create;
+        let opened = Self::open_and_prepare(workload, path, &mut before, keep_going);
+        if before.was_missing() && !may_make {
+            return opened;
         }
-        opened
+        match opened {
+            Ok(Some(target)) => Ok(Some(Self { before: Some(before), ..target })),
+            nothing => {
+                before.put_back();
+                nothing
+            }
+        }
     }
 
     /// The range that a null backend pretends to have.
-    fn nowhere(workload: &Workload) -> Self {
-        const PRETENDED_SIZE: u64 = 1 << 40;
-        let asked = workload.target.size_bytes;
-        Self {
+    fn nowhere(workload: &Workload) -> Result<Self> {
+        let asked = &workload.target;
+        let size = asked.offset_bytes.saturating_add(PRETENDED_SIZE.max(asked.size_bytes));
+        let (start, length) = range(workload, size, false)?;
+        Ok(Self {
             file: None,
             is_block_device: false,
-            start: workload.target.offset_bytes,
-            length: if asked == 0 { PRETENDED_SIZE } else { asked },
+            start,
+            length,
             is_direct: workload.direct,
             direct_note: String::new(),
-        }
+            before: None,
+        })
     }
 
-    fn open_existing_or_new(workload: &Workload, path: &Path) -> Result<Self> {
+    fn open_and_prepare(
+        workload: &Workload,
+        path: &Path,
+        before: &mut Before,
+        keep_going: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>> {
         let name = &workload.target.path;
-        refuse_what_is_no_target(path, name)?;
         let file = open_with(workload, path, workload.direct)?;
         let metadata =
             file.metadata().map_err(|error| EngineError::from_os("look at the target", name, &error))?;
         let is_block_device = metadata.file_type().is_block_device();
-        let alignment = direct_alignment(&file, path, is_block_device);
-        if workload.direct {
-            refuse_misaligned(workload, alignment, name)?;
+        if is_block_device && workload.changes_target() && is_read_only(&file) {
+            return Err(EngineError::new(Code::ReadOnly, "the block device is read-only")
+                .at(name)
+                .advise("choose another device, or allow writing: blockdev --setrw"));
         }
-        if !is_block_device && workload.changes_target() {
-            prepare_file(workload, path, metadata.len())?;
+        let alignment = direct_alignment(&file, path, is_block_device);
+        refuse_misaligned(workload, alignment, is_block_device, metadata.len())?;
+        let is_written = !is_block_device && workload.changes_target();
+        if is_written && !before.prepare(workload, keep_going)? {
+            return Ok(None);
         }
         let size = size_of(&file, is_block_device, name)?;
-        let (start, length) = range(workload, size, is_block_device, name)?;
-        Ok(Self {
+        let (start, length) = range(workload, size, is_block_device)?;
+        Ok(Some(Self {
             is_direct: workload.direct && alignment.offset != 0,
             direct_note: direct_note(workload.direct, alignment),
             file: Some(file),
             is_block_device,
             start,
             length,
-        })
+            before: None,
+        }))
+    }
+
+    /// Undoes what opening did to a file, for a run that cannot begin.
+    pub fn put_back(&self) {
+        if let Some(before) = &self.before {
+            before.put_back();
+        }
     }
 
     /// The open file's descriptor; -1 for the null backend.
@@ -131,6 +156,12 @@ impl Target {
     }
 }
 
+/// Whether a path leads to a block device.
+#[must_use]
+pub fn is_block_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_block_device())
+}
+
 fn refuse_what_is_no_target(path: &Path, name: &str) -> Result<()> {
     let Ok(metadata) = path.metadata() else { return Ok(()) };
     let kind = metadata.file_type();
@@ -151,7 +182,7 @@ fn open_with(workload: &Workload, path: &Path, direct: bool) -> Result<File> {
         DurabilityMethod::OSync => libc::O_SYNC,
         _ => 0,
     };
-    if workload.target.exclusive && path.metadata().is_ok_and(|found| found.file_type().is_block_device()) {
+    if workload.target.exclusive && is_block_device(path) {
         flags |= libc::O_EXCL;
     }
     let mut options = OpenOptions::new();
@@ -167,47 +198,13 @@ fn open_with(workload: &Workload, path: &Path, direct: bool) -> Result<File> {
     })
 }
 
-/// Asks statx what direct I/O needs; where it does not know, the device's logical block or 512 bytes.
-fn direct_alignment(file: &File, path: &Path, is_block_device: bool) -> DirectAlignment {
-    let logical_block = if is_block_device { logical_block_size(file) } else { 512 };
-    let Ok(c_path) = CString::new(path.as_os_str().as_bytes()) else {
-        return DirectAlignment { offset: logical_block, is_known: false };
-    };
-    // SAFETY: statx writes one `struct statx`, for which zeros are a valid value.
-    let (result, found) = unsafe {
-        let mut found: libc::statx = std::mem::zeroed();
-        let result = libc::statx(libc::AT_FDCWD, c_path.as_ptr(), 0, libc::STATX_DIOALIGN, &raw mut found);
-        (result, found)
-    };
-    if result == 0 && found.stx_mask & libc::STATX_DIOALIGN != 0 {
-        let offset = u64::from(found.stx_dio_offset_align);
-        return DirectAlignment {
-            offset: if is_block_device { logical_block } else { offset },
-            is_known: true,
-        };
-    }
-    DirectAlignment { offset: logical_block, is_known: false }
-}
-
-fn direct_note(asked: bool, alignment: DirectAlignment) -> String {
-    match (asked, alignment.offset, alignment.is_known) {
-        (false, ..) => String::new(),
-        (true, 0, _) => {
-            "the file system takes O_DIRECT but says that it does not support direct I/O on this file".into()
-        }
-        (true, _, true) => "the file system says that it supports direct I/O on this file".into(),
-        (true, _, false) => {
-            "O_DIRECT was accepted; this kernel or file system cannot say whether it is honoured".into()
-        }
-    }
-}
-
-fn logical_block_size(file: &File) -> u64 {
-    const BLKSSZGET: libc::c_ulong = 0x1268;
-    let mut size: libc::c_int = 0;
+/// Whether the kernel refuses writes to a block device; opening it for writing succeeds all the same.
+fn is_read_only(file: &File) -> bool {
+    const BLKROGET: libc::c_ulong = 0x125e;
+    let mut is_read_only: libc::c_int = 0;
     // SAFETY: the ioctl writes one int.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKSSZGET as _, &raw mut size) };
-    if result == 0 && size > 0 { size as u64 } else { 512 }
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKROGET as _, &raw mut is_read_only) };
+    result == 0 && is_read_only != 0
 }
 
 fn size_of(file: &File, is_block_device: bool, name: &str) -> Result<u64> {
@@ -227,100 +224,43 @@ fn size_of(file: &File, is_block_device: bool, name: &str) -> Result<u64> {
     }
 }
 
-fn refuse_misaligned(workload: &Workload, alignment: DirectAlignment, name: &str) -> Result<()> {
-    let multiple = alignment.offset.max(1);
-    let access = &workload.access;
-    let quantities = workload
-        .block_sizes
-        .iter()
-        .map(|share| ("block size", share.bytes))
-        .chain([("offset", workload.target.offset_bytes), ("shift", workload.shift_bytes)])
-        .chain([("stride", access.stride_bytes)]);
-    for (what, bytes) in quantities {
-        if bytes % multiple != 0 {
-            return Err(EngineError::new(
-                Code::Misaligned,
-                format!("{what} {bytes} B is not a multiple of {multiple} B, which direct I/O needs here"),
-            )
-            .at(name)
-            .advise(format!("use a multiple of {multiple} B, or leave out --direct")));
-        }
-    }
-    Ok(())
-}
-
 /// The part of the target that is used: as asked, and within what there is.
-fn range(workload: &Workload, size: u64, is_block_device: bool, name: &str) -> Result<(u64, u64)> {
+fn range(workload: &Workload, size: u64, is_block_device: bool) -> Result<(u64, u64)> {
     let asked = &workload.target;
-    if workload.file_state == FileState::Append && !is_block_device {
-        let limit = if asked.size_bytes == 0 { u64::MAX / 4 } else { asked.size_bytes };
-        return Ok((size, limit));
-    }
-    let start = asked.offset_bytes;
-    let available = size.saturating_sub(start);
-    let length = if asked.size_bytes == 0 { available } else { asked.size_bytes };
-    if length > available {
-        let what = format!("{length} B from offset {start} B were asked for, but the target has {size} B");
+    let (start, length) = if workload.file_state == FileState::Append && !is_block_device {
+        (size, if asked.size_bytes == 0 { u64::MAX / 4 } else { asked.size_bytes })
+    } else {
+        let available = size.saturating_sub(asked.offset_bytes);
+        let length = if asked.size_bytes == 0 { available } else { asked.size_bytes };
+        if length > available {
+            let start = asked.offset_bytes;
+            let what =
+                format!("{length} B from offset {start} B were asked for, but the target has {size} B");
+            return Err(EngineError::new(Code::TooSmall, what)
+                .at(&asked.path)
+                .advise("choose a smaller --size or --offset"));
+        }
+        (asked.offset_bytes, length)
+    };
+    let (usable, largest) = (usable_by_job(workload, length), workload.largest_block());
+    if usable < largest {
+        let what = format!("each job has {usable} B of the {length} B, too few for a block of {largest} B");
         return Err(EngineError::new(Code::TooSmall, what)
-            .at(name)
-            .advise("choose a smaller --size or --offset"));
-    }
-    let least =
-        (workload.largest_block() + workload.shift_bytes).saturating_mul(jobs_with_own_range(workload));
-    if length < least {
-        let what = format!("{length} B are too few: one block for every job needs {least} B");
-        return Err(EngineError::new(Code::TooSmall, what)
-            .at(name)
-            .advise("use a larger target or a smaller block size"));
+            .at(&asked.path)
+            .advise("use a larger target, a smaller block size or fewer jobs"));
     }
     Ok((start, length))
+}
+
+/// Bytes in which the blocks of one job can lie.
+fn usable_by_job(workload: &Workload, length: u64) -> u64 {
+    let part = range_of_job(workload, 0, 0, length).1.saturating_sub(workload.shift_bytes);
+    let unit = workload.smallest_block();
+    if workload.access.kind == AccessKind::Reverse { part - part % unit } else { part }
 }
 
 /// Number of parts that the range is divided into.
 #[must_use]
 pub fn jobs_with_own_range(workload: &Workload) -> u64 {
     if workload.share_range { 1 } else { u64::from(workload.job_count) }
-}
-
-/// Brings a file into the state that the writes expect.
-fn prepare_file(workload: &Workload, path: &Path, present: u64) -> Result<()> {
-    let end = workload.target.offset_bytes + workload.target.size_bytes;
-    if workload.file_state == FileState::Append || end <= present {
-        return Ok(());
-    }
-    let name = &workload.target.path;
-    let file = OpenOptions::new()
-        .write(true)
-        .open(path)
-        .map_err(|error| EngineError::from_os("open the target", name, &error))?;
-    let prepared = match workload.file_state {
-        FileState::Sparse => file.set_len(end),
-        FileState::Preallocated => allocate(&file, end),
-        _ => write_all(workload, &file, present, end),
-    };
-    prepared.map_err(|error| EngineError::from_os(&format!("bring the file to {end} B"), name, &error))
-}
-
-fn allocate(file: &File, end: u64) -> io::Result<()> {
-    // SAFETY: no memory is passed.
-    let result = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, end as libc::off_t) };
-    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
-}
-
-/// Writes what is missing, makes it durable, and drops it from the page cache.
-fn write_all(workload: &Workload, file: &File, from: u64, to: u64) -> io::Result<()> {
-    const CHUNK: usize = 1 << 20;
-    let mut random = random_for_job(workload.seed, u32::MAX - 1);
-    let mut data = vec![0_u8; CHUNK];
-    let mut offset = from;
-    while offset < to {
-        fill(&mut data, &workload.contents, &mut random);
-        let size = CHUNK.min((to - offset) as usize);
-        file.write_all_at(&data[..size], offset)?;
-        offset += size as u64;
-    }
-    file.sync_all()?;
-    // SAFETY: no memory is passed; the advice may be ignored, and a direct workload does not depend on it.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    Ok(())
 }

@@ -23,6 +23,21 @@ pub fn wake(thread: libc::pthread_t) {
     unsafe { libc::pthread_kill(thread, wake_signal()) };
 }
 
+/// Keeps this thread's system calls from being interrupted by signals that are meant for the program.
+pub fn let_only_wake_ups_interrupt() {
+    // Raised by the thread itself when it does something impossible; they must not be held back.
+    let own = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT];
+    // SAFETY: zeros are a valid signal set, and the calls only read and write it.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut set);
+        for signal in own.into_iter().chain([wake_signal()]) {
+            libc::sigdelset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
+}
+
 /// Asks the kernel not to round this thread's sleeps up (50 us by default).
 pub fn sharpen_timers() {
     // SAFETY: only numbers are passed.

@@ -79,6 +79,13 @@ impl Window {
             (false, 0) => u64::MAX,
             (false, count) => share(count, job, workload),
         };
+        let limit_bytes = if limits.bytes == 0 { u64::MAX } else { share(limits.bytes, job, workload) };
+        // A job whose share of a limit is nothing has reached it before it begins.
+        let reason = match (count, limit_bytes) {
+            (0, _) => StopReason::Count,
+            (_, 0) => StopReason::Bytes,
+            _ => StopReason::default(),
+        };
         Self {
             start,
             end: start.saturating_add(runtime),
@@ -86,11 +93,11 @@ impl Window {
             interval_end: start.saturating_add(interval_ticks),
             interval_index: 0,
             has_entered: false,
-            may_issue: count > 0,
+            may_issue: count > 0 && limit_bytes > 0,
             stops_at_range_end: (once && ordered) || appends,
-            reason: StopReason::default(),
+            reason,
             limit_count: count,
-            limit_bytes: if limits.bytes == 0 { u64::MAX } else { share(limits.bytes, job, workload) },
+            limit_bytes,
             done_count: 0,
             done_bytes: 0,
             outstanding_count: 0,
@@ -197,7 +204,9 @@ impl Window {
 
     /// Issues nothing more. The window ends now, unless what is outstanding belongs to it.
     pub fn stop(&mut self, reason: StopReason, now: u64) {
-        if !self.may_issue {
+        let is_ending = !self.may_issue;
+        let fails_at_the_end = is_ending && !self.is_closed && reason == StopReason::Error;
+        if is_ending && !fails_at_the_end {
             return;
         }
         self.may_issue = false;
@@ -219,7 +228,8 @@ impl Window {
         self.end = self.end.min(now.max(self.start));
         if self.has_entered {
             let (user, system) = thread_cpu_ns();
-            self.cpu_ns = (user - self.cpu_at_start.0, system - self.cpu_at_start.1);
+            self.cpu_ns =
+                (user.saturating_sub(self.cpu_at_start.0), system.saturating_sub(self.cpu_at_start.1));
         }
     }
 

@@ -1,7 +1,10 @@
 //! What I/O is issued: the same structure, field by field, as the Python package's `model/workload.py`.
 
+mod validate;
+
 use serde::Deserialize;
 
+use crate::buffer::{STAMP_DISTANCE, STAMP_SIZE};
 use crate::error::{Code, EngineError, Result};
 
 /// What an I/O does.
@@ -260,9 +263,6 @@ pub struct Workload {
     pub verify: bool,
 }
 
-/// Longest run that is accepted: a year.
-const RUNTIME_NS_MAX: u64 = 366 * 24 * 3600 * 1_000_000_000;
-
 impl Workload {
     /// Reads a workload from JSON.
     ///
@@ -300,48 +300,23 @@ impl Workload {
         self.operations.iter().any(|share| share.operation != Operation::Read)
     }
 
+    /// Whether each write carries stamps, by which a read can tell whether a block is where it belongs.
+    #[must_use]
+    pub fn has_stamps(&self) -> bool {
+        self.contents.kind == ContentsKind::Random && self.smallest_block() >= STAMP_SIZE as u64
+    }
+
+    /// Whether stamps that this very workload writes are where its reads look for them.
+    fn can_verify(&self) -> bool {
+        let on_stamps = |share: &BlockSizeShare| share.bytes.is_multiple_of(STAMP_DISTANCE as u64);
+        let sizes_agree =
+            self.smallest_block() == self.largest_block() || self.block_sizes.iter().all(on_stamps);
+        self.has_stamps() && self.contents.duplicate_fraction == 0.0 && sizes_agree
+    }
+
     /// Whether nothing but the range limits the run.
     #[must_use]
     pub fn covers_range_once(&self) -> bool {
         self.limits.runtime_ns == 0 && self.limits.bytes == 0 && self.limits.count == 0
-    }
-
-    fn validate(&self) -> Result<()> {
-        let weights = self.operations.iter().map(|share| share.weight);
-        let sizes = self.block_sizes.iter().map(|share| share.weight);
-        let rules: [(bool, &str); 14] = [
-            (self.operations.is_empty(), "operations: at least one is needed"),
-            (self.block_sizes.is_empty(), "block_sizes: at least one is needed"),
-            (
-                weights.chain(sizes).any(|weight| !(weight > 0.0 && weight.is_finite())),
-                "weight: must be above 0",
-            ),
-            (self.smallest_block() == 0, "block_sizes: must be at least 1 byte"),
-            (self.largest_block() > 1 << 30, "block_sizes: at most 1 GiB"),
-            (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
-            (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
-            (self.interval_ns < 1_000_000, "interval_ns: at least 1 ms"),
-            (self.limits.runtime_ns > RUNTIME_NS_MAX, "runtime_ns: at most a year"),
-            (self.ramp_ns > RUNTIME_NS_MAX, "ramp_ns: at most a year"),
-            (self.durability.every_writes == 0, "every_writes: at least 1"),
-            (
-                self.pacing.kind != PacingKind::Closed
-                    && !(self.pacing.rate_per_s > 0.0 && self.pacing.rate_per_s <= 1e8),
-                "rate_per_s: an open loop needs a rate above 0 and at most 100 million",
-            ),
-            (
-                self.access.kind == AccessKind::Strided && self.access.stride_bytes == 0,
-                "stride_bytes: strided access needs a stride",
-            ),
-            (
-                self.file_state == FileState::Append
-                    && (self.uses(Operation::Read) || self.uses(Operation::Trim)),
-                "file_state: append is for writes only",
-            ),
-        ];
-        match rules.iter().find(|(broken, _)| *broken) {
-            Some((_, rule)) => Err(EngineError::new(Code::InvalidWorkload, *rule).at("workload")),
-            None => Ok(()),
-        }
     }
 }

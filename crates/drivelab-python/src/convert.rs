@@ -10,11 +10,14 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use drivelab_engine::clock::Clock;
-use drivelab_engine::iolog::{Chunk, Record};
+use drivelab_engine::iolog::Chunk;
 use drivelab_engine::series::{EVENTS, LATENCIES, Row};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+
+/// Records converted at a time.
+const TILE_RECORDS: usize = 256;
 
 /// A table of columns that `pyarrow.record_batch(...)` and every other Arrow library can take.
 #[pyclass(frozen, module = "drivelab._engine")]
@@ -56,8 +59,8 @@ impl ArrowTable {
         Self { batch }
     }
 
-    /// Histograms as a table, one row each; with the intervals' columns when their length is given.
-    pub fn of_rows(rows: &[Row], interval_ns: Option<u64>) -> Self {
+    /// Histograms as a table, one row each; with the columns of intervals on request.
+    pub fn of_rows(rows: &[Row], are_intervals: bool) -> Self {
         let integers = |of: fn(&Row) -> u64| -> ArrayRef {
             Arc::new(rows.iter().map(|row| of(row) as i64).collect::<Int64Array>())
         };
@@ -74,43 +77,53 @@ impl ArrowTable {
             ("bucket", Arc::new(bucket_lists(rows)) as ArrayRef),
             ("bucket_count", Arc::new(count_lists(rows)) as ArrayRef),
         ];
-        if let Some(length) = interval_ns {
-            let starts = rows.iter().map(|row| i64::from(row.interval) * length as i64);
+        if are_intervals {
             columns.push((
                 "interval",
                 Arc::new(rows.iter().map(|row| row.interval as i32).collect::<Int32Array>()),
             ));
-            columns.push(("start_ns", Arc::new(starts.collect::<Int64Array>())));
-            columns.push(("duration_ns", Arc::new(Int64Array::from(vec![length as i64; rows.len()]))));
+            columns.push(("start_ns", integers(|row| row.start_ns)));
+            columns.push(("duration_ns", integers(|row| row.duration_ns)));
             columns.push(("bytes", integers(|row| row.counts.bytes)));
             columns.push(("errors", integers(|row| row.counts.errors)));
         }
         Self::new(columns)
     }
 
-    /// Records of single I/Os as a table, one row each.
-    pub fn of_records(chunk: &Chunk, clock: &Clock) -> Self {
+    /// Records of single I/Os as a table, one row each; response latencies only where there is a schedule.
+    pub fn of_records(chunk: &Chunk, clock: &Clock, is_open_loop: bool) -> Self {
         let records = &chunk.records;
-        let longs = |of: &dyn Fn(&Record) -> u64| -> ArrayRef {
-            Arc::new(Int64Array::from_iter_values(records.iter().map(|record| of(record) as i64)))
-        };
-        let ints = |of: &dyn Fn(&Record) -> i32| -> ArrayRef {
-            Arc::new(Int32Array::from_iter_values(records.iter().map(of)))
-        };
-        Self::new(vec![
-            ("job", Arc::new(UInt16Array::from(vec![chunk.job as u16; records.len()]))),
-            (
-                "operation",
-                Arc::new(UInt8Array::from_iter_values(records.iter().map(|record| record.operation))),
-            ),
-            ("issue_ns", longs(&|record| clock.monotonic_ns(record.issue_ticks))),
-            ("offset_bytes", longs(&|record| record.offset)),
-            ("size_bytes", ints(&|record| record.size as i32)),
-            ("submission_latency_ns", ints(&|record| record.submission_ns as i32)),
-            ("total_latency_ns", longs(&|record| record.total_ns)),
-            ("response_latency_ns", longs(&|record| record.response_ns)),
-            ("result", ints(&|record| record.result)),
-        ])
+        let mut columns: Vec<(&str, ArrayRef)> =
+            vec![("job", Arc::new(UInt16Array::from(vec![chunk.job as u16; records.len()])))];
+        let rows = records.len();
+        let (mut issue, mut offset) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let (mut total, mut response) = (Vec::with_capacity(rows), Vec::new());
+        let (mut size, mut submission) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let (mut result, mut operation) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        // A few records at a time, so that they are still in the nearest cache for the last column.
+        for tile in records.chunks(TILE_RECORDS) {
+            issue.extend(tile.iter().map(|record| clock.monotonic_ns(record.issue_ticks) as i64));
+            offset.extend(tile.iter().map(|record| record.offset as i64));
+            total.extend(tile.iter().map(|record| record.total_ns as i64));
+            size.extend(tile.iter().map(|record| record.size as i32));
+            submission.extend(tile.iter().map(|record| record.submission_ns as i32));
+            result.extend(tile.iter().map(|record| record.result));
+            operation.extend(tile.iter().map(|record| record.operation));
+            if is_open_loop {
+                response.extend(tile.iter().map(|record| record.response_ns as i64));
+            }
+        }
+        columns.push(("operation", Arc::new(UInt8Array::from(operation))));
+        columns.push(("issue_ns", Arc::new(Int64Array::from(issue))));
+        columns.push(("offset_bytes", Arc::new(Int64Array::from(offset))));
+        columns.push(("size_bytes", Arc::new(Int32Array::from(size))));
+        columns.push(("submission_latency_ns", Arc::new(Int32Array::from(submission))));
+        columns.push(("total_latency_ns", Arc::new(Int64Array::from(total))));
+        columns.push(("result", Arc::new(Int32Array::from(result))));
+        if is_open_loop {
+            columns.push(("response_latency_ns", Arc::new(Int64Array::from(response))));
+        }
+        Self::new(columns)
     }
 }
 

@@ -3,15 +3,17 @@
 mod convert;
 mod errors;
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_engine::backend::{aio, uring};
 use drivelab_engine::clock::Clock;
+use drivelab_engine::error::{Code, EngineError as Failure};
 use drivelab_engine::run::{Listener, Progress, run as run_workload};
 use drivelab_engine::series::EVENTS;
 use drivelab_engine::summary::{source_name, summary};
-use drivelab_engine::workload::Workload;
+use drivelab_engine::workload::{PacingKind, Workload};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -66,31 +68,36 @@ fn run(
     let workload = Workload::from_json(workload_json).map_err(errors::to_python)?;
     let flag = Arc::clone(&stop.flag);
     // An exception in a callback ends the run; it is raised once the jobs have stopped.
-    let mut raised: Option<PyErr> = None;
     let asked = workload.clone();
-    let outcome = py.detach(|| {
-        let records_failed = std::cell::RefCell::new(None);
+    let is_open_loop = workload.pacing.kind != PacingKind::Closed;
+    let (outcome, raised) = py.detach(|| {
+        let raised: Cell<Option<PyErr>> = Cell::new(None);
+        // After that nobody is called any more.
+        let has_failed = Cell::new(false);
         let mut on_progress = |progress: &Progress| {
+            if has_failed.get() {
+                return false;
+            }
             let answer = Python::attach(|py| tell_progress(py, on_interval.as_ref(), progress, &asked));
             answer.unwrap_or_else(|error| {
-                raised.get_or_insert(error);
+                has_failed.set(true);
+                raised.set(Some(error));
                 false
             })
         };
         let mut on_chunk = |chunk: &_, clock: &Clock| {
-            let told = Python::attach(|py| tell_records(py, on_records.as_ref(), chunk, clock));
-            if let Err(error) = told {
-                records_failed.borrow_mut().get_or_insert(error);
-                flag.store(true, Ordering::Relaxed);
+            if has_failed.get() {
+                return Ok(());
             }
-            Ok(())
+            let told = Python::attach(|py| tell_records(py, on_records.as_ref(), chunk, clock, is_open_loop));
+            told.map_err(|error| {
+                raised.set(Some(error));
+                Failure::new(Code::Bug, "the reader of records has failed")
+            })
         };
         let mut listener = Listener { on_progress: &mut on_progress, on_records: &mut on_chunk };
         let outcome = run_workload(asked.clone(), &flag, &mut listener);
-        if let Some(error) = records_failed.into_inner() {
-            raised.get_or_insert(error);
-        }
-        outcome
+        (outcome, raised.into_inner())
     });
     if let Some(error) = raised {
         return Err(error);
@@ -98,8 +105,8 @@ fn run(
     let outcome = outcome.map_err(errors::to_python)?;
     Ok(EngineResult {
         summary: summary(&workload, &outcome).to_string(),
-        histograms: Py::new(py, ArrowTable::of_rows(&outcome.histogram_rows, None))?,
-        intervals: Py::new(py, ArrowTable::of_rows(&outcome.interval_rows, Some(workload.interval_ns)))?,
+        histograms: Py::new(py, ArrowTable::of_rows(&outcome.histogram_rows, false))?,
+        intervals: Py::new(py, ArrowTable::of_rows(&outcome.interval_rows, true))?,
     })
 }
 
@@ -131,9 +138,10 @@ fn tell_records(
     callback: Option<&Py<PyAny>>,
     chunk: &drivelab_engine::iolog::Chunk,
     clock: &Clock,
+    is_open_loop: bool,
 ) -> PyResult<()> {
     if let Some(callback) = callback.filter(|_| !chunk.records.is_empty()) {
-        callback.call1(py, (ArrowTable::of_records(chunk, clock),))?;
+        callback.call1(py, (ArrowTable::of_records(chunk, clock, is_open_loop),))?;
     }
     Ok(())
 }

@@ -35,8 +35,10 @@ pub struct Command {
     pub offset: u64,
     /// How many bytes.
     pub size: u32,
-    /// The slot's buffer.
+    /// The buffer for it.
     pub buffer: *mut u8,
+    /// The buffer's number.
+    pub buffer_index: u32,
 }
 
 /// A command that has ended.

@@ -1,6 +1,6 @@
 //! No I/O at all: every command completes at once. Measures what the engine itself costs.
 
-use super::{Backend, Command, Completion, Wait};
+use super::{Backend, Command, CommandKind, Completion, Wait};
 use crate::error::Result;
 
 /// Completes every command when it is submitted.
@@ -24,7 +24,8 @@ impl Backend for Null {
 
     #[inline]
     fn queue(&mut self, command: &Command) {
-        self.queued.push(Completion { slot: command.slot, result: command.size as i32 });
+        let bytes = if command.kind == CommandKind::Sync { 0 } else { command.size };
+        self.queued.push(Completion { slot: command.slot, result: bytes as i32 });
     }
 
     #[inline]

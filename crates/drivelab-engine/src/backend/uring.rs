@@ -8,7 +8,7 @@ use super::{Backend, Command, CommandKind, Completion, Wait};
 use crate::buffer::Buffers;
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
-use crate::workload::{DurabilityMethod, Workload};
+use crate::workload::{DurabilityMethod, PacingKind, Workload};
 
 const FILE: types::Fixed = types::Fixed(0);
 const ENTER_GETEVENTS: u32 = 1;
@@ -38,8 +38,11 @@ impl Uring {
         let ring = build(workload).map_err(|error| unusable(&error))?;
         let submitter = ring.submitter();
         submitter.register_files(&[target.fd()]).map_err(|error| unusable(&error))?;
-        let vectors: Vec<_> = (0..buffers.slots())
-            .map(|slot| libc::iovec { iov_base: buffers.pointer(slot).cast(), iov_len: buffers.slot_size() })
+        let vectors: Vec<_> = (0..buffers.count())
+            .map(|index| libc::iovec {
+                iov_base: buffers.pointer(index).cast(),
+                iov_len: buffers.slot_size(),
+            })
             .collect();
         // SAFETY: the buffers outlive the ring: a job drops its backend before its buffers.
         let has_registered_buffers = unsafe { submitter.register_buffers(&vectors) }.is_ok();
@@ -63,14 +66,15 @@ impl Uring {
 
     #[inline]
     fn entry(&self, command: &Command) -> squeue::Entry {
-        let Command { slot, offset, size, buffer, .. } = *command;
+        let Command { offset, size, buffer, .. } = *command;
+        let index = command.buffer_index as u16;
         match command.kind {
             CommandKind::Read if self.has_registered_buffers => {
-                opcode::ReadFixed::new(FILE, buffer, size, slot as u16).offset(offset).build()
+                opcode::ReadFixed::new(FILE, buffer, size, index).offset(offset).build()
             }
             CommandKind::Read => opcode::Read::new(FILE, buffer, size).offset(offset).build(),
             CommandKind::Write if self.has_registered_buffers => {
-                let entry = opcode::WriteFixed::new(FILE, buffer, size, slot as u16);
+                let entry = opcode::WriteFixed::new(FILE, buffer, size, index);
                 entry.offset(offset).rw_flags(self.write_flags).build()
             }
             CommandKind::Write => {
@@ -127,7 +131,9 @@ impl Backend for Uring {
 
     #[inline]
     fn queue(&mut self, command: &Command) {
-        let entry = self.entry(command).user_data(u64::from(command.slot));
+        // A trim answers 0 when it has gone well, so its size travels with it.
+        let trimmed = if command.kind == CommandKind::Trim { command.size } else { 0 };
+        let entry = self.entry(command).user_data(u64::from(trimmed) << 32 | u64::from(command.slot));
         // SAFETY: the buffer and the file stay valid until the command has completed; the ring holds as
         // many entries as there are slots, so a push cannot fail.
         unsafe { self.ring.submission().push(&entry) }.expect("the ring has an entry for every slot");
@@ -158,7 +164,9 @@ impl Backend for Uring {
             return Ok(());
         }
         match wait {
-            Wait::No if self.completes_by_poll => self.enter(0, 0, None)?,
+            Wait::No if self.completes_by_poll || self.ring.submission().taskrun() => {
+                self.enter(0, 0, None)?
+            }
             Wait::No => return Ok(()),
             Wait::Forever => self.enter(0, 1, None)?,
             Wait::AtMost(ns) => {
@@ -174,11 +182,22 @@ impl Backend for Uring {
 impl Uring {
     #[inline]
     fn take(&mut self, completions: &mut Vec<Completion>) {
-        completions.extend(
-            self.ring
-                .completion()
-                .map(|entry| Completion { slot: entry.user_data() as u32, result: entry.result() }),
-        );
+        completions.extend(self.ring.completion().map(|entry| {
+            let trimmed = (entry.user_data() >> 32) as i32;
+            let result = if entry.result() == 0 { trimmed } else { entry.result() };
+            Completion { slot: entry.user_data() as u32, result }
+        }));
+    }
+}
+
+impl Drop for Uring {
+    /// Lets go of the target at once. The kernel takes a ring apart some time after it was closed, and
+    /// until then a file system could not be unmounted and a device not be opened exclusively.
+    fn drop(&mut self) {
+        let submitter = self.ring.submitter();
+        // A failure leaves it to the kernel, as before.
+        let _ = submitter.unregister_files();
+        let _ = submitter.unregister_buffers();
     }
 }
 
@@ -199,8 +218,13 @@ fn build(workload: &Workload) -> io::Result<IoUring> {
         return plain().build(depth);
     }
     // One thread submits, and completions are worked off when it asks for them (since Linux 6.1).
-    let modern = plain().setup_single_issuer().setup_defer_taskrun().build(depth);
-    modern.or_else(|error| match error.raw_os_error() {
+    let mut modern = plain();
+    modern.setup_single_issuer().setup_defer_taskrun();
+    if workload.pacing.kind != PacingKind::Closed {
+        // A loop that looks without waiting must be told that something waits to be worked off.
+        modern.setup_taskrun_flag();
+    }
+    modern.build(depth).or_else(|error| match error.raw_os_error() {
         Some(libc::EINVAL) => plain().build(depth),
         _ => Err(error),
     })

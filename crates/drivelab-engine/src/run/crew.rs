@@ -1,0 +1,322 @@
+//! The threads of a run: started together, listened to, woken at the end, waited for.
+
+use std::os::unix::thread::JoinHandleExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::gathered::Gathered;
+use super::{Listener, Message};
+use crate::backend::{aio::Aio, choose::Choice, null::Null, sync::Sync, uring::Uring};
+use crate::buffer::Buffers;
+use crate::clock::Clock;
+use crate::error::{Code, EngineError, Result};
+use crate::iolog::{CHUNK_RECORDS, CHUNKS_PER_JOB, Record, Recorder};
+use crate::job::{Job, JobOutcome, JobParts};
+use crate::series::{Interval, Shape};
+use crate::target::Target;
+use crate::wake;
+use crate::window::range_of_job;
+use crate::workload::{BackendName, Workload};
+
+/// After a stop the caller waits this long for outstanding I/O, then goes without.
+const PATIENCE_AFTER_STOP: Duration = Duration::from_secs(5);
+/// The jobs begin this long after the last of them is ready, so that each is there in time.
+const START_DELAY_NS: u64 = 2_000_000;
+
+/// The threads of a run and the ways to talk to them.
+pub(super) struct Crew {
+    threads: Vec<Option<JoinHandle<()>>>,
+    messages: Receiver<Message>,
+    interval_returns: Vec<Sender<Box<Interval>>>,
+    chunk_returns: Vec<Sender<Vec<Record>>>,
+    /// When the jobs begin.
+    pub(super) start_ticks: u64,
+}
+
+impl Crew {
+    /// Starts a thread for each job and lets them begin together once all are ready.
+    pub(super) fn start(
+        workload: &Arc<Workload>,
+        target: &Arc<Target>,
+        choice: &Choice,
+        shape: Shape,
+        halt: &Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let (sender, messages) = channel();
+        let mut crew = Self {
+            threads: Vec::new(),
+            messages,
+            interval_returns: Vec::new(),
+            chunk_returns: Vec::new(),
+            start_ticks: 0,
+        };
+        let mut gates = Vec::new();
+        for job in 0..workload.job_count {
+            let (gate, gate_receiver) = channel::<u64>();
+            let (interval_return, intervals) = channel();
+            let (chunk_return, chunks) = channel();
+            for _ in 0..if workload.record_ios { CHUNKS_PER_JOB } else { 0 } {
+                let _ = chunk_return.send(Vec::with_capacity(CHUNK_RECORDS));
+            }
+            let parts = JobParts {
+                workload: Arc::clone(workload),
+                job,
+                range: range_of_job(workload, job, target.start(), target.length()),
+                slots: if choice.backend == BackendName::Sync { 1 } else { workload.queue_depth },
+                shape,
+                stop: Arc::clone(halt),
+                messages: sender.clone(),
+                intervals,
+                recorder: workload.record_ios.then(|| Recorder::new(job, sender.clone(), chunks)),
+                start_ticks: 0,
+            };
+            let (target, backend) = (Arc::clone(target), choice.backend);
+            let spawned = std::thread::Builder::new()
+                .name(format!("drivelab-job-{job}"))
+                .spawn(move || run_thread(parts, &target, backend, &gate_receiver));
+            let thread = spawned.map_err(|error| EngineError::from_os("start a thread", "job", &error))?;
+            crew.threads.push(Some(thread));
+            crew.interval_returns.push(interval_return);
+            crew.chunk_returns.push(chunk_return);
+            gates.push(gate);
+        }
+        drop(sender);
+        if let Err(error) = crew.wait_until_ready(workload.job_count) {
+            drop(gates);
+            let _ = crew.join();
+            return Err(error);
+        }
+        let clock = Clock::get();
+        crew.start_ticks = clock.ticks() + clock.ticks_in(START_DELAY_NS);
+        for gate in gates {
+            // A job that is gone has already said why.
+            let _ = gate.send(crew.start_ticks);
+        }
+        Ok(crew)
+    }
+
+    fn wait_until_ready(&self, job_count: u32) -> Result<()> {
+        for _ in 0..job_count {
+            match self.messages.recv() {
+                // The others find their gate closed and end by themselves.
+                Ok(Message::Ready(ready)) => ready?,
+                Ok(Message::Done(_, outcome)) => drop((*outcome)?),
+                Ok(_) => {}
+                Err(_) => return Err(bug("a job ended before it was ready")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes messages until every job has ended. The first flag is the caller's wish to stop, the second
+    /// one stops the jobs.
+    pub(super) fn gather(
+        &mut self,
+        workload: &Workload,
+        (stop, halt): (&AtomicBool, &AtomicBool),
+        listener: &mut Listener<'_>,
+        gathered: &mut Gathered,
+    ) -> Result<()> {
+        let clock = Clock::get();
+        let tick = Duration::from_nanos(workload.interval_ns)
+            .clamp(Duration::from_millis(10), Duration::from_millis(200));
+        let runtime_ns = workload.limits.runtime_ns;
+        let mut next_progress = Instant::now() + tick;
+        let mut give_up_at = None;
+        while gathered.running > 0 {
+            let timeout = next_progress.saturating_duration_since(Instant::now());
+            match self.messages.recv_timeout(timeout) {
+                Ok(message) => self.take(message, &clock, listener, gathered)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(bug("a job ended without a word")),
+            }
+            if Instant::now() < next_progress {
+                continue;
+            }
+            next_progress = Instant::now() + tick;
+            let elapsed_ns = clock.nanoseconds(clock.ticks().saturating_sub(self.start_ticks));
+            let progress = gathered.progress(elapsed_ns, workload.ramp_ns);
+            if !(listener.on_progress)(&progress) || stop.load(Ordering::Relaxed) {
+                halt.store(true, Ordering::Relaxed);
+            }
+            let is_halted = halt.load(Ordering::Relaxed);
+            let is_ending =
+                is_halted || (runtime_ns > 0 && elapsed_ns > workload.ramp_ns.saturating_add(runtime_ns));
+            if !is_ending {
+                continue;
+            }
+            // A job may be waiting in the kernel for a drive that does not answer.
+            self.wake_jobs();
+            let give_up = *give_up_at.get_or_insert_with(|| {
+                gathered.stopped_ticks = clock.ticks();
+                Instant::now() + PATIENCE_AFTER_STOP
+            });
+            if is_halted && Instant::now() > give_up {
+                gathered.abandon(self.start_ticks + clock.ticks_in(workload.ramp_ns));
+                return Ok(());
+            }
+        }
+        self.join()
+    }
+
+    fn take(
+        &mut self,
+        message: Message,
+        clock: &Clock,
+        listener: &mut Listener<'_>,
+        gathered: &mut Gathered,
+    ) -> Result<()> {
+        match message {
+            Message::Ready(_) => {}
+            Message::Interval { job, index, next_index, interval } => {
+                gathered.add_interval(job, index, next_index, &interval);
+                let mut interval = interval;
+                interval.clear();
+                let _ = self.interval_returns[job as usize].send(interval);
+            }
+            Message::Records(mut chunk) => {
+                (listener.on_records)(&chunk, clock)?;
+                chunk.records.clear();
+                let _ = self.chunk_returns[chunk.job as usize].send(chunk.records);
+            }
+            Message::Done(job, outcome) => {
+                gathered.end_job(job, (*outcome)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn wake_jobs(&self) {
+        self.threads.iter().flatten().for_each(|thread| wake::wake(thread.as_pthread_t()));
+    }
+
+    /// Waits, within patience, until the jobs of a failed run have ended.
+    pub(super) fn wait_for_the_rest(&mut self) {
+        let deadline = Instant::now() + PATIENCE_AFTER_STOP;
+        let is_running =
+            |thread: &Option<JoinHandle<()>>| thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        while self.threads.iter().any(is_running) && Instant::now() < deadline {
+            self.wake_jobs();
+            // Records and intervals still arrive; taking them lets the jobs go on to their end.
+            while let Ok(message) = self.messages.recv_timeout(Duration::from_millis(20)) {
+                if let Message::Records(chunk) = message {
+                    let _ = self.chunk_returns[chunk.job as usize].send(Vec::new());
+                }
+            }
+        }
+        if !self.threads.iter().any(is_running) {
+            let _ = self.join();
+        }
+    }
+
+    fn join(&mut self) -> Result<()> {
+        for thread in &mut self.threads {
+            if thread.take().is_some_and(|thread| thread.join().is_err()) {
+                return Err(bug("a job panicked"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A job's thread: prepares, says that it is ready, waits for the start, runs, and reports.
+fn run_thread(parts: JobParts, target: &Arc<Target>, backend: BackendName, gate: &Receiver<u64>) {
+    let (job, messages) = (parts.job, parts.messages.clone());
+    let outcome = guarded(|| prepare_and_run(parts, target, backend, gate, &messages));
+    let _ = messages.send(Message::Done(job, Box::new(outcome)));
+}
+
+/// A panic in a job is a defect of the engine: it becomes an error, and the run ends in order.
+fn guarded(work: impl FnOnce() -> Result<JobOutcome>) -> Result<JobOutcome> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(bug(&text.unwrap_or_else(|| "a job panicked".to_owned())))
+    })
+}
+
+fn prepare_and_run(
+    mut parts: JobParts,
+    target: &Arc<Target>,
+    backend: BackendName,
+    gate: &Receiver<u64>,
+    messages: &Sender<Message>,
+) -> Result<JobOutcome> {
+    let workload = Arc::clone(&parts.workload);
+    wake::let_only_wake_ups_interrupt();
+    wake::sharpen_timers();
+    let prepared = pin(&workload, parts.job).and_then(|()| Buffers::new(&workload, parts.job));
+    let buffers = match prepared {
+        Ok(buffers) => buffers,
+        Err(error) => return not_ready(messages, error),
+    };
+    // Says that the job is ready, waits for the common start, and runs.
+    macro_rules! run_with {
+        ($made:expr) => {
+            match $made {
+                Ok(backend) => {
+                    let _ = messages.send(Message::Ready(Ok(())));
+                    let Ok(start) = gate.recv() else { return Ok(JobOutcome::default()) };
+                    parts.start_ticks = start;
+                    Job::new(parts, backend, buffers).run()
+                }
+                Err(error) => not_ready(messages, error),
+            }
+        };
+    }
+    match backend {
+        BackendName::Sync => {
+            let method = workload.durability.method;
+            run_with!(Result::Ok(Sync::new(target, method, workload.polled_completion)))
+        }
+        BackendName::Uring => run_with!(Uring::new(&workload, target, &buffers)),
+        BackendName::Aio => run_with!(Aio::new(&workload, target)),
+        BackendName::Null | BackendName::Auto => run_with!(Result::Ok(Null::new(workload.queue_depth))),
+    }
+}
+
+fn not_ready(messages: &Sender<Message>, error: EngineError) -> Result<JobOutcome> {
+    let _ = messages.send(Message::Ready(Err(error.clone())));
+    Err(error)
+}
+
+fn pin(workload: &Workload, job: u32) -> Result<()> {
+    let cpus = &workload.pin_cpus;
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let cpu = cpus[job as usize % cpus.len()];
+    // SAFETY: a zeroed set is empty, and the kernel only reads it.
+    let result = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if cpu < libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(cpu, &mut set);
+        }
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if result == 0 {
+        return Ok(());
+    }
+    Err(EngineError::new(Code::InvalidWorkload, format!("processor {cpu} cannot be used"))
+        .at("pin_cpus")
+        .advise("name processors that this process may use (taskset -p $$)"))
+}
+
+fn bug(text: &str) -> EngineError {
+    EngineError::new(Code::Bug, text).at("engine")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_job_becomes_an_error_that_says_what_it_said() {
+        let error = guarded(|| panic!("slot {} is taken", 7)).unwrap_err();
+        assert_eq!((error.code.as_str(), error.what.as_str()), ("E315", "slot 7 is taken"));
+    }
+}

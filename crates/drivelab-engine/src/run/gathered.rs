@@ -1,0 +1,139 @@
+//! What a run has gathered from its jobs, and what becomes of it in the end.
+
+use std::collections::BTreeMap;
+
+use super::{Outcome, Progress};
+use crate::backend::choose::Choice;
+use crate::clock::Clock;
+use crate::job::JobOutcome;
+use crate::series::{Counts, EVENTS, Interval, Row, Shape, Sum, interval_rows, rows};
+use crate::window::StopReason;
+use crate::workload::Workload;
+
+/// What has been gathered from the jobs.
+pub(super) struct Gathered {
+    /// Jobs that have not ended.
+    pub(super) running: u32,
+    /// When the end was first known of, in ticks.
+    pub(super) stopped_ticks: u64,
+    abandoned: u32,
+    outcomes: Vec<JobOutcome>,
+    /// Each job's present interval; `u32::MAX` when it has ended.
+    next_index: Vec<u32>,
+    /// What each job has handed on so far.
+    handed_on: Vec<[Counts; EVENTS.len()]>,
+    open: BTreeMap<u32, Sum>,
+    sum: Sum,
+    shape: Shape,
+    interval_ns: u64,
+    interval_rows: Vec<Row>,
+    next_row: u32,
+}
+
+impl Gathered {
+    pub(super) fn new(workload: &Workload, shape: Shape) -> Self {
+        let job_count = workload.job_count;
+        Self {
+            running: job_count,
+            stopped_ticks: 0,
+            abandoned: 0,
+            outcomes: Vec::new(),
+            next_index: vec![0; job_count as usize],
+            handed_on: vec![Default::default(); job_count as usize],
+            open: BTreeMap::new(),
+            sum: Sum::default(),
+            shape,
+            interval_ns: workload.interval_ns,
+            interval_rows: Vec::new(),
+            next_row: 0,
+        }
+    }
+
+    /// Adds what one job counted in one interval.
+    pub(super) fn add_interval(&mut self, job: u32, index: u32, next_index: u32, interval: &Interval) {
+        self.sum.add(interval);
+        self.open.entry(index).or_default().add(interval);
+        let handed_on = &mut self.handed_on[job as usize];
+        handed_on.iter_mut().zip(&interval.counts).for_each(|(total, part)| total.add(part));
+        self.next_index[job as usize] = next_index;
+        let complete_below = self.next_index.iter().copied().min().unwrap_or(0);
+        self.close_intervals_below(complete_below);
+    }
+
+    /// Notes that a job has ended.
+    pub(super) fn end_job(&mut self, job: u32, outcome: JobOutcome) {
+        self.running -= 1;
+        self.next_index[job as usize] = u32::MAX;
+        self.outcomes.push(outcome);
+    }
+
+    /// Gives up the jobs that do not come back; what they have handed on is kept.
+    pub(super) fn abandon(&mut self, window_start: u64) {
+        let now = Clock::get().ticks();
+        let end = self.stopped_ticks.max(window_start);
+        self.abandoned = self.running;
+        let gone = self.next_index.iter().zip(&self.handed_on).filter(|(next, _)| **next != u32::MAX);
+        self.outcomes.extend(gone.map(|(_, handed_on)| JobOutcome {
+            all_phases: *handed_on,
+            stop_reason: StopReason::Caller,
+            window_ticks: (window_start, end, now),
+            ..JobOutcome::default()
+        }));
+    }
+
+    /// Turns the intervals that no job can add to any more into rows.
+    fn close_intervals_below(&mut self, limit: u32) {
+        while let Some(entry) = self.open.first_entry() {
+            if *entry.key() >= limit {
+                return;
+            }
+            let (index, sum) = entry.remove_entry();
+            self.leave_empty_below(index);
+            self.interval_rows.extend(interval_rows(&sum, index, self.interval_ns, &self.shape));
+            self.next_row = index + 1;
+        }
+    }
+
+    /// Adds rows for the intervals in which nothing ended: a stall is a result, not a gap in the table.
+    fn leave_empty_below(&mut self, index: u32) {
+        let nothing = Sum::default();
+        for empty in self.next_row..index {
+            self.interval_rows.extend(interval_rows(&nothing, empty, self.interval_ns, &self.shape));
+        }
+        self.next_row = self.next_row.max(index);
+    }
+
+    /// How the run stands.
+    pub(super) fn progress(&self, elapsed_ns: u64, ramp_ns: u64) -> Progress {
+        let counts = self.sum.counts.map(|counts| (counts.count, counts.bytes));
+        Progress { elapsed_ns, is_ramping: elapsed_ns < ramp_ns, counts }
+    }
+
+    /// The outcome of the run, whose jobs began at `start_ticks`.
+    pub(super) fn summarise(mut self, choice: Choice, direct: (bool, String), start_ticks: u64) -> Outcome {
+        let clock = Clock::get();
+        let ticks = || self.outcomes.iter().map(|job| job.window_ticks);
+        let start = ticks().map(|ticks| ticks.0).min().unwrap_or(start_ticks);
+        let end = ticks().map(|ticks| ticks.1).max().unwrap_or(start);
+        let drained = ticks().map(|ticks| ticks.2).max().unwrap_or(end);
+        let measured_ns = clock.nanoseconds(end.saturating_sub(start));
+        self.close_intervals_below(u32::MAX);
+        self.leave_empty_below(measured_ns.div_ceil(self.interval_ns) as u32);
+        // The last interval ends with the window.
+        for row in &mut self.interval_rows {
+            row.duration_ns = row.duration_ns.min(measured_ns.saturating_sub(row.start_ns).max(1));
+        }
+        Outcome {
+            choice,
+            direct,
+            histogram_rows: rows(&self.sum),
+            interval_rows: self.interval_rows,
+            sum: self.sum,
+            jobs: self.outcomes,
+            abandoned_jobs: self.abandoned,
+            started_monotonic_ns: clock.monotonic_ns(start),
+            measured_ns,
+            drain_ns: clock.nanoseconds(drained.saturating_sub(end)),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Which workloads make sense.
+
+use super::{AccessKind, FileState, Operation, PacingKind, Workload};
+use crate::error::{Code, EngineError, Result};
+
+/// Longest run that is accepted: a year.
+const RUNTIME_NS_MAX: u64 = 366 * 24 * 3600 * 1_000_000_000;
+/// Longest interval: its counters of 32 bits hold what the fastest backend does in it.
+const INTERVAL_NS_MAX: u64 = 60_000_000_000;
+
+type Rule = (bool, &'static str);
+
+impl Workload {
+    /// Refuses values that make no sense.
+    pub(super) fn validate(&self) -> Result<()> {
+        let rules = [self.rules_of_mix(), self.rules_of_time(), self.rules_of_access(), self.rules_of_data()];
+        match rules.iter().flatten().find(|(broken, _)| *broken) {
+            Some((_, rule)) => Err(EngineError::new(Code::InvalidWorkload, *rule).at("workload")),
+            None => Ok(()),
+        }
+    }
+
+    fn rules_of_mix(&self) -> Vec<Rule> {
+        let weights = self.operations.iter().map(|share| share.weight);
+        let mut weights = weights.chain(self.block_sizes.iter().map(|share| share.weight));
+        vec![
+            (self.operations.is_empty(), "operations: at least one is needed"),
+            (self.block_sizes.is_empty(), "block_sizes: at least one is needed"),
+            (weights.any(|weight| !(weight > 0.0 && weight.is_finite())), "weight: must be above 0"),
+            (self.smallest_block() == 0, "block_sizes: must be at least 1 byte"),
+            (self.largest_block() > 1 << 30, "block_sizes: at most 1 GiB"),
+            (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
+            (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
+            (self.durability.every_writes == 0, "every_writes: at least 1"),
+        ]
+    }
+
+    fn rules_of_time(&self) -> Vec<Rule> {
+        let is_open = self.pacing.kind != PacingKind::Closed;
+        vec![
+            (
+                self.interval_ns < 1_000_000 || self.interval_ns > INTERVAL_NS_MAX,
+                "interval_ns: 1 ms to 1 minute",
+            ),
+            (self.limits.runtime_ns > RUNTIME_NS_MAX, "runtime_ns: at most a year"),
+            (self.ramp_ns > RUNTIME_NS_MAX, "ramp_ns: at most a year"),
+            (
+                is_open && !(self.pacing.rate_per_s > 0.0 && self.pacing.rate_per_s <= 1e8),
+                "rate_per_s: an open loop needs a rate above 0 and at most 100 million",
+            ),
+        ]
+    }
+
+    fn rules_of_access(&self) -> Vec<Rule> {
+        let access = &self.access;
+        let is_part = |fraction: f64| fraction > 0.0 && fraction < 1.0;
+        let hot_parts = is_part(access.hot_range_fraction) && is_part(access.hot_access_fraction);
+        let appends = self.file_state == FileState::Append;
+        vec![
+            (
+                access.kind == AccessKind::Strided && access.stride_bytes == 0,
+                "stride_bytes: strided access needs a stride",
+            ),
+            (
+                access.kind == AccessKind::Zipf && !(access.zipf_theta > 0.0 && access.zipf_theta < 5.0),
+                "zipf_theta: above 0 and below 5",
+            ),
+            (
+                access.kind == AccessKind::HotCold && !hot_parts,
+                "hot_range_fraction, hot_access_fraction: above 0 and below 1",
+            ),
+            (
+                appends && (self.uses(Operation::Read) || self.uses(Operation::Trim)),
+                "file_state: append is for writes only",
+            ),
+            (
+                appends && access.kind != AccessKind::Sequential,
+                "access: appended blocks follow each other, so the access must be sequential",
+            ),
+            (appends && self.job_count > 1, "job_count: a file has one end, so one job appends"),
+            (
+                appends && self.covers_range_once() && self.target.size_bytes == 0,
+                "limits: appending needs a limit, or it ends when the disk is full",
+            ),
+        ]
+    }
+
+    fn rules_of_data(&self) -> Vec<Rule> {
+        let contents = &self.contents;
+        let is_fraction = |fraction: f64| (0.0..=1.0).contains(&fraction);
+        vec![
+            (
+                !is_fraction(contents.compressible_fraction) || !is_fraction(contents.duplicate_fraction),
+                "compressible_fraction, duplicate_fraction: 0 to 1",
+            ),
+            (
+                self.verify && !self.can_verify(),
+                "verify: needs random contents without duplicates, and one block size of at least 16 B or \
+                 several that are multiples of 4 KiB",
+            ),
+        ]
+    }
+}

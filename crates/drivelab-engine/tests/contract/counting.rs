@@ -1,0 +1,127 @@
+//! Every I/O is accounted for, once, in every place that counts.
+
+use serde_json::json;
+
+use crate::support::{BACKENDS, MIB, TestFile, WITH_DATA, depths, only, run_all, workload};
+
+/// A prime: no queue depth, job count or chunk divides it.
+const PRIME: u64 = 10_007;
+
+#[test]
+fn a_prime_number_of_ios_is_counted_exactly() {
+    let file = TestFile::filled(4 * MIB, 1);
+    for backend in BACKENDS {
+        for &depth in depths(backend) {
+            for jobs in [1, 3] {
+                let changes = json!({"queue_depth": depth, "job_count": jobs, "limits": {"count": PRIME},
+                    "target": {"size_bytes": 4 * MIB}, "record_ios": true});
+                let found = run_all(workload(backend, file.path(), changes)).unwrap();
+                let context = format!("{backend}, queue depth {depth}, {jobs} jobs");
+                assert_eq!(found.count(), PRIME, "{context}");
+                assert_eq!(found.number("operations", "read", "bytes"), PRIME * 4096, "{context}");
+                assert_eq!(found.number("all_phases", "read", "count"), PRIME, "{context}");
+                assert_eq!(found.records.len() as u64, PRIME, "{context}");
+                assert_eq!(found.stopped_by(), "count", "{context}");
+                assert!(found.summary["achieved"]["queue_depth_max"].as_u64().unwrap() <= u64::from(depth));
+                found.check_the_books();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mix_of_operations_and_block_sizes_is_counted_exactly() {
+    for backend in BACKENDS {
+        for &depth in depths(backend) {
+            let file = TestFile::filled(4 * MIB, 1);
+            let changes = json!({"queue_depth": depth, "job_count": 2, "limits": {"count": PRIME},
+                "target": {"size_bytes": 4 * MIB}, "record_ios": true,
+                "operations": [{"operation": "read", "weight": 2.0}, {"operation": "write", "weight": 1.0}],
+                "block_sizes": [{"bytes": 512, "weight": 1.0}, {"bytes": 4096, "weight": 2.0},
+                    {"bytes": 16384, "weight": 1.0}]});
+            let found = run_all(workload(backend, file.path(), changes)).unwrap();
+            found.check_the_books();
+            assert_eq!(found.count(), PRIME, "{backend} {depth}");
+            let (reads, writes) =
+                (found.records_of("read").len() as f64, found.records_of("write").len() as f64);
+            assert!((reads / writes - 2.0).abs() < 0.15, "{backend}: {reads} reads, {writes} writes");
+            let small = found.records.iter().filter(|(_, record)| record.size == 512).count() as f64;
+            assert!((small / PRIME as f64 - 0.25).abs() < 0.02, "{backend}: {small} of the smallest size");
+        }
+    }
+}
+
+#[test]
+fn trims_are_counted_with_their_bytes() {
+    for backend in ["sync", "uring", "null"] {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"operations": only("trim"), "access": {"kind": "sequential"}, "record_ios": true,
+            "target": {"size_bytes": MIB}});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        found.check_the_books();
+        assert_eq!(found.number("operations", "trim", "bytes"), MIB, "{backend}");
+        assert_eq!(found.stopped_by(), "range_end", "{backend}");
+        let expected = u8::from(backend == "null");
+        assert!(file.bytes().iter().all(|byte| *byte == expected), "{backend}");
+    }
+}
+
+#[test]
+fn there_is_a_sync_call_after_every_n_writes() {
+    for backend in WITH_DATA {
+        for (method, every) in [("fdatasync", 1), ("fsync", 7), ("sync_file_range", 3)] {
+            if backend == "aio" && method == "sync_file_range" {
+                continue;
+            }
+            for &depth in depths(backend) {
+                let file = TestFile::filled(MIB, 1);
+                let changes = json!({"operations": only("write"), "limits": {"count": 210}, "queue_depth": depth,
+                    "durability": {"method": method, "every_writes": every}, "record_ios": true});
+                let found = run_all(workload(backend, file.path(), changes)).unwrap();
+                found.check_the_books();
+                assert_eq!(found.number("operations", "write", "count"), 210);
+                assert_eq!(
+                    found.number("operations", "sync", "count"),
+                    210 / every,
+                    "{backend} {method} {depth}"
+                );
+                let (sync, durable) =
+                    (found.row("sync", "total").unwrap(), found.row("durable_write", "total").unwrap());
+                assert_eq!(durable.counts.count, 210 / every);
+                assert!(
+                    durable.extremes.2 > sync.extremes.2,
+                    "a durable write takes longer than its sync call"
+                );
+                assert!(durable.extremes.0 > sync.extremes.0 && durable.extremes.1 > sync.extremes.1);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_sync_record_follows_its_write() {
+    for backend in WITH_DATA {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"operations": only("write"), "limits": {"count": 100}, "record_ios": true,
+            "durability": {"method": "fdatasync", "every_writes": 1}});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        for pair in found.records.chunks(2) {
+            let (write, sync) = (pair[0].1, pair[1].1);
+            assert_eq!((write.operation, sync.operation), (1, 3), "{backend}");
+            assert_eq!((write.offset, 0), (sync.offset, sync.result), "{backend}");
+            assert!(sync.issue_ticks >= write.issue_ticks, "{backend}");
+        }
+    }
+}
+
+#[test]
+fn jobs_whose_share_of_a_limit_is_nothing_do_not_hide_the_reason() {
+    for backend in BACKENDS {
+        for (limits, reason) in [(json!({"count": 2}), "count"), (json!({"bytes": 2}), "bytes")] {
+            let file = TestFile::filled(MIB, 1);
+            let changes = json!({"job_count": 5, "limits": limits, "target": {"size_bytes": MIB}});
+            let found = run_all(workload(backend, file.path(), changes)).unwrap();
+            assert_eq!((found.count(), found.stopped_by()), (2, reason), "{backend}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What ends a run, and what it keeps then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    BACKENDS, Found, MIB, TestFile, WITH_DATA, blocks_of, depths, only, run_all, run_while, workload,
+};
+
+const MS: u64 = 1_000_000;
+
+fn reads(backend: &str, file: &TestFile, changes: Value) -> Found {
+    let mut all = json!({"queue_depth": depths(backend).last(), "target": {"size_bytes": MIB}});
+    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    let found = run_all(workload(backend, file.path(), all)).unwrap();
+    found.check_the_books();
+    found
+}
+
+#[test]
+fn a_runtime_is_kept_to_within_an_interval() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let started = Instant::now();
+        let found = reads(backend, &file, json!({"limits": {"runtime_ns": 95 * MS}, "job_count": 2}));
+        let measured = found.summary["measured_ns"].as_u64().unwrap();
+        assert!(measured.abs_diff(95 * MS) < MS, "{backend}: {measured}");
+        assert_eq!(found.stopped_by(), "runtime", "{backend}");
+        assert!(started.elapsed() < Duration::from_millis(600), "{backend}: {:?}", started.elapsed());
+        let last = found.outcome.interval_rows.last().unwrap();
+        assert_eq!((last.interval, last.start_ns), (9, 90 * MS), "{backend}");
+        assert!(
+            last.duration_ns.abs_diff(5 * MS) < MS,
+            "{backend}: the last interval is {} ns",
+            last.duration_ns
+        );
+    }
+}
+
+#[test]
+fn bytes_end_a_run_at_the_first_io_that_reaches_them() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        for jobs in [1, 3] {
+            let found = reads(backend, &file, json!({"limits": {"bytes": 1_000_000}, "job_count": jobs}));
+            let bytes = found.number("operations", "read", "bytes");
+            assert!((1_000_000..1_000_000 + 4096 * jobs).contains(&bytes), "{backend}: {bytes}");
+            assert_eq!((found.number("all_phases", "read", "bytes"), found.stopped_by()), (bytes, "bytes"));
+        }
+    }
+}
+
+#[test]
+fn without_limits_a_range_is_covered_once() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let ordered = reads(backend, &file, json!({"access": {"kind": "sequential"}}));
+        assert_eq!((ordered.count(), ordered.stopped_by()), (256, "range_end"), "{backend}");
+        let random = reads(backend, &file, json!({}));
+        assert_eq!((random.count(), random.stopped_by()), (256, "count"), "{backend}");
+        let shared = reads(
+            backend,
+            &file,
+            json!({"access": {"kind": "sequential"}, "job_count": 3, "share_range": true}),
+        );
+        assert_eq!(shared.count(), 3 * 256, "{backend}");
+    }
+}
+
+#[test]
+fn a_limit_lets_a_stream_begin_again_at_the_start() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let found =
+            reads(backend, &file, json!({"access": {"kind": "sequential"}, "limits": {"count": 600}}));
+        assert_eq!((found.count(), found.stopped_by()), (600, "count"), "{backend}");
+    }
+}
+
+#[test]
+fn an_append_ends_at_the_size_that_was_asked_for() {
+    for backend in WITH_DATA {
+        let file = TestFile::filled(5000, 1);
+        let found = reads(
+            backend,
+            &file,
+            json!({"operations": only("write"), "access": {"kind": "sequential"}, "file_state": "append",
+                "target": {"size_bytes": 100_000}}),
+        );
+        assert_eq!((found.count(), found.stopped_by()), (24, "range_end"), "{backend}");
+        assert_eq!(file.bytes().len(), 5000 + 24 * 4096, "{backend}");
+    }
+}
+
+#[test]
+fn the_ramp_is_not_counted() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let changes = json!({"ramp_ns": 60 * MS, "limits": {"count": 1000}, "record_ios": true});
+        let found = reads(backend, &file, changes);
+        assert_eq!((found.count(), found.stopped_by()), (1000, "count"), "{backend}");
+        assert!(found.number("all_phases", "read", "count") > 1000, "{backend}: {}", found.summary);
+        assert_eq!(found.summary["ramp_ns"], 60 * MS);
+        assert!(found.progress.first().is_none_or(|first| first.is_ramping), "{backend}");
+    }
+}
+
+#[test]
+fn a_stop_in_the_ramp_leaves_nothing_measured() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let stop = Arc::new(AtomicBool::new(false));
+        let changes =
+            json!({"ramp_ns": 60_000 * MS, "limits": {"count": 1000}, "target": {"size_bytes": MIB}});
+        let found = run_while(workload(backend, file.path(), changes), &stop, |_| false).unwrap();
+        found.check_the_books();
+        assert_eq!((found.count(), found.stopped_by()), (0, "caller"), "{backend}");
+        assert_eq!(found.summary["measured_ns"], 0, "{backend}");
+        assert!(found.number("all_phases", "read", "count") > 0, "{backend}");
+    }
+}
+
+#[test]
+fn a_stop_ends_a_run_within_an_interval_and_keeps_what_was_measured() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let stop = Arc::new(AtomicBool::new(false));
+        let changes = json!({"limits": {"runtime_ns": 3_600_000 * MS}, "job_count": 3, "record_ios": true,
+            "pacing": {"kind": "fixed", "rate_per_s": 3000.0}, "target": {"size_bytes": MIB}});
+        let stopper = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            stopper.store(true, Ordering::Relaxed);
+            Instant::now()
+        });
+        let found = run_while(workload(backend, file.path(), changes), &stop, |_| true).unwrap();
+        let delay = thread.join().unwrap().elapsed();
+        found.check_the_books();
+        assert!(delay < Duration::from_millis(100), "{backend}: {delay:?}");
+        assert_eq!(found.stopped_by(), "caller", "{backend}");
+        assert!(found.count() > 150, "{backend}: {}", found.summary);
+    }
+}
+
+#[test]
+fn a_stop_wakes_a_job_that_waits_for_a_distant_arrival() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let changes = json!({"limits": {"runtime_ns": 3_600_000 * MS}, "target": {"size_bytes": MIB},
+            "pacing": {"kind": "fixed", "rate_per_s": 0.01}});
+        let started = Instant::now();
+        let found = run_while(workload(backend, file.path(), changes), &Arc::default(), |now| {
+            now.elapsed_ns < 50 * MS
+        })
+        .unwrap();
+        assert_eq!((found.count(), found.stopped_by()), (1, "caller"), "{backend}");
+        assert!(started.elapsed() < Duration::from_secs(2), "{backend}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn a_listener_that_says_no_ends_the_run_but_leaves_the_callers_flag_alone() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let stop = Arc::new(AtomicBool::new(false));
+        let changes = json!({"limits": {"runtime_ns": 3_600_000 * MS}, "target": {"size_bytes": MIB}});
+        let found =
+            run_while(workload(backend, file.path(), changes), &stop, |now| now.counts[0].0 < 1000).unwrap();
+        found.check_the_books();
+        assert_eq!(found.stopped_by(), "caller", "{backend}");
+        assert!(found.count() >= 1000, "{backend}");
+        assert!(!stop.load(Ordering::Relaxed), "{backend}: the next run with this flag would end at once");
+    }
+}
+
+#[test]
+fn a_flag_that_is_set_already_lets_nothing_begin() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let stop = Arc::new(AtomicBool::new(true));
+        let changes = json!({"limits": {"runtime_ns": 3_600_000 * MS}, "target": {"size_bytes": MIB}});
+        let found = run_while(workload(backend, file.path(), changes), &stop, |_| true).unwrap();
+        assert_eq!((found.count(), found.stopped_by()), (0, "caller"), "{backend}");
+        assert_eq!(found.number("all_phases", "read", "count"), 0, "{backend}");
+    }
+}
+
+#[test]
+fn a_stop_also_ends_the_preparation_of_a_file_and_nothing_is_left_of_it() {
+    let file = TestFile::missing();
+    let changes = json!({"operations": only("write"), "limits": {"count": 1}, "block_sizes": blocks_of(4096),
+        "target": {"create": true, "size_bytes": 2048 * MIB}});
+    let started = Instant::now();
+    let found = run_while(workload("sync", file.path(), changes), &Arc::default(), |_| false).unwrap();
+    assert_eq!((found.count(), found.stopped_by()), (0, "caller"));
+    assert!(!file.0.exists());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}

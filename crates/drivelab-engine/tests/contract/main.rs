@@ -1,0 +1,13 @@
+//! One suite over every backend: what a run promises, whichever way its I/O is issued.
+//!
+//! A new backend joins by adding its name to [`support::BACKENDS`].
+
+mod contents;
+mod counting;
+mod errors;
+mod limits;
+mod properties;
+mod ranges;
+mod stalls;
+mod support;
+mod timing;

@@ -1,0 +1,146 @@
+//! The order of the time stamps of one I/O, and of one job.
+
+use drivelab_engine::clock::{Clock, monotonic_ns};
+use serde_json::json;
+
+use crate::support::{BACKENDS, MIB, TestFile, WITH_DATA, depths, only, run_all, workload};
+
+/// How far the processor's counter and the kernel's clock may lie apart at one moment.
+const CLOCK_SLACK_NS: u64 = 50_000;
+
+#[test]
+fn submission_and_completion_add_up_to_the_total() {
+    for backend in ["uring", "aio", "null"] {
+        for &depth in depths(backend) {
+            let file = TestFile::filled(MIB, 1);
+            let changes = json!({"limits": {"count": 2000}, "queue_depth": depth, "record_ios": true,
+                "target": {"size_bytes": MIB}});
+            let found = run_all(workload(backend, file.path(), changes)).unwrap();
+            let sum = |latency| found.row("read", latency).unwrap().extremes.2;
+            assert_eq!(sum("submission") + sum("completion"), sum("total"), "{backend} {depth}");
+            for (_, record) in &found.records {
+                assert!(u64::from(record.submission_ns) <= record.total_ns, "{backend}: {record:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_call_per_io_has_no_submission_latency() {
+    let file = TestFile::filled(MIB, 1);
+    let found = run_all(workload("sync", file.path(), json!({"limits": {"count": 100}}))).unwrap();
+    assert!(found.row("read", "submission").is_none() && found.row("read", "completion").is_none());
+    assert_eq!(found.row("read", "total").unwrap().counts.count, 100);
+}
+
+#[test]
+fn issue_times_are_those_of_the_kernels_clock() {
+    for backend in BACKENDS {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"limits": {"count": 500}, "job_count": 2, "queue_depth": depths(backend).last(),
+            "record_ios": true, "target": {"size_bytes": MIB}});
+        let workload = workload(backend, file.path(), changes);
+        let before = monotonic_ns();
+        let found = run_all(workload).unwrap();
+        let after = monotonic_ns();
+        let clock = Clock::get();
+        for (_, record) in &found.records {
+            let issued = clock.monotonic_ns(record.issue_ticks);
+            assert!(issued + CLOCK_SLACK_NS >= before && issued + record.total_ns <= after + CLOCK_SLACK_NS);
+        }
+        let started = found.summary["started_monotonic_ns"].as_u64().unwrap();
+        let measured = found.summary["measured_ns"].as_u64().unwrap();
+        assert!(
+            started + CLOCK_SLACK_NS >= before && started + measured <= after + CLOCK_SLACK_NS,
+            "{backend}"
+        );
+    }
+}
+
+#[test]
+fn one_io_at_a_time_is_issued_after_the_one_before_has_ended() {
+    let clock = Clock::get();
+    for backend in BACKENDS {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"limits": {"count": 1000}, "job_count": 2, "record_ios": true,
+            "operations": only("write"), "durability": {"method": "fdatasync", "every_writes": 5},
+            "target": {"size_bytes": MIB}});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        for job in 0..2 {
+            let of_job: Vec<_> = found.records.iter().filter(|(of, _)| *of == job).map(|(_, r)| *r).collect();
+            for pair in of_job.windows(2) {
+                let ended = pair[0].issue_ticks + clock.ticks_in(pair[0].total_ns);
+                assert!(pair[1].issue_ticks + clock.ticks_in(2) >= ended, "{backend}: {pair:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_response_includes_total() {
+    for backend in BACKENDS {
+        for pacing in ["fixed", "poisson"] {
+            let file = TestFile::filled(MIB, 1);
+            let changes = json!({"pacing": {"kind": pacing, "rate_per_s": 4000.0}, "job_count": 2, "record_ios": true,
+                "limits": {"runtime_ns": 250_000_000}, "queue_depth": depths(backend).last(),
+                "target": {"size_bytes": MIB}});
+            let found = run_all(workload(backend, file.path(), changes)).unwrap();
+            found.check_the_books();
+            let arrivals = &found.summary["arrivals"];
+            let number = |key: &str| arrivals[key].as_u64().unwrap();
+            assert_eq!(number("scheduled"), number("issued") + number("missed"), "{backend} {pacing}");
+            let spread = if pacing == "fixed" { 1.0 } else { 5.0 * 1000_f64.sqrt() };
+            assert!((number("scheduled") as f64 - 1000.0).abs() <= spread, "{backend} {pacing}: {arrivals}");
+            assert!(number("late") <= number("issued"));
+            let (total, response) =
+                (found.row("read", "total").unwrap(), found.row("read", "response").unwrap());
+            assert_eq!(total.counts.count, response.counts.count);
+            assert!(response.extremes.2 >= total.extremes.2);
+            assert!(found.records.iter().all(|(_, record)| record.response_ns >= record.total_ns));
+        }
+    }
+}
+
+#[test]
+fn a_schedule_is_met_from_its_first_arrival_on() {
+    for backend in BACKENDS {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"pacing": {"kind": "fixed", "rate_per_s": 100.0}, "record_ios": true,
+            "limits": {"runtime_ns": 5_000_000}, "target": {"size_bytes": MIB}});
+        // The machine may be busy with something else; once in five it is not.
+        let is_early = |_| {
+            let found = run_all(workload(backend, file.path(), changes.clone())).unwrap();
+            assert_eq!(found.records.len(), 1, "{backend}");
+            found.summary["arrivals"]["late"] == 0
+        };
+        assert!((0..5).any(is_early), "{backend}: the first arrival is always late");
+    }
+}
+
+#[test]
+fn queue_depth_is_reached_and_its_mean_obeys_littles_law() {
+    for backend in WITH_DATA {
+        let depth = *depths(backend).last().unwrap();
+        let file = TestFile::filled(4 * MIB, 1);
+        let changes = json!({"limits": {"count": 3000}, "queue_depth": depth, "direct": true});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        let achieved = &found.summary["achieved"];
+        assert_eq!(achieved["queue_depth_max"], depth, "{backend}");
+        let mean = achieved["queue_depth_mean"].as_f64().unwrap();
+        assert!(mean > 0.3 * f64::from(depth) && mean <= 1.001 * f64::from(depth), "{backend}: {mean}");
+    }
+}
+
+#[test]
+fn processor_time_is_at_most_the_time_that_passed() {
+    for backend in BACKENDS {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"limits": {"runtime_ns": 60_000_000}, "queue_depth": depths(backend).last(),
+            "target": {"size_bytes": MIB}});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        let cpu = |key: &str| found.summary["cpu"][key].as_u64().unwrap();
+        let measured = found.summary["measured_ns"].as_u64().unwrap();
+        assert!(cpu("user_ns") + cpu("system_ns") <= measured * 11 / 10, "{backend}: {}", found.summary);
+        assert!(cpu("user_ns") + cpu("system_ns") > measured / 20, "{backend}: {}", found.summary);
+    }
+}

@@ -1,0 +1,162 @@
+"""Callbacks, stop flags and Ctrl-C: each ends a run soon, and no thread is left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab import _engine
+
+FOREVER: dict[str, Any] = {"limits": {"runtime_ns": 3_600_000_000_000}, "target": {"size_bytes": 4 * 2**20}}
+
+
+class Surprise(Exception):
+    pass
+
+
+def job_threads() -> list[str]:
+    names = (task / "comm" for task in Path("/proc/self/task").iterdir())
+    return [name for name in (path.read_text().strip() for path in names) if name.startswith("drivelab-job")]
+
+
+def test_on_interval_hears_how_far_the_run_is(backend, data_file, run_engine):
+    heard: list[dict[str, Any]] = []
+    answer = run_engine(
+        backend,
+        data_file,
+        limits={"runtime_ns": 200_000_000},
+        ramp_ns=50_000_000,
+        on_interval=lambda text: heard.append(json.loads(text)),
+        target={"size_bytes": 4 * 2**20},
+    )
+    assert answer.summary["stopped_by"] == "runtime"
+    assert 5 <= len(heard) <= 30
+    assert heard[0]["ramping"]
+    assert not heard[-1]["ramping"]
+    assert all(told["interval_ns"] == 10_000_000 for told in heard)
+    elapsed = [told["elapsed_ns"] for told in heard]
+    assert elapsed == sorted(elapsed)
+    counts = [told["operations"].get("read", {}).get("count", 0) for told in heard]
+    assert counts == sorted(counts)
+    assert 0 < counts[-1] <= answer.count("read")
+
+
+def test_on_interval_ends_the_run_by_returning_false(backend, data_file, run_engine):
+    stop = _engine.StopFlag()
+    answer = run_engine(backend, data_file, stop=stop, on_interval=lambda text: False, **FOREVER)
+    assert answer.summary["stopped_by"] == "caller"
+    assert answer.count("read") > 0
+    assert not stop.is_set()
+    assert job_threads() == []
+
+
+@pytest.mark.parametrize("reply", [None, True])
+def test_other_answers_let_it_go_on(reply, data_file, run_engine):
+    answer = run_engine("sync", data_file, limits={"runtime_ns": 60_000_000}, on_interval=lambda text: reply)
+    assert answer.summary["stopped_by"] == "runtime"
+
+
+def test_an_answer_that_is_no_answer_is_an_error(data_file, run_engine):
+    with pytest.raises(TypeError):
+        run_engine("sync", data_file, on_interval=lambda text: "yes", **FOREVER)
+    assert job_threads() == []
+
+
+def test_an_exception_in_on_interval_is_raised_once_the_threads_have_ended(backend, data_file, run_engine):
+    calls = 0
+
+    def fail(text: str) -> bool:
+        nonlocal calls
+        calls += 1
+        raise Surprise("in the callback")
+
+    started = time.monotonic()
+    with pytest.raises(Surprise, match="in the callback"):
+        run_engine(backend, data_file, on_interval=fail, job_count=3, **FOREVER)
+    assert time.monotonic() - started < 1
+    assert calls == 1
+    assert job_threads() == []
+
+
+def test_an_exception_in_on_records_is_raised_once_the_threads_have_ended(backend, data_file, run_engine):
+    calls = 0
+
+    def fail(table: Any) -> None:
+        nonlocal calls
+        calls += 1
+        raise Surprise("disk full")
+
+    started = time.monotonic()
+    with pytest.raises(Surprise, match="disk full"):
+        run_engine(backend, data_file, on_records=fail, record_ios=True, job_count=2, **FOREVER)
+    assert time.monotonic() - started < 10
+    assert calls == 1
+    assert job_threads() == []
+
+
+def test_a_stop_flag_set_by_another_thread_ends_the_run(backend, data_file, run_engine):
+    stop = _engine.StopFlag()
+    set_at: list[float] = []
+
+    def set_it() -> None:
+        set_at.append(time.monotonic())
+        stop.set()
+
+    timer = threading.Timer(0.1, set_it)
+    timer.start()
+    answer = run_engine(backend, data_file, stop=stop, **FOREVER)
+    assert time.monotonic() - set_at[0] < 0.2
+    timer.join()
+    assert answer.summary["stopped_by"] == "caller"
+    assert answer.count("read") == answer.histogram("read").total_count > 0
+
+
+CTRL_C = """
+told = False
+def tell(text):
+    global told
+    if not told:
+        told = True
+        print("running", flush=True)
+try:
+    _engine.run(sys.argv[1], _engine.StopFlag(), tell, None)
+except KeyboardInterrupt:
+    names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
+    print(sum(name.startswith("drivelab-job") for name in names), flush=True)
+"""
+
+
+def interrupt(child: subprocess.Popen[str]) -> tuple[str, float]:
+    assert child.stdout is not None
+    assert child.stdout.readline() == "running\n", child.stderr and child.stderr.read()
+    time.sleep(0.05)
+    sent = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    output, complaint = child.communicate(timeout=20)
+    assert child.returncode == 0, complaint
+    return output, time.monotonic() - sent
+
+
+def test_ctrl_c_raises_keyboard_interrupt_and_leaves_no_thread(backend, data_file, start_child, workload_text):
+    text = workload_text(backend, data_file, job_count=3, **FOREVER)
+    output, seconds = interrupt(start_child(CTRL_C, text))
+    assert output == "0\n"
+    assert seconds < 1
+
+
+def test_ctrl_c_also_ends_the_preparation_of_a_file(tmp_path, start_child, workload_text):
+    path = tmp_path / "new"
+    text = workload_text(
+        "sync", path, operation="write", target={"create": True, "size_bytes": 20 * 2**30}, limits={"count": 1}
+    )
+    output, seconds = interrupt(start_child(CTRL_C, text))
+    assert output == "0\n"
+    assert seconds < 5
+    assert not path.exists()
