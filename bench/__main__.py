@@ -7,11 +7,15 @@ system's packages (fio) or are compiled here (a bare loop in C).
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+# before numpy is imported, as the program itself does
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from cases import Row, against_bare_loop, against_fio, engine_alone, recording, start_up
 from peers import fio_version
@@ -87,8 +91,6 @@ def _processor() -> str:
 
 
 def _processors() -> int:
-    import os
-
     return len(os.sched_getaffinity(0))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from drivelab import __version__
@@ -13,6 +14,8 @@ def main() -> int:
     if arguments == ["--version"]:
         print(f"drivelab {__version__}")
         return 0
+    # numpy's linear algebra would start a spinning thread on every processor, beside the I/O that is timed
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # imported here: loading the command line would make --version several times slower
     from drivelab.cli.main import run
 
