@@ -28,6 +28,9 @@ class Estimate:
         The independent observations they are worth (autocorrelation removed).
     method : str
         How the interval was made, in a few words.
+    observed : float or None
+        The sample's own value where `value` is withheld because the data carry
+        only a bound; it says what was seen, and nothing about what will be.
 
     Notes
     -----
@@ -43,6 +46,7 @@ class Estimate:
     sample_count: int
     effective_sample_count: float
     method: str
+    observed: float | None = None
 
     def __str__(self) -> str:
         if self.value is None and self.low is not None and self.high is not None:

@@ -28,7 +28,7 @@ class Threshold:
     unit : str
         ns, B/s, 1/s, B or 1.
     text : str
-        What was measured, in words that go before "within 1.2 ms".
+        What was measured, in words, with ``{value}`` where the number goes.
     force : str
         ``required`` decides between yes and no; missing a ``recommended`` one
         leaves a yes, and is told beside it.
@@ -51,8 +51,31 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
+class Capability:
+    """What a measured number means to a program that publishes no limit.
+
+    Attributes
+    ----------
+    trials : tuple of str
+        Names of the trials that measure it; the first that ran is taken.
+    metric : str
+        Key of `TrialSummary.estimates`.
+    text : str
+        The meaning in words, with ``{value}`` where the number goes.
+    """
+
+    trials: tuple[str, ...]
+    metric: str
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Need:
-    """A program, or a kind of load, with what it asks of the storage.
+    """A program with what it asks of the storage.
 
     Attributes
     ----------
@@ -64,18 +87,17 @@ class Need:
         What it does to the storage, in a sentence.
     thresholds : tuple of Threshold
         What it asks for; empty when nobody published a number.
-    must_be_durable : bool
-        Whether it relies on acknowledged writes surviving a power failure, so
-        that a drive that may lose them is no good however fast it is.
+    capability : Capability or None
+        What to tell instead of a yes or no where there is no threshold.
     remark : str
-        What a reader must know beside the verdict; may be empty.
+        What a reader should know about the limits; may be empty.
     """
 
     name: str
     title: str
     text: str
-    thresholds: tuple[Threshold, ...]
-    must_be_durable: bool = True
+    thresholds: tuple[Threshold, ...] = ()
+    capability: Capability | None = None
     remark: str = ""
 
     def to_json(self) -> dict[str, Any]:

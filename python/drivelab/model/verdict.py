@@ -25,7 +25,9 @@ class Check:
         pass, fail or undecided.
     margin_ratio : float or None
         How many times better than the limit the worse end of the interval is:
-        above 1 is met with certainty, below 1 is not. None without that end.
+        above 1 is met with certainty, below 1 is not. Where a limit is passed
+        because it is out of all reach, how far the tenfold rarer operations
+        stay below it. None without either.
     text : str
         The check in a sentence, with the measured value, its interval and the limit.
     why : str

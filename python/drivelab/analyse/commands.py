@@ -1,0 +1,177 @@
+"""Device commands per operation: what the drive was asked to do for each I/O.
+
+A latency of a durable write cannot be compared with another without them: the
+same call is one command on one stack and five on the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.target import TargetFacts
+
+# Counts of the traced pass may stand for the timed one when their flushes agree this well.
+AGREEMENT_MAX = 0.05
+_COUNTED = "kernel counter of the drive, whole trial"
+_TRACED = "trace of every request"
+
+
+def issued_count(measured: Measurement, operation: str) -> int:
+    """Operations of one kind in ramp, measured window and drain together: what the kernel's counters saw."""
+    return int(measured.engine.get("all_phases", {}).get(operation, {}).get("count", 0))
+
+
+def issued_bytes(measured: Measurement, operation: str) -> int:
+    """Bytes moved by one kind of operation in all phases together."""
+    return int(measured.engine.get("all_phases", {}).get(operation, {}).get("bytes", 0))
+
+
+def drive_counts(measured: Measurement, target: TargetFacts | None = None) -> DeviceCounts | None:
+    """What the drive executed (`Measurement.counted_device`), or all drives of an array together.
+
+    Parameters
+    ----------
+    measured : Measurement
+        A trial.
+    target : TargetFacts, optional
+        Says which devices are drives; without it the first one is taken.
+
+    Returns
+    -------
+    DeviceCounts or None
+        None when the kernel counted nothing.
+    """
+    if not measured.devices:
+        return None
+    names = {drive.name for drive in target.drives} if target else set()
+    drives = [counts for counts in measured.devices if counts.device in names]
+    if len(drives) <= 1:
+        return measured.counted_device
+    total = drives[0]
+    for other in drives[1:]:
+        total = _added(total, other)
+    return total
+
+
+def commands_per_operation(measured: Measurement, target: TargetFacts | None = None) -> dict[str, Estimate]:
+    """Device commands and bytes for each operation, by metric.
+
+    Parameters
+    ----------
+    measured : Measurement
+        A trial, with the kernel's counters.
+    target : TargetFacts, optional
+        Says which devices are drives.
+
+    Returns
+    -------
+    dict of str to Estimate
+        ``device_writes_per_operation`` (those that carried data),
+        ``device_flushes_per_operation``, ``fua_writes_per_operation``,
+        ``metadata_writes_per_operation``, ``device_reads_per_operation``,
+        ``device_bytes_per_operation``, ``device_bytes_per_issued_byte``; those
+        that were counted. They are counts, not samples: both ends equal the
+        value when it is exact, and are the bounds when it is not.
+
+    Notes
+    -----
+    The kernel's counters are divided by the operations of all phases, since
+    they do not know about ramp and drain.
+    """
+    counts = drive_counts(measured, target)
+    reads, writes = issued_count(measured, "read"), issued_count(measured, "write")
+    if counts is None or not reads + writes:
+        return {}
+    found: dict[str, Estimate] = {}
+    if writes:
+        found |= _write_commands(measured, counts, writes)
+    if reads:
+        found["device_reads_per_operation"] = _exact(counts.reads / reads, reads, _COUNTED)
+    moved = (counts.bytes_read if reads else 0) + (counts.bytes_written if writes else 0)
+    issued = issued_bytes(measured, "read") + issued_bytes(measured, "write")
+    found["device_bytes_per_operation"] = _exact(moved / (reads + writes), reads + writes, _COUNTED, "B")
+    if issued:
+        found["device_bytes_per_issued_byte"] = _exact(moved / issued, reads + writes, _COUNTED)
+    return found
+
+
+def _write_commands(measured: Measurement, counts: DeviceCounts, writes: int) -> dict[str, Estimate]:
+    found = {"device_flushes_per_operation": _exact(_flushes(counts) / writes, writes, _COUNTED)}
+    low, high = counts.data_writes_low / writes, counts.data_writes_high / writes
+    traced = traced_commands(measured)
+    if counts.data_writes is not None:
+        found["device_writes_per_operation"] = _exact(counts.data_writes / writes, writes, _TRACED)
+    elif traced is not None and low - AGREEMENT_MAX <= traced["data_writes_per_operation"] <= high + AGREEMENT_MAX:
+        value, operations = float(traced["data_writes_per_operation"]), int(traced["operations"])
+        found["device_writes_per_operation"] = _exact(value, operations, f"{_TRACED}, in a pass of its own")
+    else:
+        found["device_writes_per_operation"] = _between(low, high, writes)
+    if counts.fua_writes is not None:
+        found["fua_writes_per_operation"] = _exact(counts.fua_writes / writes, writes, _TRACED)
+    elif traced is not None:
+        for metric in ("fua_writes_per_operation", "metadata_writes_per_operation"):
+            found[metric] = _exact(float(traced[metric]), int(traced["operations"]), f"{_TRACED}, in a pass of its own")
+    return found
+
+
+def traced_commands(measured: Measurement) -> dict[str, Any] | None:
+    """The counts of the traced pass, when they may stand for the timed one; None otherwise.
+
+    Tracing makes every request slower. Where the number of commands depends on
+    the speed (fsync commits the journal once per tick of the clock), the two
+    passes differ, and the traced counts are not those of the timed latencies.
+    """
+    traced: dict[str, Any] | None = measured.context.get("command_counts")
+    if not traced or not traced.get("operations"):
+        return None
+    timed = traced.get("flushes_per_operation_timed")
+    if timed is not None and abs(float(timed) - float(traced["flushes_per_operation"])) > AGREEMENT_MAX:
+        return None
+    return traced
+
+
+def _flushes(counts: DeviceCounts) -> int:
+    return counts.flushes if counts.issued_flushes is None else counts.issued_flushes
+
+
+def _exact(value: float, operations: int, method: str, unit: Unit = "1") -> Estimate:
+    return Estimate(value, value, value, unit, operations, float(operations), f"{method}: exact")
+
+
+def _between(low: float, high: float, operations: int) -> Estimate:
+    if high - low < 1e-9:
+        return _exact(low, operations, _COUNTED)
+    method = f"{_COUNTED}: bounds, since it counts empty flush requests as writes"
+    return Estimate(None, low, high, "1", operations, float(operations), method)
+
+
+def _added(one: DeviceCounts, other: DeviceCounts) -> DeviceCounts:
+    """Two drives as one."""
+
+    def known(a: int | None, b: int | None) -> int | None:
+        return None if a is None or b is None else a + b
+
+    return replace(
+        one,
+        device=f"{one.device}+{other.device}",
+        reads=one.reads + other.reads,
+        writes=one.writes + other.writes,
+        discards=one.discards + other.discards,
+        flushes=one.flushes + other.flushes,
+        bytes_read=one.bytes_read + other.bytes_read,
+        bytes_written=one.bytes_written + other.bytes_written,
+        read_merges=one.read_merges + other.read_merges,
+        write_merges=one.write_merges + other.write_merges,
+        read_ns=one.read_ns + other.read_ns,
+        write_ns=one.write_ns + other.write_ns,
+        flush_ns=one.flush_ns + other.flush_ns,
+        data_writes_low=one.data_writes_low + other.data_writes_low,
+        data_writes_high=one.data_writes_high + other.data_writes_high,
+        data_writes=known(one.data_writes, other.data_writes),
+        fua_writes=known(one.fua_writes, other.fua_writes),
+        issued_flushes=known(one.issued_flushes, other.issued_flushes),
+        foreign_requests=known(one.foreign_requests, other.foreign_requests),
+    )

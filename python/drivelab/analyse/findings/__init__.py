@@ -1,0 +1,109 @@
+"""Findings: what a reader must know before trusting or using a number; one file per kind.
+
+A kind judges single trials (`find`), the target (`find_in_target`) or a run as
+a whole (`find_in_run`). ``docs/findings.md`` has a section for each; a test
+holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivelab.analyse.findings import (
+    compressible_content,
+    direct_quietly_buffered,
+    drift,
+    flush_count_unexpected,
+    flushes_missing,
+    foreign_work,
+    generator_saturated,
+    latency_implausible,
+    link_below_maximum,
+    merged_requests,
+    network_or_memory_file_system,
+    no_flush_sent,
+    operations_failed,
+    page_cache_answered,
+    queue_depth_not_reached,
+    short_measurement,
+    too_little_data,
+    unwritten_range,
+    virtual_drive,
+    write_cache_views_disagree,
+)
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.finding import Finding
+from drivelab.model.host import HostFacts
+from drivelab.model.measurement import Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+
+# the gravest first: that is the order in which they are told
+TRIAL_KINDS = (
+    operations_failed,
+    page_cache_answered,
+    unwritten_range,
+    direct_quietly_buffered,
+    flushes_missing,
+    latency_implausible,
+    compressible_content,
+    foreign_work,
+    generator_saturated,
+    queue_depth_not_reached,
+    merged_requests,
+    drift,
+    short_measurement,
+    no_flush_sent,
+    flush_count_unexpected,
+    too_little_data,
+)
+TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
+RUN_KINDS = (compressible_content,)
+CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS)))
+
+# about how writes are made durable: they say nothing against the numbers of reads
+DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE})
+_ORDER = {"invalid": 0, "warning": 1, "note": 2}
+
+
+def trial_findings(
+    measured: Measurement, summary: TrialSummary, target: TargetFacts, host: HostFacts | None = None
+) -> list[Finding]:
+    """What is to be known about one trial, the gravest first."""
+    evidence = TrialEvidence(measured, summary, target, host)
+    return by_gravity([finding for kind in TRIAL_KINDS for finding in kind.find(evidence)])
+
+
+def target_findings(target: TargetFacts, host: HostFacts | None = None) -> list[Finding]:
+    """What is to be known about the target, whatever is measured on it."""
+    return by_gravity([finding for kind in TARGET_KINDS for finding in kind.find_in_target(target, host)])
+
+
+def run_findings(summaries: Sequence[TrialSummary]) -> list[Finding]:
+    """What only several trials together can tell."""
+    return by_gravity([finding for kind in RUN_KINDS for finding in kind.find_in_run(summaries)])
+
+
+def all_findings(
+    trials: Sequence[tuple[Measurement, TrialSummary]], target: TargetFacts, host: HostFacts | None = None
+) -> list[Finding]:
+    """Everything that is to be known about a run on one target, the gravest first.
+
+    Parameters
+    ----------
+    trials : sequence of (Measurement, TrialSummary)
+        Every trial with its numbers.
+    target : TargetFacts
+        What they ran on.
+    host : HostFacts, optional
+        The computer.
+    """
+    found = target_findings(target, host) + run_findings([summary for _, summary in trials])
+    for measured, summary in trials:
+        found += trial_findings(measured, summary, target, host)
+    return by_gravity(found)
+
+
+def by_gravity(findings: Sequence[Finding]) -> list[Finding]:
+    """The same findings: first those that make a number invalid, then warnings, then notes."""
+    return sorted(findings, key=lambda finding: _ORDER[finding.severity])

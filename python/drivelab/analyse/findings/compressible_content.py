@@ -1,0 +1,55 @@
+"""Data that a drive or file system can shrink: what was written, and whether it makes a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.finding import Finding
+from drivelab.model.trial_summary import TrialSummary
+
+CODE = "compressible-content"
+# methodology: a larger ratio of zeros over random data means that something compresses
+RATIO_MIN = 1.05
+PROBE = "compression-"
+_ZEROS, _RANDOM = f"{PROBE}zeros", f"{PROBE}random"
+
+
+def find(evidence: TrialEvidence) -> list[Finding]:
+    """Contents that are not random, where the trial was not meant to probe just that."""
+    contents = evidence.measured.workload.contents
+    if evidence.is_null or not evidence.operations("write") or evidence.name.startswith(PROBE):
+        return []
+    if contents.kind == "random" and not contents.compressible_fraction and not contents.duplicate_fraction:
+        return []
+    what = "zeros" if contents.kind == "zeros" else "partly compressible or repeated data"
+    text = f"{what} were written: a drive that compresses or deduplicates is faster with them than with real data"
+    facts = contents.model_dump()
+    return [Finding(CODE, "warning", text, evidence.name, facts, "write random data, unless this is on purpose")]
+
+
+def find_in_run(summaries: Sequence[TrialSummary]) -> list[Finding]:
+    """The answer of the probe: the same writes with zeros and with random data, in the order A B B A.
+
+    Said only when every pass with zeros was faster than every pass with random
+    data, and by more than `RATIO_MIN` on geometric average, in which a steady
+    drift of the drive cancels.
+    """
+    zeros, random = (_throughputs(summaries, start) for start in (_ZEROS, _RANDOM))
+    if len(zeros) < 2 or len(random) < 2:
+        return []
+    ratio = exp(sum(map(log, zeros)) / len(zeros) - sum(map(log, random)) / len(random))
+    if min(zeros) <= max(random) or ratio <= RATIO_MIN:
+        return []
+    text = (
+        f"writing zeros is {ratio:.2f} times as fast as writing random data: the drive, or a layer above it, "
+        "compresses or skips them; every other trial here wrote random data"
+    )
+    facts = {"zeros_over_random_ratio": ratio, "zeros_bytes_per_s": zeros, "random_bytes_per_s": random}
+    return [Finding(CODE, "note", text, "", facts, "compare this drive with others by random data only")]
+
+
+def _throughputs(summaries: Sequence[TrialSummary], start: str) -> list[float]:
+    found = (one.estimates.get("throughput_bytes_per_s") for one in summaries if one.name.startswith(start))
+    return [rate.value for rate in found if rate is not None and rate.value]

@@ -1,0 +1,92 @@
+"""What every kind of finding judges from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from drivelab.analyse.commands import drive_counts, issued_bytes, issued_count
+from drivelab.analyse.expected_commands import DURABLE_METHODS
+from drivelab.model.host import HostFacts
+from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEvidence:
+    """One trial with its numbers, and what it ran on.
+
+    Attributes
+    ----------
+    measured : Measurement
+        What was measured.
+    summary : TrialSummary
+        Its numbers.
+    target : TargetFacts
+        File system and drives.
+    host : HostFacts or None
+        The computer; None when it was not asked.
+    """
+
+    measured: Measurement
+    summary: TrialSummary
+    target: TargetFacts
+    host: HostFacts | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the trial."""
+        return self.measured.name
+
+    @property
+    def counts(self) -> DeviceCounts | None:
+        """What the drives executed; None when the kernel counted nothing."""
+        return drive_counts(self.measured, self.target)
+
+    @property
+    def is_null(self) -> bool:
+        """Whether no I/O was issued at all: the backend that measures our own cost."""
+        return self.backend == "null"
+
+    @property
+    def backend(self) -> str:
+        """The backend that issued the I/O."""
+        return str(self.measured.engine.get("backend", {}).get("name", self.measured.workload.backend))
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the page cache was bypassed, as far as the kernel said."""
+        return bool(self.achieved.get("direct", self.measured.workload.direct))
+
+    @property
+    def achieved(self) -> dict[str, Any]:
+        """What the engine achieved of what was asked."""
+        found: dict[str, Any] = self.measured.engine.get("achieved", {})
+        return found
+
+    @property
+    def page_cache(self) -> dict[str, Any]:
+        """Residency of the range before and after; empty when it was not looked at."""
+        found: dict[str, Any] = self.measured.context.get("page_cache") or {}
+        return found
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether each write, or every few, was to be on the drive before the next."""
+        durability = self.measured.workload.durability
+        return self.measured.workload.writes and durability.method in DURABLE_METHODS
+
+    @property
+    def durable_operations(self) -> int:
+        """Writes, or sync calls where one call covers several writes, in all phases."""
+        calls = issued_count(self.measured, "sync")
+        return calls or issued_count(self.measured, "write")
+
+    def issued(self, operation: str) -> int:
+        """Bytes of one operation in all phases."""
+        return issued_bytes(self.measured, operation)
+
+    def operations(self, operation: str) -> int:
+        """Operations of one kind in all phases."""
+        return issued_count(self.measured, operation)

@@ -1,0 +1,26 @@
+"""Our own processor time was the limit, not the drive."""
+
+from __future__ import annotations
+
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.finding import Finding
+
+CODE = "generator-saturated"
+BUSY_SHARE_MAX = 0.95
+
+
+def find(evidence: TrialEvidence) -> list[Finding]:
+    """Job threads that were on a processor for nearly the whole measured window."""
+    workload = evidence.measured.workload
+    spent = evidence.measured.engine.get("cpu")
+    window_ns = int(evidence.measured.engine.get("measured_ns", 0))
+    # whoever polls is busy by design, and the null backend measures just this
+    if evidence.is_null or workload.polled_completion or not spent or window_ns <= 0:
+        return []
+    jobs = int(evidence.achieved.get("job_count", workload.job_count)) or 1
+    share = (spent["user_ns"] + spent["system_ns"]) / (window_ns * jobs)
+    if share <= BUSY_SHARE_MAX:
+        return []
+    text = f"the issuing threads were busy {share:.0%} of the time: the processor was the limit, the drive may do more"
+    facts = {"busy_share": share, "user_ns": spent["user_ns"], "system_ns": spent["system_ns"], "jobs": jobs}
+    return [Finding(CODE, "warning", text, evidence.name, facts, "use more jobs (--jobs), or larger blocks")]

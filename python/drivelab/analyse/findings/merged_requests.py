@@ -1,0 +1,31 @@
+"""Random I/O that the kernel merged: it was not as random as asked."""
+
+from __future__ import annotations
+
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.finding import Finding
+
+CODE = "merged-requests"
+# methodology, row 24
+MERGED_SHARE_MAX = 0.01
+REQUESTS_MIN = 100
+_RANDOM = ("random", "zipf", "hot_cold")
+
+
+def find(evidence: TrialEvidence) -> list[Finding]:
+    """Merges of direct random I/O above one in a hundred."""
+    counts = evidence.counts
+    if evidence.is_null or counts is None or not evidence.is_direct:
+        return []
+    if evidence.measured.workload.access.kind not in _RANDOM:
+        return []
+    operations = evidence.operations("read") + evidence.operations("write")
+    merged = counts.read_merges + counts.write_merges
+    if operations < REQUESTS_MIN or merged <= MERGED_SHARE_MAX * operations:
+        return []
+    text = (
+        f"the kernel merged {merged} of {operations} random requests into neighbours: addresses that follow each "
+        "other are not random, and the numbers are too good"
+    )
+    facts = {"merged_requests": merged, "operations": operations, "merged_share": merged / operations}
+    return [Finding(CODE, "warning", text, evidence.name, facts, "use a larger range")]

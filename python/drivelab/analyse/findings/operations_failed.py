@@ -1,0 +1,24 @@
+"""I/O that failed: the trial ended there."""
+
+from __future__ import annotations
+
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.finding import Finding
+
+CODE = "operations-failed"
+
+
+def find(evidence: TrialEvidence) -> list[Finding]:
+    """The errors that the engine met, and jobs that never came back."""
+    found = []
+    for error in evidence.measured.engine.get("errors") or ():
+        text = (
+            f"{error['count']} {error['operation']} operation(s) failed with {error['name']}, the first at byte "
+            f"{error['first_offset_bytes']}: the numbers end there"
+        )
+        found.append(Finding(CODE, "warning", text, evidence.name, dict(error), "look at the kernel log: dmesg"))
+    abandoned = int(evidence.measured.engine.get("abandoned_jobs") or 0)
+    if abandoned:
+        text = f"{abandoned} job(s) were given up on: the drive did not answer their last I/O"
+        found.append(Finding(CODE, "warning", text, evidence.name, {"abandoned_jobs": abandoned}))
+    return found

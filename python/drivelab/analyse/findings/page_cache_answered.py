@@ -1,0 +1,76 @@
+"""The page cache, or some other memory, answered instead of the drive."""
+
+from __future__ import annotations
+
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.finding import Finding
+from drivelab.model.units import format_bytes, format_rate_bytes_per_s
+
+CODE = "page-cache-answered"
+# methodology: below this share of the issued bytes something else than the drive answered
+DEVICE_SHARE_MIN = 0.98
+# no protocol leaves more than this of the line code's payload to data
+LINK_SHARE_MAX = 0.95
+# less than this and a page or two of metadata decide
+ISSUED_BYTES_MIN = 1 << 20
+RESIDENT_SHARE_MAX = 0.02
+
+
+def find(evidence: TrialEvidence) -> list[Finding]:
+    """Bytes that the drive never saw, or came faster than its link can carry them."""
+    if evidence.is_null:
+        return []
+    if evidence.counts is None:
+        return _from_residency(evidence)
+    return _from_device_bytes(evidence) or _from_link(evidence)
+
+
+def _from_device_bytes(evidence: TrialEvidence) -> list[Finding]:
+    counts = evidence.counts
+    assert counts is not None
+    for operation, seen in (("read", counts.bytes_read), ("write", counts.bytes_written)):
+        issued = evidence.issued(operation)
+        if issued < ISSUED_BYTES_MIN or seen >= DEVICE_SHARE_MIN * issued:
+            continue
+        verb = "delivered" if operation == "read" else "was given"
+        text = (
+            f"{format_bytes(issued)} of {operation}s were issued and the drive {verb} {format_bytes(seen)} "
+            f"({seen / issued:.0%}): memory answered the rest, and the numbers are not the drive's"
+        )
+        facts = {"operation": operation, "issued_bytes": issued, "device_bytes": seen, "device_share": seen / issued}
+        return [Finding(CODE, "invalid", text, evidence.name, facts, _advice(evidence))]
+    return []
+
+
+def _from_link(evidence: TrialEvidence) -> list[Finding]:
+    drive = evidence.target.drive
+    rate = evidence.summary.estimates.get("throughput_bytes_per_s")
+    if drive is None or drive.link is None or rate is None or rate.low is None:
+        return []
+    ceiling = drive.link.ceiling_bytes_per_s
+    if rate.low <= LINK_SHARE_MAX * ceiling:
+        return []
+    text = (
+        f"{format_rate_bytes_per_s(rate.low)} is more than the drive's link can carry "
+        f"({format_rate_bytes_per_s(ceiling)} before protocol overhead): a cache on this side of it answered"
+    )
+    facts = {"throughput_bytes_per_s_low": rate.low, "link_ceiling_bytes_per_s": ceiling}
+    return [Finding(CODE, "invalid", text, evidence.name, facts, _advice(evidence))]
+
+
+def _from_residency(evidence: TrialEvidence) -> list[Finding]:
+    """Where the kernel counts no device bytes, pages in memory before a read are all there is to go by."""
+    resident = evidence.page_cache.get("resident_bytes_before")
+    whole = evidence.page_cache.get("range_bytes") or 0
+    if not evidence.operations("read") or not resident or not whole or resident < RESIDENT_SHARE_MAX * whole:
+        return []
+    text = (
+        f"{format_bytes(resident)} of the {format_bytes(whole)} read were in the page cache beforehand, and "
+        "no device counters tell how much came from the drive"
+    )
+    facts = {"resident_bytes_before": resident, "range_bytes": whole}
+    return [Finding(CODE, "invalid", text, evidence.name, facts, _advice(evidence))]
+
+
+def _advice(evidence: TrialEvidence) -> str:
+    return "" if evidence.measured.workload.direct else "use direct I/O (--direct), or a range larger than memory"

@@ -1,0 +1,145 @@
+"""Means and rates with 95 % intervals: both are ratios of two sums over intervals.
+
+A mean latency is the sum of latencies over the number of operations; a rate is
+the number of operations, or bytes, over the time. Taking the ratio of the sums,
+not the mean of the intervals' ratios, gives a short interval at the edge of the
+window the weight that it has, and an interval without operations its zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivelab.analyse.distributions import student_t
+from drivelab.analyse.interval_series import IntervalSeries
+from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
+from drivelab.model.estimate import Estimate, Unit
+
+Floats = NDArray[np.float64]
+
+# Skewness is taken from so many sums of neighbours, which keeps bursts in one piece.
+_SKEWNESS_GROUPS = 64
+_SKEWNESS_FROM = 5
+
+
+def mean_estimate_from_series(values: Floats, unit: Unit = "ns") -> Estimate:
+    """The mean of a raw series with its 95 % interval; see `ratio_estimate`.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        One value per operation, in order of time.
+    unit : str
+        Unit of the values.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    count = int(series.shape[0])
+    size = group_size(max(count, 1))
+    whole = count // size * size
+    estimate = ratio_estimate(
+        np.append(add_up_groups(series, size), series[whole:].sum() if whole < count else []),
+        np.append(np.full(whole // size, float(size)), float(count - whole) if whole < count else []),
+        unit,
+    )
+    return _with_count(estimate, count)
+
+
+def mean_estimate_from_intervals(series: IntervalSeries) -> Estimate:
+    """Mean latency in ns with its 95 % interval, exact in its value; see `ratio_estimate`."""
+    estimate = ratio_estimate(series.sum_ns, series.count, "ns")
+    return _with_count(estimate, int(series.count.sum()))
+
+
+def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Unit = "1/s") -> Estimate:
+    """Operations, or bytes, per second with a 95 % interval; see `ratio_estimate`.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n,)
+        Operations completed, or bytes moved, in each interval.
+    durations_ns : ndarray, shape (n,)
+        Lengths of the intervals, of which the first and last may be shorter.
+    unit : str
+        ``1/s`` or ``B/s``.
+    """
+    return ratio_estimate(np.asarray(counts, np.float64), np.asarray(durations_ns, np.float64) / 1e9, unit)
+
+
+def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate:
+    """Ratio of the sums of two series with its 95 % interval.
+
+    Parameters
+    ----------
+    numerators, denominators : ndarray of float64, shape (n,)
+        One element per interval, in order of time.
+    unit : str
+        Unit of the ratio.
+
+    Returns
+    -------
+    Estimate
+        `sample_count` is n. From one interval there is a value without
+        interval; without a denominator there is none.
+
+    Notes
+    -----
+    The residual of each interval is what it has more than the ratio expects;
+    the ratio's variance is that of their sum, autocorrelation included
+    (`long_run_variance`). Student's t allows for that variance being an
+    estimate. Latencies are skewed: in a sample that happens to hold few stalls
+    both the mean and its variance are too small, so a symmetric interval misses
+    above far more often than below (95 % intervals from 10 to 25 bursts cover
+    88 %). Hall's transformation takes the skewness of the sum into account and
+    brings that to 95 %; without skewness it changes nothing.
+
+    References
+    ----------
+    Cochran (1977), Sampling Techniques, chapter 6 (ratio estimators);
+    Hall (1992), On the removal of skewness by transformation, JRSS B 54(1).
+    """
+    n = int(numerators.shape[0])
+    total = float(denominators.sum())
+    if n == 0 or total <= 0:
+        return Estimate(None, None, None, unit, 0, 0.0, "no data")
+    value = float(numerators.sum()) / total
+    if n < 2:
+        return Estimate(value, None, None, unit, n, 0.0, "one interval: no interval estimate")
+    residual = numerators - value * denominators
+    variance = long_run_variance(residual)
+    spread = float(np.sqrt(variance.per_element * n))
+    if spread <= abs(value) * total * 1e-12:
+        return Estimate(value, value, value, unit, n, float(n), "ratio of sums; every interval alike")
+    t = student_t(variance.degrees_of_freedom)
+    skewness = _skewness_of_sum(residual, spread)
+    low = value - _unskewed(t, skewness) * spread / total
+    high = value - _unskewed(-t, skewness) * spread / total
+    if numerators.min() >= 0:
+        low = max(low, 0.0)
+    plain = float(residual.var(ddof=1))
+    method = f"ratio of sums over {n} intervals, Student t with {variance.degrees_of_freedom:.0f} degrees of freedom"
+    return Estimate(value, low, high, unit, n, n * plain / variance.per_element, method)
+
+
+def _skewness_of_sum(residual: Floats, spread: float) -> float:
+    """Third cumulant of the sum of the residuals, over the cube of its standard deviation."""
+    n = residual.shape[0]
+    if n < _SKEWNESS_FROM:
+        return 0.0
+    groups = add_up_groups(residual, max(1, n // _SKEWNESS_GROUPS))
+    return float((groups**3).sum()) / spread**3
+
+
+def _unskewed(t: float, skewness: float) -> float:
+    """The standardised deviation that Hall's transformation maps to `t`."""
+    if abs(skewness) < 1e-9:
+        return t
+    return float(3 / skewness * (np.cbrt(1 + skewness * (t - skewness / 6)) - 1))
+
+
+def _with_count(estimate: Estimate, count: int) -> Estimate:
+    """The same estimate, counted in operations instead of intervals."""
+    share = estimate.effective_sample_count / estimate.sample_count if estimate.sample_count else 0.0
+    return Estimate(
+        estimate.value, estimate.low, estimate.high, estimate.unit, count, count * min(share, 1.0), estimate.method
+    )

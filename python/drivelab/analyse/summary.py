@@ -1,0 +1,144 @@
+"""What one trial came to: every published number with its interval.
+
+``docs/metrics.md`` says of each metric from which event to which it goes; a
+test holds that page and this file together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drivelab.analyse.commands import commands_per_operation
+from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
+from drivelab.analyse.quantile import quantile_estimate_from_histogram, quantile_estimates_from_intervals
+from drivelab.analyse.ratio import mean_estimate_from_intervals, rate_estimate_from_intervals
+from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.histogram import Histogram
+from drivelab.model.measurement import Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+# kept per interval; submission and completion latency are kept for the whole window only
+_WITH_SERIES = ("total", "response")
+_WHOLE_WINDOW = ("submission", "completion")
+DATA_OPERATIONS = ("read", "write", "trim")
+
+
+def summarise(measured: Measurement, target: TargetFacts | None = None) -> TrialSummary:
+    """The numbers of a trial, each with its 95 % interval.
+
+    Parameters
+    ----------
+    measured : Measurement
+        What was measured.
+    target : TargetFacts, optional
+        Says which of the counted devices are drives; needed for arrays only.
+
+    Returns
+    -------
+    TrialSummary
+        Latencies without a prefix are those of the operation that the trial is
+        about; other operations have theirs (``sync_total_latency_ns_p99``).
+        ``iops`` and ``throughput_bytes_per_s`` are over all reads, writes and
+        trims. What was not measured is left out.
+    """
+    main = main_operation(measured)
+    estimates = _rates(measured)
+    estimates |= _latencies(measured, main, "")
+    others = [operation for operation, latency in measured.histograms if latency == "total" and operation != main]
+    for operation in others:
+        estimates |= _latencies(measured, operation, f"{operation}_")
+    estimates |= _processor_time(measured)
+    estimates |= _queue_depth(measured)
+    estimates |= commands_per_operation(measured, target)
+    label = str(measured.context.get("label") or measured.name)
+    return TrialSummary(measured.name, label, main, estimates)
+
+
+def main_operation(measured: Measurement) -> str:
+    """The operation a trial is about: the one with the largest share; writes until they are durable."""
+    largest = max(measured.workload.operations, key=lambda share: share.weight)
+    return measured.durable_operation() if largest.operation == "write" else largest.operation
+
+
+def _rates(measured: Measurement) -> dict[str, Estimate]:
+    found = {name: series_from_measurement(measured, name, "total") for name in DATA_OPERATIONS}
+    series = {name: one for name, one in found.items() if one is not None}
+    if not series:
+        return {}
+    estimates: dict[str, Estimate] = {}
+    if len(series) > 1:
+        for name, one in series.items():
+            estimates[f"{name}_iops"] = _rate([one], "count", "1/s")
+            estimates[f"{name}_throughput_bytes_per_s"] = _rate([one], "bytes", "B/s")
+    together = list(series.values())
+    return {
+        "iops": _rate(together, "count", "1/s"),
+        "throughput_bytes_per_s": _rate(together, "bytes", "B/s"),
+    } | estimates
+
+
+def _rate(series: list[IntervalSeries], of: str, unit: Unit) -> Estimate:
+    counts = np.sum([one.bytes if of == "bytes" else one.count for one in series], axis=0)
+    return rate_estimate_from_intervals(counts, series[0].duration_ns, unit)
+
+
+def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, Estimate]:
+    estimates: dict[str, Estimate] = {}
+    total = series_from_measurement(measured, operation, "total")
+    for latency in _WITH_SERIES:
+        series = series_from_measurement(measured, operation, latency)
+        if series is None or not series.merged.total_count:
+            continue
+        start = f"{prefix}{latency}_latency_ns_"
+        quantiles = quantile_estimates_from_intervals(series, list(QUANTILES.values()))
+        estimates |= {start + name: found for name, found in zip(QUANTILES, quantiles, strict=True)}
+        estimates[start + "mean"] = mean_estimate_from_intervals(series)
+        estimates |= _extremes(series.merged, start)
+    for latency in _WHOLE_WINDOW:
+        histogram = measured.histograms.get((operation, latency))
+        if total is None or histogram is None or not histogram.total_count:
+            continue
+        start = f"{prefix}{latency}_latency_ns_"
+        for name, at in QUANTILES.items():
+            estimates[start + name] = quantile_estimate_from_histogram(histogram, at, total)
+        count = histogram.total_count
+        estimates[start + "mean"] = _measured_once(histogram.mean_ns, "ns", count, "sum over count, exact")
+        estimates |= _extremes(histogram, start)
+    return estimates
+
+
+def _extremes(histogram: Histogram, start: str) -> dict[str, Estimate]:
+    count = histogram.total_count
+    return {
+        start + "min": _measured_once(histogram.minimum_ns, "ns", count, "smallest seen, exact"),
+        start + "max": _measured_once(histogram.maximum_ns, "ns", count, "largest seen, exact; the next may be larger"),
+    }
+
+
+def _processor_time(measured: Measurement) -> dict[str, Estimate]:
+    count = sum(measured.operation_count(name) for name in DATA_OPERATIONS)
+    spent = measured.engine.get("cpu")
+    if not count or not spent:
+        return {}
+    method = "processor time of the job threads over operations, measured window"
+    return {
+        "user_cpu_ns_per_io": _measured_once(spent["user_ns"] / count, "ns", count, method),
+        "system_cpu_ns_per_io": _measured_once(spent["system_ns"] / count, "ns", count, method),
+    }
+
+
+def _queue_depth(measured: Measurement) -> dict[str, Estimate]:
+    achieved = measured.engine.get("achieved", {}).get("queue_depth_mean")
+    asked = _measured_once(measured.workload.queue_depth, "1", 1, "as asked, per job")
+    if achieved is None:
+        return {"queue_depth_asked": asked}
+    method = "time spent in I/O over time passed, per job (Little's law)"
+    count = sum(measured.operation_count(name) for name in DATA_OPERATIONS)
+    return {"queue_depth_asked": asked, "queue_depth_achieved": _measured_once(achieved, "1", count, method)}
+
+
+def _measured_once(value: float, unit: Unit, count: int, method: str) -> Estimate:
+    """A total that was read off once and has no interval."""
+    return Estimate(float(value), None, None, unit, count, float(count), method)

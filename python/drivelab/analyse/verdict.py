@@ -1,0 +1,251 @@
+"""Whether a target carries a need: judged with intervals, and only from numbers that can be trusted.
+
+Pass: the bad end of the 95 % interval still meets the limit. Fail: the good end
+misses it. Anything else is undecided, and says why: a number that is published
+as a bound, an interval across the limit, a trial that did not run, a finding
+that makes the number invalid.
+
+One exception: a latency quantile that is only a bound, because the computer was
+too unsteady for an interval, still passes when the limit is out of all reach:
+even the quantile of operations ten times as rare was seen at a fifth of the
+limit or less, among at least 1000. That is no confidence interval; it assumes
+that the tail does not hide a fivefold jump. In simulation (bursts, regimes,
+AR(1) up to 0.99) it passes wrongly in less than 5 % of cases as long as one
+burst of the slow kind fits into the measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from drivelab.analyse.findings import DURABILITY_CODES
+from drivelab.analyse.needs import NEEDS
+from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
+from drivelab.model.need import Need, Threshold
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_quantity
+from drivelab.model.verdict import Check, Fitness, Outcome, Verdict
+
+_DURABLE_TRIALS = "sync-write-"
+# out of all reach: so much below the limit, at a tenth of the probability, among so many
+_REACH = 5
+_REACH_OPERATIONS_MIN = 1000
+_TEN_TIMES_RARER = {"_p90": "_p99", "_p99": "_p999", "_p999": "_p9999"}
+
+
+def judge_need(need: Need, summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Verdict:
+    """Whether what was measured meets a need.
+
+    Parameters
+    ----------
+    need : Need
+        What is asked for.
+    summaries : sequence of TrialSummary
+        The numbers of every trial.
+    findings : sequence of Finding
+        About the run and its trials.
+
+    Returns
+    -------
+    Verdict
+        ``pass`` when every required limit is met, ``fail`` when one is not,
+        otherwise ``undecided``. Recommended limits that are missed, and
+        warnings about the trials that count, are caveats.
+    """
+    by_name = {summary.name: summary for summary in summaries}
+    checks = tuple(check_threshold(threshold, by_name, findings) for threshold in need.thresholds)
+    checks = tuple(sorted(checks, key=lambda check: check.threshold.force != "required"))
+    caveats = _caveats(checks, findings)
+    if not checks:
+        why, sentence = _without_limits(need, by_name, findings)
+        return Verdict(need.name, need.title, "undecided", sentence, why, (), caveats)
+    required = [check for check in checks if check.threshold.force == "required"]
+    outcome = _together([check.outcome for check in required])
+    deciding = next(check for check in required if check.outcome == outcome)
+    measured, limit = _deciding_number(deciding), limit_text(deciding.threshold)
+    if outcome == "pass":
+        sentence = f"Yes, this carries {need.title}: {measured} ({limit})"
+    elif outcome == "fail":
+        sentence = f"No, this does not carry {need.title}: {measured} ({limit})"
+    else:
+        sentence = f"Undecided for {need.title}: {deciding.why}"
+    return Verdict(need.name, need.title, outcome, sentence, deciding.why, checks, caveats)
+
+
+def judge_fitness(summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Fitness:
+    """What a target is fit for: every need judged, and one sentence for all.
+
+    Parameters
+    ----------
+    summaries : sequence of TrialSummary
+        The numbers of every trial.
+    findings : sequence of Finding
+        About the run and its trials.
+
+    Notes
+    -----
+    Needs without a published limit have a verdict each, and no part in the outcome.
+    """
+    verdicts = tuple(judge_need(need, summaries, findings) for need in NEEDS.values())
+    limited = [verdict for verdict in verdicts if verdict.checks]
+    titles: dict[Outcome, list[str]] = {"pass": [], "fail": [], "undecided": []}
+    for verdict in limited:
+        titles[verdict.outcome].append(verdict.title)
+    parts = []
+    if titles["pass"]:
+        parts.append(f"fit for {_listed(titles['pass'])}")
+    if titles["fail"]:
+        parts.append(f"not fit for {_listed(titles['fail'])}")
+    if titles["undecided"]:
+        parts.append(f"undecided for {_listed(titles['undecided'])}")
+    text = "; ".join(parts)
+    return Fitness(f"{text[0].upper()}{text[1:]}.", _together([one.outcome for one in limited]), verdicts)
+
+
+def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]) -> Check:
+    """One limit held against what was measured."""
+    summary = summaries.get(threshold.trial)
+    estimate = summary.estimates.get(threshold.metric) if summary else None
+    if summary is None or estimate is None:
+        why = f"the trial {threshold.trial} was not measured"
+        return Check(threshold, None, "undecided", None, why, why)
+    outcome, why = _compare(threshold, estimate)
+    margin = _margin_ratio(threshold, estimate)
+    text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
+    far = _far_below(threshold, summary) if outcome == "undecided" else None
+    if far is not None:
+        outcome, why, margin = "pass", "", threshold.limit / far
+        text = f"{_far_text(threshold, estimate, far)}; {limit_text(threshold)}"
+    invalid = next((one for one in findings if one.severity == "invalid" and touches(one, threshold.trial)), None)
+    if invalid is not None:
+        outcome, why = "undecided", invalid.text
+    if margin is not None:
+        text += f", margin {margin:.2g}x" if margin < 10 else f", margin {margin:.0f}x"
+    return Check(threshold, estimate, outcome, margin, text, why)
+
+
+def touches(finding: Finding, trial: str) -> bool:
+    """Whether a finding says something about the numbers of a trial.
+
+    A finding about the whole run touches every trial, unless it is about
+    durability and the trial is not.
+    """
+    if finding.trial:
+        return finding.trial == trial
+    return finding.code not in DURABILITY_CODES or trial.startswith(_DURABLE_TRIALS)
+
+
+def limit_text(threshold: Threshold) -> str:
+    """The limit in words: ``limit 10 ms``, ``at least 500``."""
+    limit = format_quantity(threshold.limit, threshold.unit)
+    per_second = " a second" if threshold.unit == "1/s" else ""
+    return f"limit {limit}" if threshold.direction == "at_most" else f"at least {limit}{per_second} wanted"
+
+
+def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
+    at_most = threshold.direction == "at_most"
+    bad, good = (estimate.high, estimate.low) if at_most else (estimate.low, estimate.high)
+    limit = threshold.limit
+    if bad is not None and (bad <= limit if at_most else bad >= limit):
+        return "pass", ""
+    if good is not None and (good > limit if at_most else good < limit):
+        return "fail", ""
+    told = _told(threshold, estimate)
+    if estimate.value is None:
+        return "undecided", f"{told}: too few operations to say more; {limit_text(threshold)}"
+    if bad is None or good is None:
+        return "undecided", f"{told}, and too little was measured for an interval; {limit_text(threshold)}"
+    return "undecided", f"{told}, and the limit lies between; {limit_text(threshold)}"
+
+
+def _far_below(threshold: Threshold, summary: TrialSummary) -> float | None:
+    """The quantile of operations ten times as rare, where it shows that the limit is out of all reach."""
+    suffix = threshold.metric[threshold.metric.rfind("_") :]
+    rarer = summary.estimates.get(threshold.metric.removesuffix(suffix) + _TEN_TIMES_RARER.get(suffix, ""))
+    if threshold.direction != "at_most" or suffix not in _TEN_TIMES_RARER or rarer is None:
+        return None
+    seen = rarer.observed if rarer.value is None else rarer.value
+    if seen is None or rarer.sample_count < _REACH_OPERATIONS_MIN or seen > threshold.limit / _REACH:
+        return None
+    return seen
+
+
+def _far_text(threshold: Threshold, estimate: Estimate, far: float) -> str:
+    """What was seen, in words, where there is no interval."""
+    seen = estimate.observed if estimate.value is None else estimate.value
+    about = "about " + format_quantity(seen if seen is not None else far, threshold.unit)
+    rare = {"_p90": "99 %", "_p99": "99.9 %", "_p999": "99.99 %"}[threshold.metric[threshold.metric.rfind("_") :]]
+    return (
+        f"{threshold.text.format(value=about)}; the computer was too unsteady for an interval, but {rare} of "
+        f"{estimate.sample_count} took at most {format_quantity(far, threshold.unit)}"
+    )
+
+
+def _margin_ratio(threshold: Threshold, estimate: Estimate) -> float | None:
+    if threshold.direction == "at_most":
+        return threshold.limit / estimate.high if estimate.high else None
+    return estimate.low / threshold.limit if estimate.low is not None else None
+
+
+def _told(threshold: Threshold, estimate: Estimate) -> str:
+    """What was measured, in words, with its interval."""
+    text = threshold.text.format(value=_value_text(threshold, estimate))
+    interval = estimate.interval_text()
+    return f"{text} (95 %: {interval})" if interval else text
+
+
+def _deciding_number(check: Check) -> str:
+    """What was measured, for the sentence."""
+    estimate = check.estimate
+    if estimate is None:
+        return check.text
+    if check.outcome == "pass" and estimate.value is None and estimate.observed is not None:
+        return check.threshold.text.format(value=f"about {format_quantity(estimate.observed, estimate.unit)}")
+    return check.threshold.text.format(value=_value_text(check.threshold, estimate))
+
+
+def _value_text(threshold: Threshold, estimate: Estimate) -> str:
+    """The number as it stands in the middle of a sentence."""
+    if estimate.value is None and estimate.low is not None and estimate.high is None:
+        return f"no less than {format_quantity(estimate.low, threshold.unit)}"
+    return str(estimate)
+
+
+def _together(outcomes: Sequence[Outcome]) -> Outcome:
+    if "fail" in outcomes:
+        return "fail"
+    return "undecided" if "undecided" in outcomes else "pass"
+
+
+def _caveats(checks: Sequence[Check], findings: Sequence[Finding]) -> tuple[str, ...]:
+    missed = [
+        f"recommended and {'missed' if check.outcome == 'fail' else 'undecided'}: {check.text}"
+        for check in checks
+        if check.threshold.force == "recommended" and check.outcome != "pass"
+    ]
+    trials = {check.threshold.trial for check in checks}
+    warnings = [
+        finding.text
+        for finding in findings
+        if finding.severity == "warning" and any(touches(finding, trial) for trial in trials)
+    ]
+    return (*missed, *dict.fromkeys(warnings))
+
+
+def _without_limits(need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]) -> tuple[str, str]:
+    """Why there is no yes or no, and what the measured number means instead."""
+    why = "nobody published a limit"
+    capability = need.capability
+    name = next((trial for trial in capability.trials if trial in summaries), None) if capability else None
+    estimate = summaries[name].estimates.get(capability.metric) if capability and name else None
+    if capability is None or name is None or estimate is None:
+        return why, f"For {need.title} {why}, and what it would mean was not measured"
+    invalid = next((one for one in findings if one.severity == "invalid" and touches(one, name)), None)
+    if invalid is not None:
+        return invalid.text, f"For {need.title} {why}, and the number cannot be trusted: {invalid.text}"
+    return why, f"For {need.title} {why}; here {capability.text.format(value=str(estimate))}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,313 @@
+"""Findings about I/O that did not do what was asked: each when it must, and not when it must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated_trials import (
+    counted,
+    drive,
+    evidence,
+    filesystem,
+    latencies,
+    measured,
+    target,
+    workload,
+)
+
+from drivelab.analyse.findings import (
+    compressible_content,
+    direct_quietly_buffered,
+    drift,
+    foreign_work,
+    generator_saturated,
+    merged_requests,
+    operations_failed,
+    page_cache_answered,
+    queue_depth_not_reached,
+    short_measurement,
+    too_little_data,
+    unwritten_range,
+)
+from drivelab.analyse.summary import summarise
+from drivelab.model.drive import LinkFacts
+from drivelab.model.estimate import Estimate
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.workload import Contents, Pacing
+
+READS = [counted(reads=2000)]
+NULL_BACKEND = {"name": "null", "reason": ""}
+
+
+class TestPageCacheAnswered:
+    def test_bytes_that_the_drive_never_saw_make_reads_invalid(self) -> None:
+        (found,) = page_cache_answered.find(evidence(measured(devices=[counted(reads=1900)])))
+        assert found.severity == "invalid"
+        assert found.evidence["device_share"] == pytest.approx(0.95)
+
+    def test_buffered_writes_that_stayed_in_memory_are_invalid(self) -> None:
+        trial = measured(workload("write", direct=False), {"write": latencies()}, devices=[counted(writes=100)])
+        (found,) = page_cache_answered.find(evidence(trial))
+        assert "writes" in found.text
+        assert "--direct" in found.advice
+
+    def test_a_drive_that_saw_every_byte_is_believed(self) -> None:
+        assert page_cache_answered.find(evidence(measured(devices=READS))) == []
+
+    def test_more_than_the_link_carries_came_from_somewhere_else(self) -> None:
+        trial = measured(values={"read": latencies(200_000, 9_000)}, devices=[counted(reads=200_000)])
+        slow_link = drive(link=LinkFacts("usb", 480_000_000))
+        (found,) = page_cache_answered.find(evidence(trial, target(filesystem(), [slow_link])))
+        assert found.evidence["link_ceiling_bytes_per_s"] == 60_000_000
+        assert page_cache_answered.find(evidence(trial)) == []
+
+    def test_without_counters_resident_pages_decide(self) -> None:
+        cached = {"page_cache": {"resident_bytes_before": 1 << 20, "range_bytes": 8 << 20}}
+        assert page_cache_answered.find(evidence(measured(context=cached)))[0].severity == "invalid"
+        cold = {"page_cache": {"resident_bytes_before": 4096, "range_bytes": 8 << 20}}
+        assert page_cache_answered.find(evidence(measured(context=cold))) == []
+
+    def test_the_null_backend_has_no_drive_to_answer(self) -> None:
+        assert page_cache_answered.find(evidence(measured(devices=[counted()], backend=NULL_BACKEND))) == []
+
+
+class TestDirectQuietlyBuffered:
+    def cache(self, before: int, after: int) -> dict[str, object]:
+        return {"page_cache": {"resident_bytes_before": before, "resident_bytes_after": after, "range_bytes": 8 << 20}}
+
+    def test_pages_left_by_direct_io_make_it_invalid(self) -> None:
+        (found,) = direct_quietly_buffered.find(evidence(measured(context=self.cache(0, 8 << 20))))
+        assert found.severity == "invalid"
+
+    def test_pages_that_were_there_before_are_no_sign(self) -> None:
+        assert direct_quietly_buffered.find(evidence(measured(context=self.cache(8 << 20, 8 << 20)))) == []
+        assert direct_quietly_buffered.find(evidence(measured(context=self.cache(0, 4096)))) == []
+
+    def test_buffered_io_may_leave_pages(self) -> None:
+        trial = measured(workload(direct=False), context=self.cache(0, 8 << 20))
+        assert direct_quietly_buffered.find(evidence(trial)) == []
+
+    def test_a_refusal_is_told(self) -> None:
+        refused = measured(workload(direct=False), context={"direct_reason": "tmpfs has no direct I/O"})
+        assert "tmpfs" in direct_quietly_buffered.find(evidence(refused))[0].text
+        by_engine = measured(achieved={"direct": False, "direct_note": "EINVAL", "job_count": 1})
+        assert "EINVAL" in direct_quietly_buffered.find(evidence(by_engine))[0].text
+        assert direct_quietly_buffered.find(evidence(measured())) == []
+
+
+class TestUnwrittenRange:
+    def extents(self, share: float) -> dict[str, object]:
+        return {"extents": {"written_share": share, "unwritten_bytes": 4096, "hole_bytes": 0}}
+
+    def test_reads_of_reserved_space_are_invalid(self) -> None:
+        (found,) = unwritten_range.find(evidence(measured(context=self.extents(0.5))))
+        assert found.severity == "invalid"
+        assert "4 KiB reserved, never written" in found.text
+
+    def test_a_small_hole_is_a_warning(self) -> None:
+        assert unwritten_range.find(evidence(measured(context=self.extents(0.99))))[0].severity == "warning"
+
+    def test_a_range_that_was_written_is_fine(self) -> None:
+        assert unwritten_range.find(evidence(measured(context=self.extents(1.0)))) == []
+
+    def test_without_a_map_reads_that_the_drive_never_saw_tell(self) -> None:
+        (found,) = unwritten_range.find(evidence(measured(devices=[counted(reads=1000)])))
+        assert found.evidence["device_reads_per_operation"] == pytest.approx(0.5)
+        assert unwritten_range.find(evidence(measured(devices=READS))) == []
+
+    def test_writes_may_go_anywhere(self) -> None:
+        trial = measured(workload("write"), {"write": latencies()}, context=self.extents(0.0))
+        assert unwritten_range.find(evidence(trial)) == []
+
+
+class TestTooLittleData:
+    def test_a_quantile_that_is_only_a_bound_is_named(self) -> None:
+        (found,) = too_little_data.find(evidence(measured(values={"read": latencies(500)})))
+        assert "p99.9 of 500" in found.text
+        assert "3688" in found.text
+
+    def test_enough_operations_say_nothing(self) -> None:
+        assert too_little_data.find(evidence(measured(values={"read": latencies(9000)}))) == []
+
+    def test_operations_in_phases_are_worth_fewer(self) -> None:
+        phases = latencies(9000) * np.repeat(np.exp(np.random.default_rng(4).normal(0, 1, 90)), 100)
+        (found,) = too_little_data.find(evidence(measured(values={"read": np.round(phases)}, intervals=90)))
+        assert "worth" in found.text
+        assert found.evidence["independent_operations"] < found.evidence["independent_operations_needed"]
+
+
+class TestForeignWork:
+    def test_a_quiet_computer_says_nothing(self) -> None:
+        quiet = {"cpu_steal_share": 0.001, "pressure": {"cpu_some_share": 0.01}, "other_work": None}
+        assert foreign_work.find(evidence(measured(devices=READS, context=quiet))) == []
+
+    @pytest.mark.parametrize(
+        ("context", "words"),
+        [
+            ({"cpu_steal_share": 0.2}, "hypervisor"),
+            ({"pressure": {"cpu_some_share": 0.3}}, "waited for a processor"),
+            (
+                {"command_counts": {"foreign_requests": 40, "data_writes": 400, "foreign": {"postgres": 40}}},
+                "postgres",
+            ),
+            (
+                {
+                    "other_work": {
+                        "duration_ns": 50_000_000,
+                        "reads": 100,
+                        "writes": 0,
+                        "bytes_read": 1 << 20,
+                        "bytes_written": 0,
+                    }
+                },
+                "busy with other work",
+            ),
+        ],
+        ids=["steal", "pressure", "requests", "before"],
+    )
+    def test_each_sign_of_others_is_told(self, context: dict[str, object], words: str) -> None:
+        (found,) = foreign_work.find(evidence(measured(devices=READS, context=context)))
+        assert words in found.text
+        assert found.severity == "warning"
+
+    def test_a_single_write_of_a_journal_is_not_a_neighbour(self) -> None:
+        idle = {"duration_ns": 50_000_000, "reads": 0, "writes": 1, "bytes_read": 0, "bytes_written": 1 << 20}
+        assert foreign_work.find(evidence(measured(devices=READS, context={"other_work": idle}))) == []
+
+    def test_foreign_requests_in_the_trial_itself_are_told(self) -> None:
+        counts = counted(reads=2000, foreign_requests=500)
+        assert "25%" in foreign_work.find(evidence(measured(devices=[counts])))[0].text
+
+
+class TestGeneratorSaturated:
+    def test_a_busy_thread_is_the_limit(self) -> None:
+        busy = measured(cpu={"user_ns": 1_000_000_000, "system_ns": 990_000_000})
+        assert generator_saturated.find(evidence(busy))[0].evidence["busy_share"] == pytest.approx(0.995)
+
+    def test_a_waiting_thread_is_not(self) -> None:
+        assert generator_saturated.find(evidence(measured())) == []
+
+    def test_whoever_polls_is_busy_by_design(self) -> None:
+        busy = measured(workload(polled_completion=True), cpu={"user_ns": 2_000_000_000, "system_ns": 0})
+        assert generator_saturated.find(evidence(busy)) == []
+
+
+class TestQueueDepthNotReached:
+    def test_a_shallow_queue_is_told_with_its_cause(self) -> None:
+        shallow = {"queue_depth_mean": 1.0, "direct": True, "job_count": 1}
+        for backend, words in (("sync", "one at a time"), ("uring", "submitting")):
+            trial = measured(workload(queue_depth=32, backend=backend), achieved=shallow)
+            assert words in queue_depth_not_reached.find(evidence(trial))[0].text
+        buffered = measured(workload(queue_depth=32, direct=False), achieved=shallow | {"direct": False})
+        assert "buffered" in queue_depth_not_reached.find(evidence(buffered))[0].text
+
+    def test_a_full_queue_says_nothing(self) -> None:
+        assert queue_depth_not_reached.find(evidence(measured(workload(queue_depth=32)))) == []
+
+    def test_an_open_loop_need_not_fill_it(self) -> None:
+        trial = measured(
+            workload(queue_depth=32, pacing=Pacing(kind="poisson", rate_per_s=100)),
+            achieved={"queue_depth_mean": 1.0, "direct": True, "job_count": 1},
+        )
+        assert queue_depth_not_reached.find(evidence(trial)) == []
+
+
+class TestDrift:
+    def test_a_trial_that_got_slower_is_told(self) -> None:
+        values = np.round(latencies(2000) * np.linspace(1, 2, 2000))
+        (found,) = drift.find(evidence(measured(values={"read": values})))
+        assert "slower" in found.text
+        assert found.evidence["last_over_first_ratio"] == pytest.approx(1.5, rel=0.2)
+
+    def test_a_steady_trial_is_not(self) -> None:
+        assert drift.find(evidence(measured())) == []
+
+    def test_false_alarms_are_rare(self) -> None:
+        alarms = sum(bool(drift.find(evidence(measured(values={"read": latencies(600, seed=s)})))) for s in range(100))
+        assert alarms <= 2
+
+    def test_few_intervals_cannot_tell(self) -> None:
+        values = np.round(latencies(2000) * np.linspace(1, 2, 2000))
+        assert drift.find(evidence(measured(values={"read": values}, intervals=9))) == []
+
+
+class TestMergedRequests:
+    def test_merged_random_io_was_not_random(self) -> None:
+        (found,) = merged_requests.find(evidence(measured(devices=[counted(reads=1900, read_merges=100)])))
+        assert found.evidence["merged_share"] == pytest.approx(0.05)
+
+    def test_a_few_merges_happen(self) -> None:
+        assert merged_requests.find(evidence(measured(devices=[counted(reads=1990, read_merges=10)]))) == []
+
+    def test_sequential_io_may_be_merged(self) -> None:
+        trial = measured(workload(access={"kind": "sequential"}), devices=[counted(reads=100, read_merges=1900)])
+        assert merged_requests.find(evidence(trial)) == []
+
+
+class TestShortMeasurement:
+    @pytest.mark.parametrize(("window_ns", "severity"), [(50_000_000, "warning"), (500_000_000, "note")])
+    def test_a_short_window_is_told(self, window_ns: int, severity: str) -> None:
+        trial = measured(intervals=-(-window_ns // 100_000_000), measured_ns=window_ns)
+        assert short_measurement.find(evidence(trial))[0].severity == severity
+
+    def test_two_seconds_are_long_enough(self) -> None:
+        assert short_measurement.find(evidence(measured())) == []
+
+
+class TestCompressibleContent:
+    def test_zeros_are_told(self) -> None:
+        trial = measured(workload("write", contents=Contents(kind="zeros")), {"write": latencies()})
+        assert "zeros" in compressible_content.find(evidence(trial))[0].text
+        assert compressible_content.find(evidence(replace(trial, name="compression-zeros-1"))) == []
+
+    def test_random_data_are_not(self) -> None:
+        assert compressible_content.find(evidence(measured(workload("write"), {"write": latencies()}))) == []
+
+    def probe(self, rates: dict[str, float]) -> list[TrialSummary]:
+        def rate(value: float) -> Estimate:
+            return Estimate(value, value * 0.95, value * 1.05, "B/s", 4, 4.0, "")
+
+        return [
+            TrialSummary(name, name, "write", {"throughput_bytes_per_s": rate(value)}) for name, value in rates.items()
+        ]
+
+    def test_the_probe_finds_a_drive_that_compresses(self) -> None:
+        rates = {
+            "compression-random-1": 200e6,
+            "compression-zeros-1": 300e6,
+            "compression-zeros-2": 310e6,
+            "compression-random-2": 205e6,
+        }
+        (found,) = compressible_content.find_in_run(self.probe(rates))
+        assert found.evidence["zeros_over_random_ratio"] == pytest.approx(1.506, abs=0.01)
+
+    def test_the_probe_is_not_fooled_by_drift(self) -> None:
+        rates = {
+            "compression-random-1": 300e6,
+            "compression-zeros-1": 270e6,
+            "compression-zeros-2": 240e6,
+            "compression-random-2": 210e6,
+        }
+        assert compressible_content.find_in_run(self.probe(rates)) == []
+        assert compressible_content.find_in_run([]) == []
+
+
+class TestOperationsFailed:
+    def test_errors_and_lost_jobs_are_told(self) -> None:
+        error = {"operation": "read", "errno": 5, "name": "EIO", "count": 1, "first_offset_bytes": 8192}
+        found = operations_failed.find(evidence(measured(errors=[error], abandoned_jobs=1)))
+        assert [one.severity for one in found] == ["warning", "warning"]
+        assert "EIO" in found[0].text
+
+    def test_success_is_not(self) -> None:
+        assert operations_failed.find(evidence(measured())) == []
+
+
+def test_a_null_trial_has_no_findings_about_a_drive() -> None:
+    trial = measured(workload(queue_depth=32), backend=NULL_BACKEND, measured_ns=50_000_000)
+    given = evidence(trial)
+    for kind in (direct_quietly_buffered, unwritten_range, foreign_work, short_measurement, merged_requests):
+        assert kind.find(given) == []
+    assert summarise(trial).estimates["iops"].value is not None

@@ -1,0 +1,134 @@
+"""Quantiles: exact values, honest bounds, speed, and the same answer from intervals."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from latency_histograms import histogram_of
+from numpy.typing import NDArray
+
+from drivelab.analyse.quantile import (
+    quantile_estimate_from_intervals,
+    quantile_estimate_from_series,
+    quantile_estimates_from_series,
+)
+from drivelab.model.histogram import EMPTY, Histogram, bucket_high_ns, bucket_low_ns, merge
+
+
+@pytest.fixture(scope="module")
+def latencies_ns() -> NDArray[np.float64]:
+    return np.round(np.random.default_rng(1).lognormal(12, 0.5, 5000))
+
+
+@pytest.mark.parametrize("at", [0.5, 0.9, 0.99])
+def test_the_value_is_the_observation_of_that_rank(latencies_ns: NDArray[np.float64], at: float) -> None:
+    estimate = quantile_estimate_from_series(latencies_ns, at)
+    assert estimate.value == np.quantile(latencies_ns, at, method="inverted_cdf")
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low < estimate.value < estimate.high
+    assert (estimate.unit, estimate.sample_count) == ("ns", 5000)
+
+
+def test_independent_data_are_worth_about_their_number(latencies_ns: NDArray[np.float64]) -> None:
+    assert quantile_estimate_from_series(latencies_ns, 0.5).effective_sample_count > 3500
+
+
+def test_a_quantile_of_too_few_is_a_bound_and_not_the_largest_by_habit() -> None:
+    values = np.arange(1.0, 301.0)
+    np.random.default_rng(2).shuffle(values)
+    estimate = quantile_estimate_from_series(values, 0.99)
+    assert estimate.value is None
+    assert estimate.high is None
+    # P(Binomial(300, 0.99) <= 293) is 3.4 %, <= 294 is 8.3 %: the observation of rank 294
+    assert estimate.low == 294.0
+    assert estimate.observed == 297.0
+    assert str(estimate).startswith("at least")
+
+
+def test_the_median_of_three_is_not_known_at_all() -> None:
+    estimate = quantile_estimate_from_series(np.array([1.0, 2.0, 3.0]), 0.5)
+    assert (estimate.value, estimate.low, estimate.high, estimate.sample_count) == (None, None, None, 3)
+
+
+def test_no_data_give_no_estimate() -> None:
+    assert quantile_estimate_from_series(np.empty(0), 0.5).sample_count == 0
+    assert str(quantile_estimate_from_series(np.empty(0), 0.5)) == "no data"
+    assert quantile_estimate_from_intervals([EMPTY, EMPTY], 0.5).value is None
+
+
+def test_equal_latencies_have_an_interval_of_no_width() -> None:
+    estimate = quantile_estimate_from_series(np.full(1000, 42.0), 0.99)
+    assert (estimate.low, estimate.value, estimate.high) == (42.0, 42.0, 42.0)
+
+
+@given(scale=st.floats(1e-3, 1e6), seed=st.integers(0, 1000))
+def test_intervals_scale_with_the_unit(scale: float, seed: int) -> None:
+    values = np.random.default_rng(seed).lognormal(0, 1, 500)
+    one, scaled = (quantile_estimate_from_series(series, 0.9) for series in (values, values * scale))
+    assert (scaled.low, scaled.value) == pytest.approx((one.low * scale, one.value * scale))  # type: ignore[operator]
+
+
+def test_a_million_latencies_take_less_than_a_second() -> None:
+    values = np.random.default_rng(3).lognormal(0, 1, 1_000_000)
+    start = perf_counter()
+    estimates = quantile_estimates_from_series(values, [0.5, 0.9, 0.99, 0.999, 0.9999])
+    assert perf_counter() - start < 3.0  # 0.2 s on an idle core
+    assert all(estimate.value is not None for estimate in estimates)
+
+
+def test_a_million_in_bursts_are_worth_as_much_as_without_adding_up() -> None:
+    slow = np.repeat(np.random.default_rng(4).standard_normal(10_000), 100)
+    values = np.exp(slow + np.random.default_rng(5).standard_normal(1_000_000))
+    # the sign of slow + noise: correlation asin(1/2) / asin(1) = 1/3 within a block of 100
+    effective = quantile_estimate_from_series(values, 0.5).effective_sample_count
+    assert effective == pytest.approx(1_000_000 / (1 + 99 / 3), rel=0.2)
+
+
+class TestFromIntervals:
+    """The same from a histogram per interval."""
+
+    def test_one_piece_or_many_give_the_same_value(self, latencies_ns: NDArray[np.float64]) -> None:
+        parts = [histogram_of(part) for part in np.split(latencies_ns, 50)]
+        for at in (0.5, 0.99):
+            estimate = quantile_estimate_from_intervals(parts, at)
+            assert estimate.value == merge(parts).quantile_ns(at)
+
+    def test_the_interval_is_near_that_of_the_raw_series(self, latencies_ns: NDArray[np.float64]) -> None:
+        parts = [histogram_of(part) for part in np.split(latencies_ns, 100)]
+        for at in (0.5, 0.99):
+            exact, binned = quantile_estimate_from_series(latencies_ns, at), quantile_estimate_from_intervals(parts, at)
+            assert (binned.low, binned.high) == pytest.approx((exact.low, exact.high), rel=0.05)
+
+    def test_empty_intervals_count(self, latencies_ns: NDArray[np.float64]) -> None:
+        parts = [histogram_of(part) for part in np.split(latencies_ns, 50)]
+        gaps = [piece for part in parts for piece in (part, EMPTY)]
+        assert quantile_estimate_from_intervals(gaps, 0.9).value == quantile_estimate_from_intervals(parts, 0.9).value
+
+    def test_one_interval_gives_a_value_without_an_interval(self, latencies_ns: NDArray[np.float64]) -> None:
+        estimate = quantile_estimate_from_intervals([histogram_of(latencies_ns)], 0.5)
+        assert estimate.value is not None
+        assert (estimate.low, estimate.high) == (None, None)
+
+    def test_few_intervals_that_differ_widen_the_result(self, latencies_ns: NDArray[np.float64]) -> None:
+        scales = np.repeat([1.0, 1.3, 0.9, 1.1, 0.8], 1000)
+        parts = [histogram_of(part) for part in np.split(np.round(latencies_ns * scales), 5)]
+        pieces = [histogram_of(part) for part in np.split(np.round(latencies_ns * np.tile(scales[::1000], 1000)), 5)]
+        slow, mixed = (quantile_estimate_from_intervals(given, 0.5) for given in (parts, pieces))
+        assert width(slow) > 4 * width(mixed)
+
+    def test_values_that_share_one_bucket_are_enclosed_by_it(self) -> None:
+        parts = [Histogram(np.array([5000]), np.array([100]), 0, 10**9, 0)] * 20
+        estimate = quantile_estimate_from_intervals(parts, 0.5)
+        bucket = np.array([5000])
+        assert estimate.low == bucket_low_ns(bucket)[0]
+        assert estimate.high == bucket_high_ns(bucket)[0]
+
+
+def width(estimate: object) -> float:
+    low, high = estimate.low, estimate.high  # type: ignore[attr-defined]
+    return float(high - low)

@@ -1,0 +1,79 @@
+"""Means and rates: exact values, and intervals of sensible width."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from drivelab.analyse.ratio import mean_estimate_from_series, rate_estimate_from_intervals, ratio_estimate
+
+
+def test_the_mean_is_exact_and_its_interval_near_students() -> None:
+    values = np.random.default_rng(1).normal(100, 5, 200)
+    estimate = mean_estimate_from_series(values)
+    exact = stats.t.interval(0.95, 199, values.mean(), stats.sem(values))
+    assert estimate.value == pytest.approx(values.mean())
+    assert (estimate.low, estimate.high) == pytest.approx(exact, abs=0.25)
+    assert estimate.sample_count == 200
+
+
+def test_the_mean_of_long_series_includes_every_value() -> None:
+    values = np.random.default_rng(2).exponential(1, 200_001)
+    estimate = mean_estimate_from_series(values)
+    assert estimate.value == pytest.approx(values.mean(), rel=1e-12)
+    assert estimate.sample_count == 200_001
+
+
+def test_skewed_data_reach_further_up_than_down() -> None:
+    values = np.random.default_rng(3).pareto(2.5, 2000)
+    estimate = mean_estimate_from_series(values)
+    assert estimate.value is not None
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.high - estimate.value > 1.1 * (estimate.value - estimate.low)
+
+
+def test_a_short_last_interval_has_its_own_weight() -> None:
+    counts = np.array([100.0, 102.0, 98.0, 100.0, 1.0])
+    durations_ns = np.array([1e8, 1e8, 1e8, 1e8, 1e6])
+    estimate = rate_estimate_from_intervals(counts, durations_ns)
+    assert estimate.value == pytest.approx(401 / 0.401)
+    assert estimate.low == pytest.approx(1000, rel=0.05)
+    assert estimate.high == pytest.approx(1000, rel=0.05)
+
+
+def test_an_interval_in_which_nothing_completed_counts() -> None:
+    steady = rate_estimate_from_intervals(np.full(20, 10.0), np.full(20, 1e8))
+    stalled = rate_estimate_from_intervals(np.tile([20.0, 0.0], 10), np.full(20, 1e8))
+    assert steady.value == stalled.value == pytest.approx(100)
+    assert (steady.low, steady.high) == (steady.value, steady.value)
+    assert stalled.low is not None
+    assert stalled.low < 95
+
+
+def test_one_interval_has_no_neighbour_to_differ_from() -> None:
+    estimate = rate_estimate_from_intervals(np.array([50.0]), np.array([1e9]))
+    assert (estimate.value, estimate.low, estimate.high) == (50.0, None, None)
+
+
+def test_two_intervals_give_a_very_wide_answer() -> None:
+    estimate = rate_estimate_from_intervals(np.array([100.0, 110.0]), np.array([1e9, 1e9]))
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.high - estimate.low > 80  # t with one degree of freedom is 12.7
+
+
+def test_nothing_done_in_no_time_is_no_data() -> None:
+    assert ratio_estimate(np.empty(0), np.empty(0), "1/s").value is None
+    assert str(ratio_estimate(np.zeros(3), np.zeros(3), "1/s")) == "no data"
+
+
+def test_nothing_done_for_a_while_is_a_rate_of_zero() -> None:
+    estimate = rate_estimate_from_intervals(np.zeros(10), np.full(10, 1e8))
+    assert (estimate.value, estimate.low, estimate.high) == (0.0, 0.0, 0.0)
+
+
+def test_a_rate_is_never_below_zero() -> None:
+    estimate = rate_estimate_from_intervals(np.array([0.0, 0.0, 0.0, 5.0]), np.full(4, 1e9))
+    assert estimate.low == 0.0

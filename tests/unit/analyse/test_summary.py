@@ -1,0 +1,149 @@
+"""The numbers of a trial: which there are, what they are called, and that they are right."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from latency_histograms import histogram_of
+from simulated_trials import (
+    counted,
+    durable_values,
+    durable_workload,
+    evidence,
+    interval_table,
+    latencies,
+    measured,
+    workload,
+)
+
+from drivelab.analyse.summary import QUANTILES, main_operation, summarise
+from drivelab.analyse.trial import judge_trial
+from drivelab.model.workload import OperationShare
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+
+def test_a_read_trial_has_rates_latencies_and_commands() -> None:
+    values = latencies(2000)
+    summary = summarise(measured(values={"read": values}, devices=[counted(reads=2000)], name="random-read-qd1"))
+    found = summary.estimates
+    assert (summary.name, summary.label, summary.operation) == ("random-read-qd1", "random-read-qd1", "read")
+    assert found["iops"].value == pytest.approx(1000)
+    assert found["throughput_bytes_per_s"].value == pytest.approx(4_096_000)
+    assert found["total_latency_ns_mean"].value == pytest.approx(values.mean())
+    assert found["total_latency_ns_p50"].value == pytest.approx(float(np.median(values)), rel=2e-3)
+    assert found["total_latency_ns_max"].value == values.max()
+    assert found["device_reads_per_operation"].value == 1.0
+    assert found["user_cpu_ns_per_io"].value == pytest.approx(2e9 / 10 / 2000)
+    assert (found["queue_depth_asked"].value, found["queue_depth_achieved"].value) == (1.0, 1.0)
+    assert not any(metric.startswith(("read_", "write_")) for metric in found)
+
+
+def test_every_latency_comes_with_its_interval() -> None:
+    found = summarise(measured()).estimates
+    for metric in ("iops", "throughput_bytes_per_s", "total_latency_ns_p50", "total_latency_ns_mean"):
+        estimate = found[metric]
+        assert estimate.value is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.low <= estimate.value <= estimate.high
+    assert found["total_latency_ns_p9999"].value is None
+
+
+def test_a_durable_trial_is_about_writes_until_they_are_durable() -> None:
+    values = durable_values()
+    summary = summarise(measured(durable_workload(), values))
+    assert summary.operation == "durable_write"
+    assert summary.estimates["total_latency_ns_mean"].value == pytest.approx(values["durable_write"].mean())
+    assert summary.estimates["sync_total_latency_ns_mean"].value == pytest.approx(values["sync"].mean())
+    assert summary.estimates["write_total_latency_ns_mean"].value == pytest.approx(values["write"].mean())
+    # the sync call is not an I/O
+    assert summary.estimates["iops"].value == pytest.approx(1000)
+
+
+def test_a_mix_is_about_its_larger_part_and_tells_both() -> None:
+    shares = (OperationShare(operation="read", weight=7), OperationShare(operation="write", weight=3))
+    trial = measured(workload(operations=shares), {"read": latencies(1400), "write": latencies(600)})
+    summary = summarise(trial)
+    assert summary.operation == main_operation(trial) == "read"
+    assert summary.estimates["iops"].value == pytest.approx(1000)
+    assert summary.estimates["write_iops"].value == pytest.approx(300)
+    assert "write_total_latency_ns_p99" in summary.estimates
+
+
+def test_submission_and_completion_have_quantiles_too() -> None:
+    values = latencies(2000)
+    trial = measured(values={"read": values})
+    split = {("read", "submission"): histogram_of(np.round(values / 10)), ("read", "completion"): histogram_of(values)}
+    found = summarise(replace(trial, histograms=trial.histograms | split)).estimates
+    assert found["submission_latency_ns_p50"].value == pytest.approx(float(np.median(values)) / 10, rel=2e-3)
+    assert found["submission_latency_ns_p50"].low is not None
+    assert found["completion_latency_ns_mean"].value == pytest.approx(values.mean())
+
+
+def test_response_latency_is_there_in_an_open_loop() -> None:
+    import pyarrow as pa
+
+    values = latencies(2000)
+    trial = measured(values={"read": values})
+    response = interval_table({"read": values * 2}, 20, 4096, "response")
+    trial = replace(
+        trial,
+        histograms=trial.histograms | {("read", "response"): histogram_of(values * 2)},
+        intervals=pa.concat_tables([trial.intervals, response]),
+    )
+    found = summarise(trial).estimates
+    assert found["response_latency_ns_mean"].value == pytest.approx(2 * values.mean())
+    assert {f"response_latency_ns_{name}" for name in QUANTILES} <= found.keys()
+
+
+def test_a_trial_in_which_nothing_completed_has_no_latency() -> None:
+    trial = measured(values={"read": latencies(10)}, operations={}, all_phases={})
+    empty = replace(trial, histograms={}, intervals=trial.intervals.slice(0, 0))
+    assert set(summarise(empty).estimates) == {"queue_depth_asked", "queue_depth_achieved"}
+
+
+def test_the_label_is_the_trials_own() -> None:
+    assert summarise(measured(context={"label": "random read"})).label == "random read"
+
+
+def test_a_summary_is_plain_data_for_json() -> None:
+    facts = summarise(measured()).to_json()
+    assert facts["estimates"]["iops"]["unit"] == "1/s"
+
+
+def test_the_page_of_metrics_tells_every_one() -> None:
+    page = (DOCS / "metrics.md").read_text()
+    shares = (OperationShare(operation="read", weight=7), OperationShare(operation="write", weight=3))
+    traced = {
+        "operations": 200,
+        "data_writes_per_operation": 1.0,
+        "metadata_writes_per_operation": 0.0,
+        "fua_writes_per_operation": 0.0,
+        "flushes_per_operation": 0.0,
+    }
+    trials = [
+        measured(durable_workload(), durable_values()),
+        measured(
+            workload(operations=shares),
+            {"read": latencies(1400), "write": latencies(600)},
+            devices=[counted(reads=1400, writes=600)],
+            context={"command_counts": traced},
+        ),
+    ]
+    prefix = re.compile("^(?:durable_write|read|write|trim|sync)_")
+    metrics = {prefix.sub("", metric) for trial in trials for metric in summarise(trial).estimates}
+    parts = {part for metric in metrics for part in re.sub("(latency_ns)_", r"\1 ", metric).split()}
+    assert [part for part in sorted(parts) if f"`{part}`" not in page] == []
+    assert len(metrics) > 15
+
+
+def test_judging_a_trial_gives_numbers_and_findings() -> None:
+    given = evidence(measured(devices=[counted(reads=100)]))
+    summary, findings = judge_trial(given.measured, given.target)
+    assert summary == given.summary
+    assert findings[0].code == "page-cache-answered"

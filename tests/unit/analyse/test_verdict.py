@@ -1,0 +1,230 @@
+"""Verdicts: yes, no, or undecided and why; never from a number that cannot be trusted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated_latencies import LAWS, Law, autoregressive
+
+from drivelab.analyse.needs import CEPH, ETCD, NEEDS, POSTGRES, ZOOKEEPER, find_need
+from drivelab.analyse.verdict import judge_fitness, judge_need
+from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.finding import Finding
+from drivelab.model.trial_summary import TrialSummary
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+MS = 1_000_000.0
+
+
+def estimate(value: float | None, low: float | None, high: float | None, unit: Unit = "ns") -> Estimate:
+    return Estimate(value, low, high, unit, 5000, 4000.0, "")
+
+
+def near(value: float, unit: Unit = "ns") -> Estimate:
+    return estimate(value, 0.9 * value, 1.1 * value, unit)
+
+
+def etcd_trials(p99: Estimate, iops: float = 1200.0) -> list[TrialSummary]:
+    return [
+        TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": p99}),
+        TrialSummary("sync-write-16384", "", "durable_write", {"iops": near(iops, "1/s")}),
+    ]
+
+
+def test_a_fast_log_carries_etcd() -> None:
+    verdict = judge_need(ETCD, etcd_trials(near(1.2 * MS)), [])
+    assert verdict.outcome == "pass"
+    assert verdict.sentence == (
+        "Yes, this carries etcd: 99 % of 2300-byte log writes were durable within 1.2 ms (limit 10 ms)"
+    )
+    assert verdict.checks[0].margin_ratio == pytest.approx(10 / 1.32)
+    assert "95 %: 1.08 ms to 1.32 ms" in verdict.checks[0].text
+    assert "margin 7.6x" in verdict.checks[0].text
+    assert verdict.caveats == ()
+
+
+def test_a_slow_log_does_not() -> None:
+    verdict = judge_need(ETCD, etcd_trials(near(23 * MS)), [])
+    assert (verdict.outcome, verdict.why) == ("fail", "")
+    assert verdict.sentence.startswith("No, this does not carry etcd: 99 % of 2300-byte log writes were durable within")
+
+
+def test_an_interval_across_the_limit_decides_nothing() -> None:
+    verdict = judge_need(ETCD, etcd_trials(estimate(9.5 * MS, 8 * MS, 12 * MS)), [])
+    assert verdict.outcome == "undecided"
+    assert "the limit lies between" in verdict.sentence
+
+
+def test_a_bound_below_the_limit_decides_nothing() -> None:
+    verdict = judge_need(ETCD, etcd_trials(estimate(None, 3 * MS, None)), [])
+    assert verdict.outcome == "undecided"
+    assert "no less than 3 ms: too few operations" in verdict.why
+    assert verdict.checks[0].margin_ratio is None
+
+
+def unsteady(p999_ns: float, count: int = 5000) -> list[TrialSummary]:
+    """A trial whose p99 is only a bound."""
+    p99 = Estimate(None, 0.3 * MS, None, "ns", count, 300.0, "", observed=0.4 * MS)
+    p999 = Estimate(None, 0.4 * MS, None, "ns", count, 300.0, "", observed=p999_ns)
+    estimates = {"total_latency_ns_p99": p99, "total_latency_ns_p999": p999}
+    return [TrialSummary("sync-write-2300", "", "durable_write", estimates), *etcd_trials(p99)[1:]]
+
+
+def test_a_limit_out_of_all_reach_is_met_without_an_interval() -> None:
+    verdict = judge_need(ETCD, unsteady(1.9 * MS), [])
+    assert verdict.outcome == "pass"
+    assert verdict.sentence == (
+        "Yes, this carries etcd: 99 % of 2300-byte log writes were durable within about 400 us (limit 10 ms)"
+    )
+    assert "99.9 % of 5000 took at most 1.9 ms" in verdict.checks[0].text
+    assert verdict.checks[0].margin_ratio == pytest.approx(10 / 1.9)
+
+
+def test_a_limit_within_reach_is_not() -> None:
+    assert judge_need(ETCD, unsteady(2.1 * MS), []).outcome == "undecided"
+    assert judge_need(ETCD, unsteady(0.4 * MS, count=900), []).outcome == "undecided"
+    cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-2300")
+    assert judge_need(ETCD, unsteady(1.9 * MS), [cached]).outcome == "undecided"
+
+
+@pytest.mark.parametrize("law", [*LAWS, autoregressive(0.99)], ids=lambda law: law.name)
+def test_a_limit_within_the_truth_is_rarely_thought_out_of_reach(law: Law) -> None:
+    drawn = np.sort(law.draw(np.random.default_rng(1), 1000, 1500), axis=1)
+    seen = drawn[:, int(np.ceil(0.999 * 1500)) - 1]
+    assert np.mean(law.quantile(0.99) >= 5 * seen) < 0.05
+
+
+def test_a_bound_above_the_limit_decides() -> None:
+    assert judge_need(ETCD, etcd_trials(estimate(None, 13 * MS, None)), []).outcome == "fail"
+
+
+def test_a_value_without_an_interval_decides_nothing() -> None:
+    verdict = judge_need(ETCD, etcd_trials(estimate(3 * MS, None, None)), [])
+    assert verdict.outcome == "undecided"
+    assert "too little was measured for an interval" in verdict.why
+
+
+def test_a_trial_that_did_not_run_decides_nothing() -> None:
+    verdict = judge_need(ETCD, [], [])
+    assert verdict.outcome == "undecided"
+    assert "sync-write-2300 was not measured" in verdict.why
+
+
+def test_an_invalid_number_decides_nothing() -> None:
+    cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-2300")
+    verdict = judge_need(ETCD, etcd_trials(near(1.2 * MS)), [cached])
+    assert (verdict.outcome, verdict.why) == ("undecided", "memory answered")
+    elsewhere = Finding("page-cache-answered", "invalid", "memory answered", "random-read-qd1")
+    assert judge_need(ETCD, etcd_trials(near(1.2 * MS)), [elsewhere]).outcome == "pass"
+
+
+def test_a_lossy_cache_makes_durable_writes_undecided_and_leaves_reads_alone() -> None:
+    lossy = Finding("write-cache-views-disagree", "invalid", "acknowledged writes are lost")
+    assert judge_need(ETCD, etcd_trials(near(1.2 * MS)), [lossy]).outcome == "undecided"
+    consul = [
+        TrialSummary("random-write-qd32", "", "write", {"iops": near(20_000, "1/s")}),
+        TrialSummary("sequential-write-qd8", "", "write", {"throughput_bytes_per_s": near(500e6, "B/s")}),
+    ]
+    assert judge_need(NEEDS["consul"], consul, [lossy]).outcome == "pass"
+
+
+def test_memory_makes_everything_undecided() -> None:
+    memory = Finding("network-or-memory-file-system", "invalid", "this is memory")
+    assert judge_need(ETCD, etcd_trials(near(0.001 * MS)), [memory]).outcome == "undecided"
+
+
+def test_a_recommended_value_that_is_missed_is_a_caveat() -> None:
+    verdict = judge_need(ETCD, etcd_trials(near(1.2 * MS), iops=300), [])
+    assert verdict.outcome == "pass"
+    assert "recommended and missed" in verdict.caveats[0]
+    assert "at least 500 a second wanted" in verdict.caveats[0]
+
+
+def test_warnings_about_the_trials_that_count_are_caveats() -> None:
+    warnings = [
+        Finding("foreign-work", "warning", "not alone", "sync-write-2300"),
+        Finding("foreign-work", "warning", "not alone either", "random-read-qd1"),
+        Finding("virtual-drive", "warning", "virtual"),
+        Finding("too-little-data", "note", "few", "sync-write-2300"),
+    ]
+    assert judge_need(ETCD, etcd_trials(near(1.2 * MS)), warnings).caveats == ("not alone", "virtual")
+
+
+def test_what_must_be_at_least_fails_when_the_good_end_is_below() -> None:
+    summaries = [
+        TrialSummary("random-write-qd32", "", "write", {"iops": near(5000, "1/s")}),
+        TrialSummary("sequential-write-qd8", "", "write", {"throughput_bytes_per_s": near(500e6, "B/s")}),
+    ]
+    verdict = judge_need(NEEDS["consul"], summaries, [])
+    assert verdict.outcome == "fail"
+    assert verdict.sentence == (
+        "No, this does not carry Consul: 5 000 random 4 KiB writes a second with 32 outstanding "
+        "(at least 7 500 a second wanted)"
+    )
+    assert verdict.checks[0].margin_ratio == pytest.approx(0.6)
+
+
+def test_without_a_published_limit_the_number_is_translated() -> None:
+    commits = [TrialSummary("sync-write-8192", "", "durable_write", {"iops": near(850, "1/s")})]
+    verdict = judge_need(POSTGRES, commits, [])
+    assert (verdict.outcome, verdict.why, verdict.checks) == ("undecided", "nobody published a limit", ())
+    assert "one session can commit at most 850 times a second" in verdict.sentence
+    assert "not measured" in judge_need(CEPH, commits, []).sentence
+    cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-8192")
+    assert "cannot be trusted" in judge_need(POSTGRES, commits, [cached]).sentence
+
+
+def test_fitness_tells_every_need_in_one_sentence() -> None:
+    p99 = {"total_latency_ns_p99": near(20 * MS), "total_latency_ns_mean": near(15 * MS)}
+    trials = [TrialSummary(f"sync-write-{size}", "", "durable_write", dict(p99)) for size in (512, 2300, 4096, 16384)]
+    fitness = judge_fitness(trials, [])
+    assert fitness.sentence == (
+        "Fit for ZooKeeper, CockroachDB and Redis with an append-only file; not fit for etcd and LogCabin; "
+        "undecided for Consul."
+    )
+    assert fitness.outcome == "fail"
+    assert [verdict.need for verdict in fitness.verdicts] == list(NEEDS)
+    assert fitness.to_json()["verdicts"][0]["checks"][0]["threshold"]["source"]
+
+
+def test_nothing_measured_is_fit_for_nothing_and_unfit_for_nothing() -> None:
+    assert judge_fitness([], []).outcome == "undecided"
+
+
+def test_needs_are_found_by_name() -> None:
+    assert find_need("ETCD") is ETCD
+    assert find_need("zookeeper") is ZOOKEEPER
+
+
+@pytest.mark.provokes("U005")
+def test_an_unknown_need_lists_the_known_ones() -> None:
+    with pytest.raises(DrivelabError, match="'mongo' is not a known need") as caught:
+        find_need("mongo")
+    assert caught.value.code == "U005"
+    assert "etcd" in caught.value.kind.advice or "etcd" in str(caught.value)
+
+
+def test_every_limit_has_a_source_and_a_place_for_the_number() -> None:
+    for need in NEEDS.values():
+        assert need.thresholds or need.capability, need.name
+        for threshold in need.thresholds:
+            assert len(threshold.source) > 20
+            assert "{value}" in threshold.text
+        if need.thresholds:
+            assert any(threshold.force == "required" for threshold in need.thresholds)
+        if need.capability:
+            assert "{value}" in need.capability.text
+
+
+def test_the_page_of_needs_is_the_list() -> None:
+    page = (DOCS / "needs.md").read_text()
+    assert re.findall(r"^## `([a-z-]+)`", page, re.MULTILINE) == list(NEEDS)
+    for need in NEEDS.values():
+        for threshold in need.thresholds:
+            assert threshold.source in page, threshold.source
+        if need.remark:
+            assert need.remark in page
