@@ -1,0 +1,60 @@
+"""The command ``drivelab report``: writes the page of a run again, from what the run stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drivelab.store.layout import default_parent
+from drivelab.store.read import StoredRun, open_run
+
+
+def command(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Directory of a run, or its name where runs are kept.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write; else report.html in the run's directory.")
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print the answer here instead of writing a page.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Write the report of a run: one HTML file that opens offline and holds all its data.
+
+    Raises
+    ------
+    DrivelabError
+        S504 to S506: not a run, or a damaged one. O801, O802: the page cannot be written.
+    """
+    stored = open_run(find_run(run))
+    if text:
+        print_answer(stored)
+        return 0
+    from drivelab.report.html import write_html_report
+
+    path = write_html_report(stored, _file(out, stored))
+    print(json.dumps({"schema": 1, "run": str(stored.directory), "report": str(path)}) if as_json else path)
+    return 0
+
+
+def find_run(name: str) -> Path:
+    """The directory of a run: the path as given, else the run of that name where runs are kept."""
+    path = Path(name)
+    kept = default_parent() / name
+    return kept if not path.exists() and "/" not in name and kept.is_dir() else path
+
+
+def print_answer(stored: StoredRun) -> None:
+    """Print the answer of a run, the numbers, and what limits them."""
+    from drivelab.report.gather import gather
+    from drivelab.report.text import render_content, text_console
+
+    console = text_console()
+    plain = not console.encoding.startswith("utf")
+    console.print(render_content(gather(stored), plain=plain))
+
+
+def _file(out: Path | None, stored: StoredRun) -> Path | None:
+    """A directory takes the page under the run's name."""
+    return out / f"{stored.name}.html" if out is not None and out.is_dir() else out

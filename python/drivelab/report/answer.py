@@ -1,0 +1,194 @@
+"""The answer in sentences: the verdict where a need was judged, otherwise what the trials say in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.units import format_quantity
+from drivelab.report.content import TrialContent
+from drivelab.report.numerals import latency_text, number_text, round_latency_text
+from drivelab.report.reported_findings import ReportedFinding, ended
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLine:
+    """One threshold and what was measured against it, as text."""
+
+    text: str
+    trial: str
+    limit: str
+    measured: str
+    interval: str
+    margin: str
+    outcome: str
+    force: str
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictBlock:
+    """One need, judged."""
+
+    need: str
+    title: str
+    outcome: str
+    sentence: str
+    why: str
+    checks: tuple[CheckLine, ...]
+    caveats: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a busy reader reads first.
+
+    Attributes
+    ----------
+    outcome : str
+        pass, fail, undecided; empty when nothing was judged.
+    sentence : str
+        The answer in one sentence; may be empty.
+    verdicts : tuple of VerdictBlock
+        One per need.
+    sentences : tuple of str
+        What the trials say, when nothing was judged.
+    trust : str
+        How many findings limit the numbers; empty when none does.
+    """
+
+    outcome: str
+    sentence: str
+    verdicts: tuple[VerdictBlock, ...]
+    sentences: tuple[str, ...]
+    trust: str
+
+
+def answer_of(
+    verdict: Mapping[str, Any] | None, trials: Sequence[TrialContent], findings: Sequence[ReportedFinding]
+) -> Answer:
+    """The answer of a run, from its stored verdict (one need, or several under ``verdicts``) or its trials."""
+    known = {text for finding in findings for text, _ in finding.says}
+    blocks: tuple[VerdictBlock, ...] = ()
+    outcome = sentence = ""
+    if verdict:
+        many = verdict.get("verdicts")
+        blocks = tuple(_block(one, known) for one in (many if many is not None else [verdict]))
+        outcome, sentence = str(verdict.get("outcome", "")), str(verdict.get("sentence", ""))
+    sentences = () if blocks else tuple(_plain_sentences(trials))
+    return Answer(outcome, sentence, blocks, sentences, _trust(findings))
+
+
+def thresholds_of(verdict: Mapping[str, Any] | None) -> dict[str, list[tuple[float, str]]]:
+    """Latencies that needs ask for, by the trial that measures them, for the figures."""
+    found: dict[str, list[tuple[float, str]]] = {}
+    for one in (verdict or {}).get("verdicts") or [verdict or {}]:
+        for check in one.get("checks", ()):
+            threshold = check["threshold"]
+            if threshold["unit"] == "ns" and threshold["direction"] == "at_most":
+                entry = (
+                    float(threshold["limit"]),
+                    f"{one.get('title', '')}: {_in_words(threshold, 'this')}",
+                )
+                if entry not in found.setdefault(threshold["trial"], []):
+                    found[threshold["trial"]].append(entry)
+    return found
+
+
+def _block(verdict: Mapping[str, Any], known: Collection[str]) -> VerdictBlock:
+    """One need; caveats that are told as findings anyway are left out."""
+    return VerdictBlock(
+        need=str(verdict.get("need", "")),
+        title=str(verdict.get("title", "")),
+        outcome=str(verdict.get("outcome", "undecided")),
+        sentence=str(verdict.get("sentence", "")),
+        why=str(verdict.get("why", "")),
+        checks=tuple(_check_line(check) for check in verdict.get("checks", ())),
+        caveats=tuple(str(text) for text in verdict.get("caveats", ()) if ended(str(text)) not in known),
+    )
+
+
+def _check_line(check: Mapping[str, Any]) -> CheckLine:
+    threshold = check["threshold"]
+    estimate = Estimate(**check["estimate"]) if check.get("estimate") else None
+    sign = {"at_most": "≤", "at_least": "≥"}[threshold["direction"]]
+    ratio = check.get("margin_ratio")
+    return CheckLine(
+        text=_in_words(threshold, _limit(threshold["limit"], threshold["unit"])),
+        trial=str(threshold["trial"]),
+        limit=f"{sign}\u00a0{_limit(threshold['limit'], threshold['unit'])}",
+        measured=_estimate_text(estimate),
+        interval=_interval_text(estimate),
+        margin="" if ratio is None else f"{number_text(ratio, 2)}×",
+        outcome=str(check["outcome"]),
+        force=str(threshold["force"]),
+        source=str(threshold["source"]),
+        why=str(check.get("why", "")),
+    )
+
+
+def _quantity(value: float, unit: str) -> str:
+    if unit == "ns":
+        return latency_text(value)
+    if unit == "1/s":
+        return f"{number_text(value)} a second"
+    return format_quantity(value, unit)
+
+
+def _in_words(threshold: Mapping[str, Any], limit: str) -> str:
+    """What is asked, with the limit where the text has a place for it."""
+    return str(threshold["text"]).replace("{value}", limit.removesuffix(" a second"))
+
+
+def _limit(value: float, unit: str) -> str:
+    return round_latency_text(value) if unit == "ns" else _quantity(value, unit)
+
+
+def _estimate_text(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "not measured"
+    if estimate.value is None:
+        return "no data" if estimate.low is None else f"at least {_quantity(estimate.low, estimate.unit)}"
+    return _quantity(estimate.value, estimate.unit)
+
+
+def _interval_text(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.value is None or (estimate.low is None and estimate.high is None):
+        return ""
+    low = "…" if estimate.low is None else _quantity(estimate.low, estimate.unit)
+    high = "…" if estimate.high is None else _quantity(estimate.high, estimate.unit)
+    return f"{low} to {high}"
+
+
+def _plain_sentences(trials: Sequence[TrialContent]) -> list[str]:
+    """Per kind of trial, between which medians it lies; nothing is ranked that was not compared."""
+    groups: dict[str, list[TrialContent]] = {}
+    for trial in trials:
+        groups.setdefault(trial.group, []).append(trial)
+    sentences = []
+    for group, members in groups.items():
+        known = [(e.value, t.label) for t in members if (e := t.estimate("p50")) and e.value is not None]
+        if not known:
+            continue
+        (low, fastest), (high, slowest) = min(known), max(known)
+        if len(known) == 1:
+            sentences.append(f"{group}: a median of {latency_text(low)} ({fastest}).")
+        else:
+            sentences.append(
+                f"{group}: medians from {latency_text(low)} ({fastest}) to {latency_text(high)} ({slowest})."
+            )
+    return sentences
+
+
+def _trust(findings: Sequence[ReportedFinding]) -> str:
+    invalid = sum(finding.severity == "invalid" for finding in findings)
+    warnings = sum(finding.severity == "warning" for finding in findings)
+    parts = []
+    if invalid:
+        parts.append(f"{invalid} {'result does' if invalid == 1 else 'results do'} not describe the drive")
+    if warnings:
+        parts.append(f"{warnings} {'finding limits' if warnings == 1 else 'findings limit'} what the numbers mean")
+    return " and ".join(parts)

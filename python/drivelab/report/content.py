@@ -1,0 +1,121 @@
+"""What a report tells, gathered from wherever it comes: plain data that figures and templates draw from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.histogram import EMPTY, Histogram
+from drivelab.report.reported_findings import ReportedFinding
+
+_GROUPS = {
+    "durable_write": "Durable writes",
+    "sync": "Sync calls",
+    "read": "Reads",
+    "write": "Writes",
+    "trim": "Trims",
+}
+DURABLE_OPERATIONS = ("durable_write", "sync")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialContent:
+    """One trial, ready to be shown.
+
+    Attributes
+    ----------
+    name, label : str
+        Name within the run, and the trial for people.
+    operation, latency : str
+        What the trial is about, and which of its latencies is shown: ``response``
+        when I/Os arrived by a schedule, otherwise ``total``.
+    estimates : mapping of str to Estimate
+        Its numbers.
+    histograms : mapping of (operation, latency) to Histogram
+        Whole measured window.
+    intervals : pyarrow.Table or None
+        Its rows of the intervals table.
+    row : mapping
+        Its row of the trials table.
+    workload, engine, context : mapping
+        What was asked, what the engine did, and what else was observed.
+    devices : tuple of mapping
+        What each block device executed, the drive first.
+    records : pyarrow.Table or None
+        One row per I/O, when they were recorded.
+    """
+
+    name: str
+    label: str
+    operation: str
+    latency: str = "total"
+    estimates: Mapping[str, Estimate] = field(default_factory=dict)
+    histograms: Mapping[tuple[str, str], Histogram] = field(default_factory=dict)
+    intervals: pa.Table | None = None
+    row: Mapping[str, Any] = field(default_factory=dict)
+    workload: Mapping[str, Any] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
+    devices: tuple[Mapping[str, Any], ...] = ()
+    records: pa.Table | None = None
+
+    @property
+    def histogram(self) -> Histogram:
+        """The latencies that the trial is about; empty when nothing completed."""
+        return self.histograms.get((self.operation, self.latency), EMPTY)
+
+    @property
+    def group(self) -> str:
+        """What kind of trial it is, for people."""
+        return _GROUPS.get(self.operation, self.operation)
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether its latency ends when a write is durable."""
+        return self.operation in DURABLE_OPERATIONS or self.workload.get("durability", {}).get("method") not in (
+            None,
+            "none",
+        )
+
+    @property
+    def block_size_bytes(self) -> int | None:
+        """Size of one I/O; None when sizes are mixed or unknown."""
+        sizes = {share["bytes"] for share in self.workload.get("block_sizes", ())}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def estimate(self, metric: str) -> Estimate | None:
+        """One of its numbers; latencies are named without the kind (``p99``), since one kind is shown."""
+        if metric in self.estimates:
+            return self.estimates[metric]
+        return self.estimates.get(f"{self.latency}_latency_ns_{metric}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """One run, ready to be shown.
+
+    Attributes
+    ----------
+    name, title, question : str
+        Name of the run, what was run, and what was asked.
+    trials : tuple of TrialContent
+        In the order in which they ran.
+    findings : tuple of ReportedFinding
+        About the run and its trials.
+    verdict : mapping or None
+        The judgement against a need, as stored.
+    facts : mapping
+        run.json as a whole: host, drives, target, versions, seeds.
+    """
+
+    name: str
+    title: str
+    question: str
+    trials: tuple[TrialContent, ...]
+    findings: tuple[ReportedFinding, ...] = ()
+    verdict: Mapping[str, Any] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)

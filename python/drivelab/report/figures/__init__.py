@@ -1,0 +1,1 @@
+"""One file per figure, each returning a plain Plotly figure as data."""

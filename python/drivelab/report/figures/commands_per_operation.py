@@ -1,0 +1,124 @@
+"""Commands per operation: what the drive was told to do for each write that a program called durable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from drivelab.model.estimate import Estimate
+from drivelab.report.content import TrialContent
+from drivelab.report.figures import theme
+from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.numerals import rate_text
+
+ROW_PX, TOP_PX, BOTTOM_PX = 50, 40, 56
+_LABEL_ABOVE = 0.42
+_LABEL_SHARE = 0.56
+# metric, words, colour and the pattern that tells it from its neighbours without colour
+KINDS = (
+    ("device_writes_per_operation", "writes", theme.BLUE, ""),
+    ("fua_writes_per_operation", "of these with FUA", theme.SKY, "/"),
+    ("device_flushes_per_operation", "flushes", theme.VERMILLION, "x"),
+)
+CAPTION = (
+    "Two latencies can be compared only when the same commands stand behind them. Counted by the kernel for the drive "
+    "while the trial ran, divided by the operations completed; a whisker shows where the counters leave it open."
+)
+
+
+def commands_per_operation(trials: Sequence[TrialContent]) -> Figure | None:
+    """The commands behind every durable write; None when no trial has such counts."""
+    shown = [trial for trial in trials if trial.is_durable and any(trial.estimate(kind[0]) for kind in KINDS)]
+    if not shown:
+        return None
+    kinds = [kind for kind in KINDS if any(_is_seen(trial.estimate(kind[0])) for trial in shown)] or [KINDS[0]]
+    height = TOP_PX + BOTTOM_PX + ROW_PX * len(shown)
+    layout = theme.layout(height, barmode="group", bargap=_LABEL_SHARE, bargroupgap=0.1, annotations=[])
+    layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
+    layout["xaxis"] = theme.axis("commands per operation [1]", rangemode="tozero", nticks=12)
+    layout["yaxis"] = theme.axis(
+        "trial",
+        range=[len(shown) - 0.5, -0.62],
+        tickvals=list(range(len(shown))),
+        ticktext=[""] * len(shown),
+        ticks="",
+        showgrid=False,
+        fixedrange=True,
+    )
+    layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(shown)]
+    return Figure(
+        key="commands-per-operation",
+        title="What the drive was told to do for each durable write",
+        caption=CAPTION,
+        plots=(Plot([_bars(shown, *kind) for kind in kinds], layout, height),),
+        table=_table(shown),
+    )
+
+
+def _is_seen(estimate: Estimate | None) -> bool:
+    return estimate is not None and bool(estimate.value or estimate.high)
+
+
+def _bars(trials: Sequence[TrialContent], metric: str, words: str, color: str, pattern: str) -> dict[str, Any]:
+    found = [(row, trial, e) for row, trial in enumerate(trials) if (e := trial.estimate(metric))]
+    values = [_middle(estimate) for _, _, estimate in found]
+    lows = [v if e.low is None else e.low for (_, _, e), v in zip(found, values, strict=True)]
+    highs = [v if e.high is None else e.high for (_, _, e), v in zip(found, values, strict=True)]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": words,
+        "x": values,
+        "y": [row for row, _, _ in found],
+        "text": [rate_text(value) for value in values],
+        "textposition": "outside",
+        "textfont": {"size": theme.SMALL_TEXT_SIZE, "color": theme.INK},
+        "cliponaxis": False,
+        "hovertext": [_hover(trial, words, estimate) for _, trial, estimate in found],
+        "hoverinfo": "text",
+        "marker": {"color": color, "pattern": _pattern(pattern, color)},
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "visible": lows != highs,
+            "array": [max(0.0, high - value) for high, value in zip(highs, values, strict=True)],
+            "arrayminus": [max(0.0, value - low) for low, value in zip(lows, values, strict=True)],
+            "color": theme.INK,
+            "thickness": 1,
+            "width": 3,
+        },
+    }
+
+
+def _pattern(shape: str, color: str) -> dict[str, Any]:
+    return {"shape": shape, "bgcolor": color, "fgcolor": theme.PAPER, "size": 5, "solidity": 0.2}
+
+
+def _middle(estimate: Estimate) -> float:
+    """The value; between its bounds where the counters give only those."""
+    if estimate.value is not None:
+        return estimate.value
+    ends = [end for end in (estimate.low, estimate.high) if end is not None]
+    return sum(ends) / len(ends) if ends else 0.0
+
+
+def _hover(trial: TrialContent, words: str, estimate: Estimate) -> str:
+    between = "" if estimate.low is None or estimate.high is None else f"{rate_text(estimate.low)} to "
+    between += "" if not between else f"{rate_text(estimate.high or 0)}, "
+    return (
+        f"{theme.escaped(trial.label)}<br><b>{rate_text(_middle(estimate))}</b> {words} per operation"
+        f"<br>{between}{estimate.sample_count} operations"
+    )
+
+
+def _table(trials: Sequence[TrialContent]) -> DataTable:
+    metrics = (*(kind[0] for kind in KINDS), "device_bytes_per_operation")
+    rows: list[list[str | int | float | None]] = []
+    for trial in trials:
+        for metric in metrics:
+            estimate = trial.estimate(metric)
+            if estimate is not None:
+                ends = (estimate.value, estimate.low, estimate.high)
+                rounded = [None if end is None else round(end, 4) for end in ends]
+                rows.append([trial.name, metric, *rounded, estimate.sample_count])
+    return DataTable(("trial", "metric", "value", "low", "high", "operation_count"), rows)

@@ -1,0 +1,116 @@
+"""Cumulative latency on an axis that stretches the tail, drawn only as far as the data carry a quantile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivelab.report.content import TrialContent
+from drivelab.report.figures import theme
+from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.latency_bins import carried_quantile, quantiles_ns
+from drivelab.report.numerals import count_text, latency_text, number_text
+
+HEIGHT_PX = 340
+# as many lines as colours and dashes tell apart
+TRIALS_PER_PLOT = 7
+_POINTS_PER_NINE = 60
+CAPTION = (
+    "Read it from the side: 99.9 % of the I/Os took no longer than where the line crosses that height. The axis gives "
+    "every further nine the same room. A line ends at the last quantile that its number of I/Os carries with a "
+    "95\u00a0% interval (368 I/Os carry p99, 3 688 carry p99.9)."
+)
+
+
+def latency_cdf(trials: Sequence[TrialContent]) -> Figure | None:
+    """The cumulative latencies of all trials, a panel for each kind of trial; None when none carries even a median."""
+    filled = [trial for trial in trials if carried_quantile(_independent_count(trial)) > 0.5]
+    if not filled:
+        return None
+    ends = [quantiles_ns(trial.histogram, _levels(trial))[[0, -1]] for trial in filled]
+    low, high = min(float(end[0]) for end in ends), max(float(end[1]) for end in ends)
+    sheets = theme.sheets(filled, TRIALS_PER_PLOT)
+    return Figure(
+        key="latency-cdf",
+        title="The tail: what share of I/Os took no longer",
+        caption=CAPTION,
+        plots=tuple(_plot(group, members, low, high) for group, members in sheets),
+        table=_table(filled),
+    )
+
+
+def _plot(group: str, trials: Sequence[TrialContent], low_ns: float, high_ns: float) -> Plot:
+    layout = theme.layout(HEIGHT_PX)
+    layout["xaxis"] = theme.latency_axis(low_ns, high_ns)
+    layout["yaxis"] = _share_axis(max(_nines(carried_quantile(_independent_count(trial))) for trial in trials))
+    return Plot([_line(trial, place) for place, trial in enumerate(trials)], layout, HEIGHT_PX, group)
+
+
+def _independent_count(trial: TrialContent) -> float:
+    """Independent observations that the trial's latencies are worth, as far as an estimate of a tail says."""
+    count = float(trial.histogram.total_count)
+    estimate = trial.estimate("p99")
+    if estimate is None or not estimate.effective_sample_count > 0:
+        return count
+    return min(count, estimate.effective_sample_count)
+
+
+def _nines(at: float) -> float:
+    return float(-np.log10(1 - at))
+
+
+def _levels(trial: TrialContent) -> NDArray[np.float64]:
+    """Quantiles to read, evenly spaced on the stretched axis, up to the last that the data carry."""
+    last = _nines(carried_quantile(_independent_count(trial)))
+    return np.asarray(1 - 10 ** -np.linspace(0, last, max(2, round(last * _POINTS_PER_NINE))))
+
+
+def _line(trial: TrialContent, place: int) -> dict[str, Any]:
+    levels = _levels(trial)
+    values = quantiles_ns(trial.histogram, levels)
+    beyond = (1 - levels) * trial.histogram.total_count
+    texts = [
+        f"{theme.escaped(trial.label)}<br>p{number_text(100 * at, 5)}: <b>{latency_text(value)}</b>"
+        f"<br>{count_text(more)} of {count_text(trial.histogram.total_count)} I/Os took longer"
+        for at, value, more in zip(levels, values, beyond, strict=True)
+    ]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [float(f"{value:.5g}") for value in values],
+        "y": [round(float(-np.log10(1 - at)), 4) for at in levels],
+        "text": texts,
+        "hoverinfo": "text",
+        "name": theme.escaped(trial.label),
+        "line": {
+            "color": theme.SERIES[place % len(theme.SERIES)],
+            "dash": theme.DASHES[place % len(theme.DASHES)],
+            "width": 1.8,
+        },
+    }
+
+
+def _share_axis(top: float) -> dict[str, Any]:
+    marks = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999]
+    marks = [at for at in marks if _nines(at) <= top + 0.05]
+    return theme.axis(
+        "I/Os at or below [%, tail stretched]",
+        range=[0, 1.04 * top],
+        tickmode="array",
+        tickvals=[_nines(at) for at in marks],
+        ticktext=[f"{round(100 * at, 6):g}" for at in marks],
+        fixedrange=True,
+    )
+
+
+def _table(trials: Sequence[TrialContent]) -> DataTable:
+    rows: list[list[str | int | float | None]] = []
+    for trial in trials:
+        # a fifth of the points drawn is enough to redraw the line
+        levels = _levels(trial)[:: _POINTS_PER_NINE // 12]
+        for at, value in zip(levels, quantiles_ns(trial.histogram, levels), strict=True):
+            rows.append([trial.name, trial.operation, round(float(at), 8), round(float(value))])
+    return DataTable(("trial", "operation", "quantile", "latency_ns"), rows)

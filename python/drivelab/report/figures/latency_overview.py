@@ -1,0 +1,181 @@
+"""The one picture: every trial's median, p99 and p99.9 with their intervals, on one latency axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from drivelab.model.estimate import Estimate
+from drivelab.report.content import TrialContent
+from drivelab.report.figures import theme
+from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.numerals import count_text, latency_text
+
+ROW_PX, TOP_PX, BOTTOM_PX = 38, 40, 56
+_LABEL_ABOVE = 0.42
+CAPTION = (
+    "Whiskers are 95\u00a0% intervals; the thin line reaches to the slowest I/O. An open mark with an arrow is a "
+    "bound: the trial has too few I/Os for that quantile, which is at least there."
+)
+
+
+def latency_overview(
+    trials: Sequence[TrialContent], thresholds: Mapping[str, Sequence[tuple[float, str]]] | None = None
+) -> Figure | None:
+    """The latency quantiles of all trials, one row each; None when there are none.
+
+    Parameters
+    ----------
+    trials : sequence of TrialContent
+        One row each, in this order.
+    thresholds : mapping of trial name to sequence of (latency in ns, words), optional
+        What a need asks of a trial, drawn as a mark across its row.
+    """
+    shown = [trial for trial in trials if trial.histogram.total_count]
+    if not shown:
+        return None
+    height = TOP_PX + BOTTOM_PX + ROW_PX * len(shown)
+    layout = theme.layout(height, annotations=[], shapes=[])
+    layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
+    limits = [limit for name in (t.name for t in shown) for limit, _ in (thresholds or {}).get(name, ())]
+    highs = [trial.histogram.maximum_ns for trial in shown]
+    middle = [_first_value(trial) for trial in shown]
+    layout["xaxis"] = theme.latency_axis(min([*middle, *limits]), max([*highs, *limits]))
+    layout["yaxis"] = _row_axis(len(shown))
+    layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(shown)]
+    data = [_reach(shown)]
+    data += [trace for name in theme.QUANTILES for trace in _marks(shown, name)]
+    data += [mark for mark in [_thresholds(shown, thresholds or {})] if mark]
+    return Figure(
+        key="latency-overview",
+        title="Latency at a glance",
+        caption=CAPTION,
+        plots=(Plot(data, layout, height),),
+        table=_table(shown),
+    )
+
+
+def _first_value(trial: TrialContent) -> float:
+    estimate = trial.estimate("p50")
+    known = [v for v in (estimate.low, estimate.value) if v] if estimate else []
+    return min(known) if known else trial.histogram.quantile_ns(0.5)
+
+
+def _row_axis(rows: int) -> dict[str, Any]:
+    """One row per trial, the first on top; their names stand in the rows, where a narrow page has room for them."""
+    return theme.axis(
+        "trial",
+        range=[rows - 0.6, -0.75],
+        tickmode="array",
+        tickvals=list(range(rows)),
+        ticktext=[""] * rows,
+        showgrid=False,
+        showline=False,
+        ticks="",
+        fixedrange=True,
+    )
+
+
+def _reach(trials: Sequence[TrialContent]) -> dict[str, Any]:
+    """A thin line from the median to the slowest I/O of each row."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for row, trial in enumerate(trials):
+        x += [_first_value(trial), float(trial.histogram.maximum_ns), None]
+        y += [row, row, None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "line": {"width": 1, "color": theme.AXIS},
+    }
+
+
+def _marks(trials: Sequence[TrialContent], name: str) -> list[dict[str, Any]]:
+    """The values of one quantile with their intervals, and where there is only a bound, the bounds."""
+    symbol, color = theme.QUANTILE_MARKS[name]
+    found = [(row, t, e) for row, t in enumerate(trials) if (e := t.estimate(name))]
+    values = [(row, t, e, e.value) for row, t, e in found if e.value is not None]
+    bounds = [(row, t, e, e.low) for row, t, e in found if e.value is None and e.low is not None]
+    whiskers = {
+        "type": "data",
+        "symmetric": False,
+        "array": [max(0.0, (e.high or v) - v) for _, _, e, v in values],
+        "arrayminus": [max(0.0, v - (e.low or v)) for _, _, e, v in values],
+        "color": color,
+        "thickness": 1.5,
+        "width": 3,
+    }
+    # an entry of the legend needs a point, even one that is nowhere
+    marks = _points(values, name, symbol, color) if values else {"type": "scatter", "x": [None], "y": [None]}
+    marks |= {"mode": "markers", "marker": {"symbol": symbol, "size": 9, "color": color}, "error_x": whiskers}
+    arrows = _points(bounds, name, "arrow-right-open", color) | {"showlegend": False}
+    return (
+        [marks | {"name": theme.QUANTILE_LABELS[name], "legendgroup": name}, arrows]
+        if bounds
+        else [marks | {"name": theme.QUANTILE_LABELS[name], "legendgroup": name}]
+    )
+
+
+def _points(
+    found: Sequence[tuple[int, TrialContent, Estimate, float]], name: str, symbol: str, color: str
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "legendgroup": name,
+        "x": [value for _, _, _, value in found],
+        "y": [row for row, _, _, _ in found],
+        "text": [_hover(trial, name, estimate) for _, trial, estimate, _ in found],
+        "hoverinfo": "text",
+        "marker": {"symbol": symbol, "size": 9, "color": color, "line": {"width": 1.5, "color": color}},
+    }
+
+
+def _hover(trial: TrialContent, name: str, estimate: Estimate) -> str:
+    title = f"{theme.escaped(trial.label)}<br>{theme.QUANTILE_LABELS[name]}: "
+    count = f"{count_text(estimate.sample_count)} I/Os"
+    if estimate.value is None:
+        return f"{title}<b>at least {latency_text(estimate.low or 0)}</b><br>{count} do not carry it"
+    low = "…" if estimate.low is None else latency_text(estimate.low)
+    high = "…" if estimate.high is None else latency_text(estimate.high)
+    return f"{title}<b>{latency_text(estimate.value)}</b><br>95 % interval {low} to {high}<br>{count}"
+
+
+def _thresholds(
+    trials: Sequence[TrialContent], thresholds: Mapping[str, Sequence[tuple[float, str]]]
+) -> dict[str, Any] | None:
+    found = [(row, limit, words) for row, trial in enumerate(trials) for limit, words in thresholds.get(trial.name, ())]
+    if not found:
+        return None
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "asked by the need",
+        "x": [limit for _, limit, _ in found],
+        "y": [row for row, _, _ in found],
+        "text": [f"{theme.escaped(words)}: <b>{latency_text(limit)}</b>" for _, limit, words in found],
+        "hoverinfo": "text",
+        "marker": {"symbol": "line-ns", "size": 20, "line": {"width": 2, "color": theme.INK}, "color": theme.INK},
+    }
+
+
+def _table(trials: Sequence[TrialContent]) -> DataTable:
+    rows: list[list[str | int | float | None]] = []
+    for trial in trials:
+        for name, at in theme.QUANTILES.items():
+            estimate = trial.estimate(name)
+            if estimate is not None:
+                ends = (estimate.value, estimate.low, estimate.high)
+                rounded = [None if end is None else round(end) for end in ends]
+                rows.append([trial.name, trial.operation, at, *rounded, estimate.sample_count])
+        rows.append([trial.name, trial.operation, 1.0, trial.histogram.maximum_ns, None, None, _count(trial)])
+    columns = ("trial", "operation", "quantile", "latency_ns", "latency_ns_low", "latency_ns_high", "io_count")
+    return DataTable(columns, rows)
+
+
+def _count(trial: TrialContent) -> int:
+    return trial.histogram.total_count

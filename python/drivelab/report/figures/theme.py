@@ -1,0 +1,228 @@
+"""What all figures have in common: axes, type, colours and the marks of the quantiles.
+
+Colours are those of Okabe and Ito (2008), which people with any of the common
+kinds of colour blindness tell apart; the style sheet holds their values for
+light and dark. No meaning hangs on colour alone: quantiles differ in shape,
+series in dash.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from drivelab.report.content import TrialContent
+from drivelab.report.numerals import round_latency_text
+
+INK, MUTED, PAPER, GRID, AXIS = "var(--ink)", "var(--muted)", "var(--paper)", "var(--grid)", "var(--axis)"
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (f"var(--series-{number})" for number in range(1, 8))
+SERIES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY)
+DASHES = ("solid", "dash", "dot", "dashdot")
+FILL = "var(--fill)"
+# shares of a cell, lightest first; a square root lets single I/Os show beside thousands
+HEAT = [[0.0, "var(--heat-1)"], [0.04, "var(--heat-2)"], [0.25, "var(--heat-3)"], [1.0, "var(--heat-4)"]]
+
+# one shape and one colour per quantile, the same in every figure
+QUANTILE_MARKS: dict[str, tuple[str, str]] = {
+    "p50": ("circle", BLUE),
+    "p99": ("diamond", VERMILLION),
+    "p999": ("triangle-up", PURPLE),
+    "max": ("x-thin", MUTED),
+}
+QUANTILES: dict[str, float] = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
+QUANTILE_LABELS = {"p50": "p50 (median)", "p99": "p99", "p999": "p99.9", "max": "max"}
+
+TEXT_SIZE = 12
+SMALL_TEXT_SIZE = 11
+# room for the label above a panel
+LABEL_PX = 20
+
+
+def layout(height_px: int, **more: Any) -> dict[str, Any]:
+    """Layout of a figure: transparent, quiet, legend on top."""
+    return {
+        "autosize": True,
+        "height": height_px,
+        "margin": {"l": 62, "r": 14, "t": 34, "b": 52},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "var(--font)", "size": TEXT_SIZE, "color": INK},
+        "hoverlabel": {
+            "bgcolor": "var(--raised)",
+            "bordercolor": AXIS,
+            "font": {"family": "var(--font)", "size": TEXT_SIZE, "color": INK},
+            "align": "left",
+        },
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1,
+            "yanchor": "bottom",
+            "bgcolor": "rgba(0,0,0,0)",
+            "font": {"size": TEXT_SIZE, "color": INK},
+        },
+    } | more
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis with its name and unit."""
+    return {
+        "title": {"text": title, "font": {"size": TEXT_SIZE, "color": MUTED}, "standoff": 8},
+        "tickfont": {"size": SMALL_TEXT_SIZE, "color": MUTED},
+        "gridcolor": GRID,
+        "linecolor": AXIS,
+        "showline": True,
+        "zeroline": False,
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": AXIS,
+        "automargin": "width+height",
+    } | more
+
+
+def latency_axis(low_ns: float, high_ns: float, **more: Any) -> dict[str, Any]:
+    """A logarithmic axis of nanoseconds, its ticks labelled with units.
+
+    Parameters
+    ----------
+    low_ns, high_ns : float
+        Smallest and largest value to be seen; a little room is added.
+    **more
+        Plotly's attributes of an axis; ``ticks_at_most``; ``is_short`` where there
+        is room for few words; ``least_factor`` between the ends, so that a steady
+        latency is not drawn as a restless one.
+    """
+    low, high = padded_range(low_ns, high_ns, more.pop("least_factor", 2))
+    ticks = latency_ticks(low, high, at_most=more.pop("ticks_at_most", 14))
+    words = "log" if more.pop("is_short", False) else "log scale"
+    return axis(
+        f"latency [{unit_span(low, high)}, {words}]",
+        type="log",
+        range=[math.log10(low), math.log10(high)],
+        tickmode="array",
+        tickvals=ticks,
+        ticktext=[round_latency_text(tick) for tick in ticks],
+        **more,
+    )
+
+
+def padded_range(low_ns: float, high_ns: float, least_factor: float = 2) -> tuple[float, float]:
+    """A range a little wider than its values, and its ends never closer than a factor."""
+    low, high = max(low_ns, 1.0), max(high_ns, 1.0)
+    room = 10 ** (0.03 * math.log10(max(high / low, 2)))
+    low, high = low / room, high * room
+    middle, half = math.sqrt(low * high), math.sqrt(least_factor)
+    return min(low, middle / half), max(high, middle * half)
+
+
+def unit_span(low_ns: float, high_ns: float) -> str:
+    """The units that stand at the ticks of a range: ``µs``, or ``µs to ms``."""
+    low, high = (round_latency_text(value).rsplit("\u00a0", maxsplit=1)[-1] for value in (low_ns, high_ns))
+    return low if low == high else f"{low} to {high}"
+
+
+def latency_ticks(low_ns: float, high_ns: float, at_most: int = 14) -> list[float]:
+    """Round values within a range: 1, 2 and 5 of each decade, or fewer where there are many decades."""
+    first, last = math.floor(math.log10(low_ns)), math.ceil(math.log10(high_ns))
+    candidates: list[float] = []
+    for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
+        candidates = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+        candidates = [value for value in candidates if low_ns <= value <= high_ns]
+        if len(candidates) <= at_most:
+            return candidates
+    thinned = math.ceil(len(candidates) / at_most)
+    return candidates[::thinned]
+
+
+def panels(
+    count: int, panel_px: int, *, top_px: int, bottom_px: int, gap_px: int = 10
+) -> tuple[int, list[list[float]]]:
+    """Heights of panels that stand below each other, each with room for a label above it.
+
+    Parameters
+    ----------
+    count : int
+        Number of panels.
+    panel_px, gap_px : int
+        Height of a panel without its label, and the space between two.
+    top_px, bottom_px : int
+        Margins of the figure.
+
+    Returns
+    -------
+    height_px : int
+        Height of the whole figure.
+    domains : list of [low, high]
+        Plotly domain of each panel, the first one on top.
+    """
+    step = panel_px + LABEL_PX + gap_px
+    inner = count * step - gap_px
+    domains = []
+    for number in range(count):
+        top = number * step + LABEL_PX
+        domains.append([max(0.0, 1 - (top + panel_px) / inner), 1 - top / inner])
+    return inner + top_px + bottom_px, domains
+
+
+def sheets(trials: Sequence[TrialContent], at_most: int) -> list[tuple[str, list[TrialContent]]]:
+    """Trials in drawings of at most so many panels, each of one kind of trial, with the kind's name."""
+    groups: dict[str, list[TrialContent]] = {}
+    for trial in trials:
+        groups.setdefault(trial.group, []).append(trial)
+    found = []
+    for group, members in groups.items():
+        count = -(-len(members) // at_most)
+        size = -(-len(members) // count)
+        found += [(group, members[begin : begin + size]) for begin in range(0, len(members), size)]
+    return found
+
+
+def panel_label(text: str, axis_number: int) -> dict[str, Any]:
+    """The name of a panel, above it at the left; begins with its label in ``<b>``, which a narrow page shortens."""
+    return {
+        "name": "panel",
+        "text": text,
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yref": f"{axis_name('y', axis_number)} domain",
+        "y": 1,
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": TEXT_SIZE, "color": INK},
+    }
+
+
+def row_label(trial: TrialContent, row: int, above: float) -> dict[str, Any]:
+    """The name of a trial in its row, a little above its marks, at the left."""
+    return {
+        "name": "row",
+        "text": escaped(trial.label),
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yref": "y",
+        "y": row - above,
+        "yanchor": "middle",
+        "showarrow": False,
+        "font": {"size": SMALL_TEXT_SIZE, "color": MUTED},
+    }
+
+
+def axis_name(letter: str, number: int) -> str:
+    """Plotly's name of an axis in a trace: ``y``, ``y2``, ``y3``; numbers from 1."""
+    return letter if number == 1 else f"{letter}{number}"
+
+
+def layout_key(letter: str, number: int) -> str:
+    """Plotly's name of an axis in a layout: ``yaxis``, ``yaxis2``."""
+    return f"{letter}axis" if number == 1 else f"{letter}axis{number}"
+
+
+def escaped(text: str) -> str:
+    """Text from outside, harmless in Plotly's small markup (which knows ``<b>``, ``<a>`` and the like)."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,103 @@
+"""Writes the report of a run: one HTML file that needs no network, no server and nothing beside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drivelab.model.errors import DrivelabError
+from drivelab.report.gather import gather
+from drivelab.report.numerals import count_text, typeset
+from drivelab.report.page import Page, page_of
+from drivelab.report.plotly_script import PlotlyScript
+from drivelab.report.sparkline import BASE, HEIGHT, WIDTH
+from drivelab.store.durable import written_aside
+from drivelab.store.read import StoredRun
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FILE_NAME = "report.html"
+
+
+def write_html_report(run: StoredRun, path: Path | None = None) -> Path:
+    """Path of the report, written whole or not at all.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run, finished or not.
+    path : Path, optional
+        The file to write; default ``report.html`` in the run's directory.
+
+    Raises
+    ------
+    DrivelabError
+        O801: the charts' script is missing. O802: the file cannot be written.
+        S506: a table of the run cannot be read.
+    """
+    target = path or run.directory / FILE_NAME
+    page = page_of(gather(run))
+    script = PlotlyScript()
+    try:
+        with written_aside(target) as aside, aside.open("wb") as file:
+            for piece in html_pieces(page, script):
+                file.write(piece)
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(target)) from error
+    return target
+
+
+def html_pieces(page: Page, script: PlotlyScript) -> Iterator[bytes]:
+    """The page in pieces, so that neither it nor the charts' script is ever held as a whole."""
+    templates = _environment()
+    behaviour = template_text("page.js").strip()
+    head = templates.get_template("page.html.j2").generate(
+        page=page,
+        style=template_text("page.css"),
+        policy=_policy([script.content_hash(), _hash(behaviour)]),
+        plotly_version=script.version,
+        plotly_licence=script.licence,
+        spark={"width": WIDTH, "height": HEIGHT, "base": BASE},
+    )
+    for text in head:
+        yield text.encode()
+    # the scripts' elements hold nothing else, since the policy names them by their hash
+    yield b"<script>"
+    yield from script.pieces()
+    yield f"</script>\n<script>{behaviour}</script>\n</body>\n</html>\n".encode()
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(template_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["count"] = count_text
+    environment.filters["typeset"] = typeset
+    return environment
+
+
+def template_text(name: str) -> str:
+    """A file of the templates folder."""
+    return (files("drivelab.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(script_hashes: list[str]) -> str:
+    """A content security policy: our two scripts, no other, and not a single request."""
+    scripts = " ".join(f"'{one}'" for one in script_hashes)
+    # charts set styles from their script, and save pictures through data: and blob: addresses
+    return f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"

@@ -1,0 +1,147 @@
+"""Numbers as a page prints them: three significant digits, one unit for a whole column.
+
+A column of a table has one unit in its header, so that its numbers can be
+compared at a glance; `column_unit` picks it. `model.units` prints numbers that
+stand alone, each with a unit of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from drivelab.model.estimate import Estimate
+
+_QUANTITY = re.compile(r"(?<=\d) (ns|us|ms|s|B|KiB|MiB|GiB|[kMG]B/s|%)(?!\w)")
+# narrow and unbreakable, so that 12 300 never falls apart at the end of a line
+THIN_SPACE = "\u202f"
+SIGNIFICANT_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayUnit:
+    """A unit that a column or an axis is printed in.
+
+    Attributes
+    ----------
+    name : str
+        What stands in the header (``µs``); empty for a plain number.
+    scale : float
+        How many internal units (ns, B, B/s, 1/s) one of it is.
+    """
+
+    name: str
+    scale: float
+
+
+_CHOICES: dict[str, tuple[DisplayUnit, ...]] = {
+    "ns": (DisplayUnit("ns", 1), DisplayUnit("µs", 1e3), DisplayUnit("ms", 1e6), DisplayUnit("s", 1e9)),
+    "B/s": (DisplayUnit("B/s", 1), DisplayUnit("kB/s", 1e3), DisplayUnit("MB/s", 1e6), DisplayUnit("GB/s", 1e9)),
+    "B": (DisplayUnit("B", 1), DisplayUnit("KiB", 2**10), DisplayUnit("MiB", 2**20), DisplayUnit("GiB", 2**30)),
+    "1/s": (DisplayUnit("1/s", 1),),
+    "1": (DisplayUnit("", 1),),
+}
+# the middle number of a column is printed as at least 1 of its unit; throughput stays in MB/s, where people know it
+_AT_MOST = {"B/s": 1e6}
+
+
+def column_unit(values: Iterable[float | None], unit: str) -> DisplayUnit:
+    """The unit to print a column of values in.
+
+    Parameters
+    ----------
+    values : iterable of float or None
+        The column, in the internal unit.
+    unit : str
+        The internal unit: ns, B, B/s, 1/s or 1.
+
+    Returns
+    -------
+    DisplayUnit
+        The largest unit that leaves the middle value at 1 or more.
+    """
+    known = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
+    choices = [choice for choice in _CHOICES[unit] if choice.scale <= _AT_MOST.get(unit, math.inf)]
+    if not known:
+        return choices[-1] if unit == "B/s" else choices[0]
+    middle = known[(len(known) - 1) // 2]
+    fitting = [choice for choice in choices if middle >= choice.scale]
+    return fitting[-1] if fitting else choices[0]
+
+
+def number_text(value: float, significant: int = SIGNIFICANT_DIGITS) -> str:
+    """A number with so many significant digits: ``0.0123``, ``1.5``, ``12 300``.
+
+    Zeros after the decimal point are kept, since they are digits that were measured.
+    """
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "–"
+    magnitude = math.floor(math.log10(abs(value)))
+    rounded = round(value, significant - 1 - magnitude)
+    # 9.996 becomes 10.0, which has one digit more before the point
+    magnitude = math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(0, significant - 1 - magnitude)}f}".replace(",", THIN_SPACE)
+
+
+def count_text(count: float) -> str:
+    """A whole number with its digits in groups: ``12 345``."""
+    return f"{round(count):,}".replace(",", THIN_SPACE)
+
+
+def rate_text(value: float) -> str:
+    """Commands per operation: two decimals, because whole numbers are expected: ``1.00``, ``2.07``."""
+    return f"{value:,.2f}".replace(",", THIN_SPACE) if value < 1000 else number_text(value)
+
+
+def latency_text(nanoseconds: float) -> str:
+    """A measured latency that stands alone, with its unit: ``333 µs``, ``9.80 ms``."""
+    unit = _latency_unit(nanoseconds)
+    return f"{number_text(nanoseconds / unit.scale)}\u00a0{unit.name}"
+
+
+def round_latency_text(nanoseconds: float) -> str:
+    """A latency that somebody chose, a limit or a tick of an axis: ``10 ms``, ``1.5 ms``."""
+    unit = _latency_unit(nanoseconds)
+    text = number_text(nanoseconds / unit.scale)
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}\u00a0{unit.name}"
+
+
+def _latency_unit(nanoseconds: float) -> DisplayUnit:
+    fitting = [unit for unit in _CHOICES["ns"] if abs(nanoseconds) >= 0.9995 * unit.scale]
+    return fitting[-1] if fitting else _CHOICES["ns"][0]
+
+
+def typeset(text: str) -> str:
+    """A sentence written for terminals, with real micro signs and no line break between number and unit."""
+    return _QUANTITY.sub(lambda found: "\u00a0" + ("µs" if found[1] == "us" else found[1]), text)
+
+
+def percent_text(fraction: float) -> str:
+    """A share for people: ``24.7 %``; tiny ones keep their first digits."""
+    return f"{number_text(100 * fraction)}\u00a0%"
+
+
+def quantile_name(at: float) -> str:
+    """The name of a quantile in print: 0.999 is ``p99.9``."""
+    return f"p{round(100 * at, 6):g}"
+
+
+def estimate_numbers(estimate: Estimate, unit: DisplayUnit) -> tuple[str, str]:
+    """An estimate in a column's unit: the value, and its interval (``320–345``; empty when there is none).
+
+    A quantile that the data cannot carry is a bound, ``≥ 812``; a count that is
+    known only between bounds is both of them, ``1.00–2.00``.
+    """
+    write = rate_text if estimate.unit == "1" else number_text
+    if estimate.value is None and estimate.low is not None and estimate.high is not None:
+        return f"{write(estimate.low / unit.scale)}–{write(estimate.high / unit.scale)}", ""
+    if estimate.value is None:
+        return "–" if estimate.low is None else f"≥{THIN_SPACE}{write(estimate.low / unit.scale)}", ""
+    value = write(estimate.value / unit.scale)
+    low = "" if estimate.low is None else write(estimate.low / unit.scale)
+    high = "" if estimate.high is None else write(estimate.high / unit.scale)
+    if not low and not high:
+        return value, ""
+    return value, f"{low or '…'}–{high or '…'}"

@@ -1,0 +1,133 @@
+"""Findings as a reader meets them: each said once, with every trial and every number that it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from drivelab.model.finding import Finding
+
+_GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
+_SIGNS = {"invalid": "x", "warning": "!", "note": "i"}
+_WORDS = {"invalid": "Not to be trusted", "warning": "Beware", "note": "Note"}
+_QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
+_LATENCIES = ("p50", "p99", "p999", "max")
+_RATES = ("iops", "throughput_bytes_per_s")
+_COMMANDS = ("device_writes_per_operation", "fua_writes_per_operation", "device_flushes_per_operation")
+# the numbers that a kind of finding is about; a kind that is not here is about the trial as a whole
+_TOUCHED: dict[str, tuple[str, ...]] = {
+    "drift": ("p50",),
+    "flush-count-unexpected": ("device_flushes_per_operation",),
+    "flushes-missing": ("device_flushes_per_operation",),
+    "no-flush-sent": ("device_flushes_per_operation",),
+    "latency-implausible": ("p50",),
+    "merged-requests": ("iops",),
+    "queue-depth-not-reached": ("iops",),
+    "generator-saturated": ("iops",),
+}
+METRICS = frozenset((*_LATENCIES, *_RATES, *_COMMANDS, "device_bytes_per_operation"))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFinding:
+    """One finding with its number on the page.
+
+    Attributes
+    ----------
+    number : int
+        From 1, the gravest first; its mark stands at the numbers it touches.
+    severity, code, advice : str
+        As found.
+    says : tuple of (text, trials)
+        What is said, and of which trials; several of a kind say it with their own numbers.
+    metrics : mapping of str to frozenset of str
+        The numbers it touches, by trial; empty when it is about the whole trial.
+    """
+
+    number: int
+    severity: str
+    code: str
+    advice: str
+    says: tuple[tuple[str, tuple[str, ...]], ...]
+    metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What it says, or says first."""
+        return self.says[0][0]
+
+    @property
+    def trials(self) -> tuple[str, ...]:
+        """Names of the trials it touches; empty for the run as a whole."""
+        return tuple(dict.fromkeys(trial for _, trials in self.says for trial in trials))
+
+    @property
+    def word(self) -> str:
+        """How much it weighs, in words."""
+        return _WORDS[self.severity]
+
+    @property
+    def mark(self) -> str:
+        """What stands at the numbers it touches."""
+        return f"{self.sign}{self.number}"
+
+    @property
+    def sign(self) -> str:
+        """How much it weighs, in one character."""
+        return _SIGNS[self.severity]
+
+
+def reported(findings: Sequence[Finding]) -> tuple[ReportedFinding, ...]:
+    """The findings in the order of their weight, those of a kind together."""
+    kinds: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        severity = finding.severity if finding.severity in _GRAVITY else "note"
+        kinds.setdefault((severity, finding.code, finding.advice), []).append(finding)
+    ordered = sorted(kinds.items(), key=lambda entry: _GRAVITY[entry[0][0]])
+    return tuple(
+        ReportedFinding(number, severity, code, sentence(advice), _says(members), _metrics(members))
+        for number, ((severity, code, advice), members) in enumerate(ordered, start=1)
+    )
+
+
+def _says(findings: Sequence[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    said: dict[str, list[str]] = {}
+    for finding in findings:
+        trials = said.setdefault(ended(finding.text), [])
+        if finding.trial and finding.trial not in trials:
+            trials.append(finding.trial)
+    return tuple((text, tuple(trials)) for text, trials in said.items())
+
+
+def _metrics(findings: Sequence[Finding]) -> dict[str, frozenset[str]]:
+    metrics: dict[str, frozenset[str]] = {}
+    for finding in findings:
+        metrics[finding.trial] = metrics.get(finding.trial, frozenset()) | touched_metrics(finding)
+    return metrics
+
+
+def touched_metrics(finding: Finding) -> frozenset[str]:
+    """The numbers of the table that a finding is about.
+
+    The evidence may name them (``metric``, ``metrics``), or a quantile, which
+    touches itself and all above it; otherwise the kind of finding decides.
+    """
+    evidence = finding.evidence
+    named = evidence.get("metric", evidence.get("metrics", ()))
+    names = {named} if isinstance(named, str) else {str(name) for name in named}
+    found = {name.rsplit("_latency_ns_", maxsplit=1)[-1] for name in names} & METRICS
+    if isinstance(evidence.get("quantile"), int | float):
+        found |= {name for name, at in _QUANTILES.items() if at >= evidence["quantile"]}
+    return frozenset(found or _TOUCHED.get(finding.code, ()))
+
+
+def ended(text: str) -> str:
+    """The text with a point at its end."""
+    text = text.strip()
+    return text if not text or text[-1] in ".!?" else f"{text}."
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence of its own."""
+    text = ended(text)
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,177 @@
+"""The one table: a row per trial, every number with its interval, and marks that lead to what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from drivelab.model.estimate import Estimate
+from drivelab.report.content import TrialContent
+from drivelab.report.numerals import DisplayUnit, column_unit, count_text, estimate_numbers, number_text
+from drivelab.report.reported_findings import ReportedFinding
+
+_LATENCIES = {"p50": "p50", "p99": "p99", "p999": "p99.9"}
+_COMMANDS = {
+    "device_writes_per_operation": "writes",
+    "fua_writes_per_operation": "of these FUA",
+    "device_flushes_per_operation": "flushes",
+}
+_BYTES = "device_bytes_per_operation"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Head of a column: its band (``latency``), its name, and the unit of everything below it."""
+
+    key: str
+    band: str
+    name: str
+    unit: str
+
+    @property
+    def full(self) -> str:
+        """Name and unit, for the narrow page and for screen readers."""
+        is_device = self.band.startswith("device")
+        words = f"{self.name} per operation" if is_device else f"{self.band} {self.name}".strip()
+        return f"{words} [{self.unit}]" if self.unit else words
+
+
+@dataclass(frozen=True, slots=True)
+class NumberCell:
+    """A number, its interval, how it came about, and the findings that touch it (numbers from 1)."""
+
+    value: str
+    interval: str = ""
+    note: str = ""
+    marks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One trial: its cells in the order of the headers, and the findings that touch it as a whole."""
+
+    trial: TrialContent
+    cells: tuple[NumberCell, ...]
+    marks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsTable:
+    """Headers, and rows by kind of trial."""
+
+    headers: tuple[Header, ...]
+    groups: tuple[tuple[str, tuple[Row, ...]], ...]
+
+    @property
+    def bands(self) -> list[tuple[str, int]]:
+        """The bands of neighbouring columns, each with the number of its columns."""
+        bands: list[tuple[str, int]] = []
+        for header in self.headers:
+            if bands and bands[-1][0] == header.band and header.band:
+                bands[-1] = (header.band, bands[-1][1] + 1)
+            else:
+                bands.append((header.band, 1))
+        return bands
+
+
+def results_table(trials: Sequence[TrialContent], findings: Sequence[ReportedFinding]) -> ResultsTable:
+    """The table of all trials' numbers.
+
+    Parameters
+    ----------
+    trials : sequence of TrialContent
+        Those of a kind together.
+    findings : sequence of ReportedFinding
+        Each marks the numbers that it touches, or the trial's name when it is
+        about the whole trial or about a number that is not shown.
+    """
+    units = _units(trials)
+    headers = _headers(trials, units)
+    groups: dict[str, list[Row]] = {}
+    for trial in trials:
+        groups.setdefault(trial.group, []).append(_row(trial, headers, units, findings))
+    return ResultsTable(headers, tuple((name, tuple(rows)) for name, rows in groups.items()))
+
+
+def _units(trials: Sequence[TrialContent]) -> Mapping[str, DisplayUnit]:
+    latencies = [e.value or e.low for trial in trials for name in _LATENCIES if (e := trial.estimate(name))]
+    bytes_each = [e.value for trial in trials if (e := trial.estimate(_BYTES))]
+    rates = [e.value for trial in trials if (e := trial.estimate("throughput_bytes_per_s"))]
+    return {
+        "latency": column_unit(latencies, "ns"),
+        "bytes": DisplayUnit("KiB", 2**10) if any(bytes_each) else column_unit(bytes_each, "B"),
+        "throughput": column_unit(rates, "B/s"),
+        "plain": DisplayUnit("", 1),
+    }
+
+
+def _headers(trials: Sequence[TrialContent], units: Mapping[str, DisplayUnit]) -> tuple[Header, ...]:
+    headers = [
+        Header("count", "", "I/Os", ""),
+        Header("iops", "", "IOPS", "1/s"),
+        Header("throughput_bytes_per_s", "", "throughput", units["throughput"].name),
+        *(Header(key, "latency", name, units["latency"].name) for key, name in _LATENCIES.items()),
+        Header("max", "latency", "max", units["latency"].name),
+    ]
+    durable = [trial for trial in trials if trial.is_durable]
+    for key, name in _COMMANDS.items():
+        estimates = [e for trial in durable if (e := trial.estimate(key))]
+        if key.startswith("fua") and not any(e.value or e.high for e in estimates):
+            continue
+        if estimates:
+            headers.append(Header(key, "device, per operation", name, "1"))
+    if any(trial.estimate(_BYTES) for trial in durable):
+        headers.append(Header(_BYTES, "device, per operation", "data", units["bytes"].name))
+    return tuple(headers)
+
+
+def _row(
+    trial: TrialContent,
+    headers: Sequence[Header],
+    units: Mapping[str, DisplayUnit],
+    findings: Sequence[ReportedFinding],
+) -> Row:
+    touching = [finding for finding in findings if trial.name in finding.trials]
+    placed: set[int] = set()
+    cells = []
+    for header in headers:
+        marks = tuple(finding.number for finding in touching if header.key in finding.metrics[trial.name])
+        cell = _cell(trial, header, units, marks)
+        # a mark without a number beside it would be lost
+        placed |= set(marks) if cell.value else set()
+        cells.append(cell)
+    return Row(trial, tuple(cells), tuple(finding.number for finding in touching if finding.number not in placed))
+
+
+def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit], marks: tuple[int, ...]) -> NumberCell:
+    if header.key == "count":
+        return NumberCell(count_text(trial.histogram.total_count), marks=marks)
+    if header.key == "max":
+        if not trial.histogram.total_count:
+            return NumberCell("–", marks=marks)
+        value = number_text(trial.histogram.maximum_ns / units["latency"].scale)
+        return NumberCell(value, note="the slowest I/O, exact", marks=marks)
+    estimate = trial.estimate(header.key)
+    if estimate is None or (header.band.startswith("device") and not trial.is_durable):
+        return NumberCell("")
+    value, interval = estimate_numbers(estimate, _unit_of(header, units))
+    if header.band.startswith("device") and estimate.low == estimate.high:
+        # counted exactly: there is no interval to tell
+        interval = ""
+    return NumberCell(value or "–", interval, _note(estimate), marks)
+
+
+def _unit_of(header: Header, units: Mapping[str, DisplayUnit]) -> DisplayUnit:
+    if header.band == "latency":
+        return units["latency"]
+    if header.key == _BYTES:
+        return units["bytes"]
+    return units["throughput"] if header.key == "throughput_bytes_per_s" else units["plain"]
+
+
+def _note(estimate: Estimate) -> str:
+    """How the number came about, for whoever asks by pointing at it."""
+    count = f"{count_text(estimate.sample_count)} observations"
+    if 0 < estimate.effective_sample_count < 0.99 * estimate.sample_count:
+        count += f", worth {count_text(estimate.effective_sample_count)} independent ones"
+    return f"{count}; {estimate.method}" if estimate.method else count

@@ -1,0 +1,282 @@
+"""The answer in a terminal of 80 columns: the verdict, the numbers with their intervals, what limits them.
+
+Colour is left to the terminal: none when the output is piped or ``NO_COLOR`` is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
+from drivelab.model.histogram import Histogram
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.verdict import Fitness, Verdict
+from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
+from drivelab.report.content import DURABLE_OPERATIONS, ReportContent, TrialContent
+from drivelab.report.numerals import (
+    THIN_SPACE,
+    DisplayUnit,
+    column_unit,
+    estimate_numbers,
+    round_latency_text,
+)
+from drivelab.report.reported_findings import ReportedFinding, reported
+from drivelab.report.text_shapes import BLOCKS, PLAIN_BLOCKS, TextAxis
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+WIDTH_AT_MOST = 100
+_LABEL_WIDTH = 24
+_OUTCOMES = {
+    "pass": ("Pass", "bold green"),
+    "fail": ("Fail", "bold red"),
+    "undecided": ("Undecided", "bold yellow"),
+}
+_STYLES = {"invalid": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+_PLAIN = str.maketrans({"–": "-", "≥": ">=", "≤": "<=", "×": "x", "µ": "u", "·": "-", "→": "->", "…": "..."})
+# heading, estimate, the kind of unit its column has
+_Column = tuple[str, str, str]
+_DURABLE_COLUMNS: tuple[_Column, ...] = (
+    ("p50", "p50", "latency"),
+    ("p99", "p99", "latency"),
+    ("p99.9", "p999", "latency"),
+    ("writes\n/op", "device_writes_per_operation", "plain"),
+    ("flushes\n/op", "device_flushes_per_operation", "plain"),
+    ("data/op", "device_bytes_per_operation", "bytes"),
+)
+_COLUMNS: tuple[_Column, ...] = (
+    ("I/Os per s", "iops", "plain"),
+    ("rate", "throughput_bytes_per_s", "throughput"),
+    ("p50", "p50", "latency"),
+    ("p99", "p99", "latency"),
+)
+
+
+def text_console(file: IO[str] | None = None) -> Console:
+    """A console for results: as wide as the terminal, at most 100 columns, and 80 when there is none."""
+    from rich.console import Console
+
+    console = Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console.width = min(console.width, WIDTH_AT_MOST)
+    return console
+
+
+def render_check(
+    question: str,
+    summaries: Sequence[TrialSummary],
+    findings: Sequence[Finding],
+    judged: Fitness | Verdict | None,
+    histograms: Mapping[str, Histogram] | None = None,
+    *,
+    plain: bool = False,
+) -> RenderableType:
+    """The answer of a check, to be printed by a console.
+
+    Parameters
+    ----------
+    question : str
+        What was asked, its first line.
+    summaries : sequence of TrialSummary
+        The numbers, in the order of the trials.
+    findings : sequence of Finding
+        What limits them, the gravest first.
+    judged : Fitness, Verdict or None
+        The judgement of one or several needs.
+    histograms : mapping of trial name to Histogram, optional
+        Drawn as small pictures beside the numbers.
+    plain : bool
+        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
+    """
+    trials = [TrialContent(s.name, s.label, s.operation, estimates=s.estimates) for s in summaries]
+    verdict = judged.to_json() if judged else None
+    return _render(question, trials, reported(findings), verdict, histograms or {}, plain)
+
+
+def render_content(content: ReportContent, *, plain: bool = False) -> RenderableType:
+    """The answer of a stored run, to be printed by a console."""
+    histograms = {trial.name: trial.histogram for trial in content.trials}
+    return _render(content.question, content.trials, content.findings, content.verdict, histograms, plain)
+
+
+def render_run(
+    question: str,
+    summaries: Sequence[TrialSummary],
+    findings: Sequence[Finding],
+    histograms: Mapping[str, Histogram] | None = None,
+    *,
+    plain: bool = False,
+) -> RenderableType:
+    """The answer of a run that judges no need, to be printed by a console."""
+    return render_check(question, summaries, findings, None, histograms, plain=plain)
+
+
+def _render(
+    question: str,
+    trials: Sequence[TrialContent],
+    findings: Sequence[ReportedFinding],
+    verdict: Mapping[str, Any] | None,
+    histograms: Mapping[str, Histogram],
+    plain: bool,
+) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(_text(question, plain), style="bold")]
+    answer = answer_of(verdict, trials, findings)
+    if answer.sentence:
+        parts.append(_verdict_line(answer.outcome, answer.sentence, plain))
+    parts += [Text(_text(sentence, plain)) for sentence in answer.sentences]
+    for block in answer.verdicts:
+        parts += _need_lines(block, plain, is_only_one=len(answer.verdicts) == 1)
+    parts += [Text(), *_tables(trials, findings, histograms, plain)]
+    if findings:
+        parts += [Text(), _findings_list(findings, {trial.name: trial.label for trial in trials}, plain)]
+    return Group(*parts)
+
+
+def _tables(
+    trials: Sequence[TrialContent],
+    findings: Sequence[ReportedFinding],
+    histograms: Mapping[str, Histogram],
+    plain: bool,
+) -> list[RenderableType]:
+    """Tables of the numbers, one for each kind of trial; below each number its 95 % interval."""
+    from rich.text import Text
+
+    groups: dict[str, list[TrialContent]] = {}
+    for trial in trials:
+        groups.setdefault(trial.group, []).append(trial)
+    units = {
+        "latency": column_unit([e.value for trial in trials if (e := trial.estimate("p50"))], "ns"),
+        "throughput": DisplayUnit("MB/s", 1e6),
+        "bytes": DisplayUnit("KiB", 2**10),
+        "plain": DisplayUnit("", 1),
+    }
+    axis = TextAxis(histograms, _LABEL_WIDTH) if histograms else None
+    parts: list[RenderableType] = []
+    for group, members in groups.items():
+        parts += [Text()] if parts else []
+        parts.append(_table(group, members, findings, units, histograms, axis, plain))
+    if axis:
+        ends = f"{round_latency_text(axis.low_ns)} to {round_latency_text(axis.high_ns)}"
+        parts += [Text(), Text(_text(f"Pictures: share of I/Os by latency, {ends}, log scale.", plain), style="dim")]
+    return parts
+
+
+def _findings_list(findings: Sequence[ReportedFinding], labels: Mapping[str, str], plain: bool) -> RenderableType:
+    """The findings, each kind once; their marks stand at the numbers."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for finding in findings:
+        style = _STYLES[finding.severity]
+        line = Text.assemble((f"{finding.word}: ", style), _text(finding.text, plain))
+        if finding.advice:
+            line.append(f" {_text(finding.advice, plain)}", style="dim")
+        if len(finding.trials) == 1:
+            line.append(f" ({_text(labels.get(finding.trials[0], finding.trials[0]), plain)})", style="dim")
+        elif finding.trials:
+            alike = "The same" if len(finding.says) == 1 else "Much the same"
+            line.append(f" {alike} holds for {len(finding.trials)} trials, marked {finding.mark}.", style="dim")
+        table.add_row(Text(finding.mark, style=style), line)
+    return table
+
+
+def _verdict_line(outcome: str, sentence: str, plain: bool) -> RenderableType:
+    from rich.text import Text
+
+    word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
+    return Text.assemble((word, style), "  ", _text(sentence, plain))
+
+
+def _need_lines(block: VerdictBlock, plain: bool, *, is_only_one: bool) -> list[RenderableType]:
+    """One need: its checks when it is the only one, otherwise a line."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if not is_only_one:
+        return [Padding(_verdict_line(block.outcome, block.sentence or block.title, plain), (0, 0, 0, 2))]
+    lines = [Text(_text(block.why, plain))] if block.why else []
+    found: list[RenderableType] = [*lines, *(_check_text(check, plain) for check in block.checks)]
+    return [*found, *(Padding(Text(_text(caveat, plain)), (0, 0, 0, 2)) for caveat in block.caveats)]
+
+
+def _check_text(check: CheckLine, plain: bool) -> RenderableType:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    word, style = {"pass": ("met", "green"), "fail": ("not met", "red")}.get(check.outcome, ("undecided", "yellow"))
+    interval = f" ({check.interval})" if check.interval else ""
+    force = "" if check.force == "required" else f" [{check.force}]"
+    sentence = _text(f"{check.text}{force}: {check.measured}{interval}, asked {check.limit}: ", plain)
+    source = _text(f"  {check.source}", plain)
+    return Padding(Text.assemble(sentence, (word, style), (source, "dim")), (0, 0, 0, 2))
+
+
+def _table(
+    group: str,
+    trials: Sequence[TrialContent],
+    findings: Sequence[ReportedFinding],
+    units: Mapping[str, DisplayUnit],
+    histograms: Mapping[str, Histogram],
+    axis: TextAxis | None,
+    plain: bool,
+) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = _DURABLE_COLUMNS if trials[0].operation in DURABLE_OPERATIONS else _COLUMNS
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", collapse_padding=True)
+    table.add_column(Text(group, style="bold"), min_width=_LABEL_WIDTH, max_width=_LABEL_WIDTH + 12)
+    for name, _, kind in columns:
+        unit = units[kind].name
+        table.add_column(_text(f"{name}\n[{unit}]" if unit else name, plain), justify="right", no_wrap=True)
+    for trial in trials:
+        marks = _marks(trial, columns, findings)
+        histogram = histograms.get(trial.name)
+        picture = axis.draw(histogram, PLAIN_BLOCKS if plain else BLOCKS) if axis and histogram else ""
+        label = Text.assemble(_text(trial.label, plain), (marks.get("", ""), "yellow"), (f"\n{picture}", "cyan"))
+        table.add_row(label, *(_number(trial, column, units, marks, plain) for column in columns))
+    return table
+
+
+def _number(
+    trial: TrialContent, column: _Column, units: Mapping[str, DisplayUnit], marks: Mapping[str, str], plain: bool
+) -> RenderableType:
+    from rich.text import Text
+
+    _, metric, kind = column
+    estimate: Estimate | None = trial.estimate(metric)
+    if estimate is None:
+        return Text("")
+    value, interval = estimate_numbers(estimate, units[kind])
+    if kind in ("plain", "bytes") and estimate.low == estimate.high:
+        interval = ""
+    return Text.assemble(_text(value, plain), (marks.get(metric, ""), "yellow"), ("\n" + _text(interval, plain), "dim"))
+
+
+def _marks(trial: TrialContent, columns: Sequence[_Column], findings: Sequence[ReportedFinding]) -> dict[str, str]:
+    """Marks by metric; those that belong to no number shown stand at the trial's name, under an empty metric."""
+    marks: dict[str, str] = {}
+    for finding in findings:
+        if trial.name in finding.trials:
+            shown = [
+                metric for _, metric, _ in columns if metric in finding.metrics[trial.name] and trial.estimate(metric)
+            ]
+            for metric in shown or [""]:
+                marks[metric] = f"{marks.get(metric, '')} {finding.mark}"
+    return marks
+
+
+def _text(text: str, plain: bool) -> str:
+    """Text for a terminal: its own spaces, no control characters from outside, and only ASCII when asked."""
+    spaced = text.replace(THIN_SPACE, " ").replace("\u00a0", " ").replace("µs", "us")
+    safe = "".join(character if character.isprintable() or character == "\n" else "?" for character in spaced)
+    return safe.translate(_PLAIN).encode("ascii", "replace").decode() if plain else safe

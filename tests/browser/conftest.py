@@ -1,0 +1,36 @@
+"""The system's Chromium, offline and without any of its chatter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from system_packages import find_program
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A running browser; tests that use it are marked ``needs_tool("chromium")``."""
+    # imported here: collecting the tests must not need it
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_program("chromium"), args=CHROMIUM_ARGUMENTS)
+        yield browser
+        browser.close()
