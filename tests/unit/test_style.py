@@ -46,6 +46,12 @@ PYTHON_FILES = [path for path in FILES if path.suffix == ".py"]
 PACKAGE_FILES = [path for path in PYTHON_FILES if path.is_relative_to(PROJECT / "python")]
 
 
+def report_nothing(found: list[str]) -> None:
+    """Fail with one line for each place that was found."""
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
+
+
 def name_of(path: Path) -> str:
     """A path as people write it."""
     return str(path.relative_to(PROJECT))
@@ -90,18 +96,18 @@ def test_the_checks_see_the_project() -> None:
 
 def test_files_are_short_enough_to_read() -> None:
     lengths = {name_of(path): len(path.read_text().splitlines()) for path in CODE_FILES}
-    assert {name: length for name, length in lengths.items() if length > FILE_LINES_MAX} == {}
+    report_nothing([f"{name} has {length} lines" for name, length in lengths.items() if length > FILE_LINES_MAX])
 
 
 def test_functions_fit_on_a_screen() -> None:
     lengths = {place: length for path in CODE_FILES for place, length in function_lengths(path)}
-    assert {place: length for place, length in lengths.items() if length > FUNCTION_LINES_MAX} == {}
+    report_nothing([f"{place} has {length} lines" for place, length in lengths.items() if length > FUNCTION_LINES_MAX])
 
 
 def test_lines_fit_on_a_screen() -> None:
     code = [path for path in FILES if path.suffix in {".py", ".rs", ".toml"}]
     long = [place for path in code for place, line in numbered_lines(path) if len(line) > LINE_COLUMNS_MAX]
-    assert long == []
+    report_nothing(long)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +122,7 @@ def test_lines_fit_on_a_screen() -> None:
 )
 def test_nothing_is_left_lying_about(pattern: re.Pattern[str], advice: str) -> None:
     found = [place for path in FILES for place, line in numbered_lines(path) if pattern.search(line)]
-    assert found == [], advice
+    report_nothing([f"{place}: {advice}" for place in found])
 
 
 def test_names_say_what_a_thing_does() -> None:
@@ -124,19 +130,19 @@ def test_names_say_what_a_thing_does() -> None:
     vague += [
         f"{place} {name}" for path in PYTHON_FILES for place, name in defined_names(path) if VAGUE_WORDS.search(name)
     ]
-    assert vague == []
+    report_nothing(vague)
 
 
 def test_every_package_and_module_says_what_it_is_for() -> None:
     silent = [name_of(path) for path in PYTHON_FILES if not ast.get_docstring(ast.parse(path.read_text()))]
-    assert silent == []
+    report_nothing(silent)
     folders = {path.parent for path in PACKAGE_FILES}
-    assert [name_of(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+    report_nothing([name_of(folder) for folder in folders if not (folder / "__init__.py").exists()])
 
 
 def test_every_rust_file_says_what_it_is_for() -> None:
     rust = [path for path in CODE_FILES if path.suffix == ".rs" and "/src/" in str(path)]
-    assert [name_of(path) for path in rust if not path.read_text().startswith("//!")] == []
+    report_nothing([name_of(path) for path in rust if not path.read_text().startswith("//!")])
 
 
 def test_pure_packages_touch_nothing() -> None:
@@ -147,7 +153,7 @@ def test_pure_packages_touch_nothing() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and is_effect(node):
                 found.append(f"{name_of(path)}:{node.lineno} {ast.unparse(node.func)}")
-    assert found == []
+    report_nothing(found)
 
 
 def is_effect(call: ast.Call) -> bool:

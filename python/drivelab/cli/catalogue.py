@@ -38,7 +38,7 @@ COMMANDS = (
     Command(
         "check",
         "Is this directory or drive fit? A verdict in under a minute.",
-        ("check /var/lib/etcd --for etcd", "check .", "check /dev/nvme0n1 --json"),
+        ("check /var/lib/etcd --for etcd", "check . --quick", "check /dev/nvme0n1 --json"),
     ),
     Command(
         "experiments",
@@ -63,14 +63,15 @@ COMMANDS = (
     Command(
         "report",
         "Write the report of a run: one page that opens offline.",
-        ("report runs/RUN",),
+        ("report RUN", "report RUN --text"),
     ),
     Command(
         "io",
         "One workload, every option of the engine a flag.",
         (
-            "io data.bin --operation read --access random --block-size 4KiB --queue-depth 32 --runtime 5s",
-            "io data.bin --operation write --block-size 512 --durability fdatasync --count 1000 --json",
+            "io data.bin --operation write --size 1GiB --durability fdatasync --count 1000",
+            "io data.bin --block-size 4KiB --queue-depth 32 --direct --runtime 5s",
+            "io null: --queue-depth 32 --runtime 1s --json",
         ),
     ),
     Command(

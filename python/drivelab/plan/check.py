@@ -8,7 +8,7 @@ only on the kind of target and on the room there is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
@@ -39,15 +39,20 @@ _MARGIN_SHARE = 0.05
 _MARGIN_MIN, _MARGIN_MAX = 64 * MIB, 2048 * MIB
 TARGET_BYTES_MIN = 8 * MIB
 # spares the drive when it is very fast
-_WRITTEN_BYTES_MAX = 4096 * MIB
+_WRITTEN_BYTES_MAX = 8192 * MIB
 
 _MS = 1_000_000
+# short enough for some dozen intervals a second: uncertainty is judged by how they differ
+_INTERVAL_NS = 20 * _MS
 _SYNC_SIZES = (512, 2300, 4096, 16384)
 _LARGE_BLOCK = MIB
 _SMALL_BLOCK = 4096
-# p99.9 needs 3 700 values for an interval with two ends; correlated ones count for less
-_WANTED_OPERATIONS = 10_000
-_WANTED_LARGE_OPERATIONS = 2_000
+# the trials that tell whether something compresses
+PROBE = "compression-"
+# all synchronous trials together: a tail that comes in bursts needs time, however many operations that is
+_SYNC_TOTAL_MS = 20_000
+_LAYOUT_LEAST_MS = 1500
+_QUICK_DIVISOR = 5
 # one more size of synchronous write than the usual ones, by the program that is asked about
 _EXTRA_SYNC_SIZES = {"postgres": (8192,)}
 
@@ -62,9 +67,9 @@ class CheckTrial:
         Unique name, and what it is in words.
     workload : Workload
         What is issued; the path is set when the trial begins, `at`.
-    least_ns, wanted_operations, wanted_bytes : int
+    least_ns, wanted_bytes : int
         The trial may end before its runtime is up once it has measured for
-        `least_ns` and both numbers are reached.
+        `least_ns` and moved `wanted_bytes`; 0 bytes: it never does.
     counts_commands : bool
         Whether a short traced pass follows, which counts the commands per operation.
     needs_own_file : bool
@@ -76,8 +81,7 @@ class CheckTrial:
     name: str
     label: str
     workload: Workload
-    least_ns: int
-    wanted_operations: int = 0
+    least_ns: int = 0
     wanted_bytes: int = 0
     counts_commands: bool = False
     needs_own_file: bool = False
@@ -95,11 +99,9 @@ class CheckTrial:
         )
         return self.workload.model_copy(update={"target": target, "direct": self.workload.direct and direct})
 
-    def is_enough(self, *, measured_ns: int, operations: int, moved_bytes: int) -> bool:
+    def is_enough(self, *, measured_ns: int, moved_bytes: int) -> bool:
         """Whether the trial may end although its time is not up."""
-        return (
-            measured_ns >= self.least_ns and operations >= self.wanted_operations and moved_bytes >= self.wanted_bytes
-        )
+        return self.wanted_bytes > 0 and measured_ns >= self.least_ns and moved_bytes >= self.wanted_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class CheckPlan:
         }
 
 
-def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False) -> CheckPlan:
+def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False, is_quick: bool = False) -> CheckPlan:
     """The trials of a check.
 
     Parameters
@@ -158,6 +160,8 @@ def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False) 
         What the target shall be fit for (``etcd``); empty for no need in particular.
     may_erase : bool
         Whether the owner of the block device has consented to losing its contents.
+    is_quick : bool
+        A fifth of the time: wider intervals, fewer quantiles.
 
     Raises
     ------
@@ -165,7 +169,11 @@ def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False) 
         T101: the target does not exist. T105: a kind of target that is not
         checked. R452: not enough room. R453: the target is too small.
     """
-    sizes = sorted({*_SYNC_SIZES, *_EXTRA_SYNC_SIZES.get(need, ())})
+    plan = _full_plan(target, sorted({*_SYNC_SIZES, *_EXTRA_SYNC_SIZES.get(need, ())}), may_erase=may_erase)
+    return replace(plan, trials=tuple(_shortened(trial) for trial in plan.trials)) if is_quick else plan
+
+
+def _full_plan(target: TargetFacts, sizes: list[int], *, may_erase: bool) -> CheckPlan:
     if target.kind == "directory" and target.filesystem is not None:
         room = working_bytes(target.filesystem, where=target.text)
         return CheckPlan((*_sync_trials(sizes, room, "append"), *_throughput_trials(target, room)), room, True)
@@ -184,7 +192,14 @@ def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False) 
         trials = (*_sync_trials(sizes, room, "overwrite"), *_throughput_trials(target, room))
         return CheckPlan(trials, room, True)
     reason = "an existing file is only read" if target.kind == "file" else "a device is only read without --erase"
-    return CheckPlan(tuple(_read_trials(target, least_ms=1500, longest_ms=4000)), 0, False, reason)
+    return CheckPlan(tuple(_read_trials(target, runtime_ms=4000)), 0, False, reason)
+
+
+def _shortened(trial: CheckTrial) -> CheckTrial:
+    limits = trial.workload.limits
+    shorter = limits.model_copy(update={"runtime_ns": limits.runtime_ns // _QUICK_DIVISOR})
+    workload = trial.workload.model_copy(update={"limits": shorter})
+    return replace(trial, workload=workload, least_ns=trial.least_ns // _QUICK_DIVISOR)
 
 
 def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
@@ -207,10 +222,11 @@ def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
 
 
 def _sync_trials(sizes: list[int], room_bytes: int, state: FileState) -> list[CheckTrial]:
-    return [_sync_trial(size, room_bytes, state) for size in sizes]
+    runtime_ms = _SYNC_TOTAL_MS // len(sizes)
+    return [_sync_trial(size, room_bytes, state, runtime_ms) for size in sizes]
 
 
-def _sync_trial(size: int, room_bytes: int, state: FileState) -> CheckTrial:
+def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:
     """Small writes, each made durable before the next, as write-ahead logs do."""
     appends = state == "append"
     workload = Workload(
@@ -222,8 +238,9 @@ def _sync_trial(size: int, room_bytes: int, state: FileState) -> CheckTrial:
         access=Access(kind="sequential"),
         durability=Durability(method="fdatasync"),
         file_state=state,
-        limits=Limits(runtime_ns=3500 * _MS, bytes=room_bytes),
+        limits=Limits(runtime_ns=runtime_ms * _MS, bytes=room_bytes),
         ramp_ns=100 * _MS,
+        interval_ns=_INTERVAL_NS,
         record_ios=True,
     )
     how = "appended" if appends else "written in a row"
@@ -231,8 +248,6 @@ def _sync_trial(size: int, room_bytes: int, state: FileState) -> CheckTrial:
         name=f"sync-write-{size}",
         label=f"{format_bytes(size)} {how} + fdatasync",
         workload=workload,
-        least_ns=2000 * _MS,
-        wanted_operations=_WANTED_OPERATIONS,
         counts_commands=True,
         needs_own_file=appends,
     )
@@ -241,10 +256,10 @@ def _sync_trial(size: int, room_bytes: int, state: FileState) -> CheckTrial:
 def _throughput_trials(target: TargetFacts, size: int) -> list[CheckTrial]:
     return [
         _layout_trial(target, size),
-        _trial(target, "write", "sequential", 1, size, least_ms=1000, longest_ms=2000),
-        *_read_trials(target, size, least_ms=1000, longest_ms=2000),
-        _trial(target, "write", "random", 1, size, least_ms=1000, longest_ms=2000),
-        _trial(target, "write", "random", 32, size, least_ms=1000, longest_ms=2000),
+        _trial(target, "write", "sequential", 1, size, runtime_ms=1500),
+        *_read_trials(target, size, runtime_ms=2000),
+        _trial(target, "write", "random", 1, size, runtime_ms=2500),
+        _trial(target, "write", "random", 32, size, runtime_ms=2000),
         # A B B A: a drift of the drive's speed then favours neither
         *(_compression_trial(target, size, kind, number) for kind, number in _COMPRESSION_ORDER),
     ]
@@ -255,7 +270,7 @@ _COMPRESSION_ORDER = (("random", 1), ("zeros", 1), ("zeros", 2), ("random", 2))
 
 def _layout_trial(target: TargetFacts, size: int) -> CheckTrial:
     """Writes the working range once, so that later reads find data; measured as a sequential write."""
-    trial = _trial(target, "write", "sequential", 8, size, least_ms=1000, longest_ms=7000)
+    trial = _trial(target, "write", "sequential", 8, size, runtime_ms=7000)
     is_file = target.kind == "directory"
     place = trial.workload.target.model_copy(update={"create": is_file})
     workload = trial.workload.model_copy(
@@ -265,19 +280,19 @@ def _layout_trial(target: TargetFacts, size: int) -> CheckTrial:
         trial.name,
         trial.label,
         workload,
-        least_ns=trial.least_ns,
+        least_ns=_LAYOUT_LEAST_MS * _MS,
         wanted_bytes=size,
         needs_own_file=is_file,
         lays_out=True,
     )
 
 
-def _read_trials(target: TargetFacts, size: int = 0, *, least_ms: int, longest_ms: int) -> list[CheckTrial]:
+def _read_trials(target: TargetFacts, size: int = 0, *, runtime_ms: int) -> list[CheckTrial]:
     return [
-        _trial(target, "read", "sequential", 1, size, least_ms=least_ms, longest_ms=longest_ms),
-        _trial(target, "read", "sequential", 8, size, least_ms=least_ms, longest_ms=longest_ms),
-        _trial(target, "read", "random", 1, size, least_ms=least_ms, longest_ms=longest_ms + 1000),
-        _trial(target, "read", "random", 32, size, least_ms=least_ms, longest_ms=longest_ms),
+        _trial(target, "read", "sequential", 1, size, runtime_ms=runtime_ms),
+        _trial(target, "read", "sequential", 8, size, runtime_ms=runtime_ms),
+        _trial(target, "read", "random", 1, size, runtime_ms=runtime_ms + 500),
+        _trial(target, "read", "random", 32, size, runtime_ms=runtime_ms),
     ]
 
 
@@ -288,8 +303,7 @@ def _trial(
     queue_depth: int,
     size: int,
     *,
-    least_ms: int,
-    longest_ms: int,
+    runtime_ms: int,
 ) -> CheckTrial:
     block = _LARGE_BLOCK if access == "sequential" else max(_SMALL_BLOCK, target.logical_block_size_bytes)
     is_write = operation == "write"
@@ -300,28 +314,26 @@ def _trial(
         access=Access(kind=access),
         queue_depth=queue_depth,
         direct=True,
-        limits=Limits(runtime_ns=longest_ms * _MS, bytes=_WRITTEN_BYTES_MAX if is_write else 0),
+        limits=Limits(runtime_ns=runtime_ms * _MS, bytes=_WRITTEN_BYTES_MAX if is_write else 0),
         ramp_ns=100 * _MS,
+        interval_ns=_INTERVAL_NS,
     )
     outstanding = f"{queue_depth} outstanding" if queue_depth > 1 else "one at a time"
     return CheckTrial(
         name=f"{access}-{operation}-qd{queue_depth}",
         label=f"{access} {operation}, {format_bytes(block)}, {outstanding}",
         workload=workload,
-        least_ns=least_ms * _MS,
-        wanted_operations=_WANTED_OPERATIONS if access == "random" else _WANTED_LARGE_OPERATIONS,
     )
 
 
 def _compression_trial(target: TargetFacts, size: int, kind: str, number: int) -> CheckTrial:
-    trial = _trial(target, "write", "sequential", 8, size, least_ms=400, longest_ms=400)
+    trial = _trial(target, "write", "sequential", 8, size, runtime_ms=400)
     contents = Contents(kind="zeros" if kind == "zeros" else "random")
     words = "zeros" if kind == "zeros" else "random data"
     return CheckTrial(
-        name=f"compression-{kind}-{number}",
+        name=f"{PROBE}{kind}-{number}",
         label=f"sequential write of {words}, 1 MiB, 8 outstanding",
         workload=trial.workload.model_copy(
             update={"contents": contents, "limits": Limits(runtime_ns=400 * _MS, bytes=MIB * 1024), "ramp_ns": 0}
         ),
-        least_ns=trial.least_ns,
     )

@@ -64,7 +64,10 @@ def _label(facts: TargetFacts) -> str:
 
 def _erase_argument(facts: TargetFacts) -> str:
     layer, drive = facts.devices[-1], facts.drive
-    if drive is None or layer.kind in ("dm", "md"):
+    if layer.kind == "dm":
+        # a volume goes by its own name, which ends its description
+        return layer.detail.rpartition(" ")[2] or layer.name
+    if drive is None or layer.kind not in ("disk", "part"):
         return layer.name
     if layer.kind != "part":
         return drive.touch.erase_argument or drive.erase_name
@@ -76,8 +79,9 @@ def _erase_argument(facts: TargetFacts) -> str:
 def _destroyed(facts: TargetFacts) -> str:
     layer = facts.devices[-1]
     drive = facts.drive
-    model = f", {drive.model}" if drive and drive.model else ""
-    serial = f", serial {drive.serial}" if drive and drive.serial else ""
+    is_of_drive = layer.kind in ("disk", "part")
+    model = f", {drive.model}" if drive and drive.model and is_of_drive else ""
+    serial = f", serial {drive.serial}" if drive and drive.serial and is_of_drive else ""
     what = f"everything on {layer.path} ({format_bytes(layer.size_bytes)}{model}{serial})"
     use = _use_of(facts)
     held = [_contents(part) for part in use.walk() if part.contents] if use else []

@@ -40,6 +40,7 @@ TRIAL_COLUMNS = (
     Column("trial", "string", "name of the trial, unique within the run"),
     Column("label", "string", "the trial for people"),
     Column("target", "string", "label of the target"),
+    Column("workload", "string", "name of the workload in its experiment; empty without one"),
     Column("step", "int32", "number of the step in the plan, from 1; 0 without a plan"),
     Column("block", "int32", "block of the randomised order, from 1; 0 without a plan"),
     Column("repeat", "int32", "which repeat of its combination of factors, from 1"),

@@ -13,6 +13,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, TRIAL_COLUMNS, arrow_schema
 from drivelab.store.durable import make_directory, written_aside
+from drivelab.store.parquet_file import parquet_file
 
 _COLUMNS = {layout.TRIALS: TRIAL_COLUMNS, layout.INTERVALS: INTERVAL_COLUMNS, layout.HISTOGRAMS: HISTOGRAM_COLUMNS}
 # parts joined into one row group: bounds the memory that joining takes
@@ -30,8 +31,11 @@ def write_part(directory: Path, table: str, trial: str, rows: pa.Table) -> None:
     """
     folder = directory / layout.parts_folder(table)
     make_directory(folder)
-    with written_aside(folder / layout.part_name(trial)) as aside:
-        pq.write_table(rows, str(aside), compression=_COMPRESSION, write_statistics=["trial"])
+    with (
+        written_aside(folder / layout.part_name(trial)) as aside,
+        parquet_file(aside, rows.schema, compression=_COMPRESSION, write_statistics=["trial"]) as file,
+    ):
+        file.write(rows)
 
 
 def table_sources(directory: Path, table: str) -> list[Path]:
@@ -77,9 +81,9 @@ def join_parts(directory: Path, table: str) -> None:
     whole = directory / table
     if sources and sources != [whole]:
         schema = _joined_schema(table, sources)
-        with written_aside(whole) as aside, pq.ParquetWriter(str(aside), schema, compression=_COMPRESSION) as writer:
+        with written_aside(whole) as aside, parquet_file(aside, schema, compression=_COMPRESSION) as file:
             for rows in _rows_of(sources, schema):
-                writer.write_table(rows)
+                file.write(rows)
     shutil.rmtree(folder)
 
 

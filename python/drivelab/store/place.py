@@ -12,8 +12,8 @@ class TrialPlace:
 
     Attributes
     ----------
-    target : str
-        Label of the target.
+    target, workload : str
+        Label of the target, and name of the workload in its experiment.
     step, block, repeat : int
         Place in the plan's order, all from 1; 0 where there was no plan.
     started_utc : str
@@ -23,6 +23,7 @@ class TrialPlace:
     """
 
     target: str = ""
+    workload: str = ""
     step: int = 0
     block: int = 0
     repeat: int = 1

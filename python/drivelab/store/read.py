@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,12 @@ class StoredRun:
 
     def estimates(self, trial: str) -> dict[str, Estimate]:
         """Every estimate of a trial, by name."""
-        stored = json.loads(self.trial(trial)["estimates_json"])
-        return {key: Estimate(**estimate) for key, estimate in stored.items()}
+        return self.estimates_of(self.trial(trial))
+
+    @staticmethod
+    def estimates_of(row: Mapping[str, Any]) -> dict[str, Estimate]:
+        """Every estimate in a row of the trials table, by name."""
+        return {key: Estimate(**estimate) for key, estimate in json.loads(row["estimates_json"]).items()}
 
     def measurement(self, trial: str) -> Measurement:
         """What a trial measured, as it was; its per-I/O records stay in their file."""

@@ -10,17 +10,16 @@ column even when all values are equal, and 30 ns when they are not.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from drivelab.model.errors import DrivelabError
 from drivelab.store.columns import RECORD_COLUMNS, arrow_schema
 from drivelab.store.durable import storage_error, sync_directory
+from drivelab.store.parquet_file import ParquetFile
 
 # 13 MB of rows are held until they are written
 ROW_GROUP_ROWS = 1 << 18
@@ -62,8 +61,7 @@ class RecordSink:
         self._held_rows = 0
         self._failure: DrivelabError | None = None
         try:
-            self._file = pa.OSFile(str(self._aside), "wb")
-            self._writer = pq.ParquetWriter(self._file, self._schema, **_FORMAT, **_column_formats(self._schema))
+            self._file = ParquetFile(self._aside, self._schema, **_FORMAT, **_column_formats(self._schema))
         except OSError as error:
             raise storage_error(error, path) from error
 
@@ -95,7 +93,6 @@ class RecordSink:
         """
         try:
             self._write_held()
-            self._writer.close()
             self._file.close()
             with self._aside.open("rb") as file:
                 os.fsync(file.fileno())
@@ -111,13 +108,7 @@ class RecordSink:
     def discard(self) -> None:
         """Forget everything; no file appears."""
         self._held.clear()
-        # the file goes away, whatever it holds
-        with suppress(OSError, pa.ArrowException):
-            self._writer.close()
-        # Arrow would try again when the writer is collected
-        self._writer.is_open = False
-        with suppress(OSError, pa.ArrowException):
-            self._file.close()
+        self._file.abandon()
         self._aside.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
@@ -135,7 +126,7 @@ class RecordSink:
         if not self._held:
             return
         try:
-            self._writer.write_table(pa.Table.from_batches(self._held), row_group_size=self._held_rows)
+            self._file.write(pa.Table.from_batches(self._held))
         except OSError as error:
             self._failure = storage_error(error, self.path)
             raise self._failure from error

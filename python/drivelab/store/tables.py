@@ -37,9 +37,10 @@ def trial_table(
         "findings_json": json.dumps([finding.to_json() for finding in findings]),
     }
     table = pa.Table.from_pylist([row], schema=schema)
-    for name in sorted(place.asked.keys() | place.achieved.keys()):
-        table = table.append_column(f"asked_{name}", pa.array([place.asked.get(name)], pa.string()))
-        table = table.append_column(f"achieved_{name}", pa.array([place.achieved.get(name)], pa.string()))
+    levels = {f"asked_{name}": level for name, level in place.asked.items()}
+    levels |= {f"achieved_{name}": level for name, level in place.achieved.items()}
+    for name, level in sorted(levels.items()):
+        table = table.append_column(name, pa.array([level], pa.string()))
     for key, estimate in summary.estimates.items():
         for suffix, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)):
             table = table.append_column(key + suffix, pa.array([value], pa.float64()))
@@ -141,6 +142,7 @@ def _place_values(measured: Measurement, summary: TrialSummary, place: TrialPlac
         "trial": measured.name,
         "label": summary.label,
         "target": place.target,
+        "workload": place.workload,
         "step": place.step,
         "block": place.block,
         "repeat": place.repeat,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -264,3 +265,30 @@ def test_a_large_run_opens_quickly(writer: RunWriter, make_trial: Callable) -> N
     begin = datetime.now(UTC)
     assert len(open_run(writer.directory).trial_names) == 10_000
     assert (datetime.now(UTC) - begin).total_seconds() < 2
+
+
+def fill_disk(ballast: Path, *, leave_bytes: int) -> None:
+    """Write a file until the disk is full, root's reserve included, and give a little back."""
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+    os.truncate(ballast, ballast.stat().st_size - leave_bytes)
+
+
+@pytest.mark.provokes("S502")
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("mkfs.ext4")
+def test_a_disk_that_fills_up_keeps_the_trials_that_were_done(mount_filesystem: Callable, make_trial: Callable) -> None:
+    small = mount_filesystem("ext4", size_bytes=8 * 2**20)
+    writer = create_run(small, "x", "y", NOW)
+    writer.write_run_json({})
+    writer.add_trial(*make_trial("0001-x"))
+    fill_disk(small / "ballast", leave_bytes=4096)
+    with pytest.raises(DrivelabError) as failure:
+        writer.add_trial(*make_trial("0002-x"))
+    assert failure.value.code == "S502"
+    assert [path.name for path in writer.directory.rglob(".*")] == []
+    assert open_run(writer.directory).trial_names == ["0001-x"]
+    (small / "ballast").unlink()
+    writer.finish()
+    assert open_run(writer.directory).trial_names == ["0001-x"]

@@ -1,0 +1,285 @@
+"""The command ``drivelab check``: whether a directory, file or drive is fit, and whether to trust the numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from drivelab import __version__
+from drivelab.analyse.findings import by_gravity, run_findings, target_findings
+from drivelab.analyse.needs import NEEDS, find_need
+from drivelab.analyse.trial import judge_trial
+from drivelab.analyse.verdict import judge_fitness, judge_need
+from drivelab.cli.check_progress import check_progress
+from drivelab.inventory.consent import require_erase_consent
+from drivelab.inventory.host import host_facts
+from drivelab.inventory.target import require_writable, resolve_target
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.model.finding import Finding
+from drivelab.model.host import HostFacts
+from drivelab.model.measurement import Measurement
+from drivelab.model.need import Need
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.verdict import Fitness, Verdict
+from drivelab.plan.check import PROBE, CheckPlan, plan_check
+from drivelab.report.html import write_html_report
+from drivelab.report.text import render_check, text_console
+from drivelab.run.interruption import Interruption, interruptible
+from drivelab.run.recorded_check import EXPERIMENT, CheckResults, check_place, facts_after, record_check
+from drivelab.store.layout import default_parent
+from drivelab.store.read import open_run
+from drivelab.store.write import RunWriter, create_run
+
+SCHEMA = 1
+_SENTENCES_OF_A_KIND_MAX = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CheckJudgement:
+    """What a check says in the end.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        About the target, the trials, and the run as a whole.
+    verdict : Verdict or Fitness
+        Against the need that was named, or against all of them.
+    """
+
+    findings: list[Finding]
+    verdict: Verdict | Fitness
+
+
+def command(
+    target: Annotated[str, typer.Argument(help="A directory, a file or a block device.")],
+    need_name: Annotated[
+        str | None, typer.Option("--for", metavar="NEED", help=f"What it shall carry: {', '.join(NEEDS)}.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Take 10 s instead of 45: wider intervals.")] = False,
+    erase: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SERIAL", help="Consent to overwrite the block device of this name; else it is only read."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory to keep the run in; else where all runs are kept.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Check in under a minute whether a directory or drive is fit; nothing is destroyed.
+
+    In a directory a hidden file of up to 1 GiB is written and removed again.
+    An existing file or a block device is only read. Exit codes: with --for 0
+    yes, 1 no, 4 undecided; without it 0, or 4 when some number does not
+    describe the drive.
+
+    Raises
+    ------
+    DrivelabError
+        U005: an unknown need. T101 to T108: the target. C201 to C209: no consent.
+        R451 to R454: no room or permission. E301 to E315: nothing could be measured.
+    """
+    # the usual pool keeps for itself what the many small tables need only for a moment: 40 % more memory
+    pa.set_memory_pool(pa.system_memory_pool())
+    need = find_need(need_name) if need_name is not None else None
+    facts = resolve_target(target)
+    plan = plan_check(facts, need=need.name if need else "", may_erase=bool(erase), is_quick=quick)
+    if plan.may_write:
+        require_writable(facts)
+        require_erase_consent(facts, erase or ())
+    writer = make_run(facts, out)
+    with interruptible() as stop:
+        results, judgement = _check(plan, facts, writer, need, erase or [], stop)
+    report = write_html_report(open_run(writer.directory))
+    if as_json:
+        print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
+    else:
+        print_check(results, judgement, facts, writer.directory, report)
+    return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
+
+
+def make_run(target: TargetFacts, out: Path | None) -> RunWriter:
+    """The run directory of a check: where the user said, else where runs are kept, else where there is room.
+
+    Raises
+    ------
+    DrivelabError
+        S501, S502: it cannot be made.
+    """
+    fallback = Path(tempfile.gettempdir()) / f"drivelab-runs-{os.geteuid()}"
+    parent, reason = check_place(out, default_parent(), fallback)
+    if reason:
+        print(f"{reason}: this run is kept in {parent}", file=sys.stderr)
+    return create_run(parent, EXPERIMENT, Path(target.path).name or target.text, datetime.now(UTC))
+
+
+def _check(
+    plan: CheckPlan,
+    target: TargetFacts,
+    writer: RunWriter,
+    need: Need | None,
+    erase: list[str],
+    stop: Interruption,
+) -> tuple[CheckResults, CheckJudgement]:
+    host = host_facts(__version__)
+
+    def judge(measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, list[Finding]]:
+        return judge_trial(measured, facts, host)
+
+    command_line = shlex.join(["drivelab", *sys.argv[1:]])
+    status: dict[str, Any] = {"status": "failed"}
+    try:
+        with check_progress(plan) as progress:
+            results = record_check(
+                plan,
+                target,
+                writer,
+                judge=judge,
+                progress=progress,
+                stop=stop,
+                erase=erase,
+                command_line=command_line,
+            )
+        status = facts_after(target, results)
+    except BaseException:
+        writer.finish(**status)
+        raise
+    judgement = judge_check(plan, results, target, host, need)
+    writer.finish(judgement.findings, judgement.verdict.to_json(), **status)
+    return results, judgement
+
+
+def judge_check(
+    plan: CheckPlan, results: CheckResults, target: TargetFacts, host: HostFacts, need: Need | None
+) -> CheckJudgement:
+    """The findings and the verdict of a check."""
+    summaries = results.summaries
+    findings = [*target_findings(target, host), *run_findings(summaries), *results.findings]
+    findings = by_gravity([*findings, *check_findings(plan, results)])
+    verdict = judge_need(need, summaries, findings) if need else judge_fitness(summaries, findings)
+    return CheckJudgement(findings, verdict)
+
+
+def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:
+    """What did not go as it usually does: trials, direct I/O, an interruption, what was found beforehand."""
+    outcome = results.outcome
+    found = [
+        Finding("trial-failed", "invalid", f"not measured: {error.what}", name, {"code": error.code}, error.do)
+        for name, error in outcome.failures.items()
+    ]
+    if not plan.may_write:
+        text = f"{plan.read_only_reason}: how it takes writes was not measured"
+        advice = "check a directory on it, or a device with --erase SERIAL if its contents may go"
+        found.append(Finding("only-read", "note", text, advice=advice))
+    if outcome.direct_reason:
+        text = f"{outcome.direct_reason}: reads and writes went through the page cache"
+        found.append(Finding("direct-refused", "warning", text, advice="compare these numbers with no direct ones"))
+    if outcome.is_interrupted:
+        found.append(
+            Finding("interrupted", "warning", "the check was interrupted: this is what was measured until then")
+        )
+    if outcome.removed_leftovers:
+        count = len(outcome.removed_leftovers)
+        text = f"{count} working file{'s' if count > 1 else ''} of killed checks were found and removed"
+        found.append(Finding("leftovers-removed", "note", text, evidence={"names": list(outcome.removed_leftovers)}))
+    return found
+
+
+def exit_status(judgement: CheckJudgement) -> int:
+    """With a need: 0 yes, 1 no, 4 undecided. Without: 4 when some number does not describe the drive."""
+    verdict = judgement.verdict
+    if isinstance(verdict, Verdict):
+        return {"pass": EXIT_OK, "fail": EXIT_FAILED, "undecided": EXIT_NOT_TRUSTED}[verdict.outcome]
+    invalid = any(finding.severity == "invalid" for finding in judgement.findings)
+    return EXIT_NOT_TRUSTED if invalid else EXIT_OK
+
+
+def check_json(
+    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, directory: Path, report: Path
+) -> dict[str, Any]:
+    """Everything about a check as plain data."""
+    return {
+        "schema": SCHEMA,
+        "run": str(directory),
+        "report": str(report),
+        "status": "interrupted" if results.outcome.is_interrupted else "complete",
+        "target": target.to_json(),
+        "verdict": judgement.verdict.to_json(),
+        "trials": [
+            summary.to_json() | _achieved(measured)
+            for measured, summary in zip(results.measurements, results.summaries, strict=True)
+        ],
+        "findings": [finding.to_json() for finding in judgement.findings],
+        "failures": {name: str(error) for name, error in results.outcome.failures.items()},
+    }
+
+
+def _achieved(measured: Measurement) -> dict[str, Any]:
+    """What stands beside the numbers of a trial: asked, achieved, and what was seen around it."""
+    counted = measured.counted_device
+    return {
+        "workload": measured.workload.model_dump(mode="json"),
+        "engine": measured.engine,
+        "device": asdict(counted) if counted else None,
+        "context": measured.context,
+    }
+
+
+def condensed(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with fewer sentences: of one kind that says another thing of every trial, only the first is kept.
+
+    Each trial keeps its finding, so that its numbers keep their marks.
+    """
+    by_kind: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        by_kind.setdefault((finding.severity, finding.code), []).append(finding)
+    shorter = []
+    for members in by_kind.values():
+        texts = {finding.text for finding in members}
+        if len(texts) > _SENTENCES_OF_A_KIND_MAX:
+            text = f"{members[0].text} (numbers of the first trial; the report has all)"
+            shorter += [replace(finding, text=text, advice=members[0].advice) for finding in members]
+        else:
+            shorter += members
+    return shorter
+
+
+def print_check(
+    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, directory: Path, report: Path
+) -> None:
+    """Print the verdict, the numbers, what limits them, and where everything lies.
+
+    The probe for compression is told by its finding; its trials stand in the report.
+    """
+    console = text_console()
+    summaries = [summary for summary in results.summaries if not summary.name.startswith(PROBE)]
+    findings = [finding for finding in judgement.findings if not finding.trial.startswith(PROBE)]
+    histograms = {
+        summary.name: measured.histograms[summary.operation, "total"]
+        for measured, summary in zip(results.measurements, results.summaries, strict=True)
+        if (summary.operation, "total") in measured.histograms and not summary.name.startswith(PROBE)
+    }
+    console.print(
+        render_check(
+            f"{target.text}: is it fit, and can the numbers be trusted?",
+            summaries,
+            condensed(findings),
+            judgement.verdict,
+            histograms,
+            plain=not console.encoding.startswith("utf"),
+        )
+    )
+    print(f"\nrun:    {directory}\nreport: {report}")

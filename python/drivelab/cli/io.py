@@ -1,0 +1,150 @@
+"""The command ``drivelab io``: one workload, every option of the engine a flag."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from drivelab import __version__
+from drivelab.cli.io_options import IoOptions, with_options_of
+from drivelab.cli.io_result import io_json, io_lines
+from drivelab.cli.io_target import file_to_make, find_target, require_consent
+from drivelab.cli.io_workload import is_null, on_target, workload_from
+from drivelab.cli.live_line import LiveLine
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.model.finding import Finding
+from drivelab.model.measurement import Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.workload import Workload
+from drivelab.run.counting_pass import command_counts
+from drivelab.run.engine import RecordListener, StopRequest
+from drivelab.run.interruption import interruptible
+from drivelab.run.measure import measure
+
+_TRIAL = "io"
+_WIDTH_MAX = 100
+
+
+@with_options_of(IoOptions)
+def command(**typed: Any) -> int:
+    """Issue one workload and show what it came to.
+
+    Latencies: submission until the kernel has the I/O, completion from there
+    until it is done, total for both, response from the scheduled start (open
+    loop). Writing to a block device needs --erase with its serial; to a file
+    that drivelab did not make, --overwrite-file. A new file is made when there
+    is a size. Exit code 4: done, but the numbers do not describe the drive.
+    """
+    return run_io(IoOptions(**typed))
+
+
+def run_io(options: IoOptions) -> int:
+    """Exit status, after the workload has run and its result was printed.
+
+    Raises
+    ------
+    DrivelabError
+        U001 to U005: an option makes no sense. T101 to T108, C201 to C220: the
+        target, and whether it may be used. E301 to E315: the workload cannot be issued.
+    """
+    asked = workload_from(options)
+    target = find_target(options.target, is_null=is_null(options))
+    require_consent(target, asked, erase=options.erase, may_overwrite_file=options.overwrite_file)
+    workload = on_target(asked, target)
+    with interruptible() as stop:
+        measured = _measure(options, workload, target, stop)
+        summary, findings = _judge(measured, target)
+        document = io_json(measured, target, summary, findings)
+        if options.out is not None:
+            _store(Path(options.out), measured, target, summary, findings)
+    if options.as_json:
+        print(json.dumps(document, indent=2))
+    else:
+        print("\n".join(io_lines(document)))
+        print("".join(f"{_finding_text(finding)}\n" for finding in findings), end="")
+    if stop.is_set():
+        return stop.exit_code
+    return exit_code(measured, findings)
+
+
+def exit_code(measured: Measurement, findings: Sequence[Finding]) -> int:
+    """1 when I/O failed, 4 when the numbers do not describe the drive."""
+    if measured.engine["stopped_by"] == "error":
+        return EXIT_FAILED
+    return EXIT_NOT_TRUSTED if any(finding.severity == "invalid" for finding in findings) else EXIT_OK
+
+
+def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: StopRequest) -> Measurement:
+    with file_to_make(target, workload):
+        with _record_sink(options, workload) as sink, LiveLine(sys.stderr) as line:
+            measured = measure(_TRIAL, workload, target, stop=stop, progress=line.show, on_records=sink)
+        if not options.count_commands or stop.is_set():
+            return measured
+        operations = int(measured.engine["all_phases"].get("write", {}).get("count", 0))
+        counted = command_counts(
+            workload, target, timed_operations=operations, timed_devices=measured.devices, stop=stop
+        )
+        return replace(measured, context=measured.context | counted)
+
+
+@contextmanager
+def _record_sink(options: IoOptions, workload: Workload) -> Iterator[RecordListener | None]:
+    if options.record is None:
+        yield None
+        return
+    # imported here: most workloads keep no records
+    from drivelab.store.records import RecordSink
+
+    with RecordSink(Path(options.record), open_loop=workload.pacing.kind != "closed") as sink:
+        yield sink
+
+
+def _judge(measured: Measurement, target: TargetFacts) -> tuple[TrialSummary, list[Finding]]:
+    """The numbers of the workload, and what is to be known about them and about the target."""
+    from drivelab.analyse.findings import by_gravity, target_findings
+    from drivelab.analyse.trial import judge_trial
+
+    summary, findings = judge_trial(measured, target)
+    return summary, by_gravity([*target_findings(target), *findings])
+
+
+def _finding_text(finding: Finding) -> str:
+    advice = f" ({finding.advice})" if finding.advice else ""
+    text = f"{finding.severity}: {finding.text}{advice}"
+    width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
+    return textwrap.fill(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _store(
+    parent: Path,
+    measured: Measurement,
+    target: TargetFacts,
+    summary: TrialSummary,
+    findings: Sequence[Finding],
+) -> None:
+    from drivelab.inventory.host import host_facts
+    from drivelab.store.write import create_run
+
+    now = datetime.now(UTC)
+    writer = create_run(parent, "io", Path(target.path).name or target.text, now)
+    writer.write_run_json(
+        {
+            "experiment": {"name": "io"},
+            "started_utc": now.isoformat(timespec="milliseconds"),
+            "target": target.to_json(),
+            "host": host_facts(__version__).to_json(),
+            "command": sys.argv,
+        }
+    )
+    writer.add_trial(measured, summary, findings=findings)
+    writer.finish(findings)
+    print(f"stored in {writer.directory}", file=sys.stderr)

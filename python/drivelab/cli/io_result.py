@@ -1,0 +1,220 @@
+"""What one workload came to, as plain data and as text.
+
+Asked and achieved stand side by side. A quantile that the data cannot carry is
+null: the largest of 500 values is not a p99.9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from drivelab.model.finding import Finding
+from drivelab.model.histogram import Histogram
+from drivelab.model.measurement import Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_bytes, format_duration_ns, format_rate_bytes_per_s, format_rate_per_s
+
+SCHEMA = 1
+QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999)
+_MOVING = ("read", "write", "trim")
+# with fewer values than this above a quantile, its 95 % interval has no upper end
+_VALUES_ABOVE_MIN = math.log(1 / 0.025)
+_INTERVAL_LATENCIES = ("total", "response")
+
+
+def io_json(
+    measured: Measurement, target: TargetFacts, summary: TrialSummary | None, findings: Sequence[Finding]
+) -> dict[str, Any]:
+    """Everything about a workload that ran, as plain data.
+
+    Notes
+    -----
+    ``iops`` and ``throughput_bytes_per_s`` cover reads, writes and trims of
+    the measured window. Latencies of ``sync`` are those of the sync call
+    alone, of ``durable_write`` from the write's start until the sync call
+    that covers it has returned.
+    """
+    engine = measured.engine
+    asked = measured.workload
+    count = sum(measured.operation_count(operation) for operation in _MOVING)
+    moved = sum(int(engine["operations"].get(operation, {}).get("bytes", 0)) for operation in _MOVING)
+    return {
+        "schema": SCHEMA,
+        "target": target.text,
+        "workload": asked.model_dump(mode="json"),
+        "asked": {
+            "backend": asked.backend,
+            "queue_depth": asked.queue_depth,
+            "job_count": asked.job_count,
+            "direct": asked.direct,
+        },
+        "achieved": engine["achieved"]
+        | {"backend": engine["backend"]["name"], "backend_reason": engine["backend"]["reason"]},
+        "clock": engine["clock"],
+        "measured_ns": engine["measured_ns"],
+        "ramp_ns": engine["ramp_ns"],
+        "stopped_by": engine["stopped_by"],
+        "iops": count / measured.measured_s if engine["measured_ns"] else None,
+        "throughput_bytes_per_s": moved / measured.measured_s if engine["measured_ns"] else None,
+        "operations": {name: _operation_json(measured, name) for name in operation_names(measured)},
+        "user_cpu_ns_per_io": engine["cpu"]["user_ns"] / count if count else None,
+        "system_cpu_ns_per_io": engine["cpu"]["system_ns"] / count if count else None,
+        "error_count": sum(int(counts.get("errors", 0)) for counts in engine["operations"].values()),
+        "errors": engine["errors"],
+        "arrivals": engine["arrivals"],
+        "all_phases": engine["all_phases"],
+        "devices": [_device_json(asdict(counts), measured) for counts in measured.devices],
+        "context": measured.context,
+        "intervals": intervals_json(measured.intervals),
+        "estimates": {name: estimate.to_json() for name, estimate in summary.estimates.items()} if summary else {},
+        "findings": [finding.to_json() for finding in findings],
+    }
+
+
+def operation_names(measured: Measurement) -> list[str]:
+    """Every operation that has counts or latencies."""
+    names = [*measured.engine["operations"], *(operation for operation, _ in measured.histograms)]
+    return list(dict.fromkeys(names))
+
+
+def _operation_json(measured: Measurement, name: str) -> dict[str, Any]:
+    counts: Mapping[str, int] = measured.engine["operations"].get(name, {})
+    facts: dict[str, Any] = {key: int(counts.get(key, 0)) for key in ("count", "bytes", "errors", "short")}
+    if measured.engine["measured_ns"]:
+        facts["iops"] = facts["count"] / measured.measured_s
+        facts["throughput_bytes_per_s"] = facts["bytes"] / measured.measured_s
+    for (operation, latency), histogram in measured.histograms.items():
+        if operation == name and histogram.total_count:
+            facts[f"{latency}_latency_ns"] = latency_json(histogram)
+    return facts
+
+
+def latency_json(histogram: Histogram) -> dict[str, Any]:
+    """Count, minimum, mean, maximum and quantiles of a latency; quantiles that the data cannot carry are None."""
+    quantiles = {str(at): quantile_or_none(histogram, at) for at in QUANTILES}
+    return {
+        "count": histogram.total_count,
+        "min": histogram.minimum_ns,
+        "mean": histogram.mean_ns,
+        "max": histogram.maximum_ns,
+        "quantiles": quantiles,
+    }
+
+
+def quantile_or_none(histogram: Histogram, at: float) -> float | None:
+    """A quantile, if enough values lie above it."""
+    if histogram.total_count * -math.log(at) < _VALUES_ABOVE_MIN:
+        return None
+    return histogram.quantile_ns(at)
+
+
+def _device_json(counts: dict[str, Any], measured: Measurement) -> dict[str, Any]:
+    """Counts of one device, with those per operation: asked for by us, in all phases."""
+    phases = measured.engine["all_phases"]
+    operations = sum(int(phases.get(operation, {}).get("count", 0)) for operation in _MOVING)
+    if not operations:
+        return counts
+    return counts | {
+        "reads_per_operation": counts["reads"] / operations,
+        "data_writes_per_operation_low": counts["data_writes_low"] / operations,
+        "data_writes_per_operation_high": counts["data_writes_high"] / operations,
+        "flushes_per_operation": counts["flushes"] / operations,
+        "bytes_written_per_operation": counts["bytes_written"] / operations,
+        "bytes_read_per_operation": counts["bytes_read"] / operations,
+    }
+
+
+def intervals_json(intervals: pa.Table) -> list[dict[str, Any]]:
+    """The interval series: counts, bytes, errors and quantiles by interval and operation."""
+    rows = []
+    for row in intervals.to_pylist():
+        if row["latency"] not in _INTERVAL_LATENCIES:
+            continue
+        histogram = Histogram(
+            _as_array(row["bucket"]), _as_array(row["bucket_count"]), row["min_ns"], row["max_ns"], row["sum_ns"]
+        )
+        has_values = histogram.total_count > 0
+        rows.append(
+            {name: row[name] for name in ("interval", "start_ns", "duration_ns", "operation", "latency")}
+            | {"count": row["count"], "bytes": row["bytes"], "errors": row["errors"]}
+            | {
+                "min_ns": row["min_ns"] if has_values else None,
+                "mean_ns": histogram.mean_ns if has_values else None,
+                "p50_ns": quantile_or_none(histogram, 0.5) if has_values else None,
+                "p99_ns": quantile_or_none(histogram, 0.99) if has_values else None,
+                "max_ns": row["max_ns"] if has_values else None,
+            }
+        )
+    return rows
+
+
+def _as_array(values: Any) -> Any:
+    import numpy as np
+
+    return np.asarray(values, dtype=np.int64)
+
+
+def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The result for people, line by line."""
+    achieved = document["achieved"]
+    depth = f"queue depth {document['asked']['queue_depth']} asked, {achieved['queue_depth_mean']:.3g} achieved"
+    if achieved["backend"] == "null":
+        yield f"null backend (what the engine itself costs), {depth}"
+    else:
+        direct = "direct" if achieved["direct"] else "through the page cache"
+        yield f"{document['target']}: {achieved['backend']}, {direct}, {depth}"
+    yield f"  measured {format_duration_ns(document['measured_ns'])}, ended by {_ending(document['stopped_by'])}"
+    for name, facts in document["operations"].items():
+        yield from _operation_lines(name, facts)
+    if document["user_cpu_ns_per_io"] is not None:
+        user, system = document["user_cpu_ns_per_io"], document["system_cpu_ns_per_io"]
+        yield f"  processor     {format_duration_ns(user)} user, {format_duration_ns(system)} system per I/O"
+    for counts in document["devices"]:
+        yield _device_line(counts)
+    arrivals = document["arrivals"]
+    if arrivals:
+        yield f"  arrivals      {arrivals['scheduled']} scheduled, {arrivals['late']} late, {arrivals['missed']} missed"
+    for error in document["errors"]:
+        failed = f"{error['count']} {error['operation']} failed with {error['name']}"
+        yield f"  {failed}, first at {error['first_offset_bytes']} B"
+
+
+def _ending(reason: str) -> str:
+    return {"runtime": "its runtime", "range_end": "the end of the range", "caller": "the user"}.get(reason, reason)
+
+
+def _operation_lines(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    rates = []
+    if facts["count"] and "iops" in facts:
+        rates.append(f"{format_rate_per_s(facts['iops'])} per s")
+    if facts["bytes"]:
+        rates.append(format_rate_bytes_per_s(facts["throughput_bytes_per_s"]))
+    yield f"  {name.replace('_', ' '):<14}{facts['count']} I/Os{''.join(f', {rate}' for rate in rates)}"
+    for latency in ("submission", "completion", "total", "response"):
+        if f"{latency}_latency_ns" in facts:
+            yield f"    {latency:<12}{latency_text(facts[f'{latency}_latency_ns'])}"
+
+
+def latency_text(facts: Mapping[str, Any]) -> str:
+    """A latency on one line: mean, quantiles and maximum."""
+    parts = [f"mean {format_duration_ns(facts['mean'])}"]
+    for at, value in facts["quantiles"].items():
+        if value is not None and at != "0.9":
+            parts.append(f"p{float(at) * 100:g} {format_duration_ns(value)}")
+    return ", ".join([*parts, f"max {format_duration_ns(facts['max'])}"])
+
+
+def _device_line(counts: Mapping[str, Any]) -> str:
+    read, written = format_bytes(counts["bytes_read"]), format_bytes(counts["bytes_written"])
+    text = f"  {counts['device']:<14}read {read}, wrote {written}"
+    if "flushes_per_operation" in counts and counts["writes"]:
+        low, high = counts["data_writes_per_operation_low"], counts["data_writes_per_operation_high"]
+        writes = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+        text += f"; per I/O: {writes} writes, {counts['flushes_per_operation']:.3g} flushes"
+    return text

@@ -1,0 +1,163 @@
+"""Makes a workload of what was typed after ``drivelab io``."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from drivelab.cli.io_options import IoOptions
+from drivelab.cli.io_target import NULL_TARGET
+from drivelab.cli.workload_arguments import (
+    ACCESSES,
+    BACKENDS,
+    CONTENTS,
+    DURABILITIES,
+    FILE_STATES,
+    located,
+    one_of,
+    parse_block_sizes,
+    parse_cpus,
+    parse_operations,
+    parse_pacing,
+)
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.model.units import parse_bytes, parse_duration_ns
+from drivelab.model.workload import Workload
+
+_DEFAULT_RUNTIME = "5s"
+# where the name of a field is not the name of its option
+_OPTION_OF_FIELD = {
+    "job_count": "--jobs",
+    "every_writes": "--sync-every",
+    "method": "--durability",
+    "hot_range_fraction": "--hot-range",
+    "hot_access_fraction": "--hot-access",
+    "compressible_fraction": "--compressible",
+    "duplicate_fraction": "--duplicate",
+    "interval_ns": "--interval",
+    "runtime_ns": "--runtime",
+}
+
+
+def is_null(options: IoOptions) -> bool:
+    """Whether no I/O is to be issued at all."""
+    return options.target == NULL_TARGET or options.backend == "null"
+
+
+def workload_from(options: IoOptions) -> Workload:
+    """The workload that was asked for.
+
+    Raises
+    ------
+    DrivelabError
+        U001, U002: not a size, not a duration. U003: a value that makes no
+        sense. U004: options that exclude each other. U005: an unknown name.
+    """
+    if options.target == NULL_TARGET and options.backend not in ("auto", "null"):
+        do = "leave --backend out, or name a target"
+        raise DrivelabError("U004", f"null: has no use for backend {options.backend}", where="option --backend", do=do)
+    if options.count_commands and options.durability == "none":
+        do = "add --durability fdatasync, for instance"
+        raise DrivelabError("U004", "only synchronous writes can be counted", where="option --count-commands", do=do)
+    try:
+        return Workload.model_validate(_fields(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(next((part for part in reversed(first["loc"]) if isinstance(part, str)), "workload"))
+        option = _OPTION_OF_FIELD.get(name, f"--{name.replace('_', '-')}")
+        what = first["msg"].removeprefix("Input ")
+        raise DrivelabError("U003", f"{option}: {what}, not {first['input']}", where=f"option {option}") from None
+
+
+def _fields(options: IoOptions) -> dict[str, object]:
+    default_access = "sequential" if options.file_state == "append" else "random"
+    return {
+        "target": _target_fields(options),
+        "backend": "null" if is_null(options) else one_of("--backend", options.backend, BACKENDS),
+        "operations": parse_operations(options.operation),
+        "block_sizes": parse_block_sizes(options.block_size),
+        "access": {
+            "kind": one_of("--access", options.access or default_access, ACCESSES),
+            "stride_bytes": located("--stride", parse_bytes, options.stride),
+            "zipf_theta": options.zipf_theta,
+            "hot_range_fraction": options.hot_range,
+            "hot_access_fraction": options.hot_access,
+        },
+        "shift_bytes": located("--shift", parse_bytes, options.shift),
+        "queue_depth": options.queue_depth,
+        "job_count": options.jobs,
+        "share_range": options.share_range,
+        "direct": options.direct,
+        "durability": {
+            "method": one_of("--durability", options.durability, DURABILITIES),
+            "every_writes": options.sync_every,
+        },
+        "file_state": one_of("--file-state", options.file_state, FILE_STATES),
+        "contents": {
+            "kind": one_of("--contents", options.contents, CONTENTS),
+            "compressible_fraction": options.compressible,
+            "duplicate_fraction": options.duplicate,
+        },
+        "pacing": parse_pacing(options.rate, options.arrivals),
+        "limits": _limits(options),
+        "ramp_ns": located("--ramp", parse_duration_ns, options.ramp),
+        "interval_ns": located("--interval", parse_duration_ns, options.interval),
+        "seed": options.seed,
+        "record_ios": options.record is not None,
+        "pin_cpus": parse_cpus(options.pin),
+        "polled_completion": options.polled_completion,
+        "polled_submission": options.polled_submission,
+    }
+
+
+def _target_fields(options: IoOptions) -> dict[str, object]:
+    return {
+        "path": options.target,
+        "offset_bytes": located("--offset", parse_bytes, options.offset),
+        "size_bytes": located("--size", parse_bytes, options.size),
+    }
+
+
+def _limits(options: IoOptions) -> dict[str, int]:
+    if options.once and (options.runtime or options.count or options.bytes != "0"):
+        do = "leave out --once, or the limit"
+        raise DrivelabError("U004", "--once has no limit but the range", where="option --once", do=do)
+    moved = located("--bytes", parse_bytes, options.bytes)
+    limited = options.once or options.count or moved
+    runtime = options.runtime or ("0s" if limited else _DEFAULT_RUNTIME)
+    return {
+        "runtime_ns": located("--runtime", parse_duration_ns, runtime),
+        "count": options.count,
+        "bytes": moved,
+    }
+
+
+def on_target(workload: Workload, target: TargetFacts) -> Workload:
+    """The workload on the target as it was found: a missing file is made, a device opened for us alone.
+
+    Raises
+    ------
+    DrivelabError
+        U003: a new file needs a size.
+    """
+    if workload.backend == "null":
+        return workload
+    place = workload.target.model_copy(update={"path": target.path})
+    if workload.writes and target.kind == "block_device":
+        place = place.model_copy(update={"exclusive": True})
+    if workload.writes and target.kind == "missing_file":
+        place = place.model_copy(update={"create": True, "size_bytes": place.size_bytes or _size_for(workload)})
+        if not place.size_bytes and workload.file_state != "append":
+            do = "add --size 1GiB, or --file-state append"
+            raise DrivelabError("U003", f"{target.path} is new and needs a size", where="option --size", do=do)
+    return workload.model_copy(update={"target": place})
+
+
+def _size_for(workload: Workload) -> int:
+    """Room that a limit on bytes or I/Os asks for; 0 when there is none, or when a file grows by itself."""
+    if workload.file_state == "append":
+        return 0
+    largest = max(share.bytes for share in workload.block_sizes) + workload.shift_bytes
+    wanted = workload.limits.bytes or workload.limits.count * largest
+    step = largest * workload.job_count
+    return -(-wanted // step) * step

@@ -1,0 +1,58 @@
+"""One line on a terminal that tells how a workload goes; nothing when stderr is piped."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from drivelab.model.units import format_bytes, format_rate_per_s
+from drivelab.run.engine import Progress
+
+
+class LiveLine:
+    """A line that changes in place; used in a ``with`` block.
+
+    Parameters
+    ----------
+    stream : text file
+        Where to; nothing is shown unless it is a terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._live: Any = None
+        if stream.isatty():
+            # imported here: a piped run needs no terminal library
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(file=stream, highlight=False, soft_wrap=True)
+            self._live = Live(console=console, transient=True, refresh_per_second=8)
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None
+    ) -> None:
+        """Remove the line."""
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress) -> bool:
+        """Show how it goes; it always may go on."""
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.update(Text(progress_text(progress), style="dim", no_wrap=True, overflow="ellipsis"))
+        return True
+
+
+def progress_text(progress: Progress) -> str:
+    """How a workload goes, in a few words."""
+    seconds = progress.elapsed_ns / 1e9
+    if progress.is_ramping:
+        return f"{seconds:.1f} s, ramp"
+    rate = format_rate_per_s(progress.operation_count() / seconds) if seconds > 0 else "0"
+    return f"{seconds:.1f} s, {rate} I/Os per s, {format_bytes(progress.byte_count())}"

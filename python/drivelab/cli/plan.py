@@ -1,0 +1,123 @@
+"""The command ``drivelab plan``: what a run would do, and what it would destroy; nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from drivelab.experiments.load import load_experiment
+from drivelab.inventory.target import resolve_target
+from drivelab.model.plan import Plan
+from drivelab.model.units import format_bytes, format_wait_ns
+from drivelab.plan.make import make_plan
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = 1
+_STEPS_SHOWN_MAX = 40
+
+ExperimentArgument = Annotated[str, typer.Argument(help="A built-in experiment, or a TOML file of your own.")]
+TargetsArgument = Annotated[
+    list[str], typer.Argument(metavar="TARGET...", help="Block devices, directories, or scratch:SIZE.")
+]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer repeats and less data: a first look.")]
+SeedOption = Annotated[
+    int | None, typer.Option(min=0, max=2**32 - 1, help="Decides the order and the data; random, and recorded.")
+]
+
+
+def command(
+    experiment: ExperimentArgument,
+    targets: TargetsArgument,
+    quick: QuickOption = False,
+    seed: SeedOption = None,
+    all_steps: Annotated[bool, typer.Option("--all", help="Show every step, however many there are.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a run would do: its steps, the time, the bytes written, and exactly what it would erase.
+
+    Nothing is changed, and no I/O is sent to the targets.
+    """
+    facts = [resolve_target(text) for text in targets]
+    plan = make_plan(load_experiment(experiment), facts, seed=seed_or_random(seed), quick=quick)
+    if as_json:
+        print(json.dumps({"schema": SCHEMA} | plan.to_json(), indent=2))
+        return
+    # imported here: JSON needs no terminal library
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    print_overview(plan, console)
+    print_steps(plan, console, steps_max=len(plan.steps) if all_steps else _STEPS_SHOWN_MAX)
+
+
+def seed_or_random(seed: int | None) -> int:
+    """The seed that was asked for, or a random one."""
+    return secrets.randbelow(2**32) if seed is None else seed
+
+
+def print_overview(plan: Plan, console: Console) -> None:
+    """Print everything about a plan but its steps."""
+    from rich.text import Text
+
+    scale = ", scaled down" if plan.quick else ""
+    console.print(Text(f"{plan.experiment}{scale}: {plan.question}", style="bold"))
+    for name, value in _overview_rows(plan):
+        console.print(Text.assemble((f"  {name:<14}", "dim"), value))
+    for sentence in plan.destroys or ("nothing",):
+        style = "bold red" if plan.destroys else ""
+        console.print(Text.assemble((f"  {'erases':<14}", "dim"), (sentence, style)))
+    for target in plan.targets:
+        if target.erase_argument:
+            console.print(Text.assemble((f"  {'its owner types':<14}", "dim"), f" --erase {target.erase_argument}"))
+    for note in plan.notes:
+        console.print(Text.assemble((f"  {'note':<14}", "dim"), (note, "yellow")))
+
+
+def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
+    targets = [
+        target.text if target.text == target.label else f"{target.text} ({target.label})" for target in plan.targets
+    ]
+    blocks = max((step.block for step in plan.steps), default=0)
+    rows = [
+        ("targets", ", ".join(targets)),
+        ("steps", f"{len(plan.steps)} in {blocks} blocks, in random order within each (seed {plan.seed})"),
+        ("expected time", f"about {format_wait_ns(plan.expected_ns)}"),
+        ("writes", format_bytes(plan.bytes_written)),
+    ]
+    if plan.preparation_bytes:
+        rows[-1] = ("writes", f"{rows[-1][1]}, {format_bytes(plan.preparation_bytes)} of it to fill scratch drives")
+    return rows
+
+
+def print_steps(plan: Plan, console: Console, *, steps_max: int) -> None:
+    """Print the steps of a plan as a table."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    factors = list(dict.fromkeys(name for step in plan.steps for name in step.levels))
+    several = len(plan.targets) > 1
+    heads = ["step", "block", *(["target"] if several else []), "workload", *factors, "repeat", "writes", "about"]
+    for head in heads:
+        table.add_column(head, justify="right" if head in ("step", "block", "repeat", "writes", "about") else "left")
+    for step in plan.steps[:steps_max]:
+        cells: Sequence[str] = [
+            str(step.number),
+            str(step.block),
+            *([step.target] if several else []),
+            step.workload,
+            *(step.levels.get(name, "") for name in factors),
+            str(step.repeat),
+            format_bytes(step.bytes_written) if step.bytes_written else "-",
+            format_wait_ns(step.expected_ns),
+        ]
+        table.add_row(*cells)
+    console.print()
+    console.print(table)
+    if len(plan.steps) > steps_max:
+        console.print(f"and {len(plan.steps) - steps_max} more: drivelab plan ... --all", style="dim")

@@ -1,0 +1,164 @@
+"""Reads the arguments of ``drivelab io`` that have a form of their own: mixes, rates, processor lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, get_args
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.units import parse_bytes
+from drivelab.model.workload import (
+    AccessKind,
+    BackendName,
+    BlockSizeShare,
+    DurabilityMethod,
+    FileState,
+    OperationName,
+    OperationShare,
+    Pacing,
+)
+
+OPERATIONS: tuple[str, ...] = get_args(OperationName)
+ACCESSES: tuple[str, ...] = get_args(AccessKind)
+BACKENDS: tuple[str, ...] = get_args(BackendName)
+DURABILITIES: tuple[str, ...] = get_args(DurabilityMethod)
+FILE_STATES: tuple[str, ...] = get_args(FileState)
+CONTENTS = ("random", "zeros")
+ARRIVALS = ("fixed", "poisson")
+_CPU_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+_CPU_MAX = 8191
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part of a mix: what, and its weight."""
+
+    text: str
+    weight: float
+
+
+def one_of(option: str, text: str, names: Sequence[str]) -> str:
+    """The text, if it is one of some names.
+
+    Raises
+    ------
+    DrivelabError
+        U005: it is none of them.
+    """
+    if text not in names:
+        raise DrivelabError("U005", f"'{text}' is unknown", where=f"option {option}", do=f"choose: {', '.join(names)}")
+    return text
+
+
+def parse_operations(text: str) -> tuple[OperationShare, ...]:
+    """The operations of ``read``, or of ``read:70,write:30``.
+
+    Raises
+    ------
+    DrivelabError
+        U003: not a mix. U005: an unknown operation.
+    """
+    shares = parse_mix("--operation", text)
+    return tuple(
+        OperationShare.model_validate(
+            {"operation": one_of("--operation", share.text, OPERATIONS), "weight": share.weight}
+        )
+        for share in shares
+    )
+
+
+def parse_block_sizes(text: str) -> tuple[BlockSizeShare, ...]:
+    """The block sizes of ``4KiB``, or of ``4KiB:80,64KiB:20``.
+
+    Raises
+    ------
+    DrivelabError
+        U001: not a size. U003: not a mix, or a size that makes no sense.
+    """
+    largest = 2**30
+    sizes = []
+    for share in parse_mix("--block-size", text):
+        size = located("--block-size", parse_bytes, share.text)
+        if not 1 <= size <= largest:
+            do = "choose from 1 B to 1GiB"
+            raise DrivelabError("U003", f"a block of {share.text} makes no sense", where="option --block-size", do=do)
+        sizes.append(BlockSizeShare(bytes=size, weight=share.weight))
+    return tuple(sizes)
+
+
+def parse_mix(option: str, text: str) -> list[Share]:
+    """The parts of ``a:70,b:30``; a part without a weight has 1.
+
+    Raises
+    ------
+    DrivelabError
+        U003: a part is empty, or its weight is not a number above 0.
+    """
+    shares = []
+    for part in text.split(","):
+        name, separator, weight = part.strip().partition(":")
+        try:
+            number = float(weight) if separator else 1.0
+        except ValueError:
+            number = 0.0
+        if not name or not 0 < number < 1e12:
+            do = "write a name, or names with weights: read:70,write:30"
+            raise DrivelabError("U003", f"'{text}' is not a mix", where=f"option {option}", do=do)
+        shares.append(Share(name, number))
+    return shares
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """The processors of ``0,2-3``; none for an empty text.
+
+    Raises
+    ------
+    DrivelabError
+        U003: not a list of processors.
+    """
+    cpus: list[int] = []
+    for part in text.split(",") if text.strip() else []:
+        match = _CPU_RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last > _CPU_MAX or first > last:
+            do = "write numbers and ranges: 0,2-3"
+            raise DrivelabError("U003", f"'{text}' is not a list of processors", where="option --pin", do=do)
+        cpus.extend(range(first, last + 1))
+    return tuple(cpus)
+
+
+def parse_pacing(rate: float, arrivals: str | None) -> Pacing:
+    """Closed loop without a rate, otherwise an open loop.
+
+    Raises
+    ------
+    DrivelabError
+        U003: a rate that makes no sense. U004: arrivals without a rate. U005: unknown arrivals.
+    """
+    if arrivals is not None:
+        one_of("--arrivals", arrivals, ARRIVALS)
+    if rate == 0:
+        if arrivals is None:
+            return Pacing()
+        raise DrivelabError("U004", "arrivals need a rate", where="option --arrivals", do="add --rate 1000")
+    if not 0 < rate <= 1e8:
+        do = "choose a number of I/Os per second, up to 100 million"
+        raise DrivelabError("U003", f"a rate of {rate:g} per second makes no sense", where="option --rate", do=do)
+    return Pacing.model_validate({"kind": arrivals or "fixed", "rate_per_s": rate})
+
+
+def located(option: str, parse: Callable[[str], Value], text: str) -> Value:
+    """What `parse` makes of the text; its error names the option.
+
+    Raises
+    ------
+    DrivelabError
+        As `parse` raises it.
+    """
+    try:
+        return parse(text)
+    except DrivelabError as error:
+        raise DrivelabError(error.code, error.what, where=f"option {option}", do=error.do) from None

@@ -1,0 +1,171 @@
+"""Hands a workload to the engine and brings the numbers back as Python types.
+
+Thin on purpose: it issues no I/O of its own and judges nothing. It is the only
+module that calls the engine's `run`, so that every error of the engine becomes
+a `DrivelabError` with the same code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from drivelab import _engine
+from drivelab.model.errors import KINDS, DrivelabError
+from drivelab.model.histogram import Histogram
+from drivelab.model.workload import Workload
+
+
+class StopRequest(Protocol):
+    """Something that says whether the user wants the end: a `threading.Event` for instance."""
+
+    def is_set(self) -> bool:
+        """Whether the end was asked for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a workload stands while it runs.
+
+    Attributes
+    ----------
+    elapsed_ns : int
+        Time since the first I/O, the ramp included.
+    is_ramping : bool
+        Whether nothing is counted yet.
+    counts, bytes : dict of str to int
+        Counted so far, by operation (read, write, trim, sync).
+    """
+
+    elapsed_ns: int
+    is_ramping: bool
+    counts: dict[str, int]
+    bytes: dict[str, int]
+
+    def operation_count(self) -> int:
+        """Reads, writes and trims so far; sync calls are not counted."""
+        return sum(self.counts.get(operation, 0) for operation in ("read", "write", "trim"))
+
+    def byte_count(self) -> int:
+        """Bytes moved so far."""
+        return sum(self.bytes.get(operation, 0) for operation in ("read", "write", "trim"))
+
+
+ProgressListener = Callable[[Progress], bool]
+RecordListener = Callable[[pa.RecordBatch], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRun:
+    """What the engine found; the fields are those of `Measurement`."""
+
+    summary: dict[str, Any]
+    histograms: dict[tuple[str, str], Histogram]
+    intervals: pa.Table
+    records: pa.Table | None
+
+
+def run_workload(
+    workload: Workload,
+    *,
+    stop: StopRequest | None = None,
+    on_progress: ProgressListener | None = None,
+    on_records: RecordListener | None = None,
+) -> EngineRun:
+    """What the engine measured while it issued a workload.
+
+    Parameters
+    ----------
+    workload : Workload
+        What to issue, and until when.
+    stop : StopRequest, optional
+        Ends the run within an interval once it is set; what was measured is kept.
+    on_progress : callable, optional
+        Called about every 0.1 s; the run ends when it returns False.
+    on_records : callable, optional
+        Takes the records of single I/Os in batches, when the workload asks for
+        them; without it they are collected in memory.
+
+    Returns
+    -------
+    EngineRun
+        With ``records`` None when they were not asked for or went to `on_records`.
+
+    Raises
+    ------
+    DrivelabError
+        E301 to E315, as the engine reports them.
+
+    Notes
+    -----
+    Each run gets a stop flag of its own: the engine sets it when a listener
+    ends the run, and a flag that is set would end the next run at once.
+    """
+    flag = _engine.StopFlag()
+    collected: list[pa.RecordBatch] = []
+    take = on_records or collected.append
+
+    def tell(text: str) -> bool:
+        if stop is not None and stop.is_set():
+            return False
+        return on_progress is None or on_progress(_progress(json.loads(text)))
+
+    def take_records(table: Any) -> None:
+        take(pa.record_batch(table))
+
+    if stop is not None and stop.is_set():
+        flag.set()
+    records_listener = take_records if workload.record_ios else None
+    try:
+        result = _engine.run(workload.to_engine_json(), flag, tell, records_listener)
+    except _engine.EngineError as error:
+        raise _as_drivelab_error(error) from None
+    records = pa.Table.from_batches(collected) if collected else None
+    return EngineRun(
+        summary=json.loads(result.summary),
+        histograms=_histograms(pa.record_batch(result.histograms)),
+        intervals=pa.Table.from_batches([pa.record_batch(result.intervals)]),
+        records=records,
+    )
+
+
+def probe_engine() -> dict[str, Any]:
+    """What the kernel allows here (io_uring, asynchronous I/O) and what reading the clock costs."""
+    answer: dict[str, Any] = json.loads(_engine.probe())
+    return answer
+
+
+def _progress(told: dict[str, Any]) -> Progress:
+    operations = told["operations"]
+    return Progress(
+        elapsed_ns=told["elapsed_ns"],
+        is_ramping=told["ramping"],
+        counts={name: counts["count"] for name, counts in operations.items()},
+        bytes={name: counts["bytes"] for name, counts in operations.items()},
+    )
+
+
+def _histograms(table: pa.RecordBatch) -> dict[tuple[str, str], Histogram]:
+    return {
+        (row["operation"], row["latency"]): Histogram(
+            bucket=np.asarray(row["bucket"], dtype=np.int64),
+            count=np.asarray(row["bucket_count"], dtype=np.int64),
+            minimum_ns=row["min_ns"],
+            maximum_ns=row["max_ns"],
+            sum_ns=row["sum_ns"],
+        )
+        for row in table.to_pylist()
+    }
+
+
+def _as_drivelab_error(error: Exception) -> DrivelabError:
+    code, what, where, do = error.args
+    if code not in KINDS:
+        return DrivelabError("E315", f"{code}: {what}", where=where, do=do)
+    return DrivelabError(code, what, where=where, do=do)

@@ -1,0 +1,148 @@
+"""Runs one workload and gathers everything that is needed to believe, or not to believe, its numbers.
+
+Around the engine's run it reads the kernel's counters of every device beneath
+the target, the state of the file and of the page cache, and what else the
+computer was busy with. It writes nothing but the workload's own I/O.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from drivelab.model.measurement import Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.workload import Workload
+from drivelab.run.device_counters import (
+    CounterReading,
+    counted_device,
+    counted_devices,
+    counts_between,
+    read_counters,
+)
+from drivelab.run.engine import EngineRun, ProgressListener, RecordListener, StopRequest, run_workload
+from drivelab.run.extents import ExtentShares, extent_shares
+from drivelab.run.page_cache import Residency, residency
+from drivelab.run.surroundings import read_surroundings, surroundings_between
+
+# long enough to notice another program at work, short enough for a check of a dozen trials
+_IDLE_WATCH_S = 0.05
+_SYNC_CALLS = ("fdatasync", "fsync")
+
+
+def measure(
+    name: str,
+    workload: Workload,
+    target: TargetFacts,
+    *,
+    stop: StopRequest | None = None,
+    progress: ProgressListener | None = None,
+    on_records: RecordListener | None = None,
+) -> Measurement:
+    """What one workload did, beside what the kernel counted meanwhile.
+
+    Parameters
+    ----------
+    name : str
+        Name of the trial, unique within its run.
+    workload : Workload
+        What to issue. Its path may be a file that is made for the purpose in the target's directory.
+    target : TargetFacts
+        What the devices beneath the path are.
+    stop : StopRequest, optional
+        Ends the trial within an interval; what was measured is kept.
+    progress : callable, optional
+        Called about every 0.1 s; the trial ends when it returns False.
+    on_records : callable, optional
+        Takes the records of single I/Os; without it they are kept in the measurement.
+
+    Returns
+    -------
+    Measurement
+        ``devices`` covers the whole run, ramp and drain included, from just
+        before the engine was called until just after: compare it with
+        ``engine["all_phases"]``.
+
+    Raises
+    ------
+    DrivelabError
+        E301 to E315, as the engine reports them.
+    """
+    names, reason = counted_devices(target.devices) if workload.backend != "null" else ((), "null backend")
+    counted = counted_device(target.devices)
+    other_work = watch_idle([counted] if counted in names else names)
+    found_before = look_at_file(workload)
+    surroundings_before = read_surroundings([drive.name for drive in target.drives])
+    before = read_counters(names)
+    run = run_workload(workload, stop=stop, on_progress=progress, on_records=on_records)
+    after = read_counters(names)
+    surroundings_after = read_surroundings([drive.name for drive in target.drives])
+    return Measurement(
+        name=name,
+        workload=workload,
+        engine=run.summary,
+        histograms=run.histograms,
+        intervals=run.intervals,
+        records=run.records,
+        devices=counts_between(before, after, sync_calls=sync_call_count(workload, run)),
+        context=surroundings_between(surroundings_before, surroundings_after)
+        | context_of_file(workload, found_before)
+        | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
+    )
+
+
+def sync_call_count(workload: Workload, run: EngineRun) -> int | None:
+    """How many fsync and fdatasync calls a run made; None when it made none."""
+    if workload.durability.method not in _SYNC_CALLS:
+        return None
+    return int(run.summary["all_phases"].get("sync", {}).get("count", 0))
+
+
+def watch_idle(names: Sequence[str]) -> dict[str, Any] | None:
+    """What the first of some devices did while we did nothing: the work of others."""
+    if not names:
+        return None
+    before = read_counters(names[:1])
+    time.sleep(_IDLE_WATCH_S)
+    after: CounterReading = read_counters(names[:1])
+    counted = counts_between(before, after)
+    if not counted:
+        return None
+    return {
+        "duration_ns": after.read_at_ns - before.read_at_ns,
+        "reads": counted[0].reads,
+        "writes": counted[0].writes,
+        "flushes": counted[0].flushes,
+        "bytes_read": counted[0].bytes_read,
+        "bytes_written": counted[0].bytes_written,
+    }
+
+
+def look_at_file(workload: Workload) -> tuple[ExtentShares, Residency]:
+    """State of the range that a workload is about to use."""
+    if workload.backend == "null":
+        return ExtentShares("", "null backend"), Residency("", "null backend")
+    asked = workload.target
+    start, length = asked.offset_bytes, asked.size_bytes
+    return (
+        extent_shares(asked.path, start_bytes=start, length_bytes=length),
+        residency(asked.path, start_bytes=start, length_bytes=length),
+    )
+
+
+def context_of_file(workload: Workload, before: tuple[ExtentShares, Residency]) -> dict[str, Any]:
+    """What is known about the file and the page cache, for the context of a measurement."""
+    extents, resident_before = before
+    after = look_at_file(workload)[1]
+    return {
+        "extents": extents.to_json(),
+        "page_cache": {
+            "method": after.method,
+            "reason": after.reason,
+            "range_bytes": workload.target.size_bytes,
+            "resident_bytes_before": resident_before.resident_bytes,
+            "resident_bytes_after": after.resident_bytes,
+            "dirty_bytes_after": after.dirty_bytes,
+        },
+    }

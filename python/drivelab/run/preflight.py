@@ -1,0 +1,50 @@
+"""Looks whether a plan can be carried out, before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from drivelab.inventory.consent import require_erase_consent
+from drivelab.inventory.target import require_writable
+from drivelab.model.plan import Plan
+from drivelab.model.target import TargetFacts
+from drivelab.state.filesystem import require_filesystem_programs
+from drivelab.state.programs import require_program, require_root
+from drivelab.state.scratch import choose_directory
+
+
+def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], erase: Sequence[str]) -> None:
+    """Return only if the plan can be carried out as far as can be told.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is going to be done.
+    targets : mapping of str to TargetFacts
+        The targets by their label in the plan.
+    erase : sequence of str
+        What the owners typed after ``--erase``.
+
+    Raises
+    ------
+    DrivelabError
+        C201 to C209: a target may not be written to. R401: root is needed.
+        R402: a program is not installed. R405: no room for a scratch drive.
+        T102, T103: a directory does not take files.
+    """
+    types = {step.filesystem.type for step in plan.steps if step.filesystem is not None} - {"raw"}
+    if any(target.kind == "scratch" for target in plan.targets):
+        require_root("a scratch drive")
+        require_program("losetup")
+    if types:
+        require_root(f"making {' and '.join(sorted(types))}")
+        require_filesystem_programs(types)
+    writes = any(step.pattern.writes for step in plan.steps)
+    for target in plan.targets:
+        facts = targets[target.label]
+        if facts.kind == "scratch":
+            choose_directory(facts.size_bytes)
+        elif facts.kind == "block_device" and target.erase_argument:
+            require_erase_consent(facts, erase)
+        elif facts.kind == "directory" and writes:
+            require_writable(facts)

@@ -1,0 +1,170 @@
+"""Tells on stderr how a run goes: a live line on a terminal, one line per step when piped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Self, TextIO
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.plan import Plan, PlannedStep
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_bytes, format_rate_per_s, format_wait_ns
+from drivelab.plan.budget import time_left_ns
+from drivelab.run.engine import Progress
+
+
+class RunProgress:
+    """Progress of one plan, as lines; used in a ``with`` block.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is going to be done.
+    stream : text file, optional
+        Where to; stderr by default.
+    """
+
+    def __init__(self, plan: Plan, stream: TextIO | None = None) -> None:
+        self._plan = plan
+        self._stream = stream or sys.stderr
+        self._done_expected_ns = 0
+        self._left_expected_ns = sum(step.expected_ns for step in plan.steps)
+        self._begun_ns = self._counted_at_ns = time.monotonic_ns()
+        self._left_ns = self._left_expected_ns
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None
+    ) -> None:
+        """Nothing is open."""
+
+    def preparing(self, what: str) -> None:
+        """Something other than a trial is being done."""
+        self._say(f"{what} ...")
+
+    def preparing_goes_on(self, done_fraction: float) -> None:  # noqa: ARG002 (only a live line shows it)
+        """What is being done has come so far, from 0 to 1."""
+        # how long filling takes says nothing about how long steps take
+        self._begun_ns = self._counted_at_ns = time.monotonic_ns()
+
+    def step_begins(self, step: PlannedStep) -> None:
+        """A step begins."""
+
+    def step_goes_on(self, progress: Progress) -> bool:  # noqa: ARG002 (only a live line shows it)
+        """A trial goes on; it always may."""
+        return True
+
+    def step_done(self, step: PlannedStep, summary: TrialSummary) -> None:
+        """A trial was measured and stored."""
+        self._count(step)
+        self._say(f"{self._place(step)}: {estimates_text(summary)}{self._left_text()}")
+
+    def step_failed(self, step: PlannedStep, error: DrivelabError) -> None:
+        """A step gave no result."""
+        self._count(step)
+        self._say(f"{self._place(step)}: failed: {error.what} [{error.code}]{self._left_text()}")
+
+    def _say(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+    def _place(self, step: PlannedStep) -> str:
+        where = f" on {step.target}" if len(self._plan.targets) > 1 else ""
+        levels = f" {' '.join(step.levels.values())}" if step.levels else ""
+        return f"step {step.number} of {len(self._plan.steps)}, {step.workload}{levels}{where}"
+
+    def _count(self, step: PlannedStep) -> None:
+        self._done_expected_ns += step.expected_ns
+        self._left_expected_ns -= step.expected_ns
+        self._counted_at_ns = time.monotonic_ns()
+        elapsed_ns = self._counted_at_ns - self._begun_ns
+        self._left_ns = time_left_ns(self._left_expected_ns, self._done_expected_ns, elapsed_ns)
+
+    def _left_text(self) -> str:
+        if not self._left_expected_ns:
+            return ""
+        left_ns = self._left_ns - (time.monotonic_ns() - self._counted_at_ns)
+        return f"; {format_wait_ns(max(left_ns, 0))} left"
+
+
+class LiveProgress(RunProgress):
+    """Progress of one plan on a terminal: finished steps scroll by above one live line."""
+
+    def __init__(self, plan: Plan, stream: TextIO | None = None) -> None:
+        super().__init__(plan, stream)
+        # imported here: a piped run needs no terminal library
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        self._text = Text
+        self._console = Console(file=self._stream, highlight=False, soft_wrap=True)
+        self._live = Live(console=self._console, transient=True, refresh_per_second=8)
+        self._step = ""
+        self._preparation = ""
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None
+    ) -> None:
+        """Remove the live line."""
+        self._live.stop()
+
+    def preparing(self, what: str) -> None:
+        """Something other than a trial is being done."""
+        self._preparation = what
+        self._show(what)
+
+    def preparing_goes_on(self, done_fraction: float) -> None:
+        """What is being done has come so far, from 0 to 1."""
+        super().preparing_goes_on(done_fraction)
+        self._show(f"{self._preparation}: {done_fraction:.0%}")
+
+    def step_begins(self, step: PlannedStep) -> None:
+        """A step begins."""
+        self._step = self._place(step)
+        self._show(self._step + self._left_text())
+
+    def step_goes_on(self, progress: Progress) -> bool:
+        """A trial goes on; it always may."""
+        seconds = progress.elapsed_ns / 1e9
+        if progress.is_ramping:
+            now = "ramp"
+        elif seconds > 0:
+            rate = format_rate_per_s(progress.operation_count() / seconds)
+            now = f"{rate} I/Os per s, {format_bytes(progress.byte_count())}"
+        else:
+            now = "begins"
+        self._show(f"{self._step}: {now}{self._left_text()}")
+        return True
+
+    def _say(self, text: str) -> None:
+        self._live.console.print(self._text(text))
+
+    def _show(self, text: str) -> None:
+        line = self._text(text, style="dim", no_wrap=True, overflow="ellipsis")
+        self._live.update(line)
+
+
+def estimates_text(summary: TrialSummary) -> str:
+    """The numbers of a trial that a person watches for, in a few words."""
+    found = summary.estimates
+    shown = [("p50", "total_latency_ns_p50"), ("p99", "total_latency_ns_p99")]
+    if summary.operation == "read" or "total_latency_ns_p99" not in found:
+        shown.append(("", "iops"))
+    shown += [("", "throughput_bytes_per_s")]
+    shown += [("device writes per operation", "device_writes_per_operation")]
+    shown += [("flushes", "device_flushes_per_operation")]
+    texts = [f"{name} {found[key]}".strip() for name, key in shown if key in found]
+    return ", ".join(texts) or "nothing completed"
+
+
+def progress_for(plan: Plan) -> RunProgress:
+    """A live line when stderr is a terminal, lines otherwise."""
+    return LiveProgress(plan) if sys.stderr.isatty() else RunProgress(plan)

@@ -1,0 +1,203 @@
+"""Carries out a check and keeps everything about it: the run directory around the trials."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from drivelab import __version__
+from drivelab.inventory.host import host_facts
+from drivelab.inventory.target import resolve_target
+from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import Finding
+from drivelab.model.measurement import Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.plan.check import CheckPlan, CheckTrial
+from drivelab.run.check import CheckOutcome, run_check
+from drivelab.run.engine import Progress, StopRequest, probe_engine
+from drivelab.store.place import TrialPlace
+from drivelab.store.write import RunWriter
+
+EXPERIMENT = "check"
+Judge = Callable[[Measurement, TargetFacts], tuple[TrialSummary, Sequence[Finding]]]
+
+
+class CheckProgress(Protocol):
+    """Who shows how a check goes."""
+
+    def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
+        """A trial is about to begin."""
+
+    def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
+        """About every 0.1 s."""
+
+    def trial_done(self, trial: CheckTrial, summary: TrialSummary) -> None:
+        """A trial was measured and stored."""
+
+    def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
+        """A trial could not be measured."""
+
+
+@dataclass(slots=True)
+class CheckResults:
+    """What a check came to so far.
+
+    Attributes
+    ----------
+    outcome : CheckOutcome
+        What became of the trials.
+    measurements : list of Measurement
+        Of the trials that were measured, without the records of single I/Os.
+    summaries : list of TrialSummary
+        Their numbers, in the same order.
+    findings : list of Finding
+        About single trials.
+    """
+
+    outcome: CheckOutcome = field(default_factory=CheckOutcome)
+    measurements: list[Measurement] = field(default_factory=list)
+    summaries: list[TrialSummary] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def record_check(
+    plan: CheckPlan,
+    target: TargetFacts,
+    writer: RunWriter,
+    *,
+    judge: Judge,
+    progress: CheckProgress,
+    stop: StopRequest,
+    erase: Sequence[str] = (),
+    command_line: str = "",
+) -> CheckResults:
+    """What every trial of a check came to; each is in the run directory as soon as it is done.
+
+    Parameters
+    ----------
+    plan, target, stop, erase
+        As for `drivelab.run.check.run_check`.
+    writer : RunWriter
+        The run directory; the caller finishes it.
+    judge : callable
+        Turns a measurement into numbers and findings.
+    progress : CheckProgress
+        Told how it goes.
+    command_line : str
+        What was typed, for the record.
+
+    Raises
+    ------
+    DrivelabError
+        C201 to C209, R451, S501 to S503; others when not a single trial could be measured.
+    """
+    writer.write_run_json(facts_before(plan, target, command_line))
+    results = CheckResults()
+    recorder = _Recorder(target, writer, judge, progress, results)
+    results.outcome = run_check(plan, target, recorder, stop=stop, erase=erase)
+    return results
+
+
+def facts_before(plan: CheckPlan, target: TargetFacts, command_line: str) -> dict[str, Any]:
+    """What is known of a check before its first trial, for run.json."""
+    return {
+        "status": "running",
+        "started_utc": _now(),
+        "command_line": command_line,
+        "drivelab_version": __version__,
+        "experiment": {"name": EXPERIMENT},
+        "title": f"Check of {target.text}",
+        "question": f"Is {target.text} fit, and can the numbers be trusted?",
+        "plan": plan.to_json(),
+        "host": host_facts(__version__).to_json(),
+        "engine": probe_engine(),
+        "targets": [{"label": target.text, "facts_before": target.to_json(), "facts_after": None}],
+    }
+
+
+def facts_after(target: TargetFacts, results: CheckResults) -> dict[str, Any]:
+    """What is known once the trials are over, for `RunWriter.finish`."""
+    try:
+        after = resolve_target(target.text).to_json()
+    except DrivelabError:
+        # it vanished, which the trials have told
+        after = None
+    return {
+        "status": "interrupted" if results.outcome.is_interrupted else "complete",
+        "targets": [{"label": target.text, "facts_before": target.to_json(), "facts_after": after}],
+        "failures": {trial: str(error) for trial, error in results.outcome.failures.items()},
+        "removed_leftovers": list(results.outcome.removed_leftovers),
+    }
+
+
+class _Recorder:
+    """Stores each trial as soon as it is done."""
+
+    def __init__(
+        self, target: TargetFacts, writer: RunWriter, judge: Judge, progress: CheckProgress, results: CheckResults
+    ) -> None:
+        self._target = target
+        self._writer = writer
+        self._judge = judge
+        self._progress = progress
+        self._results = results
+        self._number = 0
+        self._started = ""
+
+    def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
+        self._number, self._started = number, _now()
+        self._progress.trial_begins(trial, number, count)
+
+    def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
+        self._progress.trial_goes_on(trial, progress)
+
+    def trial_done(self, trial: CheckTrial, measured: Measurement) -> None:
+        summary, findings = self._judge(measured, self._target)
+        place = TrialPlace(target=self._target.text, started_utc=self._started)
+        self._writer.add_trial(measured, summary, place=place, findings=findings)
+        self._results.measurements.append(_without_records(measured))
+        self._results.summaries.append(summary)
+        self._results.findings += findings
+        self._progress.trial_done(trial, summary)
+
+    def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
+        self._writer.add_journal("trial failed", trial=trial.name, error=str(error))
+        self._progress.trial_failed(trial, error)
+
+
+def _without_records(measured: Measurement) -> Measurement:
+    """The same without a row per I/O, which is stored: a check shall stay small in memory."""
+    return replace(measured, records=None)
+
+
+def check_place(asked: Path | None, default: Path, fallback: Path) -> tuple[Path, str]:
+    """Where the run directory of a check goes, and why not where it usually goes.
+
+    Parameters
+    ----------
+    asked : Path or None
+        What the user asked for; taken as it is.
+    default : Path
+        Where runs usually go.
+    fallback : Path
+        Where they go when that cannot be written: a service user has no home.
+    """
+    if asked is not None:
+        return asked, ""
+    try:
+        default.mkdir(parents=True, exist_ok=True)
+        # tried, since a file system that is full or mounted read-only lets everybody believe that it can be written
+        with tempfile.TemporaryFile(dir=default):
+            pass
+    except OSError as error:
+        return fallback, f"{default} cannot be written ({error.strerror})"
+    return default, ""
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

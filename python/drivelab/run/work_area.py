@@ -1,0 +1,156 @@
+"""Working files in a directory that belongs to somebody else: hidden, locked, and gone afterwards.
+
+A working file keeps its name while it is used. Unlinking it at once would make
+cleaning up easy, but btrfs does not log files without a name, so their sync
+calls would cost next to nothing. Instead each file carries a lock as long as
+its process lives; whoever comes next finds files without one and removes them,
+also when the process was killed outright.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from drivelab.model.errors import DrivelabError
+from drivelab.run.process_owner import owner_lives, owner_tag
+
+PREFIX = ".drivelab-check-"
+_FALLOC_FL_KEEP_SIZE = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class WorkArea:
+    """Makes working files in a directory; made by `work_area`, which removes them.
+
+    Attributes
+    ----------
+    directory : Path
+        Where they lie.
+    removed_leftovers : tuple of str
+        Names of files that dead processes had left here.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.removed_leftovers = remove_leftovers(directory)
+        self._locks: dict[Path, int] = {}
+
+    def new_file(self) -> Path:
+        """A new, empty working file.
+
+        Raises
+        ------
+        DrivelabError
+            R451: the directory does not let files be made.
+        """
+        path = self.directory / f"{PREFIX}{owner_tag()}-{secrets.token_hex(4)}"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            what = f"no working file can be made in {self.directory}: {os.strerror(error.errno or 0)}"
+            do = _advice(error.errno)
+            raise DrivelabError("R451", what, where=str(self.directory), do=do) from error
+        self._locks[path] = descriptor
+        # a file system without locks (some network ones) leaves the process id to tell
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return path
+
+    def remove(self, path: Path) -> None:
+        """Remove a working file, and let the file system finish with it before anything else is measured."""
+        descriptor = self._locks.pop(path)
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+        self._commit()
+
+    def close(self) -> None:
+        """Remove every working file that is left."""
+        for path in list(self._locks):
+            with suppress(OSError):
+                self.remove(path)
+
+    def _commit(self) -> None:
+        with suppress(OSError):
+            descriptor = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def work_area(directory: Path) -> Iterator[WorkArea]:
+    """A place for working files, which are gone when the context ends, however it ends."""
+    area = WorkArea(directory)
+    try:
+        yield area
+    finally:
+        area.close()
+
+
+def remove_leftovers(directory: Path) -> tuple[str, ...]:
+    """Names of the working files whose process is dead, now removed."""
+    removed = []
+    for path in sorted(directory.glob(f"{PREFIX}*")):
+        if path.is_file() and not path.is_symlink() and _is_abandoned(path):
+            with suppress(OSError):
+                path.unlink()
+                removed.append(path.name)
+    return tuple(removed)
+
+
+def _is_abandoned(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        # somebody else's; it is theirs to remove
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        # locked: its process lives, perhaps in another container where its id means nothing to us
+        if error.errno == errno.EWOULDBLOCK:
+            return False
+    finally:
+        os.close(descriptor)
+    # a file that was made a moment ago may not have its lock yet
+    return not owner_lives(path.name.removeprefix(PREFIX))
+
+
+def _advice(refusal: int | None) -> str:
+    return {
+        errno.EACCES: "run it as a user who may write there, or check another directory",
+        errno.EPERM: "run it as a user who may write there, or check another directory",
+        errno.EROFS: "mount the file system for writing, or check one of its files: it is then only read",
+        errno.ENOSPC: "free space there",
+        errno.EDQUOT: "free space there: the quota of this user is used up",
+    }.get(refusal or 0, "")
+
+
+def direct_io_refusal(path: Path) -> str:
+    """Why the file system of an existing file refuses O_DIRECT; empty when it does not."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return "the file system refuses O_DIRECT"
+        return f"O_DIRECT: {error.strerror}"
+    return ""
+
+
+def can_preallocate(path: Path) -> bool:
+    """Whether the file system can reserve space without writing it; the file's size is left as it is."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        offset, length = ctypes.c_int64(0), ctypes.c_int64(4096)
+        result = _libc.fallocate(descriptor, _FALLOC_FL_KEEP_SIZE, offset, length)
+        return int(result) == 0
+    finally:
+        os.close(descriptor)

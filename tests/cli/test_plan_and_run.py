@@ -1,0 +1,158 @@
+"""The commands around experiments: what they print, and how they refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+
+from drivelab.cli.main import run
+from drivelab.store.read import open_run
+
+OWN = """
+format = 1
+name = "own"
+question = "Are appends fast?"
+repeats = { full = 2, quick = 1 }
+
+[[workloads]]
+name = "log"
+title = "4 KiB appended + fdatasync"
+file_state = "append"
+durability = "fdatasync"
+count = 400
+interval = "5ms"
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+
+
+def test_experiments_lists_each_with_its_question(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiments"]) == 0
+    text = capsys.readouterr().out
+    assert "ssd-latency" in text
+    assert "What does a small synchronous write cost" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_experiments_can_be_read_by_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiments", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [experiment["name"] for experiment in document["experiments"]] == ["ssd-latency"]
+
+
+def test_plan_shows_steps_time_bytes_and_what_is_erased(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "ssd-latency", "scratch:1GiB", "--quick", "--seed", "7"]) == 0
+    text = capsys.readouterr().out
+    for part in ("18 in 3 blocks", "seed 7", "expected time", "2.13 GiB", "erases", "nothing", "small-write"):
+        assert part in text
+
+
+def test_a_plan_is_the_same_for_the_same_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    documents = []
+    for _ in range(2):
+        assert run(["plan", "ssd-latency", "scratch:1GiB", "--quick", "--seed", "7", "--json"]) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert documents[0] == documents[1]
+    assert len(documents[0]["steps"]) == 18
+
+
+def test_restore_says_when_there_is_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["restore"]) == 0
+    assert capsys.readouterr().out == "Nothing was left changed.\n"
+    assert run(["restore", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["restored"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "status"),
+    [
+        (["run", "no-such", "."], "P701", 2),
+        (["run", "ssd-latency", "."], "P704", 2),
+        (["run", "ssd-latency", "scratch:100MiB"], "P705", 2),
+        (["run", "ssd-latency", "/no/such/place"], "T101", 2),
+        (["plan", "ssd-latency", "scratch:many"], "U001", 2),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: str, status: int
+) -> None:
+    assert run(arguments) == status
+    captured = capsys.readouterr()
+    assert f"error[{code}]" in captured.err
+    assert captured.out == ""
+
+
+def test_an_experiment_of_ones_own_runs_in_a_directory_without_root(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    assert run(["run", own, str(target), "--json"]) in (0, 4)
+    document = json.loads(capsys.readouterr().out)
+    (row,) = document["results"]
+    assert (row["workload"], row["label"]) == ("log", "4 KiB appended + fdatasync")
+    assert row["metrics"]["total_latency_ns_p50"]["repeat_count"] == 2
+    assert [trial["operation"] for trial in document["trials"]] == ["durable_write"] * 2
+    assert document["status"] == "complete"
+    assert Path(document["report"]).is_file()
+    assert list(target.iterdir()) == []
+    assert list((tmp_path / "state" / "drivelab" / "journals").iterdir()) == []
+
+
+def test_a_run_prints_its_table_and_where_it_lies(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", own, str(tmp_path), "--out", str(tmp_path / "here"), "--quick"]) in (0, 4)
+    captured = capsys.readouterr()
+    assert "4 KiB appended + fdatasync" in captured.out
+    assert f"report: {tmp_path}/here/" in captured.out
+    assert "step 1 of 1, log" in captured.err
+
+
+@pytest.mark.provokes("R407")
+def test_a_run_in_which_nothing_could_be_measured_is_an_error(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # direct I/O takes no odd offsets
+    text = Path(own).read_text().replace("count = 400", 'count = 400\ndirect = true\nblock_size = "512"\nshift = "1"')
+    Path(own).write_text(text)
+    assert run(["run", own, str(tmp_path), "--quick"]) == 1
+    captured = capsys.readouterr()
+    assert "error[R407] all 1 steps failed" in captured.err
+
+
+def test_scratch_drives_are_refused_without_root(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert run(["run", "ssd-latency", "scratch:1GiB", "--quick"]) == 1
+    assert "error[R401] a scratch drive needs root" in capsys.readouterr().err
+
+
+def test_every_io_is_kept_when_the_workload_asks_for_it(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(own).write_text(Path(own).read_text() + "record_ios = true\n")
+    assert run(["run", own, str(tmp_path), "--quick", "--json"]) in (0, 4)
+    stored = open_run(json.loads(capsys.readouterr().out)["run"])
+    (name,) = stored.trial_names
+    ios = stored.ios(name)
+    assert ios is not None
+    # each write, and the sync call behind it
+    assert ios["operation"].to_pylist() == [1, 3] * 400
+    assert ios.filter(pc.equal(ios["operation"], 1))["offset_bytes"].to_pylist() == [4096 * n for n in range(400)]
+    issued = ios["issue_ns"].to_pylist()
+    assert issued == sorted(issued)

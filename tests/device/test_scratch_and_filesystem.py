@@ -1,0 +1,174 @@
+"""Scratch drives and file systems are what was asked for, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drivelab.inventory.mounts import read_mounts
+from drivelab.model.errors import DrivelabError
+from drivelab.model.experiment import FileSystemLevel
+from drivelab.state.filesystem import make_and_mount, require_filesystem_programs, undo_filesystem, undo_mount
+from drivelab.state.journal import Journal, begin_journal
+from drivelab.state.loop_device import loops_over
+from drivelab.state.programs import run_program
+from drivelab.state.queue_attribute import read_queue_attribute, set_queue_attribute
+from drivelab.state.scratch import ScratchDrive, choose_directory, make_scratch
+from drivelab.state.undo import undo, undo_all
+
+SIZE = 32 * 2**20
+XFS_SIZE = 320 * 2**20
+EXT4 = FileSystemLevel(type="ext4", name="ext4", mkfs_options=("-E", "nodiscard"), mount_options=("noatime",))
+XFS = FileSystemLevel(type="xfs", name="xfs", mkfs_options=("-K",))
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4", "mkfs.xfs")]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    begun = begin_journal(tmp_path / "journals")
+    yield begun
+    undo_all(begun)
+    begun.close()
+
+
+@pytest.fixture
+def scratch(journal: Journal, request: pytest.FixtureRequest) -> ScratchDrive:
+    return make_scratch(getattr(request, "param", SIZE), journal)
+
+
+def test_a_scratch_drive_is_as_asked_and_full_of_data(scratch: ScratchDrive) -> None:
+    name = Path(scratch.path).name
+    assert read_queue_attribute(name, "write_cache") == "write back"
+    assert read_queue_attribute(name, "logical_block_size") == "512"
+    assert Path(f"/sys/block/{name}/loop/dio").read_text().strip() == "1"
+    status = scratch.backing_file.stat()
+    assert status.st_size == SIZE
+    assert status.st_blocks * 512 >= SIZE
+    with Path(scratch.path).open("rb") as drive:
+        for place in (0, SIZE // 2, SIZE - 4096):
+            drive.seek(place)
+            assert len(set(drive.read(4096))) > 200, "random bytes"
+
+
+def test_no_block_of_a_scratch_file_is_still_unwritten(scratch: ScratchDrive) -> None:
+    extents = run_program(["filefrag", "-v", str(scratch.backing_file)])
+    assert "unwritten" not in extents
+
+
+def test_a_scratch_drive_is_gone_after_it_was_put_back(scratch: ScratchDrive, journal: Journal) -> None:
+    done = undo_all(journal)
+    assert done == [f"detached {scratch.path}", f"deleted {scratch.backing_file}"]
+    assert not scratch.backing_file.exists()
+    assert loops_over(str(scratch.backing_file)) == []
+
+
+def test_the_write_cache_setting_of_the_loop_number_is_put_back(scratch: ScratchDrive, journal: Journal) -> None:
+    name = Path(scratch.path).name
+    set_queue_attribute(name, "write_cache", "write through", journal)
+    assert read_queue_attribute(name, "write_cache") == "write through"
+    change = journal.outstanding[0]
+    assert undo(change, journal) == f"set queue/write_cache of {scratch.path} back to write back"
+    assert read_queue_attribute(name, "write_cache") == "write back"
+
+
+@pytest.mark.provokes("R404")
+@pytest.mark.parametrize(("attribute", "value"), [("write_cache", "sideways"), ("no_such", "1")])
+def test_a_setting_that_is_not_taken_is_an_error(
+    scratch: ScratchDrive, journal: Journal, attribute: str, value: str
+) -> None:
+    with pytest.raises(DrivelabError) as refusal:
+        set_queue_attribute(Path(scratch.path).name, attribute, value, journal)
+    assert refusal.value.code == "R404"
+
+
+def test_a_setting_that_someone_else_changed_since_stays(scratch: ScratchDrive, journal: Journal) -> None:
+    name = Path(scratch.path).name
+    set_queue_attribute(name, "read_ahead_kb", "64", journal)
+    Path(f"/sys/block/{name}/queue/read_ahead_kb").write_text("256")
+    assert undo(journal.outstanding[0], journal) == ""
+    assert read_queue_attribute(name, "read_ahead_kb") == "256"
+
+
+@pytest.mark.parametrize(
+    ("scratch", "level"), [(SIZE, EXT4), (XFS_SIZE, XFS)], ids=["ext4", "xfs"], indirect=["scratch"]
+)
+def test_a_file_system_is_made_mounted_read_back_and_wiped(
+    scratch: ScratchDrive, journal: Journal, level: FileSystemLevel
+) -> None:
+    mounted = make_and_mount(scratch.path, level, journal)
+    assert (mounted.mount_point / "file").write_text("x") == 1
+    assert mounted.type == level.type
+    assert set(level.mount_options) <= set(mounted.options)
+    assert mounted.text.startswith(f"{level.type} rw,")
+    for change in reversed(mounted.changes):
+        undo(change, journal)
+    assert not mounted.mount_point.exists()
+    assert scratch.path not in {mount.source for mount in read_mounts()}
+    assert subprocess.run(["blkid", "-p", scratch.path], capture_output=True).returncode == 2, "nothing is found"
+
+
+def test_a_file_system_that_someone_else_made_since_stays(scratch: ScratchDrive, journal: Journal) -> None:
+    mounted = make_and_mount(scratch.path, EXT4, journal)
+    undo_mount(str(mounted.mount_point), scratch.path)
+    run_program(["mkfs.ext4", "-q", "-F", scratch.path])
+    made = mounted.changes[0]
+    assert undo_filesystem(**made.facts) == ""
+    assert "ext4" in run_program(["blkid", "-p", scratch.path])
+
+
+@pytest.mark.provokes("R403")
+def test_an_option_that_is_refused_is_told_in_the_words_of_the_program(scratch: ScratchDrive, journal: Journal) -> None:
+    with pytest.raises(DrivelabError) as refusal:
+        make_and_mount(scratch.path, EXT4.model_copy(update={"mount_options": ("sideways",)}), journal)
+    assert refusal.value.code == "R403"
+    assert "sideways" in refusal.value.where
+    undo_all(journal)
+    assert not scratch.backing_file.exists()
+
+
+def test_a_mount_in_use_is_told_and_stays_in_the_journal(
+    scratch: ScratchDrive, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drivelab.state.filesystem._UNMOUNT_PATIENCE_S", 0.2)
+    mounted = make_and_mount(scratch.path, EXT4, journal)
+    with (mounted.mount_point / "file").open("w"):
+        with pytest.raises(DrivelabError) as failure:
+            undo(mounted.changes[1], journal)
+        assert failure.value.code == "R406"
+    assert mounted.changes[1] in journal.outstanding
+
+
+@pytest.mark.provokes("R405")
+def test_a_scratch_drive_larger_than_the_disk_is_refused() -> None:
+    with pytest.raises(DrivelabError) as refusal:
+        choose_directory(2**60)
+    assert refusal.value.code == "R405"
+
+
+def test_memory_is_no_place_for_a_scratch_drive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIVELAB_SCRATCH", "/dev/shm")
+    with pytest.raises(DrivelabError, match="memory"):
+        choose_directory(2**20)
+
+
+@pytest.mark.provokes("R402")
+def test_a_program_that_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivelab.state.programs.find_tool", lambda name: None)
+    with pytest.raises(DrivelabError) as refusal:
+        require_filesystem_programs({"xfs"})
+    assert refusal.value.code == "R402"
+    assert "xfsprogs" in refusal.value.do
+
+
+@pytest.mark.provokes("R401")
+def test_without_root_there_is_no_scratch_drive(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(DrivelabError) as refusal:
+        make_scratch(SIZE, journal)
+    assert refusal.value.code == "R401"
+    assert journal.outstanding == ()

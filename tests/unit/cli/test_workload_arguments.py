@@ -1,0 +1,164 @@
+"""What was typed after ``drivelab io`` becomes a workload, or an error that names the option."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+import pytest
+
+from drivelab.cli.io_options import IoOptions
+from drivelab.cli.io_workload import on_target, workload_from
+from drivelab.cli.workload_arguments import parse_block_sizes, parse_cpus, parse_operations, parse_pacing
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.model.workload import Workload
+
+
+def typed(**options: Any) -> Workload:
+    return workload_from(IoOptions(**{"target": "data.bin"} | options))
+
+
+def new_file(path: str = "/srv/data.bin") -> TargetFacts:
+    return TargetFacts(path, "missing_file", path, False, None, (), (), 0, 512, False)
+
+
+def test_nothing_but_a_target_is_a_random_read_of_five_seconds() -> None:
+    workload = typed()
+    assert workload.operations[0].operation == "read"
+    assert (workload.access.kind, workload.block_sizes[0].bytes, workload.queue_depth) == ("random", 4096, 1)
+    assert workload.limits.runtime_ns == 5 * 10**9
+
+
+def test_a_mix_of_operations_has_weights() -> None:
+    shares = parse_operations("read:70, write:30")
+    assert [(share.operation, share.weight) for share in shares] == [("read", 70), ("write", 30)]
+
+
+def test_a_mix_of_block_sizes_has_weights() -> None:
+    assert [(share.bytes, share.weight) for share in parse_block_sizes("1,4KiB:80")] == [(1, 1), (4096, 80)]
+
+
+def test_processors_are_listed_by_number_and_range() -> None:
+    assert parse_cpus("0,2-4") == (0, 2, 3, 4)
+    assert parse_cpus("") == ()
+
+
+def test_a_rate_makes_an_open_loop() -> None:
+    assert parse_pacing(0, None).kind == "closed"
+    assert parse_pacing(1000, None).kind == "fixed"
+    assert (parse_pacing(1000, "poisson").kind, parse_pacing(1000, "poisson").rate_per_s) == ("poisson", 1000)
+
+
+def test_every_option_reaches_the_workload() -> None:
+    workload = typed(
+        operation="write", access="strided", block_size="512", queue_depth=3, jobs=2, share_range=True, seed=9,
+        size="1MiB", offset="4KiB", shift="512", stride="8KiB", backend="aio", direct=True, durability="fsync",
+        sync_every=4, rate=10.0, pin="1", runtime="3s", count=7, bytes="1MB", ramp="1s", interval="10ms",
+        file_state="sparse", contents="zeros", compressible=0.5, duplicate=0.25, record="x.parquet",
+        polled_completion=True, polled_submission=True, zipf_theta=1.2, hot_range=0.2, hot_access=0.7,
+    )  # fmt: skip
+    expected = {
+        "target": {
+            "path": "data.bin", "offset_bytes": 4096, "size_bytes": 2**20, "create": False, "exclusive": False,
+        },
+        "backend": "aio",
+        "operations": ({"operation": "write", "weight": 1.0},),
+        "block_sizes": ({"bytes": 512, "weight": 1.0},),
+        "access": {
+            "kind": "strided", "stride_bytes": 8192, "zipf_theta": 1.2,
+            "hot_range_fraction": 0.2, "hot_access_fraction": 0.7,
+        },
+        "shift_bytes": 512, "queue_depth": 3, "job_count": 2, "share_range": True, "direct": True,
+        "durability": {"method": "fsync", "every_writes": 4},
+        "file_state": "sparse",
+        "contents": {"kind": "zeros", "compressible_fraction": 0.5, "duplicate_fraction": 0.25},
+        "pacing": {"kind": "fixed", "rate_per_s": 10.0},
+        "limits": {"runtime_ns": 3 * 10**9, "bytes": 10**6, "count": 7},
+        "ramp_ns": 10**9, "interval_ns": 10**7, "seed": 9, "record_ios": True, "pin_cpus": (1,),
+        "polled_completion": True, "polled_submission": True,
+    }  # fmt: skip
+    dumped = workload.model_dump()
+    assert {name: dumped[name] for name in expected} == expected
+
+
+def test_every_option_has_a_text_and_a_default() -> None:
+    hints = get_type_hints(IoOptions, include_extras=True)
+    for option in fields(IoOptions):
+        assert hints[option.name].__metadata__[0].help, option.name
+
+
+@pytest.mark.provokes("U001", "U002", "U003", "U004", "U005")
+@pytest.mark.parametrize(
+    ("options", "code", "option"),
+    [
+        ({"operation": "reed"}, "U005", "--operation"),
+        ({"operation": "read:x"}, "U003", "--operation"),
+        ({"operation": "read:0"}, "U003", "--operation"),
+        ({"operation": ""}, "U003", "--operation"),
+        ({"operation": "read:nan"}, "U003", "--operation"),
+        ({"access": "sideways"}, "U005", "--access"),
+        ({"block_size": "4k"}, "U001", "--block-size"),
+        ({"block_size": "0"}, "U003", "--block-size"),
+        ({"block_size": "2GiB"}, "U003", "--block-size"),
+        ({"queue_depth": 0}, "U003", "--queue-depth"),
+        ({"queue_depth": 5000}, "U003", "--queue-depth"),
+        ({"jobs": -1}, "U003", "--jobs"),
+        ({"seed": -1}, "U003", "--seed"),
+        ({"backend": "spdk"}, "U005", "--backend"),
+        ({"durability": "maybe"}, "U005", "--durability"),
+        ({"sync_every": 0}, "U003", "--sync-every"),
+        ({"rate": -5.0}, "U003", "--rate"),
+        ({"rate": float("inf")}, "U003", "--rate"),
+        ({"arrivals": "poisson"}, "U004", "--arrivals"),
+        ({"rate": 5.0, "arrivals": "sometimes"}, "U005", "--arrivals"),
+        ({"pin": "0-"}, "U003", "--pin"),
+        ({"pin": "3-1"}, "U003", "--pin"),
+        ({"pin": "99999999"}, "U003", "--pin"),
+        ({"runtime": "5"}, "U002", "--runtime"),
+        ({"count": -1}, "U003", "--count"),
+        ({"once": True, "count": 5}, "U004", "--once"),
+        ({"interval": "1us"}, "U003", "--interval"),
+        ({"file_state": "odd"}, "U005", "--file-state"),
+        ({"contents": "lyrics"}, "U005", "--contents"),
+        ({"compressible": 1.5}, "U003", "--compressible"),
+        ({"zipf_theta": 0.0}, "U003", "--zipf-theta"),
+        ({"hot_range": 2.0}, "U003", "--hot-range"),
+        ({"count_commands": True}, "U004", "--count-commands"),
+        ({"target": "null:", "backend": "sync"}, "U004", "--backend"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error_that_names_the_option(options: dict[str, Any], code: str, option: str) -> None:
+    with pytest.raises(DrivelabError) as raised:
+        typed(**options)
+    assert raised.value.code == code
+    assert option in raised.value.where
+
+
+def test_a_new_file_gets_the_size_that_its_limits_ask_for() -> None:
+    asked = typed(operation="write", block_size="512", count=1000)
+    assert on_target(asked, new_file()).target.size_bytes == 512_000
+    assert on_target(typed(operation="write", bytes="1000", jobs=3), new_file()).target.size_bytes == 3 * 4096
+    made = on_target(typed(operation="write", size="1GiB"), new_file()).target
+    assert (made.create, made.size_bytes, made.path) == (True, 2**30, "/srv/data.bin")
+
+
+def test_a_new_file_without_any_limit_needs_a_size() -> None:
+    with pytest.raises(DrivelabError, match="needs a size"):
+        on_target(typed(operation="write"), new_file())
+
+
+def test_a_log_grows_by_itself() -> None:
+    made = on_target(typed(operation="write", file_state="append", count=10), new_file()).target
+    assert (made.create, made.size_bytes) == (True, 0)
+
+
+def test_a_device_that_is_written_is_opened_for_us_alone() -> None:
+    device = TargetFacts("/dev/loop9", "block_device", "/dev/loop9", True, None, (), (), 2**20, 512, False)
+    assert on_target(typed(operation="write"), device).target.exclusive
+    assert not on_target(typed(operation="read"), device).target.exclusive
+
+
+def test_no_target_needs_no_path() -> None:
+    workload = typed(target="null:")
+    assert (workload.backend, on_target(workload, new_file("null:")).target.path) == ("null", "null:")

@@ -1,0 +1,72 @@
+"""How much of a file lies in the page cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from drivelab.run import page_cache
+from drivelab.run.page_cache import drop_from_page_cache, residency, residency_by_mincore
+
+MIB = 2**20
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A file of 1 MiB, just written."""
+    path = tmp_path / "data"
+    path.write_bytes(os.urandom(MIB))
+    return path
+
+
+def test_a_file_just_written_is_resident(written: Path) -> None:
+    found = residency(str(written))
+    assert found.method in ("cachestat", "mincore")
+    assert found.resident_bytes == MIB
+
+
+def test_both_ways_of_asking_agree(written: Path) -> None:
+    descriptor = os.open(written, os.O_RDONLY)
+    try:
+        assert residency_by_mincore(descriptor).resident_bytes == MIB
+        assert residency_by_mincore(descriptor, MIB // 2 + 1, MIB // 4).resident_bytes == MIB // 4 + 4096
+        assert residency_by_mincore(descriptor, 2 * MIB).resident_bytes == 0
+    finally:
+        os.close(descriptor)
+
+
+def test_only_the_asked_range_is_counted(written: Path) -> None:
+    assert residency(str(written), start_bytes=MIB // 4, length_bytes=MIB // 2).resident_bytes == MIB // 2
+
+
+def test_a_dropped_file_is_not_resident_any_more(written: Path) -> None:
+    left = drop_from_page_cache(str(written))
+    if left.resident_bytes == MIB:
+        pytest.skip("needs a file system that is not in memory")
+    assert left.resident_bytes == 0
+    assert residency(str(written)).resident_bytes == 0
+
+
+def test_a_kernel_without_cachestat_is_asked_by_mincore(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "_SYS_CACHESTAT", 100_000)
+    found = residency(str(written))
+    assert (found.method, found.resident_bytes) == ("mincore", MIB)
+
+
+def test_a_user_who_may_not_know_gets_no_answer(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 65533)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    descriptor = os.open(written, os.O_RDONLY)
+    try:
+        found = residency_by_mincore(descriptor)
+    finally:
+        os.close(descriptor)
+    assert (found.method, found.resident_bytes) == ("", None)
+    assert "owner" in found.reason
+
+
+def test_what_cannot_be_opened_has_a_reason() -> None:
+    assert "No such file" in residency("/nowhere/at/all").reason
+    assert "No such file" in drop_from_page_cache("/nowhere/at/all").reason
