@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from system_packages import GOALS, SYSTEM_PATH, find_program
 
+RELEASE_S = 10
 REQUIRE_ALL = os.environ.get("DRIVELAB_REQUIRE_ALL") == "1"
 MakeLoopDevice = Callable[..., Path]
 
@@ -72,6 +74,27 @@ def fail_instead(report: pytest.TestReport | pytest.CollectReport) -> None:
     report.longrepr = f"DRIVELAB_REQUIRE_ALL=1 and this was skipped: {reason}"
 
 
+def release(commands: list[list[str]]) -> None:
+    """Run each of the commands until it succeeds, for some seconds, and fail with what the others said.
+
+    The kernel lets go of files that a ring had registered a little after the
+    ring is gone (io_uring frees them from a work queue), so a mount may be busy
+    for a moment with nobody in it.
+    """
+    complaints = []
+    for command in commands:
+        deadline = time.monotonic() + RELEASE_S
+        while True:
+            answer = subprocess.run(command, capture_output=True, text=True)
+            if answer.returncode == 0:
+                break
+            if time.monotonic() > deadline:
+                complaints.append(answer.stderr.strip())
+                break
+            time.sleep(0.05)
+    assert complaints == [], f"not released: {'; '.join(complaints)}"
+
+
 @pytest.fixture
 def make_loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
     """Makes loop devices over sparse files, and detaches them when the test ends.
@@ -94,8 +117,7 @@ def make_loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
         return made[-1]
 
     yield make
-    for device in made:
-        subprocess.run(["losetup", "--detach", str(device)], check=True, capture_output=True)
+    release([["losetup", "--detach", str(device)] for device in made])
 
 
 @pytest.fixture
@@ -117,5 +139,4 @@ def mount_filesystem(make_loop_device: MakeLoopDevice, tmp_path: Path) -> Iterat
         return directory
 
     yield mount
-    for directory in reversed(mounted):
-        subprocess.run(["umount", str(directory)], check=True, capture_output=True)
+    release([["umount", str(directory)] for directory in reversed(mounted)])
