@@ -65,5 +65,19 @@ def run(
     callback ends the run and is raised when the jobs have stopped.
     """
 
+def prepare(workload_json: str, stop: StopFlag) -> bool:
+    """Bring a workload's target into the state it expects (create, lay out, allocate), and issue nothing.
+
+    Returns
+    -------
+    bool
+        False when `stop` was set meanwhile; the target is then as it was.
+
+    Raises
+    ------
+    EngineError
+        E301 to E315: what would keep the run from starting.
+    """
+
 def probe() -> str:
     """What the kernel allows here (io_uring, asynchronous I/O) and what the clock costs, as JSON."""

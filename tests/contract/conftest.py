@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,21 @@ def run_engine() -> RunEngine:
         return Answer(json.loads(result.summary), pa.table(result.histograms), pa.table(result.intervals), batches)
 
     return run
+
+
+@pytest.fixture
+def job_threads() -> Callable[[], list[str]]:
+    """Names of the engine's threads in this process."""
+
+    def names() -> list[str]:
+        found = []
+        for task in os.listdir("/proc/self/task"):
+            # a thread may end while one looks at it
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found.append(Path(f"/proc/self/task/{task}/comm").read_text().strip())
+        return [name for name in found if name.startswith("drivelab-job")]
+
+    return names
 
 
 @pytest.fixture

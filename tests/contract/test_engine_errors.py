@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import platform
 import struct
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -261,8 +263,6 @@ def without(start_child, workload_text) -> Callable[..., Any]:
     """Runs a workload in a process that may not use some system calls: what it printed."""
 
     def run(forbidden: list[int], backend: str, path: Path, **changes: Any) -> Any:
-        import json
-
         text = workload_text(backend, path, **changes)
         output, complaint = start_child(FORBIDDING, json.dumps(forbidden), text).communicate(timeout=20)
         assert output, complaint
@@ -358,3 +358,30 @@ def test_every_code_of_the_engine_is_in_the_list_of_errors():
     source = (Path(__file__).parents[2] / "crates/drivelab-engine/src/error.rs").read_text()
     codes = {f"E{number}" for number in range(301, 316)}
     assert all(f'"{code}"' in source and code in KINDS for code in codes)
+
+
+WITHOUT_LOCKED_MEMORY = """
+import resource
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+print(_engine.run(sys.argv[1], _engine.StopFlag()).summary, flush=True)
+"""
+
+
+@pytest.mark.needs_root
+def test_a_ring_does_without_registered_buffers_where_memory_may_not_be_locked(start_child, workload_text):
+    # a directory that everybody may enter: the ones of pytest belong to root alone
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o777)
+        path = Path(directory) / "data"
+        path.write_bytes(bytes(MIB))
+        path.chmod(0o666)
+        common: dict[str, Any] = {"queue_depth": 32, "access": {"kind": "sequential"}, "limits": {"count": 256}}
+        for changes in ({"operation": "write"}, {"verify": True}):
+            text = workload_text("uring", path, **common, **changes)
+            output, complaint = start_child(WITHOUT_LOCKED_MEMORY, text).communicate(timeout=20)
+            assert output, complaint
+            summary = json.loads(output)
+            assert (summary["stopped_by"], summary["errors"]) == ("count", [])

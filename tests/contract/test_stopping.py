@@ -7,7 +7,6 @@ import signal
 import subprocess
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,23 +20,18 @@ class Surprise(Exception):
     pass
 
 
-def job_threads() -> list[str]:
-    names = (task / "comm" for task in Path("/proc/self/task").iterdir())
-    return [name for name in (path.read_text().strip() for path in names) if name.startswith("drivelab-job")]
-
-
 def test_on_interval_hears_how_far_the_run_is(backend, data_file, run_engine):
     heard: list[dict[str, Any]] = []
     answer = run_engine(
         backend,
         data_file,
-        limits={"runtime_ns": 200_000_000},
-        ramp_ns=50_000_000,
+        limits={"runtime_ns": 300_000_000},
+        ramp_ns=300_000_000,
         on_interval=lambda text: heard.append(json.loads(text)),
         target={"size_bytes": 4 * 2**20},
     )
     assert answer.summary["stopped_by"] == "runtime"
-    assert 5 <= len(heard) <= 30
+    assert 4 <= len(heard) <= 70
     assert heard[0]["ramping"]
     assert not heard[-1]["ramping"]
     assert all(told["interval_ns"] == 10_000_000 for told in heard)
@@ -48,9 +42,9 @@ def test_on_interval_hears_how_far_the_run_is(backend, data_file, run_engine):
     assert 0 < counts[-1] <= answer.count("read")
 
 
-def test_on_interval_ends_the_run_by_returning_false(backend, data_file, run_engine):
+def test_on_interval_ends_the_run_by_returning_false(backend, data_file, run_engine, job_threads):
     stop = _engine.StopFlag()
-    answer = run_engine(backend, data_file, stop=stop, on_interval=lambda text: False, **FOREVER)
+    answer = run_engine(backend, data_file, stop=stop, on_interval=lambda text: "read" not in text, **FOREVER)
     assert answer.summary["stopped_by"] == "caller"
     assert answer.count("read") > 0
     assert not stop.is_set()
@@ -63,13 +57,13 @@ def test_other_answers_let_it_go_on(reply, data_file, run_engine):
     assert answer.summary["stopped_by"] == "runtime"
 
 
-def test_an_answer_that_is_no_answer_is_an_error(data_file, run_engine):
+def test_an_answer_that_is_no_answer_is_an_error(data_file, run_engine, job_threads):
     with pytest.raises(TypeError):
         run_engine("sync", data_file, on_interval=lambda text: "yes", **FOREVER)
     assert job_threads() == []
 
 
-def test_an_exception_in_on_interval_is_raised_once_the_threads_have_ended(backend, data_file, run_engine):
+def test_an_exception_in_on_interval_is_raised_once_the_threads_have_ended(backend, data_file, run_engine, job_threads):
     calls = 0
 
     def fail(text: str) -> bool:
@@ -80,12 +74,12 @@ def test_an_exception_in_on_interval_is_raised_once_the_threads_have_ended(backe
     started = time.monotonic()
     with pytest.raises(Surprise, match="in the callback"):
         run_engine(backend, data_file, on_interval=fail, job_count=3, **FOREVER)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 3
     assert calls == 1
     assert job_threads() == []
 
 
-def test_an_exception_in_on_records_is_raised_once_the_threads_have_ended(backend, data_file, run_engine):
+def test_an_exception_in_on_records_is_raised_once_the_threads_have_ended(backend, data_file, run_engine, job_threads):
     calls = 0
 
     def fail(table: Any) -> None:
@@ -96,7 +90,7 @@ def test_an_exception_in_on_records_is_raised_once_the_threads_have_ended(backen
     started = time.monotonic()
     with pytest.raises(Surprise, match="disk full"):
         run_engine(backend, data_file, on_records=fail, record_ios=True, job_count=2, **FOREVER)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 4
     assert calls == 1
     assert job_threads() == []
 
@@ -112,7 +106,7 @@ def test_a_stop_flag_set_by_another_thread_ends_the_run(backend, data_file, run_
     timer = threading.Timer(0.1, set_it)
     timer.start()
     answer = run_engine(backend, data_file, stop=stop, **FOREVER)
-    assert time.monotonic() - set_at[0] < 0.2
+    assert time.monotonic() - set_at[0] < 1
     timer.join()
     assert answer.summary["stopped_by"] == "caller"
     assert answer.count("read") == answer.histogram("read").total_count > 0
@@ -148,7 +142,7 @@ def test_ctrl_c_raises_keyboard_interrupt_and_leaves_no_thread(backend, data_fil
     text = workload_text(backend, data_file, job_count=3, **FOREVER)
     output, seconds = interrupt(start_child(CTRL_C, text))
     assert output == "0\n"
-    assert seconds < 1
+    assert seconds < 3
 
 
 def test_ctrl_c_also_ends_the_preparation_of_a_file(tmp_path, start_child, workload_text):

@@ -39,6 +39,7 @@ pub struct Addresses {
     hot_units: u64,
     hot_share: f64,
     zipf: Option<Zipf>,
+    permutation: Option<Permutation>,
 }
 
 impl Addresses {
@@ -59,14 +60,28 @@ impl Addresses {
             hot_units: ((units as f64 * access.hot_range_fraction) as u64).clamp(1, units),
             hot_share: access.hot_access_fraction,
             zipf: (access.kind == AccessKind::Zipf).then(|| Zipf::new(units, access.zipf_theta)),
+            permutation: None,
         }
+    }
+
+    /// The same offsets, each of them once: a random order of all blocks of this size.
+    #[must_use]
+    pub fn each_once(mut self, size: u64, random: &mut Random) -> Self {
+        if self.kind == AccessKind::Random {
+            self.unit = size;
+            self.permutation = Some(Permutation::new(self.places(size), random));
+        }
+        self
     }
 
     /// Offset for the next I/O of `size` bytes.
     #[inline]
     pub fn next(&mut self, random: &mut Random, size: u64) -> u64 {
         let within = match self.kind {
-            AccessKind::Random => self.unit * below(random, self.places(size)),
+            AccessKind::Random => match &mut self.permutation {
+                Some(permutation) => self.unit * permutation.next(),
+                None => self.unit * below(random, self.places(size)),
+            },
             AccessKind::Sequential => self.ascend(size, size),
             AccessKind::Strided => self.ascend(size, self.stride),
             AccessKind::Reverse => {
@@ -126,6 +141,46 @@ impl Addresses {
         let scattered = rank.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = ((u128::from(scattered) * u128::from(self.places(size))) >> 64) as u64;
         place * self.unit
+    }
+}
+
+/// The numbers below a bound in a random order, each once, in constant memory: a counter is scrambled by
+/// invertible steps over the next power of two, and what lies beyond the bound is passed over.
+#[derive(Debug, Clone)]
+struct Permutation {
+    bound: u64,
+    bits: u32,
+    counter: u64,
+    keys: [u64; 3],
+}
+
+impl Permutation {
+    fn new(bound: u64, random: &mut Random) -> Self {
+        let bits = (64 - bound.saturating_sub(1).leading_zeros()).max(1);
+        Self { bound, bits, counter: 0, keys: std::array::from_fn(|_| random.next_u64()) }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        loop {
+            let number = self.scramble(self.counter);
+            self.counter += 1;
+            if number < self.bound {
+                return number;
+            }
+        }
+    }
+
+    /// An invertible function of the numbers of `bits` bits.
+    #[inline]
+    fn scramble(&self, counter: u64) -> u64 {
+        let mask = u64::MAX >> (64 - self.bits);
+        let half = self.bits.div_ceil(2);
+        self.keys.iter().fold(counter & mask, |number, key| {
+            // Adding and multiplying by an odd number wrap around within the bits; the shift mixes downwards.
+            let mixed = (number ^ (key & mask)).wrapping_mul(0x9E37_79B9_7F4A_7C15 | 1) & mask;
+            mixed ^ (mixed >> half)
+        })
     }
 }
 
@@ -245,6 +300,22 @@ mod tests {
             chi_square < 103.4,
             "chi-square {chi_square} with 63 degrees of freedom: above the 99.9 % point"
         );
+    }
+
+    #[test]
+    fn every_block_comes_once_in_an_order_that_the_seed_decides() {
+        for blocks in [1_u64, 2, 3, 1000, 4096, 10_007] {
+            let order = |seed| {
+                let mut random = random_for_job(seed, 0);
+                let range = Addresses::new(&access(AccessKind::Random), 512, blocks * 4096 + 100, 512);
+                let mut addresses = range.each_once(4096, &mut random);
+                (0..blocks).map(|_| addresses.next(&mut random, 4096)).collect::<Vec<_>>()
+            };
+            let mut sorted = order(1);
+            sorted.sort_unstable();
+            assert!(sorted.iter().enumerate().all(|(block, offset)| *offset == 512 + 4096 * block as u64));
+            assert!(blocks < 1000 || (order(1) != order(2) && order(1) != sorted));
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The memory that I/O reads into and writes from: aligned, faulted in beforehand, and filled with
 //! data that neither compresses nor repeats unless asked to.
 //!
-//! Buffers are filled once. Each write then gets a stamp at the start of every 4 KiB: a number that
-//! never repeats in a run, and the byte's own offset on the target. That costs a store or two per
-//! write, defeats deduplication, and lets a read tell whether a block is where it belongs.
+//! Buffers are filled once. Each write begins further along in a buffer that is megabytes larger than
+//! a block, so that neighbouring writes differ in every byte and a compressor finds nothing to refer
+//! back to. It also gets a stamp at the start of every 4 KiB: a number that never repeats in a run, and
+//! the byte's own offset on the target. That costs a store or two per write, defeats deduplication, and
+//! lets a read tell whether a block is where it belongs.
 
 use std::ptr::NonNull;
 
@@ -18,17 +20,69 @@ pub const STAMP_DISTANCE: usize = 4096;
 /// Bytes of a stamp.
 pub const STAMP_SIZE: usize = 16;
 const ALIGNMENT: usize = 4096;
+/// Random data beyond one block a slot, over all slots and jobs: further back than the compressors of
+/// drives and file systems look.
+const POOL_SIZE: usize = 8 << 20;
+/// The least of it that a slot gets.
+const SPREAD_MIN: usize = 64 << 10;
 
-/// The buffers of one job: one for each slot of its queue, and a second one for the slot's writes where
-/// a workload also reads, because a read would replace what the next write is meant to contain.
+/// The buffers of one job: for each slot of its queue one for reads, one for writes, or both, because a
+/// read would replace what the next write is meant to contain.
 #[derive(Debug)]
 pub struct Buffers {
     memory: NonNull<u8>,
-    length: usize,
-    slot_size: usize,
-    /// Number of the first buffer for writes.
-    first_for_writes: u32,
+    layout: Layout,
     stamps: Stamps,
+    /// For each slot, where in its buffer the present write begins.
+    shifts: Vec<usize>,
+    is_leaked: bool,
+}
+
+/// Sizes and numbers of the buffers of one job; those for reads come first.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    for_reads: usize,
+    for_writes: usize,
+    read_size: usize,
+    /// What a buffer for writes holds beyond one block.
+    spread: usize,
+}
+
+impl Layout {
+    fn of(workload: &Workload) -> Self {
+        let slots = workload.queue_depth as usize;
+        let writes = workload.uses(Operation::Write);
+        let reads = workload.uses(Operation::Read) || !writes;
+        let contents = &workload.contents;
+        let varies = contents.kind == ContentsKind::Random && contents.duplicate_fraction == 0.0;
+        let share = (POOL_SIZE / (slots * workload.job_count as usize)).max(SPREAD_MIN);
+        Self {
+            for_reads: if reads { slots } else { 0 },
+            for_writes: if writes { slots } else { 0 },
+            read_size: (workload.largest_block() as usize).next_multiple_of(ALIGNMENT),
+            spread: if varies { share.next_multiple_of(ALIGNMENT) } else { 0 },
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.for_reads + self.for_writes
+    }
+
+    fn length(&self) -> usize {
+        self.for_reads * self.read_size + self.for_writes * self.write_size()
+    }
+
+    fn write_size(&self) -> usize {
+        self.read_size + self.spread
+    }
+
+    /// Begin and size of a buffer within the mapping.
+    fn place(&self, index: usize) -> (usize, usize) {
+        match index.checked_sub(self.for_reads) {
+            None => (index * self.read_size, self.read_size),
+            Some(write) => (self.for_reads * self.read_size + write * self.write_size(), self.write_size()),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -48,9 +102,8 @@ impl Buffers {
     ///
     /// [`Code::BuffersTooLarge`] when the system does not give the memory.
     pub fn new(workload: &Workload, job: u32) -> Result<Self> {
-        let slot_size = slot_size(workload);
-        let buffers = buffers_per_job(workload);
-        let length = slot_size * buffers as usize;
+        let layout = Layout::of(workload);
+        let length = layout.length();
         // SAFETY: an anonymous private mapping touches no existing memory.
         let memory = unsafe {
             libc::mmap(
@@ -73,64 +126,72 @@ impl Buffers {
             duplicate_fraction: contents.duplicate_fraction,
             next: (u64::from(job) << 48) | 1,
         };
-        let first_for_writes = buffers - workload.queue_depth;
-        let mut made = Self { memory, length, slot_size, first_for_writes, stamps };
-        for index in 0..buffers {
+        let shifts = vec![0; layout.for_writes];
+        let mut made = Self { memory, layout, stamps, shifts, is_leaked: false };
+        for index in 0..layout.count() {
             // Duplicates must be equal in every slot and job, so then all begin with the same fill.
-            let stream = if contents.duplicate_fraction > 0.0 { 0 } else { job * buffers + index };
-            fill(made.slice_mut(index, slot_size), contents, &mut random_for_job(workload.seed, stream));
+            let buffer = job * layout.count() as u32 + index as u32;
+            let stream = if contents.duplicate_fraction > 0.0 { 0 } else { buffer };
+            fill(made.slice_mut(index), contents, &mut random_for_job(workload.seed, stream));
         }
         Ok(made)
     }
 
-    /// Number and begin of the buffer that a slot reads into or writes from.
+    /// Number of the buffer that a slot reads into or writes from, and where its data begin.
     #[inline]
     #[must_use]
     pub fn of_slot(&self, slot: u32, writes: bool) -> (u32, *mut u8) {
-        let index = if writes { slot + self.first_for_writes } else { slot };
-        (index, self.pointer(index))
+        if !writes {
+            return (slot, self.region(slot).0);
+        }
+        let index = slot + self.layout.for_reads as u32;
+        // SAFETY: a shift leaves room for the largest block within the buffer.
+        (index, unsafe { self.region(index).0.add(self.shifts[slot as usize]) })
     }
 
-    /// Where a buffer begins.
+    /// Begin and size of a buffer.
     #[inline]
     #[must_use]
-    pub fn pointer(&self, index: u32) -> *mut u8 {
-        debug_assert!((index as usize + 1) * self.slot_size <= self.length);
+    pub fn region(&self, index: u32) -> (*mut u8, usize) {
+        let (begin, size) = self.layout.place(index as usize);
+        debug_assert!(begin + size <= self.layout.length());
         // SAFETY: the buffer lies within the mapping.
-        unsafe { self.memory.as_ptr().add(index as usize * self.slot_size) }
-    }
-
-    /// Bytes of each buffer.
-    #[must_use]
-    pub fn slot_size(&self) -> usize {
-        self.slot_size
+        (unsafe { self.memory.as_ptr().add(begin) }, size)
     }
 
     /// Number of buffers.
     #[must_use]
     pub fn count(&self) -> u32 {
-        (self.length / self.slot_size) as u32
+        self.layout.count() as u32
     }
 
-    /// Makes a slot's data unique and self-identifying before it is written to `offset`.
+    /// Never gives the memory back: I/O that did not end may still use it.
+    pub fn leak(&mut self) {
+        self.is_leaked = true;
+    }
+
+    /// Makes a slot's data new, unique and self-identifying before it is written to `offset`.
     #[inline]
     pub fn stamp(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) {
+        let shift = &mut self.shifts[slot as usize];
+        *shift = if *shift + size > self.layout.spread { 0 } else { *shift + size };
         if !self.stamps.enabled {
             return;
         }
         let repeat = self.stamps.duplicate_fraction > 0.0 && unit(random) < self.stamps.duplicate_fraction;
         let first = self.stamps.next;
-        let index = slot + self.first_for_writes;
         self.stamps.next += 1;
+        let (_, data) = self.of_slot(slot, true);
+        // SAFETY: the data lie within the slot's buffer, which no I/O uses while its slot is free.
+        let data = unsafe { std::slice::from_raw_parts_mut(data, size) };
         for (chunk, position) in (0..size).step_by(STAMP_DISTANCE).enumerate() {
             if position + STAMP_SIZE > size {
                 break;
             }
             let (number, place) =
                 if repeat { (0, 0) } else { (first ^ ((chunk as u64) << 32), offset + position as u64) };
-            let target = self.slice_mut(index, size);
-            target[position..position + 8].copy_from_slice(&number.to_le_bytes());
-            target[position + 8..position + STAMP_SIZE].copy_from_slice(&place.to_le_bytes());
+            data[position..position + 8].copy_from_slice(&number.to_le_bytes());
+            data[position + 8..position + STAMP_SIZE].copy_from_slice(&place.to_le_bytes());
         }
     }
 
@@ -138,25 +199,26 @@ impl Buffers {
     #[must_use]
     pub fn verify(&self, slot: u32, offset: u64, size: usize) -> bool {
         // SAFETY: the slot's buffer holds `size` bytes, and no I/O into it is outstanding.
-        let data = unsafe { std::slice::from_raw_parts(self.pointer(slot), size) };
+        let data = unsafe { std::slice::from_raw_parts(self.region(slot).0, size) };
         (0..size).step_by(STAMP_DISTANCE).filter(|position| position + STAMP_SIZE <= size).all(|position| {
             let place = &data[position + 8..position + STAMP_SIZE];
             place == (offset + position as u64).to_le_bytes()
         })
     }
 
-    fn slice_mut(&mut self, index: u32, size: usize) -> &mut [u8] {
-        assert!(size <= self.slot_size);
-        // SAFETY: the buffer lies within the mapping, and `&mut self` makes it exclusive; the kernel uses
-        // it only between submission and completion, when the loop leaves it alone.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer(index), size) }
+    fn slice_mut(&mut self, index: usize) -> &mut [u8] {
+        let (begin, size) = self.region(index as u32);
+        // SAFETY: the buffer lies within the mapping, and `&mut self` makes it exclusive.
+        unsafe { std::slice::from_raw_parts_mut(begin, size) }
     }
 }
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping made in `new`, and no I/O is outstanding when a job ends.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.length) };
+        if !self.is_leaked {
+            // SAFETY: this is the mapping made in `new`, and no I/O is outstanding when a job has ended well.
+            unsafe { libc::munmap(self.memory.as_ptr().cast(), self.layout.length()) };
+        }
     }
 }
 
@@ -187,15 +249,6 @@ pub fn stamp_offsets(data: &mut [u8], offset: u64, contents: &Contents, random: 
     }
 }
 
-fn slot_size(workload: &Workload) -> usize {
-    (workload.largest_block() as usize).next_multiple_of(ALIGNMENT)
-}
-
-fn buffers_per_job(workload: &Workload) -> u32 {
-    let reads_and_writes = workload.uses(Operation::Read) && workload.uses(Operation::Write);
-    if reads_and_writes { 2 * workload.queue_depth } else { workload.queue_depth }
-}
-
 fn too_large(bytes: usize, why: &str) -> EngineError {
     EngineError::new(Code::BuffersTooLarge, format!("cannot get {} MiB for buffers: {why}", bytes >> 20))
         .at("block size x queue depth x jobs")
@@ -208,7 +261,8 @@ fn too_large(bytes: usize, why: &str) -> EngineError {
 ///
 /// [`Code::BuffersTooLarge`], saying how much it would be.
 pub fn refuse_more_than_memory(workload: &Workload) -> Result<()> {
-    let bytes = slot_size(workload) * buffers_per_job(workload) as usize * workload.job_count as usize;
+    let layout = Layout::of(workload);
+    let bytes = layout.length() * workload.job_count as usize;
     let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?.to_owned();
         line.split_whitespace().nth(1)?.parse::<usize>().ok()
@@ -218,7 +272,7 @@ pub fn refuse_more_than_memory(workload: &Workload) -> Result<()> {
             let asked = format!(
                 "{} jobs x {} buffers x {} bytes is more than half of the {} MiB available",
                 workload.job_count,
-                buffers_per_job(workload),
+                layout.count(),
                 workload.largest_block(),
                 kib >> 10
             );

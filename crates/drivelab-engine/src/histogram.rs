@@ -51,9 +51,17 @@ impl Histogram<u32> {
         debug_assert!(bucket < BUCKETS);
         self.counts[bucket] += 1;
         self.count += 1;
-        self.sum += value;
+        self.sum = self.sum.saturating_add(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    /// Writes to every page of the counts once.
+    pub fn fault_in(&mut self) {
+        for count in self.counts.iter_mut().step_by(1024) {
+            // A plain store of zero to zeroed memory could be left out by the compiler.
+            *count = std::hint::black_box(0);
+        }
     }
 
     /// Forgets everything, touching only the buckets that can be filled.
@@ -76,7 +84,7 @@ impl Histogram<u64> {
             *total += u64::from(count);
         }
         self.count += other.count;
-        self.sum += other.sum;
+        self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }

@@ -20,7 +20,7 @@ use crate::mix::Mix;
 use crate::pacing::{LATE_NS, Schedule};
 use crate::run::Message;
 use crate::series::{Counts, EVENTS, Interval, Shape};
-use crate::window::{StopReason, Window};
+use crate::window::{CpuTime, StopReason, Window};
 use crate::workload::{Operation, Workload};
 
 /// Below this distance to the next arrival the loop spins instead of sleeping.
@@ -62,8 +62,8 @@ pub struct JobOutcome {
     pub stop_reason: StopReason,
     /// Start and end of the measured window and end of the drain, in ticks.
     pub window_ticks: (u64, u64, u64),
-    /// Processor time in the window, in ns: user and system.
-    pub cpu_ns: (u64, u64),
+    /// Processor time in the window.
+    pub cpu: CpuTime,
     /// Most I/Os outstanding at once.
     pub outstanding_max: u32,
     /// Arrivals in the window: issued, late, missed.
@@ -115,17 +115,18 @@ impl<B: Backend> Job<B> {
         let (start, length) = parts.range;
         let unit = workload.smallest_block();
         let window = Window::new(workload, parts.job, length, &clock, parts.start_ticks);
+        let mut random = random_for_job(workload.seed, parts.job);
+        let shift = workload.shift_bytes;
+        let mut addresses = Addresses::new(&workload.access, start + shift, length - shift, unit);
+        if workload.covers_range_once() {
+            addresses = addresses.each_once(workload.largest_block(), &mut random);
+        }
         Self {
             backend,
             buffers,
             clock,
-            random: random_for_job(workload.seed, parts.job),
-            addresses: Addresses::new(
-                &workload.access,
-                start + workload.shift_bytes,
-                length - workload.shift_bytes,
-                unit,
-            ),
+            random,
+            addresses,
             mix: Mix::new(workload),
             schedule: Schedule::new(
                 &workload.pacing,
@@ -133,14 +134,14 @@ impl<B: Backend> Job<B> {
                 workload.job_count,
                 &clock,
                 parts.start_ticks,
-                window.end(),
+                window.deadline(),
             ),
             window,
             slots: vec![Slot::default(); parts.slots as usize],
             free: (0..parts.slots).rev().collect(),
             sent: Vec::with_capacity(parts.slots as usize),
             completions: Vec::with_capacity(2 * parts.slots as usize),
-            interval: Box::new(Interval::new(&parts.shape)),
+            interval: Box::new(Interval::faulted_in(&parts.shape)),
             writes_since_sync: 0,
             needs_sync_call: workload.durability.needs_sync_call(),
             verifies: workload.verify,
@@ -155,6 +156,15 @@ impl<B: Backend> Job<B> {
     ///
     /// A failure of the backend's interface; failed I/Os are counted instead.
     pub fn run(mut self) -> Result<JobOutcome> {
+        if let Err(error) = self.issue_and_collect() {
+            // I/O may be outstanding, and the kernel would still use the memory.
+            self.buffers.leak();
+            return Err(error);
+        }
+        Ok(self.finish())
+    }
+
+    fn issue_and_collect(&mut self) -> Result<()> {
         self.wait_for_start();
         loop {
             self.fill();
@@ -164,10 +174,9 @@ impl<B: Backend> Job<B> {
             if self.outstanding() > 0 {
                 self.collect()?;
             } else if !self.sleep_until_next_arrival() {
-                break;
+                return Ok(());
             }
         }
-        Ok(self.finish())
     }
 
     /// Sleeps, then spins, until the moment at which all jobs begin.
@@ -292,7 +301,7 @@ impl<B: Backend> Job<B> {
         let wait = self.patience();
         self.backend.reap(wait, &mut self.completions)?;
         let now = self.clock.ticks();
-        if self.window.enter(now) && now >= self.window.interval_end() {
+        if self.window.enter(now) {
             self.hand_on_interval(now);
         }
         for position in 0..self.completions.len() {
@@ -349,14 +358,14 @@ impl<B: Backend> Job<B> {
 
     /// The schedule has no more arrivals: the window still lasts until its end.
     fn wait_for_end(&mut self, now: u64) -> bool {
-        sleep_ns(self.clock.nanoseconds(self.window.end().saturating_sub(now)).min(20_000_000));
+        sleep_ns(self.clock.nanoseconds(self.window.deadline().saturating_sub(now)).min(20_000_000));
         true
     }
 
     fn finish(mut self) -> JobOutcome {
         let now = self.clock.ticks();
-        self.window.close(now);
-        let missed = (self.window.start(), self.window.end().min(now));
+        self.window.finish(now);
+        let missed = (self.window.start(), self.window.deadline().min(now));
         self.outcome.arrivals.2 = self.schedule.count_due(missed.0, missed.1, &mut self.random);
         let empty = Box::new(Interval::new(&self.parts.shape));
         let last = std::mem::replace(&mut self.interval, empty);
@@ -368,7 +377,7 @@ impl<B: Backend> Job<B> {
         }
         self.outcome.stop_reason = self.window.reason();
         self.outcome.window_ticks = (self.window.start(), self.window.end(), now);
-        self.outcome.cpu_ns = self.window.cpu_ns();
+        self.outcome.cpu = self.window.cpu();
         self.outcome
     }
 }

@@ -134,6 +134,28 @@ pub fn run(workload: Workload, stop: &Arc<AtomicBool>, listener: &mut Listener<'
     Ok(gathered.summarise(choice, direct, crew.start_ticks))
 }
 
+/// Brings the target of a workload into the state that the workload expects, and issues nothing.
+///
+/// Whoever counts what a run does to a drive prepares first: laying a file out is not the workload.
+/// False when `stop` was set meanwhile; the target is then as it was.
+///
+/// # Errors
+///
+/// Everything that [`run`] finds before it begins.
+pub fn prepare(workload: &Workload, stop: &AtomicBool, on_tick: &mut dyn FnMut() -> bool) -> Result<bool> {
+    refuse_more_than_memory(workload)?;
+    choose(workload, is_block_device(Path::new(&workload.target.path)))?;
+    let mut asked_at = Instant::now();
+    let mut may_go_on = || {
+        let is_due = asked_at.elapsed() >= PREPARING_TICK;
+        if is_due {
+            asked_at = Instant::now();
+        }
+        !stop.load(Ordering::Relaxed) && (!is_due || on_tick())
+    };
+    Ok(Target::open(workload, &mut may_go_on)?.is_some())
+}
+
 fn shape_of(workload: &Workload, backend: BackendName) -> Shape {
     let syncs = workload.durability.needs_sync_call() && workload.uses(Operation::Write);
     Shape {

@@ -80,6 +80,14 @@ impl Interval {
         Self { counts: [Counts::default(); EVENTS.len()], histograms }
     }
 
+    /// An empty interval whose memory is there already, so that counting in it never waits for a page.
+    #[must_use]
+    pub fn faulted_in(shape: &Shape) -> Self {
+        let mut interval = Self::new(shape);
+        interval.histograms.iter_mut().flatten().flatten().for_each(|histogram| histogram.fault_in());
+        interval
+    }
+
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, event: usize, latency: usize, nanoseconds: u64) {

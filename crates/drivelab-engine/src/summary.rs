@@ -33,8 +33,9 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
             "job_count": jobs.len(),
         },
         "cpu": {
-            "user_ns": jobs.iter().map(|job| job.cpu_ns.0).sum::<u64>(),
-            "system_ns": jobs.iter().map(|job| job.cpu_ns.1).sum::<u64>(),
+            "user_ns": jobs.iter().map(|job| job.cpu.user).sum::<u64>(),
+            "system_ns": jobs.iter().map(|job| job.cpu.system).sum::<u64>(),
+            "total_ns": jobs.iter().map(|job| job.cpu.total).sum::<u64>(),
         },
         "operations": by_event(&outcome.sum.counts),
         "all_phases": by_event(&all_phases(outcome)),
@@ -81,18 +82,25 @@ fn all_phases(outcome: &Outcome) -> [Counts; EVENTS.len()] {
     sum
 }
 
+/// Failed I/Os of all jobs, one entry for each operation and errno.
 fn errors(outcome: &Outcome) -> Value {
-    let entries =
-        outcome.jobs.iter().flat_map(|job| &job.errors).map(|&(event, errno, count, first_offset)| {
-            json!({
-                "operation": EVENTS[event],
-                "errno": errno,
-                "name": errno_name(errno),
-                "count": count,
-                "first_offset_bytes": first_offset,
-            })
-        });
-    entries.collect()
+    let mut merged: Vec<(usize, i32, u64, u64)> = Vec::new();
+    for &(event, errno, count, first_offset) in outcome.jobs.iter().flat_map(|job| &job.errors) {
+        match merged.iter_mut().find(|known| (known.0, known.1) == (event, errno)) {
+            Some(known) => known.2 += count,
+            None => merged.push((event, errno, count, first_offset)),
+        }
+    }
+    let entry = |(event, errno, count, first_offset): (usize, i32, u64, u64)| {
+        json!({
+            "operation": EVENTS[event],
+            "errno": errno,
+            "name": errno_name(errno),
+            "count": count,
+            "first_offset_bytes": first_offset,
+        })
+    };
+    merged.into_iter().map(entry).collect()
 }
 
 fn arrivals(workload: &Workload, outcome: &Outcome) -> Value {

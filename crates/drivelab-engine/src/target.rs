@@ -190,9 +190,11 @@ fn open_with(workload: &Workload, path: &Path, direct: bool) -> Result<File> {
     options.create(workload.target.create && workload.changes_target());
     options.open(path).map_err(|error| {
         if direct && error.raw_os_error() == Some(libc::EINVAL) {
+            let advice = "leave out --direct (the page cache is then part of what is measured), \
+                          or choose another file system";
             return EngineError::new(Code::DirectRefused, "the file system refuses O_DIRECT")
                 .at(name)
-                .advise("leave out --direct (the page cache is then part of what is measured), or choose another file system");
+                .advise(advice);
         }
         EngineError::from_os("open the target", name, &error)
     })

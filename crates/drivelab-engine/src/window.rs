@@ -41,7 +41,10 @@ impl StopReason {
 #[derive(Debug)]
 pub struct Window {
     start: u64,
-    end: u64,
+    /// First tick at which nothing is issued any more.
+    deadline: u64,
+    /// When the last I/O that belongs to the window completed.
+    last_completion: u64,
     interval_ticks: u64,
     interval_end: u64,
     interval_index: u32,
@@ -55,8 +58,8 @@ pub struct Window {
     done_bytes: u64,
     outstanding_count: u64,
     outstanding_bytes: u64,
-    cpu_at_start: (u64, u64),
-    cpu_ns: (u64, u64),
+    cpu_at_start: CpuTime,
+    cpu: CpuTime,
     is_closed: bool,
 }
 
@@ -75,7 +78,7 @@ impl Window {
         let appends = workload.file_state == FileState::Append;
         let once = workload.covers_range_once();
         let count = match (once && !ordered, limits.count) {
-            (true, _) => length / workload.smallest_block(),
+            (true, _) => (length - workload.shift_bytes) / workload.largest_block(),
             (false, 0) => u64::MAX,
             (false, count) => share(count, job, workload),
         };
@@ -88,7 +91,8 @@ impl Window {
         };
         Self {
             start,
-            end: start.saturating_add(runtime),
+            deadline: start.saturating_add(runtime),
+            last_completion: start,
             interval_ticks,
             interval_end: start.saturating_add(interval_ticks),
             interval_index: 0,
@@ -102,8 +106,8 @@ impl Window {
             done_bytes: 0,
             outstanding_count: 0,
             outstanding_bytes: 0,
-            cpu_at_start: (0, 0),
-            cpu_ns: (0, 0),
+            cpu_at_start: CpuTime::default(),
+            cpu: CpuTime::default(),
             is_closed: false,
         }
     }
@@ -114,10 +118,20 @@ impl Window {
         self.start
     }
 
-    /// First tick after the window.
+    /// First tick at which nothing is issued any more.
+    #[must_use]
+    pub fn deadline(&self) -> u64 {
+        self.deadline
+    }
+
+    /// End of the window: when its last I/O completed, and not before the deadline where time or the
+    /// caller set one. A stall at the end is part of the window, with everything that waited in it.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.end
+        match self.reason {
+            StopReason::Runtime | StopReason::Caller => self.deadline.max(self.last_completion),
+            _ => self.last_completion,
+        }
     }
 
     /// Why the job stopped.
@@ -126,10 +140,10 @@ impl Window {
         self.reason
     }
 
-    /// Processor time spent in the window, in ns: user and system.
+    /// Processor time spent in the window.
     #[must_use]
-    pub fn cpu_ns(&self) -> (u64, u64) {
-        self.cpu_ns
+    pub fn cpu(&self) -> CpuTime {
+        self.cpu
     }
 
     /// Whether a sequential stream ends at the end of its range.
@@ -139,30 +153,33 @@ impl Window {
         self.stops_at_range_end
     }
 
-    /// Whether a moment lies in the window.
+    /// Whether an I/O with this intended start belongs to the window, whenever it completes.
     #[inline]
     #[must_use]
-    pub fn contains(&self, now: u64) -> bool {
-        self.start <= now && now < self.end
+    pub fn contains(&self, intended: u64) -> bool {
+        self.start <= intended && intended < self.deadline
     }
 
-    /// Notes that time has come to `now`; whether that lies in the window.
+    /// Notes that time has come to `now`; whether another interval begins.
     #[inline]
     pub fn enter(&mut self, now: u64) -> bool {
         if now >= self.start && !self.has_entered {
             self.has_entered = true;
-            self.cpu_at_start = thread_cpu_ns();
+            self.cpu_at_start = CpuTime::of_this_thread();
         }
-        if now >= self.end && !self.is_closed {
+        if now >= self.deadline && !self.is_closed {
             self.close(now);
         }
-        self.contains(now)
+        // What completes right after the deadline belongs to the interval before it; a stall gets its own.
+        now >= self.interval_end
+            && self.has_entered
+            && (now < self.deadline || now - self.deadline >= self.interval_ticks)
     }
 
     /// Whether the window has ended by `now`; then nothing more is issued.
     #[inline]
     pub fn is_over(&mut self, now: u64) -> bool {
-        if now < self.end {
+        if now < self.deadline {
             return false;
         }
         self.close(now);
@@ -185,51 +202,53 @@ impl Window {
         self.outstanding_bytes += bytes;
     }
 
-    /// Notes that an I/O has ended, with its sync call if it had one.
+    /// Notes that an I/O with this intended start has ended, with its sync call if it had one.
     #[inline]
-    pub fn ended(&mut self, bytes: u64, well: bool, now: u64) {
+    pub fn ended(&mut self, bytes: u64, well: bool, intended: u64, now: u64) {
         self.outstanding_count -= 1;
         self.outstanding_bytes -= bytes;
-        if !well || !self.contains(now) {
+        if !self.contains(intended) {
+            return;
+        }
+        self.last_completion = now;
+        if !well {
             return;
         }
         self.done_count += 1;
         self.done_bytes += bytes;
         if self.done_count >= self.limit_count {
-            self.stop(StopReason::Count, now + 1);
+            self.stop(StopReason::Count, now);
         } else if self.done_bytes >= self.limit_bytes {
-            self.stop(StopReason::Bytes, now + 1);
+            self.stop(StopReason::Bytes, now);
         }
     }
 
-    /// Issues nothing more. The window ends now, unless what is outstanding belongs to it.
+    /// Issues nothing more; what is outstanding still belongs to the window.
     pub fn stop(&mut self, reason: StopReason, now: u64) {
-        let is_ending = !self.may_issue;
-        let fails_at_the_end = is_ending && !self.is_closed && reason == StopReason::Error;
-        if is_ending && !fails_at_the_end {
+        // A failure counts more than any other reason, also among the last I/Os.
+        if !self.may_issue && reason != StopReason::Error {
             return;
         }
-        self.may_issue = false;
         self.reason = reason;
-        // At the end of the range the last I/Os are as good as the others; `close` ends the window then.
-        if reason != StopReason::RangeEnd {
-            self.end = self.end.min(now.max(self.start));
-            self.close(now);
-        }
+        self.close(now);
     }
 
-    /// Ends the window at the latest now.
+    /// Issues nothing more from now on.
     pub fn close(&mut self, now: u64) {
         self.may_issue = false;
         if self.is_closed {
             return;
         }
         self.is_closed = true;
-        self.end = self.end.min(now.max(self.start));
+        // What was issued at this very tick still belongs to the window.
+        self.deadline = self.deadline.min((now + 1).max(self.start));
+    }
+
+    /// Closes the window for good, when nothing is outstanding any more.
+    pub fn finish(&mut self, now: u64) {
+        self.close(now);
         if self.has_entered {
-            let (user, system) = thread_cpu_ns();
-            self.cpu_ns =
-                (user.saturating_sub(self.cpu_at_start.0), system.saturating_sub(self.cpu_at_start.1));
+            self.cpu = CpuTime::of_this_thread().since(self.cpu_at_start);
         }
     }
 
@@ -272,14 +291,40 @@ pub fn range_of_job(workload: &Workload, job: u32, start: u64, length: u64) -> (
     (start + part * u64::from(job), part)
 }
 
-/// Processor time of this thread in ns: user and system.
-fn thread_cpu_ns() -> (u64, u64) {
-    // SAFETY: getrusage writes one `struct rusage`, for which zeros are a valid value.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-        usage
-    };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-    (ns(usage.ru_utime), ns(usage.ru_stime))
+/// Processor time of a thread in ns.
+///
+/// The total is exact. How it divides into user and system time is sampled by the timer tick on many
+/// kernels, so the parts are good only over many ticks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CpuTime {
+    /// Spent in the program.
+    pub user: u64,
+    /// Spent in the kernel for it.
+    pub system: u64,
+    /// Both together.
+    pub total: u64,
+}
+
+impl CpuTime {
+    fn of_this_thread() -> Self {
+        // SAFETY: both calls write one structure each, for which zeros are a valid value.
+        let (usage, exact) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+            let mut exact: libc::timespec = std::mem::zeroed();
+            libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut exact);
+            (usage, exact)
+        };
+        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+        let total = exact.tv_sec as u64 * 1_000_000_000 + exact.tv_nsec as u64;
+        Self { user: ns(usage.ru_utime), system: ns(usage.ru_stime), total }
+    }
+
+    fn since(self, start: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(start.user),
+            system: self.system.saturating_sub(start.system),
+            total: self.total.saturating_sub(start.total),
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use drivelab_engine::backend::{aio, uring};
 use drivelab_engine::clock::Clock;
 use drivelab_engine::error::{Code, EngineError as Failure};
-use drivelab_engine::run::{Listener, Progress, run as run_workload};
+use drivelab_engine::run::{Listener, Progress, prepare as prepare_workload, run as run_workload};
 use drivelab_engine::series::EVENTS;
 use drivelab_engine::summary::{source_name, summary};
 use drivelab_engine::workload::{PacingKind, Workload};
@@ -110,6 +110,28 @@ fn run(
     })
 }
 
+/// Brings a workload's target into the state it expects; False when the flag was set meanwhile.
+#[pyfunction]
+fn prepare(py: Python<'_>, workload_json: &str, stop: &StopFlag) -> PyResult<bool> {
+    let workload = Workload::from_json(workload_json).map_err(errors::to_python)?;
+    let (prepared, raised) = py.detach(|| {
+        let mut raised = None;
+        let mut on_tick = || match Python::attach(|py| py.check_signals()) {
+            Ok(()) => true,
+            Err(error) => {
+                raised = Some(error);
+                false
+            }
+        };
+        let prepared = prepare_workload(&workload, &stop.flag, &mut on_tick);
+        (prepared, raised)
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => prepared.map_err(errors::to_python),
+    }
+}
+
 fn tell_progress(
     py: Python<'_>,
     callback: Option<&Py<PyAny>>,
@@ -174,6 +196,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ArrowTable>()?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     Ok(())
 }

@@ -135,6 +135,30 @@ def run_workload(
     )
 
 
+def prepare_target(workload: Workload, *, stop: StopRequest | None = None) -> bool:
+    """Bring the target into the state that a workload expects, before anything is counted.
+
+    Laying a file out writes to the drive, and that is not the workload's doing.
+
+    Returns
+    -------
+    bool
+        False when `stop` was set; the target is then as it was.
+
+    Raises
+    ------
+    DrivelabError
+        E301 to E315: what would keep the run from starting.
+    """
+    flag = _engine.StopFlag()
+    if stop is not None and stop.is_set():
+        flag.set()
+    try:
+        return _engine.prepare(workload.to_engine_json(), flag)
+    except _engine.EngineError as error:
+        raise _as_drivelab_error(error) from None
+
+
 def probe_engine() -> dict[str, Any]:
     """What the kernel allows here (io_uring, asynchronous I/O) and what reading the clock costs."""
     answer: dict[str, Any] = json.loads(_engine.probe())

@@ -21,7 +21,14 @@ from drivelab.run.device_counters import (
     counts_between,
     read_counters,
 )
-from drivelab.run.engine import EngineRun, ProgressListener, RecordListener, StopRequest, run_workload
+from drivelab.run.engine import (
+    EngineRun,
+    ProgressListener,
+    RecordListener,
+    StopRequest,
+    prepare_target,
+    run_workload,
+)
 from drivelab.run.extents import ExtentShares, extent_shares
 from drivelab.run.page_cache import Residency, residency
 from drivelab.run.surroundings import read_surroundings, surroundings_between
@@ -60,7 +67,8 @@ def measure(
     Returns
     -------
     Measurement
-        ``devices`` covers the whole run, ramp and drain included, from just
+        The target is brought into the state that was asked for first, and
+        nothing of that is counted. ``devices`` covers the whole run, ramp and drain included, from just
         before the engine was called until just after: compare it with
         ``engine["all_phases"]``.
 
@@ -69,6 +77,7 @@ def measure(
     DrivelabError
         E301 to E315, as the engine reports them.
     """
+    prepare_target(workload, stop=stop)
     names, reason = counted_devices(target.devices) if workload.backend != "null" else ((), "null backend")
     counted = counted_device(target.devices)
     other_work = watch_idle([counted] if counted in names else names)

@@ -53,7 +53,7 @@ impl Sync {
                 CommandKind::Read => libc::preadv2(self.fd, &vector(command), 1, offset, self.read_flags),
                 CommandKind::Write => libc::pwritev2(self.fd, &vector(command), 1, offset, self.write_flags),
                 CommandKind::Trim => trim(self.fd, self.is_block_device, command) as isize,
-                CommandKind::Sync => sync(self.fd, self.method, command) as isize,
+                CommandKind::Sync => sync(self.fd, self.method) as isize,
             }
         };
         if result < 0 {
@@ -108,19 +108,15 @@ fn trim(fd: RawFd, is_block_device: bool, command: &Command) -> i32 {
 }
 
 /// Makes earlier writes durable. Returns 0, or -1 with errno set.
-fn sync(fd: RawFd, method: DurabilityMethod, command: &Command) -> i32 {
+fn sync(fd: RawFd, method: DurabilityMethod) -> i32 {
     let write_and_wait =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: no memory is passed.
     unsafe {
         match method {
             DurabilityMethod::Fsync => libc::fsync(fd),
-            DurabilityMethod::SyncFileRange => libc::sync_file_range(
-                fd,
-                command.offset as libc::off64_t,
-                libc::off64_t::from(command.size),
-                write_and_wait,
-            ),
+            // All of the file: earlier writes than the last one wait for this call, too.
+            DurabilityMethod::SyncFileRange => libc::sync_file_range(fd, 0, 0, write_and_wait),
             _ => libc::fdatasync(fd),
         }
     }

@@ -40,8 +40,8 @@ impl Uring {
         submitter.register_files(&[target.fd()]).map_err(|error| unusable(&error))?;
         let vectors: Vec<_> = (0..buffers.count())
             .map(|index| libc::iovec {
-                iov_base: buffers.pointer(index).cast(),
-                iov_len: buffers.slot_size(),
+                iov_base: buffers.region(index).0.cast(),
+                iov_len: buffers.region(index).1,
             })
             .collect();
         // SAFETY: the buffers outlive the ring: a job drops its backend before its buffers.
@@ -84,18 +84,19 @@ impl Uring {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 opcode::Fallocate::new(FILE, u64::from(size)).offset(offset).mode(mode).build()
             }
-            CommandKind::Sync => self.sync_entry(offset, size),
+            CommandKind::Sync => self.sync_entry(),
         }
     }
 
-    fn sync_entry(&self, offset: u64, size: u32) -> squeue::Entry {
+    fn sync_entry(&self) -> squeue::Entry {
         match self.method {
             DurabilityMethod::Fsync => opcode::Fsync::new(FILE).build(),
             DurabilityMethod::SyncFileRange => {
                 let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
                     | libc::SYNC_FILE_RANGE_WRITE
                     | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-                opcode::SyncFileRange::new(FILE, size).offset(offset).flags(flags).build()
+                // All of the file: earlier writes than the last one wait for this call, too.
+                opcode::SyncFileRange::new(FILE, 0).offset(0).flags(flags).build()
             }
             _ => opcode::Fsync::new(FILE).flags(types::FsyncFlags::DATASYNC).build(),
         }
@@ -134,8 +135,8 @@ impl Backend for Uring {
         // A trim answers 0 when it has gone well, so its size travels with it.
         let trimmed = if command.kind == CommandKind::Trim { command.size } else { 0 };
         let entry = self.entry(command).user_data(u64::from(trimmed) << 32 | u64::from(command.slot));
-        // SAFETY: the buffer and the file stay valid until the command has completed; the ring holds as
-        // many entries as there are slots, so a push cannot fail.
+        // SAFETY: the buffer and the file stay valid until the command has completed; the ring has at
+        // least as many entries as can be waiting, so a push cannot fail.
         unsafe { self.ring.submission().push(&entry) }.expect("the ring has an entry for every slot");
         self.queued += 1;
     }
@@ -215,7 +216,9 @@ fn build(workload: &Workload) -> io::Result<IoUring> {
         builder
     };
     if workload.polled_submission {
-        return plain().build(depth);
+        // The kernel's thread frees the entries of a batch at its end; what completed before that has
+        // been reaped already and may be queued again: twice the depth.
+        return plain().build(2 * depth);
     }
     // One thread submits, and completions are worked off when it asks for them (since Linux 6.1).
     let mut modern = plain();

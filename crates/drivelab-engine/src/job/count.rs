@@ -17,7 +17,7 @@ impl<B: Backend> Job<B> {
         let event = if slot.is_syncing { SYNC } else { usize::from(slot.operation) };
         let result = self.judge(event, &slot, completion);
         self.count(event, &slot, result, now);
-        if self.parts.recorder.is_some() && self.window.contains(now) {
+        if self.parts.recorder.is_some() && self.window.contains(slot.intended) {
             self.record(event, &slot, result, now);
         }
         if event == WRITE && result >= 0 && self.sync_is_due() {
@@ -28,7 +28,7 @@ impl<B: Backend> Job<B> {
             return;
         }
         self.free.push(completion.slot);
-        self.window.ended(u64::from(slot.size), result >= 0, now);
+        self.window.ended(u64::from(slot.size), result >= 0, slot.intended, now);
     }
 
     /// Bytes moved, or a negative errno: also an I/O that moved nothing has failed, and so has a read
@@ -74,7 +74,7 @@ impl<B: Backend> Job<B> {
         if event == SYNC {
             self.outcome.all_phases[DURABLE_WRITE].count += counts.count;
         }
-        if !self.window.contains(now) {
+        if !self.window.contains(slot.intended) {
             return;
         }
         self.interval.counts[event].add(&counts);
@@ -123,8 +123,7 @@ impl<B: Backend> Job<B> {
             Some(known) => known.2 += 1,
             None => self.outcome.errors.push((event, errno, 1, slot.offset)),
         }
-        // The failure itself still belongs to the window.
-        self.window.stop(StopReason::Error, now + 1);
+        self.window.stop(StopReason::Error, now);
         self.parts.stop.store(true, std::sync::atomic::Ordering::Relaxed);
         true
     }

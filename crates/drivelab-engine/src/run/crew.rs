@@ -24,6 +24,10 @@ use crate::workload::{BackendName, Workload};
 
 /// After a stop the caller waits this long for outstanding I/O, then goes without.
 const PATIENCE_AFTER_STOP: Duration = Duration::from_secs(5);
+/// After the time of a run is up, outstanding I/O gets this long before the run goes without it.
+const PATIENCE_AFTER_RUNTIME: Duration = Duration::from_secs(30);
+/// Intervals that a job has in hand while others are being added up.
+const SPARE_INTERVALS: usize = 2;
 /// The jobs begin this long after the last of them is ready, so that each is there in time.
 const START_DELAY_NS: u64 = 2_000_000;
 
@@ -59,6 +63,9 @@ impl Crew {
             let (gate, gate_receiver) = channel::<u64>();
             let (interval_return, intervals) = channel();
             let (chunk_return, chunks) = channel();
+            for _ in 0..SPARE_INTERVALS {
+                let _ = interval_return.send(Box::new(Interval::faulted_in(&shape)));
+            }
             for _ in 0..if workload.record_ios { CHUNKS_PER_JOB } else { 0 } {
                 let _ = chunk_return.send(Vec::with_capacity(CHUNK_RECORDS));
             }
@@ -126,7 +133,7 @@ impl Crew {
             .clamp(Duration::from_millis(10), Duration::from_millis(200));
         let runtime_ns = workload.limits.runtime_ns;
         let mut next_progress = Instant::now() + tick;
-        let mut give_up_at = None;
+        let mut ending_since = None;
         while gathered.running > 0 {
             let timeout = next_progress.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(timeout) {
@@ -151,11 +158,12 @@ impl Crew {
             }
             // A job may be waiting in the kernel for a drive that does not answer.
             self.wake_jobs();
-            let give_up = *give_up_at.get_or_insert_with(|| {
+            let patience = if is_halted { PATIENCE_AFTER_STOP } else { PATIENCE_AFTER_RUNTIME };
+            let ending_since = *ending_since.get_or_insert_with(|| {
                 gathered.stopped_ticks = clock.ticks();
-                Instant::now() + PATIENCE_AFTER_STOP
+                Instant::now()
             });
-            if is_halted && Instant::now() > give_up {
+            if ending_since.elapsed() > patience {
                 gathered.abandon(self.start_ticks + clock.ticks_in(workload.ramp_ns));
                 return Ok(());
             }
@@ -199,13 +207,17 @@ impl Crew {
         let deadline = Instant::now() + PATIENCE_AFTER_STOP;
         let is_running =
             |thread: &Option<JoinHandle<()>>| thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        self.wake_jobs();
         while self.threads.iter().any(is_running) && Instant::now() < deadline {
-            self.wake_jobs();
             // Records and intervals still arrive; taking them lets the jobs go on to their end.
-            while let Ok(message) = self.messages.recv_timeout(Duration::from_millis(20)) {
-                if let Message::Records(chunk) = message {
+            match self.messages.recv_timeout(Duration::from_millis(20)) {
+                Ok(Message::Records(chunk)) => {
                     let _ = self.chunk_returns[chunk.job as usize].send(Vec::new());
                 }
+                Ok(_) => {}
+                // No more often than that: a thread under a hail of signals gets nowhere.
+                Err(RecvTimeoutError::Timeout) => self.wake_jobs(),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(1)),
             }
         }
         if !self.threads.iter().any(is_running) {

@@ -118,10 +118,13 @@ impl Gathered {
         let drained = ticks().map(|ticks| ticks.2).max().unwrap_or(end);
         let measured_ns = clock.nanoseconds(end.saturating_sub(start));
         self.close_intervals_below(u32::MAX);
-        self.leave_empty_below(measured_ns.div_ceil(self.interval_ns) as u32);
+        // A rest of less than a tenth of an interval is part of the last one.
+        let rest = u64::from(measured_ns % self.interval_ns > self.interval_ns / 10);
+        self.leave_empty_below((measured_ns / self.interval_ns + rest) as u32);
         // The last interval ends with the window.
-        for row in &mut self.interval_rows {
-            row.duration_ns = row.duration_ns.min(measured_ns.saturating_sub(row.start_ns).max(1));
+        let last = self.next_row.saturating_sub(1);
+        for row in self.interval_rows.iter_mut().filter(|row| row.interval == last) {
+            row.duration_ns = measured_ns.saturating_sub(row.start_ns).max(1);
         }
         Outcome {
             choice,

@@ -187,3 +187,30 @@ fn a_file_is_brought_into_the_state_that_was_asked_for() {
         assert_eq!(zeros > 2 * MIB, state != "overwrite", "{state}: {zeros} zeros");
     }
 }
+
+#[test]
+fn blocks_beyond_4_gib_land_where_they_should() {
+    const SIZE: u64 = 64 << 30;
+    for backend in WITH_DATA {
+        let file = TestFile::missing();
+        let changes = json!({"operations": only("write"), "file_state": "sparse", "limits": {"count": 60},
+            "queue_depth": depths(backend).last(), "record_ios": true, "durability": {"method": "sync_file_range"},
+            "target": {"create": true, "offset_bytes": 4096, "size_bytes": SIZE}});
+        let mut changes = changes;
+        if backend == "aio" {
+            changes["durability"]["method"] = json!("fdatasync");
+        }
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        let records = found.records_of("write");
+        assert!(
+            records.iter().filter(|record| record.offset > u64::from(u32::MAX)).count() > 50,
+            "{backend}"
+        );
+        let reader = fs::File::open(&file.0).unwrap();
+        for record in records {
+            let mut stamp = [0; 16];
+            reader.read_exact_at(&mut stamp, record.offset).unwrap();
+            assert_eq!(word(&stamp, 8), record.offset, "{backend}");
+        }
+    }
+}

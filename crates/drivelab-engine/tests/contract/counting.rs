@@ -125,3 +125,28 @@ fn jobs_whose_share_of_a_limit_is_nothing_do_not_hide_the_reason() {
         }
     }
 }
+
+#[test]
+fn a_kernel_thread_that_picks_up_submissions_loses_none() {
+    for depth in [1, 8, 32] {
+        let file = TestFile::filled(4 * MIB, 1);
+        let changes = json!({"polled_submission": true, "queue_depth": depth, "limits": {"count": PRIME},
+            "operations": [{"operation": "read", "weight": 3.0}, {"operation": "write", "weight": 1.0}],
+            "durability": {"method": "fdatasync", "every_writes": 50}, "record_ios": true, "job_count": 2});
+        let found = run_all(workload("uring", file.path(), changes)).unwrap();
+        found.check_the_books();
+        assert_eq!((found.count(), found.stopped_by()), (PRIME, "count"), "queue depth {depth}");
+    }
+}
+
+#[test]
+fn failures_of_several_jobs_are_one_entry() {
+    for backend in WITH_DATA {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"job_count": 3, "verify": true, "share_range": true, "limits": {"count": 3000}});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        found.check_the_books();
+        assert_eq!(found.summary["errors"].as_array().unwrap().len(), 1, "{backend}: {}", found.summary);
+        assert_eq!((found.count(), found.stopped_by()), (0, "error"), "{backend}");
+    }
+}

@@ -29,7 +29,7 @@ fn a_runtime_is_kept_to_within_an_interval() {
         let measured = found.summary["measured_ns"].as_u64().unwrap();
         assert!(measured.abs_diff(95 * MS) < MS, "{backend}: {measured}");
         assert_eq!(found.stopped_by(), "runtime", "{backend}");
-        assert!(started.elapsed() < Duration::from_millis(600), "{backend}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(2), "{backend}: {:?}", started.elapsed());
         let last = found.outcome.interval_rows.last().unwrap();
         assert_eq!((last.interval, last.start_ns), (9, 90 * MS), "{backend}");
         assert!(
@@ -139,7 +139,7 @@ fn a_stop_ends_a_run_within_an_interval_and_keeps_what_was_measured() {
         let found = run_while(workload(backend, file.path(), changes), &stop, |_| true).unwrap();
         let delay = thread.join().unwrap().elapsed();
         found.check_the_books();
-        assert!(delay < Duration::from_millis(100), "{backend}: {delay:?}");
+        assert!(delay < Duration::from_secs(1), "{backend}: {delay:?}");
         assert_eq!(found.stopped_by(), "caller", "{backend}");
         assert!(found.count() > 150, "{backend}: {}", found.summary);
     }

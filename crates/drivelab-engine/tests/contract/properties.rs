@@ -12,7 +12,7 @@ const ACCESSES: [&str; 6] = ["sequential", "reverse", "random", "strided", "zipf
 const METHODS: [&str; 7] =
     ["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"];
 /// Refusals that a strange but well-formed workload may get.
-const REFUSALS: [&str; 3] = ["E301", "E309", "E313"];
+const REFUSALS: [&str; 4] = ["E301", "E308", "E309", "E313"];
 
 fn operations() -> impl Strategy<Value = Value> {
     prop::collection::vec((0_usize..3, 0.1..3.0_f64), 1..4).prop_map(|shares| {
@@ -34,7 +34,8 @@ prop_compose! {
         stride in 1_u64..100_000, method in 0_usize..7, every in 1_u64..9,
         queue_depth in 1_u32..40, jobs in 1_u32..4, share in any::<bool>(), shift in 0_u64..2000,
         offset in 0_u64..5000, size in 0_u64..200_000, count in 1_u64..300, bytes in 0_u64..2_000_000,
-        ramp in 0_u64..2_000_000, seed in any::<u64>(), open in any::<bool>(),
+        ramp in 0_u64..2_000_000, seed in any::<u64>(), open in any::<bool>(), zeros in any::<bool>(),
+        compressible in 0.0..1.0_f64, duplicate in prop_oneof![Just(0.0), 0.0..1.0_f64], direct in any::<bool>(),
     ) -> Value {
         json!({
             "operations": operations, "block_sizes": block_sizes,
@@ -44,7 +45,9 @@ prop_compose! {
             "target": {"offset_bytes": offset, "size_bytes": size},
             "limits": {"count": count, "bytes": bytes, "runtime_ns": 2_000_000_000_u64}, "ramp_ns": ramp, "seed": seed,
             "pacing": {"kind": if open { "poisson" } else { "closed" }, "rate_per_s": 50_000.0},
-            "record_ios": true,
+            "contents": {"kind": if zeros { "zeros" } else { "random" }, "compressible_fraction": compressible,
+                "duplicate_fraction": duplicate},
+            "direct": direct, "record_ios": true,
         })
     }
 }

@@ -210,6 +210,18 @@ fn a_closed_loop_shows_just_one() {
 }
 
 #[test]
+fn a_stall_that_outlasts_the_runtime_is_measured_to_its_end() {
+    on_a_quiet_machine(|| {
+        let seen = drive::<false>(paced("closed", 1), (400 * MS, 1200 * MS));
+        let longest = *seen.values(TOTAL).last().unwrap();
+        hold(longest.abs_diff(1200 * MS) < SLACK, || format!("{longest}"))?;
+        let (start, end, _) = seen.outcome.window_ticks;
+        let measured = drivelab_engine::clock::Clock::get().nanoseconds(end - start);
+        hold(measured.abs_diff(1600 * MS) < 2 * SLACK, || format!("{measured} ns measured"))
+    });
+}
+
+#[test]
 fn arrivals_that_a_stall_at_the_end_swallows_are_missed_not_forgotten() {
     for kind in ["fixed", "poisson"] {
         on_a_quiet_machine(|| {
@@ -218,8 +230,12 @@ fn arrivals_that_a_stall_at_the_end_swallows_are_missed_not_forgotten() {
             let spread = if kind == "fixed" { 2 } else { 200 };
             assert!((issued + missed).abs_diff(1600) <= spread, "{kind}: {issued} issued, {missed} missed");
             assert_eq!(seen.outcome.stop_reason, StopReason::Runtime);
-            assert_eq!(seen.outcome.all_phases[READ].count, issued, "the stalled one ends in the drain");
-            assert_eq!(seen.sum.counts[READ].count, issued - 1);
+            assert_eq!(seen.outcome.all_phases[READ].count, issued);
+            assert_eq!(
+                seen.sum.counts[READ].count, issued,
+                "the one that ends after the deadline is counted"
+            );
+            assert_eq!(seen.longer_than(TOTAL, 500 * MS), 1, "{kind}: and so is its latency");
             hold(missed.abs_diff(800) < 150, || format!("{kind}: {missed} missed"))
         });
     }
