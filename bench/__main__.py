@@ -17,7 +17,16 @@ from pathlib import Path
 # before numpy is imported, as the program itself does
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from cases import Row, against_bare_loop, against_fio, engine_alone, recording, start_up
+from cases import (
+    Row,
+    against_bare_loop,
+    against_fio,
+    check_memory,
+    engine_alone,
+    recording,
+    recording_alone,
+    start_up,
+)
 from peers import fio_version
 from target import read_target, write_directory
 
@@ -35,13 +44,13 @@ def main() -> int:
         if shutil.which(tool) is None:
             print(f"{tool} is missing: install it with: sudo apt-get install {package}", file=sys.stderr)
             return 2
-    rows: list[Row] = [engine_alone(options.rounds, options.seconds)]
+    rows: list[Row] = [engine_alone(options.rounds, options.seconds), recording_alone(options.rounds)]
     with read_target() as (path, target):
         rows += against_fio(path, options.rounds, options.seconds)
         rows += recording(path, options.rounds, options.seconds)
     with write_directory() as (directory, write_target):
         rows += against_bare_loop(directory, 5 * options.rounds, round(1000 * options.seconds))
-    rows.append(start_up(options.rounds))
+    rows += [start_up(options.rounds), check_memory()]
     options.page.write_text(page(rows, (target, write_target), options), encoding="utf-8")
     print(f"wrote {options.page}")
     return 0
@@ -52,9 +61,11 @@ def page(rows: list[Row], targets: tuple[str, str], options: argparse.Namespace)
     lines = [
         "# What drivelab itself costs",
         "",
-        "Written by `make bench`. Ours and theirs ran in turn on the same target with the same settings;",
-        f"each number is the median of {options.rounds} runs of {options.seconds:g} s (small writes: of five times as many shorter ones), and the ratio is the ratio of",
-        "the medians (ours over theirs). Machines differ and are noisy: read the ratios.",
+        "Written by `make bench`. Ours and theirs ran in turn on the same target with the same settings, each",
+        f"beginning every other time. Each number is the median of {options.rounds} runs of {options.seconds:g} s",
+        "(small writes: of five times as many, shorter ones). The ratio is the median of the ratios of the pairs,",
+        "ours over theirs, with the smallest and the largest in brackets. Machines differ and are noisy: read the",
+        "ratios, and how far they spread.",
         "",
         f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
         f"{platform.python_version()}. Peers: {fio_version()}; {_compiler()}. Reads went to {targets[0]},",
@@ -64,7 +75,8 @@ def page(rows: list[Row], targets: tuple[str, str], options: argparse.Namespace)
         "|---|---|---:|---:|---:|---|",
     ]
     for row in rows:
-        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {row.ratio:.3g}"
+        ratio = f"{row.ratio:.3g} ({row.lowest_ratio:.2g} to {row.highest_ratio:.2g})"
+        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {ratio}"
         lines.append(f"| {row.case} | {row.quantity} | {numbers} | {row.target} |")
     lines += ["", *NOTES, ""]
     return "\n".join(lines)
@@ -74,11 +86,16 @@ NOTES = (
     "## How to read it",
     "",
     "- *User CPU per I/O* is the processor time of the thread that issues the I/O, from `getrusage`; fio's from",
-    "  its own `usr_cpu`. Both record submission, completion and total latency of every I/O; fio keeps means and",
-    "  the quantiles of one of them, drivelab keeps the histograms of all three.",
-    "- Both use registered buffers and a registered file with io_uring, one thread, no random map.",
-    "- *User CPU added per I/O* is for the whole process with the writer of the Parquet file, recording minus not",
-    "  recording. fio's is its latency log with offsets, which it holds in memory until the end.",
+    "  its own `usr_cpu`. The kernel samples it with its timer tick, so a single run is good to 10 or 20 %.",
+    "- Both record submission, completion and total latency of every I/O; fio keeps means and the quantiles of",
+    "  one of them, drivelab keeps the histograms of all three. Both use one thread, registered buffers and a",
+    "  registered file with io_uring, and no random map.",
+    "- fio submits I/Os one by one unless it is told to batch them; drivelab sends all free slots with one call.",
+    "  So there are two comparisons: fio as it comes, and fio with `--iodepth_batch_submit=32",
+    "  --iodepth_batch_complete_max=32`.",
+    "- *Keeping every I/O* is for the whole process with the writer of the Parquet file, recording minus not",
+    "  recording. On the null backend nearly all time is user time, so that row is the sharper one; it counts the",
+    "  closing of the file, too. fio's is its latency log with offsets, which it holds in memory until the end.",
     "- The bare loop reads no clock and counts nothing; a ratio of 1 means that measuring cost nothing.",
 )
 

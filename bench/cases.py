@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from time import perf_counter_ns
+
+from peers import BareLoop, Cost, run_engine, run_fio
 
 from drivelab.model.workload import Access, BlockSizeShare, Durability, Limits, OperationShare, TargetRange, Workload
 from drivelab.store.records import RecordSink
-from peers import BareLoop, Cost, run_engine, run_fio
 
 SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the page: a quantity, ours, theirs, and the ratio of the medians."""
+    """One line of the page: a quantity, ours and theirs pair by pair, and what we aim at."""
 
     case: str
     quantity: str
-    ours: float
-    theirs: float
+    all_ours: tuple[float, ...]
+    all_theirs: tuple[float, ...]
     target: str
 
     @property
+    def ours(self) -> float:
+        """Median of ours."""
+        return statistics.median(self.all_ours)
+
+    @property
+    def theirs(self) -> float:
+        """Median of theirs."""
+        return statistics.median(self.all_theirs)
+
+    @property
     def ratio(self) -> float:
-        """Ours over theirs."""
-        return self.ours / self.theirs if self.theirs else float("nan")
+        """Median of the pairs' ratios, ours over theirs."""
+        return statistics.median(self._ratios())
+
+    @property
+    def lowest_ratio(self) -> float:
+        """Smallest ratio of a pair."""
+        return min(self._ratios())
+
+    @property
+    def highest_ratio(self) -> float:
+        """Largest ratio of a pair."""
+        return max(self._ratios())
+
+    def _ratios(self) -> list[float]:
+        pairs = zip(self.all_ours, self.all_theirs, strict=True)
+        return [ours / theirs if theirs else float("nan") for ours, theirs in pairs]
 
 
-def alternate(rounds: int, ours: Callable[[], Cost], theirs: Callable[[], Cost]) -> tuple[list[Cost], list[Cost]]:
-    """Both, in turn, after one round that is not counted."""
+Runner = Callable[[], Cost]
+
+
+def alternate(rounds: int, ours: Runner, theirs: Runner) -> tuple[list[Cost], list[Cost]]:
+    """Both in turn, each first every other time, after one round that is not counted."""
     ours()
     theirs()
-    pairs = [(ours(), theirs()) for _ in range(rounds)]
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
-def median(costs: list[Cost], name: str) -> float:
-    """Median of one quantity."""
-    return statistics.median(getattr(cost, name) for cost in costs)
+    all_ours, all_theirs = [], []
+    for number in range(rounds):
+        if number % 2:
+            all_theirs.append(theirs())
+            all_ours.append(ours())
+        else:
+            all_ours.append(ours())
+            all_theirs.append(theirs())
+    return all_ours, all_theirs
 
 
 def random_read(path: str, backend: str, queue_depth: int, runtime_s: float, *, record: bool = False) -> Workload:
@@ -60,17 +93,21 @@ def random_read(path: str, backend: str, queue_depth: int, runtime_s: float, *, 
     )
 
 
+BATCHED = ("--iodepth_batch_submit=32", "--iodepth_batch_complete_max=32")
+
+
 def against_fio(path: str, rounds: int, runtime_s: float) -> list[Row]:
     """User CPU per I/O and IOPS beside fio's, every latency recorded by both."""
     rows = []
-    for backend, queue_depth in (("uring", 32), ("uring", 1), ("sync", 1)):
+    for backend, queue_depth, options in (("uring", 32, ()), ("uring", 32, BATCHED), ("uring", 1, ()), ("sync", 1, ())):
         workload = random_read(path, backend, queue_depth, runtime_s)
         ours, theirs = alternate(
             rounds,
-            lambda workload=workload: run_engine(workload),
-            lambda backend=backend, depth=queue_depth: run_fio(path, backend, depth, runtime_s),
+            partial(run_engine, workload),
+            partial(run_fio, path, backend, queue_depth, runtime_s, *options),
         )
-        case = f"4 KiB random read, {backend}, queue depth {queue_depth}, O_DIRECT; against fio"
+        peer = "fio, batched" if options else "fio"
+        case = f"4 KiB random read, {backend}, queue depth {queue_depth}, O_DIRECT; against {peer}"
         goal = "at most 0.35, aim 0.2" if queue_depth == 32 else "below 1"
         rows.append(_row(case, "user CPU per I/O (ns)", "user_ns_per_io", ours, theirs, goal))
         rows.append(_row(case, "system CPU per I/O (ns)", "system_ns_per_io", ours, theirs, "about 1"))
@@ -79,7 +116,8 @@ def against_fio(path: str, rounds: int, runtime_s: float) -> list[Row]:
 
 
 def _row(case: str, quantity: str, name: str, ours: list[Cost], theirs: list[Cost], target: str) -> Row:
-    return Row(case, quantity, median(ours, name), median(theirs, name), target)
+    values = tuple(getattr(cost, name) for cost in ours), tuple(getattr(cost, name) for cost in theirs)
+    return Row(case, quantity, *values, target)
 
 
 def against_bare_loop(directory: Path, rounds: int, count: int) -> list[Row]:
@@ -122,22 +160,31 @@ def _bare(bare: BareLoop, what: str, directory: Path, count: int) -> Cost:
     return Cost(iops=0, mean_ns=bare.mean_ns(what, path, count), user_ns_per_io=0, system_ns_per_io=0)
 
 
+def recording_alone(rounds: int, count: int = 8_000_000) -> Row:
+    """What keeping every I/O adds where no I/O is issued: user time without the kernel's noise."""
+    plain = _null_workload(count, record=False)
+    kept = _null_workload(count, record=True)
+    with_log, without_log = alternate(rounds, partial(_recorded, kept), partial(run_engine, plain))
+    case = "every I/O kept in Parquet, null backend, queue depth 32; against not keeping them"
+    name = "process_user_ns_per_io"
+    added = tuple(getattr(kept, name) - getattr(plain, name) for kept, plain in zip(with_log, without_log, strict=True))
+    return Row(case, "user CPU added per I/O, whole process (ns)", added, (25.0,) * rounds, "peer column is the limit")
+
+
+def _null_workload(count: int, *, record: bool) -> Workload:
+    return random_read("null:", "null", 32, 0, record=record).model_copy(update={"limits": Limits(count=count)})
+
+
 def recording(path: str, rounds: int, runtime_s: float) -> list[Row]:
     """What keeping every I/O in Parquet adds, for the whole process, beside fio's per-I/O logs."""
-    plain = random_read(path, "uring", 32, runtime_s)
     kept = random_read(path, "uring", 32, runtime_s, record=True)
-    with_log, without_log = alternate(rounds, lambda: _recorded(kept), lambda: run_engine(plain))
-    fio_with, fio_without = alternate(
-        rounds, lambda: _fio_logged(path, runtime_s), lambda: run_fio(path, "uring", 32, runtime_s)
-    )
+    with_log, fio_with = alternate(rounds, partial(_recorded, kept), partial(_fio_logged, path, runtime_s))
     case = "every I/O kept, 4 KiB random read, uring, queue depth 32; beside fio's latency log"
-    name = "process_user_ns_per_io"
-    added = median(with_log, name) - median(without_log, name)
-    fio_added = median(fio_with, name) - median(fio_without, name)
     return [
-        Row(case, "user CPU added per I/O, whole process (ns)", added, fio_added, "at most 25 ns"),
-        _row(case, "bytes kept per I/O", "log_bytes_per_io", with_log, fio_with, "at most 16 B"),
+        _row(case, "user CPU per I/O, whole process (ns)", "process_user_ns_per_io", with_log, fio_with, "below 1"),
+        _row(case, "bytes kept per I/O", "log_bytes_per_io", with_log, fio_with, "ours at most 16 B"),
         _row(case, "IOPS while recording", "iops", with_log, fio_with, "at least 1"),
+        _row(case, "peak memory (MiB)", "peak_memory_mib", with_log, fio_with, "ours does not grow"),
     ]
 
 
@@ -145,8 +192,7 @@ def _recorded(workload: Workload) -> Cost:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         path = Path(directory) / "ios.parquet"
         sink = RecordSink(path)
-        cost = run_engine(workload, sink)
-        sink.close()
+        cost = run_engine(workload, sink, and_then=sink.close)
         return _with_log(cost, path.stat().st_size / sink.row_count)
 
 
@@ -185,8 +231,18 @@ def start_up(rounds: int) -> Row:
 
 
 def _wall(words: list[str]) -> Cost:
-    from time import perf_counter_ns
-
     start = perf_counter_ns()
     subprocess.run(words, capture_output=True, check=True)
     return Cost(iops=0, mean_ns=perf_counter_ns() - start, user_ns_per_io=0, system_ns_per_io=0)
+
+
+def check_memory() -> Row:
+    """Peak memory of a whole `drivelab check`, which takes most of a minute, against its limit."""
+    program = str(Path(sys.executable).with_name("drivelab"))
+    with tempfile.TemporaryDirectory(dir=".", prefix="drivelab-bench-") as directory:
+        words = [program, "check", directory, "--out", f"{directory}/runs"]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, _, usage = os.wait4(process.pid, 0)
+    return Row(
+        "drivelab check", "peak memory (MB)", (usage.ru_maxrss * 1024 / 1e6,), (200.0,), "peer column is the limit"
+    )

@@ -30,10 +30,16 @@ class Cost:
     peak_memory_mib: float = 0.0
 
 
-def run_engine(workload: Workload, on_records: Callable[[Any], None] | None = None) -> Cost:
-    """Cost of a workload run by drivelab's engine in this process."""
+def run_engine(
+    workload: Workload,
+    on_records: Callable[[Any], None] | None = None,
+    and_then: Callable[[], None] | None = None,
+) -> Cost:
+    """Cost of a workload run by drivelab's engine in this process, and of what belongs to it."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     result = _engine.run(workload.to_engine_json(), _engine.StopFlag(), None, on_records)
+    if and_then is not None:
+        and_then()
     after = resource.getrusage(resource.RUSAGE_SELF)
     summary = json.loads(result.summary)
     operations = [summary["operations"][name] for name in ("read", "write") if name in summary["operations"]]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from system_packages import GOALS, SYSTEM_PATH, find_program
@@ -22,11 +23,14 @@ MakeLoopDevice = Callable[..., Path]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give every test the same terminal: 80 columns, no colour forced from outside."""
+    """Give every test the same surroundings: 80 columns, no colour forced from outside, no deadlines."""
     for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "NO_COLOR"):
         os.environ.pop(name, None)
     os.environ.update(COLUMNS="80", LINES="24", TERM="xterm-256color", LC_ALL="C.UTF-8")
     os.environ["PATH"] += f":{SYSTEM_PATH}"
+    # no deadlines, because machines are busy; and what integration tries is the same every time
+    hypothesis.settings.register_profile("drivelab", deadline=None, database=None, derandomize=REQUIRE_ALL)
+    hypothesis.settings.load_profile("drivelab")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -6,6 +6,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+
 from drivelab.inventory.target import resolve_target
 from drivelab.model.workload import Workload
 from drivelab.run.measure import measure
@@ -38,7 +39,7 @@ def test_laying_a_file_out_is_not_counted_as_the_workload(tmp_path: Path) -> Non
         pytest.skip(f"no block device below {tmp_path}: {measured.context['device_counters_reason']}")
     issued = 512 * 4096
     assert measured.devices[0].bytes_written < issued, "the file's 8 MiB were written before anything was counted"
-    assert measured.context["extents"]["written_fraction"] == pytest.approx(1.0)
+    assert measured.context["extents"]["written_share"] == pytest.approx(1.0)
 
 
 def test_sync_file_range_writes_all_earlier_writes_out(tmp_path: Path) -> None:

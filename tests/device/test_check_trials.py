@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,6 +34,9 @@ class Listener:
 
     def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
         self.on_begin(trial)
+
+    def records_of(self, trial: CheckTrial) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
         assert progress.elapsed_ns >= 0

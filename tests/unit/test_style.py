@@ -105,7 +105,8 @@ def test_functions_fit_on_a_screen() -> None:
 
 
 def test_lines_fit_on_a_screen() -> None:
-    code = [path for path in FILES if path.suffix in {".py", ".rs", ".toml"}]
+    # Python's lines are ruff's to measure
+    code = [path for path in FILES if path.suffix in {".rs", ".toml"}]
     long = [place for path in code for place, line in numbered_lines(path) if len(line) > LINE_COLUMNS_MAX]
     report_nothing(long)
 

@@ -5,13 +5,14 @@
 //! is made (issue), when the submitting call has returned, and when completions were found (reap).
 
 mod count;
+mod waiting;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::address::{Addresses, Random, random_for_job};
-use crate::backend::{Backend, Command, CommandKind, Completion, Wait};
+use crate::backend::{Backend, Command, CommandKind, Completion};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::error::Result;
@@ -23,8 +24,6 @@ use crate::series::{Counts, EVENTS, Interval, Shape};
 use crate::window::{CpuTime, StopReason, Window};
 use crate::workload::{Operation, Workload};
 
-/// Below this distance to the next arrival the loop spins instead of sleeping.
-const SPIN_NS: u64 = 60_000;
 const SYNC: usize = Operation::Sync as usize;
 
 /// What a job needs besides its backend and buffers.
@@ -179,21 +178,6 @@ impl<B: Backend> Job<B> {
         }
     }
 
-    /// Sleeps, then spins, until the moment at which all jobs begin.
-    fn wait_for_start(&mut self) {
-        loop {
-            let now = self.clock.ticks();
-            let distance = self.clock.nanoseconds(self.parts.start_ticks.saturating_sub(now));
-            if distance == 0 {
-                self.window.enter(now);
-                return;
-            }
-            if distance > SPIN_NS {
-                sleep_ns(distance - SPIN_NS);
-            }
-        }
-    }
-
     fn outstanding(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -312,16 +296,6 @@ impl<B: Backend> Job<B> {
         Ok(())
     }
 
-    #[inline]
-    fn patience(&self) -> Wait {
-        if !self.schedule.is_open() || self.free.is_empty() || !self.window.may_issue() {
-            return Wait::Forever;
-        }
-        let Some(next) = self.schedule.next_arrival() else { return Wait::Forever };
-        let distance = self.clock.nanoseconds(next.saturating_sub(self.clock.ticks()));
-        if distance > SPIN_NS { Wait::AtMost(distance - SPIN_NS) } else { Wait::No }
-    }
-
     /// Gives the finished interval away and goes on with an empty one.
     #[cold]
     fn hand_on_interval(&mut self, now: u64) {
@@ -334,32 +308,6 @@ impl<B: Backend> Job<B> {
         let message = Message::Interval { job: self.parts.job, index, next_index, interval: full };
         // Nobody listens any more only when the run was given up.
         let _ = self.parts.messages.send(message);
-    }
-
-    /// Sleeps until the schedule's next arrival; false when there is nothing left to do.
-    fn sleep_until_next_arrival(&mut self) -> bool {
-        if !self.may_issue() {
-            return false;
-        }
-        let now = self.clock.ticks();
-        self.window.enter(now);
-        if self.window.is_over(now) || !self.schedule.is_open() {
-            return false;
-        }
-        let Some(next) = self.schedule.next_arrival() else {
-            return self.wait_for_end(now);
-        };
-        let distance = self.clock.nanoseconds(next.saturating_sub(now));
-        if distance > SPIN_NS {
-            sleep_ns(distance - SPIN_NS);
-        }
-        true
-    }
-
-    /// The schedule has no more arrivals: the window still lasts until its end.
-    fn wait_for_end(&mut self, now: u64) -> bool {
-        sleep_ns(self.clock.nanoseconds(self.window.deadline().saturating_sub(now)).min(20_000_000));
-        true
     }
 
     fn finish(mut self) -> JobOutcome {
@@ -389,14 +337,4 @@ fn kind_of(operation: Operation) -> CommandKind {
         Operation::Trim => CommandKind::Trim,
         Operation::Sync => CommandKind::Sync,
     }
-}
-
-/// Sleeps at most this long; a signal may end it earlier.
-fn sleep_ns(nanoseconds: u64) {
-    let time = libc::timespec {
-        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
-        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: `time` is a valid timespec and nothing is written back.
-    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
 }

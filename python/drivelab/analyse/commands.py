@@ -13,7 +13,7 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.target import TargetFacts
 
-# Counts of the traced pass may stand for the timed one when their flushes agree this well.
+# Counts of the traced pass may stand for the timed one when flushes and data writes of both agree this well.
 AGREEMENT_MAX = 0.05
 _COUNTED = "kernel counter of the drive, whole trial"
 _TRACED = "trace of every request"
@@ -101,10 +101,10 @@ def commands_per_operation(measured: Measurement, target: TargetFacts | None = N
 def _write_commands(measured: Measurement, counts: DeviceCounts, writes: int) -> dict[str, Estimate]:
     found = {"device_flushes_per_operation": _exact(_flushes(counts) / writes, writes, _COUNTED)}
     low, high = counts.data_writes_low / writes, counts.data_writes_high / writes
-    traced = traced_commands(measured)
+    traced = traced_commands(measured, low, high)
     if counts.data_writes is not None:
         found["device_writes_per_operation"] = _exact(counts.data_writes / writes, writes, _TRACED)
-    elif traced is not None and low - AGREEMENT_MAX <= traced["data_writes_per_operation"] <= high + AGREEMENT_MAX:
+    elif traced is not None:
         value, operations = float(traced["data_writes_per_operation"]), int(traced["operations"])
         found["device_writes_per_operation"] = _exact(value, operations, f"{_TRACED}, in a pass of its own")
     else:
@@ -117,12 +117,23 @@ def _write_commands(measured: Measurement, counts: DeviceCounts, writes: int) ->
     return found
 
 
-def traced_commands(measured: Measurement) -> dict[str, Any] | None:
+def traced_commands(measured: Measurement, writes_low: float, writes_high: float) -> dict[str, Any] | None:
     """The counts of the traced pass, when they may stand for the timed one; None otherwise.
 
+    Parameters
+    ----------
+    measured : Measurement
+        A trial.
+    writes_low, writes_high : float
+        Data writes per operation in the timed pass, as the kernel's counters bound them.
+
+    Notes
+    -----
     Tracing makes every request slower. Where the number of commands depends on
     the speed (fsync commits the journal once per tick of the clock), the two
     passes differ, and the traced counts are not those of the timed latencies.
+    They also differ where the timed pass used something up: the traced pass
+    overwrites what was reserved space before, and costs no metadata.
     """
     traced: dict[str, Any] | None = measured.context.get("command_counts")
     if not traced or not traced.get("operations"):
@@ -130,7 +141,8 @@ def traced_commands(measured: Measurement) -> dict[str, Any] | None:
     timed = traced.get("flushes_per_operation_timed")
     if timed is not None and abs(float(timed) - float(traced["flushes_per_operation"])) > AGREEMENT_MAX:
         return None
-    return traced
+    data_writes = float(traced["data_writes_per_operation"])
+    return traced if writes_low - AGREEMENT_MAX <= data_writes <= writes_high + AGREEMENT_MAX else None
 
 
 def _flushes(counts: DeviceCounts) -> int:

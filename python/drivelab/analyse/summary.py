@@ -6,6 +6,8 @@ test holds that page and this file together.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from drivelab.analyse.commands import commands_per_operation
@@ -23,6 +25,9 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999
 _WITH_SERIES = ("total", "response")
 _WHOLE_WINDOW = ("submission", "completion")
 DATA_OPERATIONS = ("read", "write", "trim")
+# kernels that divide processor time by sampling take one sample per timer tick: HZ=250 is the usual rate
+_TICK_NS = 4_000_000
+_NORMAL_97_5 = 1.959964
 
 
 def summarise(measured: Measurement, target: TargetFacts | None = None) -> TrialSummary:
@@ -123,10 +128,52 @@ def _processor_time(measured: Measurement) -> dict[str, Estimate]:
     if not count or not spent:
         return {}
     method = "processor time of the job threads over operations, measured window"
+    if spent.get("total_ns") is None:
+        return {
+            f"{part}_cpu_ns_per_io": _measured_once(spent[f"{part}_ns"] / count, "ns", count, method)
+            for part in ("user", "system")
+        }
+    total_ns = int(spent["total_ns"])
     return {
-        "user_cpu_ns_per_io": _measured_once(spent["user_ns"] / count, "ns", count, method),
-        "system_cpu_ns_per_io": _measured_once(spent["system_ns"] / count, "ns", count, method),
+        "cpu_ns_per_io": _measured_once(total_ns / count, "ns", count, f"{method}, exact"),
+        "user_cpu_ns_per_io": _sampled_part(spent["user_ns"], spent["system_ns"], total_ns, count),
+        "system_cpu_ns_per_io": _sampled_part(spent["system_ns"], spent["user_ns"], total_ns, count),
     }
+
+
+def _sampled_part(part_ns: int, rest_ns: int, total_ns: int, count: int) -> Estimate:
+    """A part of the exact processor time per operation, where ticks of the timer decided how it divides."""
+    per_operation, ticks = total_ns / count, total_ns / _TICK_NS
+    both_ns = part_ns + rest_ns
+    method = "share of the timer ticks times the exact total; Wilson interval over one tick per 4 ms"
+    if not both_ns:
+        return Estimate(None, 0.0, per_operation, "ns", 0, 0.0, f"{method}: no tick fell into it")
+    low, high = wilson_interval(part_ns / both_ns, ticks)
+    share = part_ns / both_ns
+    return Estimate(
+        share * per_operation, low * per_operation, high * per_operation, "ns", math.floor(ticks), ticks, method
+    )
+
+
+def wilson_interval(share: float, trials: float) -> tuple[float, float]:
+    """The 95 % interval of a share that was seen in so many independent trials (Wilson 1927).
+
+    Parameters
+    ----------
+    share : float
+        The share seen, 0..1.
+    trials : float
+        Trials behind it; with none the interval is 0 to 1.
+
+    Returns
+    -------
+    float, float
+        Low and high end, within 0..1 and on both sides of `share`.
+    """
+    square = _NORMAL_97_5**2
+    middle = (trials * share + square / 2) / (trials + square)
+    half = _NORMAL_97_5 * math.sqrt(trials * share * (1 - share) + square / 4) / (trials + square)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
 def _queue_depth(measured: Measurement) -> dict[str, Estimate]:

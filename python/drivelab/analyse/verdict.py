@@ -153,7 +153,9 @@ def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
         return "fail", ""
     told = _told(threshold, estimate)
     if estimate.value is None:
-        return "undecided", f"{told}: too few operations to say more; {limit_text(threshold)}"
+        steady = estimate.effective_sample_count > estimate.sample_count / 3
+        reason = "too few operations" if steady else "the computer was too unsteady"
+        return "undecided", f"{told}: {reason} to say more; {limit_text(threshold)}"
     if bad is None or good is None:
         return "undecided", f"{told}, and too little was measured for an interval; {limit_text(threshold)}"
     return "undecided", f"{told}, and the limit lies between; {limit_text(threshold)}"

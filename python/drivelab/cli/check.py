@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import pyarrow as pa
 import typer
 
 from drivelab import __version__
-from drivelab.analyse.findings import by_gravity, run_findings, target_findings
+from drivelab.analyse.findings import by_gravity, operations_failed, run_findings, target_findings
 from drivelab.analyse.needs import NEEDS, find_need
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
 from drivelab.cli.check_progress import check_progress
+from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.inventory.consent import require_erase_consent
 from drivelab.inventory.host import host_facts
 from drivelab.inventory.target import require_writable, resolve_target
@@ -37,7 +37,7 @@ from drivelab.plan.check import PROBE, CheckPlan, plan_check
 from drivelab.report.html import write_html_report
 from drivelab.report.text import render_check, text_console
 from drivelab.run.interruption import Interruption, interruptible
-from drivelab.run.recorded_check import EXPERIMENT, CheckResults, check_place, facts_after, record_check
+from drivelab.run.recorded_check import EXPERIMENT, CheckResults, facts_after, record_check, why_not_kept_in
 from drivelab.store.layout import default_parent
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
@@ -92,8 +92,7 @@ def command(
         U005: an unknown need. T101 to T108: the target. C201 to C209: no consent.
         R451 to R454: no room or permission. E301 to E315: nothing could be measured.
     """
-    # the usual pool keeps for itself what the many small tables need only for a moment: 40 % more memory
-    pa.set_memory_pool(pa.system_memory_pool())
+    keep_memory_low()
     need = find_need(need_name) if need_name is not None else None
     facts = resolve_target(target)
     plan = plan_check(facts, need=need.name if need else "", may_erase=bool(erase), is_quick=quick)
@@ -103,6 +102,7 @@ def command(
     writer = make_run(facts, out)
     with interruptible() as stop:
         results, judgement = _check(plan, facts, writer, need, erase or [], stop)
+    give_memory_back()
     report = write_html_report(open_run(writer.directory))
     if as_json:
         print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
@@ -119,9 +119,11 @@ def make_run(target: TargetFacts, out: Path | None) -> RunWriter:
     DrivelabError
         S501, S502: it cannot be made.
     """
-    fallback = Path(tempfile.gettempdir()) / f"drivelab-runs-{os.geteuid()}"
-    parent, reason = check_place(out, default_parent(), fallback)
+    parent = out or default_parent()
+    reason = why_not_kept_in(parent) if out is None else ""
     if reason:
+        # a service user has no home
+        parent = Path(tempfile.mkdtemp(prefix="drivelab-runs-"))
         print(f"{reason}: this run is kept in {parent}", file=sys.stderr)
     return create_run(parent, EXPERIMENT, Path(target.path).name or target.text, datetime.now(UTC))
 
@@ -155,11 +157,19 @@ def _check(
             )
         status = facts_after(target, results)
     except BaseException:
-        writer.finish(**status)
+        _close_failed(writer, status)
         raise
+    give_memory_back()
     judgement = judge_check(plan, results, target, host, need)
     writer.finish(judgement.findings, judgement.verdict.to_json(), **status)
     return results, judgement
+
+
+def _close_failed(writer: RunWriter, status: dict[str, Any]) -> None:
+    """Keep what was measured until something went wrong; a run directory without a single trial is of no use."""
+    writer.finish(**status)
+    if not open_run(writer.directory).trial_names:
+        shutil.rmtree(writer.directory, ignore_errors=True)
 
 
 def judge_check(
@@ -199,12 +209,12 @@ def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:
 
 
 def exit_status(judgement: CheckJudgement) -> int:
-    """With a need: 0 yes, 1 no, 4 undecided. Without: 4 when some number does not describe the drive."""
+    """With a need: 0 yes, 1 no, 4 undecided. Without: 4 when I/O failed or some number does not describe the drive."""
     verdict = judgement.verdict
     if isinstance(verdict, Verdict):
         return {"pass": EXIT_OK, "fail": EXIT_FAILED, "undecided": EXIT_NOT_TRUSTED}[verdict.outcome]
-    invalid = any(finding.severity == "invalid" for finding in judgement.findings)
-    return EXIT_NOT_TRUSTED if invalid else EXIT_OK
+    distrusted = any(one.severity == "invalid" or one.code == operations_failed.CODE for one in judgement.findings)
+    return EXIT_NOT_TRUSTED if distrusted else EXIT_OK
 
 
 def check_json(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -19,7 +20,7 @@ from drivelab.cli.io_result import io_json, io_lines
 from drivelab.cli.io_target import file_to_make, find_target, require_consent
 from drivelab.cli.io_workload import is_null, on_target, workload_from
 from drivelab.cli.live_line import LiveLine
-from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
@@ -69,8 +70,8 @@ def run_io(options: IoOptions) -> int:
     if options.as_json:
         print(json.dumps(document, indent=2))
     else:
-        print("\n".join(io_lines(document)))
-        print("".join(f"{_finding_text(finding)}\n" for finding in findings), end="")
+        for line in [*io_lines(document), *map(_finding_text, findings)]:
+            print(_wrapped(line))
     if stop.is_set():
         return stop.exit_code
     return exit_code(measured, findings)
@@ -104,7 +105,14 @@ def _record_sink(options: IoOptions, workload: Workload) -> Iterator[RecordListe
     # imported here: most workloads keep no records
     from drivelab.store.records import RecordSink
 
-    with RecordSink(Path(options.record), open_loop=workload.pacing.kind != "closed") as sink:
+    path = Path(options.record)
+    if not path.absolute().parent.is_dir():
+        what = f"the directory {path.absolute().parent} does not exist"
+        raise DrivelabError("S501", what, where="option --record", do="make it, or name another file")
+    # a link or a device node counts as well: records never replace anything
+    if os.path.lexists(path):
+        raise DrivelabError("C221", f"{path} exists already, and records never replace anything", where="--record")
+    with RecordSink(path, open_loop=workload.pacing.kind != "closed") as sink:
         yield sink
 
 
@@ -119,9 +127,15 @@ def _judge(measured: Measurement, target: TargetFacts) -> tuple[TrialSummary, li
 
 def _finding_text(finding: Finding) -> str:
     advice = f" ({finding.advice})" if finding.advice else ""
-    text = f"{finding.severity}: {finding.text}{advice}"
+    return f"  {finding.severity}: {finding.text}{advice}"
+
+
+def _wrapped(line: str) -> str:
     width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
-    return textwrap.fill(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, drop_whitespace=True, break_on_hyphens=False, break_long_words=False
+    )
 
 
 def _store(

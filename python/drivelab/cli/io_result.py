@@ -59,12 +59,12 @@ def io_json(
         "clock": engine["clock"],
         "measured_ns": engine["measured_ns"],
         "ramp_ns": engine["ramp_ns"],
+        "drain_ns": engine["drain_ns"],
         "stopped_by": engine["stopped_by"],
         "iops": count / measured.measured_s if engine["measured_ns"] else None,
         "throughput_bytes_per_s": moved / measured.measured_s if engine["measured_ns"] else None,
         "operations": {name: _operation_json(measured, name) for name in operation_names(measured)},
-        "user_cpu_ns_per_io": engine["cpu"]["user_ns"] / count if count else None,
-        "system_cpu_ns_per_io": engine["cpu"]["system_ns"] / count if count else None,
+        **cpu_json(engine["cpu"], count),
         "error_count": sum(int(counts.get("errors", 0)) for counts in engine["operations"].values()),
         "errors": engine["errors"],
         "arrivals": engine["arrivals"],
@@ -75,6 +75,22 @@ def io_json(
         "estimates": {name: estimate.to_json() for name, estimate in summary.estimates.items()} if summary else {},
         "findings": [finding.to_json() for finding in findings],
     }
+
+
+def cpu_json(spent: Mapping[str, int], count: int) -> dict[str, float | None]:
+    """Processor time of the job threads per I/O; its parts are None when no timer tick fell into the window.
+
+    Notes
+    -----
+    The total is exact. How it divides is sampled (``docs/metrics.md``): ``estimates`` has the intervals.
+    """
+    sampled = spent["user_ns"] + spent["system_ns"]
+    per_io = spent.get("total_ns", sampled) / count if count else None
+    parts = {
+        f"{part}_cpu_ns_per_io": per_io * spent[f"{part}_ns"] / sampled if per_io is not None and sampled else None
+        for part in ("user", "system")
+    }
+    return {"cpu_ns_per_io": per_io, **parts}
 
 
 def operation_names(measured: Measurement) -> list[str]:
@@ -172,9 +188,11 @@ def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"  measured {format_duration_ns(document['measured_ns'])}, ended by {_ending(document['stopped_by'])}"
     for name, facts in document["operations"].items():
         yield from _operation_lines(name, facts)
-    if document["user_cpu_ns_per_io"] is not None:
-        user, system = document["user_cpu_ns_per_io"], document["system_cpu_ns_per_io"]
-        yield f"  processor     {format_duration_ns(user)} user, {format_duration_ns(system)} system per I/O"
+    if document["cpu_ns_per_io"] is not None:
+        parts = [document[f"{part}_cpu_ns_per_io"] for part in ("user", "system")]
+        shown = [format_duration_ns(part) for part in parts if part is not None]
+        sampled = f" (sampled: {shown[0]} user, {shown[1]} system)" if len(shown) == 2 else ""
+        yield f"  processor     {format_duration_ns(document['cpu_ns_per_io'])} per I/O{sampled}"
     for counts in document["devices"]:
         yield _device_line(counts)
     arrivals = document["arrivals"]

@@ -67,6 +67,7 @@ _KINDS = (
     ErrorKind("C208", "two drives go by this name", "name it by its WWN, or unplug the other one", EXIT_REFUSED),
     ErrorKind("C209", "the drive could not be looked at", "run as root", EXIT_REFUSED),
     ErrorKind("C220", "a file of yours would be overwritten", "name a new file, or add --overwrite-file", EXIT_REFUSED),
+    ErrorKind("C221", "the file for the records exists already", "name a file that does not exist", EXIT_REFUSED),
     # E: the engine
     ErrorKind("E301", "a workload that makes no sense", "correct the value that is named", EXIT_USAGE),
     ErrorKind("E302", "the file or device does not exist", "check the spelling of the path"),

@@ -131,14 +131,16 @@ def quantile_name(at: float) -> str:
 def estimate_numbers(estimate: Estimate, unit: DisplayUnit) -> tuple[str, str]:
     """An estimate in a column's unit: the value, and its interval (``320–345``; empty when there is none).
 
-    A quantile that the data cannot carry is a bound, ``≥ 812``; a count that is
-    known only between bounds is both of them, ``1.00–2.00``.
+    A quantile that the data cannot carry is a bound, ``≥ 812``, with the
+    sample's own value below it, ``seen 930``; a count that is known only between
+    bounds is both of them, ``1.00–2.00``.
     """
     write = rate_text if estimate.unit == "1" else number_text
     if estimate.value is None and estimate.low is not None and estimate.high is not None:
         return f"{write(estimate.low / unit.scale)}–{write(estimate.high / unit.scale)}", ""
     if estimate.value is None:
-        return "–" if estimate.low is None else f"≥{THIN_SPACE}{write(estimate.low / unit.scale)}", ""
+        bound = "–" if estimate.low is None else f"≥{THIN_SPACE}{write(estimate.low / unit.scale)}"
+        return bound, "" if estimate.observed is None else f"seen {write(estimate.observed / unit.scale)}"
     value = write(estimate.value / unit.scale)
     low = "" if estimate.low is None else write(estimate.low / unit.scale)
     high = "" if estimate.high is None else write(estimate.high / unit.scale)

@@ -8,6 +8,7 @@ follow use what was written of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
 from drivelab.plan.check import MIB, CheckPlan, CheckTrial
 from drivelab.run.counting_pass import command_counts
-from drivelab.run.engine import Progress, StopRequest
+from drivelab.run.engine import Progress, RecordListener, StopRequest
 from drivelab.run.measure import measure
 from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.work_area import WorkArea, can_preallocate, direct_io_refusal, work_area
@@ -33,6 +34,10 @@ class CheckListener(Protocol):
 
     def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
         """A trial is about to begin."""
+
+    def records_of(self, trial: CheckTrial) -> AbstractContextManager[RecordListener | None]:
+        """What takes the trial's single I/Os while it runs; without it they are kept in the measurement."""
+        ...
 
     def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
         """About every 0.1 s."""
@@ -223,7 +228,9 @@ def _measure_trial(
     stop: StopRequest,
     outcome: CheckOutcome,
 ) -> Measurement:
-    measured = measure(trial.name, workload, target, stop=stop, progress=_stopping_rule(trial, workload, listener))
+    goes_on = _stopping_rule(trial, workload, listener)
+    with listener.records_of(trial) as records:
+        measured = measure(trial.name, workload, target, stop=stop, progress=goes_on, on_records=records)
     context: dict[str, Any] = measured.context | {"label": trial.label, "direct_reason": ""}
     if trial.workload.direct and not workload.direct:
         context["direct_reason"] = outcome.direct_reason

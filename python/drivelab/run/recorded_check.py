@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
 from drivelab.run.check import CheckOutcome, run_check
-from drivelab.run.engine import Progress, StopRequest, probe_engine
+from drivelab.run.engine import Progress, RecordListener, StopRequest, probe_engine
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter
 
@@ -52,7 +53,7 @@ class CheckResults:
     outcome : CheckOutcome
         What became of the trials.
     measurements : list of Measurement
-        Of the trials that were measured, without the records of single I/Os.
+        Of the trials that were measured.
     summaries : list of TrialSummary
         Their numbers, in the same order.
     findings : list of Finding
@@ -153,6 +154,10 @@ class _Recorder:
         self._number, self._started = number, _now()
         self._progress.trial_begins(trial, number, count)
 
+    def records_of(self, trial: CheckTrial) -> AbstractContextManager[RecordListener | None]:
+        # straight to the run directory: a check shall stay small in memory however fast the drive is
+        return self._writer.record_sink(trial.name) if trial.workload.record_ios else nullcontext()
+
     def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
         self._progress.trial_goes_on(trial, progress)
 
@@ -160,7 +165,7 @@ class _Recorder:
         summary, findings = self._judge(measured, self._target)
         place = TrialPlace(target=self._target.text, started_utc=self._started)
         self._writer.add_trial(measured, summary, place=place, findings=findings)
-        self._results.measurements.append(_without_records(measured))
+        self._results.measurements.append(measured)
         self._results.summaries.append(summary)
         self._results.findings += findings
         self._progress.trial_done(trial, summary)
@@ -170,33 +175,15 @@ class _Recorder:
         self._progress.trial_failed(trial, error)
 
 
-def _without_records(measured: Measurement) -> Measurement:
-    """The same without a row per I/O, which is stored: a check shall stay small in memory."""
-    return replace(measured, records=None)
-
-
-def check_place(asked: Path | None, default: Path, fallback: Path) -> tuple[Path, str]:
-    """Where the run directory of a check goes, and why not where it usually goes.
-
-    Parameters
-    ----------
-    asked : Path or None
-        What the user asked for; taken as it is.
-    default : Path
-        Where runs usually go.
-    fallback : Path
-        Where they go when that cannot be written: a service user has no home.
-    """
-    if asked is not None:
-        return asked, ""
+def why_not_kept_in(directory: Path) -> str:
+    """Why no run can be kept in a directory, which is made if it is missing; empty when one can."""
     try:
-        default.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         # tried, since a file system that is full or mounted read-only lets everybody believe that it can be written
-        with tempfile.TemporaryFile(dir=default):
-            pass
+        with tempfile.TemporaryFile(dir=directory):
+            return ""
     except OSError as error:
-        return fallback, f"{default} cannot be written ({error.strerror})"
-    return default, ""
+        return f"{directory} cannot be written ({error.strerror})"
 
 
 def _now() -> str:

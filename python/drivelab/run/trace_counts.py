@@ -27,9 +27,10 @@ _BUFFER_KIB_PER_CPU = 2048
 _JOB_THREAD = "drivelab-job"
 # inode of the first process namespace (include/linux/proc_ns.h): elsewhere our ids are not the kernel's
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
-_KERNEL_THREAD = re.compile(
-    r"(swapper|jbd2|xfsaild|xfs-|kworker|loop\d|ksoftirqd|kthreadd|btrfs|kswapd|md\d|dmcrypt|txg_sync|z_|f2fs|nvme|mmcqd)"
+_KERNEL_THREADS = (
+    "swapper jbd2 xfsaild xfs- kworker loop ksoftirqd kthreadd btrfs kswapd md dmcrypt txg_sync z_ f2fs nvme mmcqd"
 )
+_KERNEL_THREAD = re.compile("|".join(map(re.escape, _KERNEL_THREADS.split())))
 _EVENT = re.compile(
     r"^\s*(?P<task>.*)-(?P<pid>\d+)\s+(?:\(\s*(?P<tgid>\d+|-+)\)\s+)?\[\d+\].*?: block_rq_issue: "
     r"\d+,\d+ (?P<rwbs>\S+) (?P<bytes>\d+) \(.*?\) \d+ \+ \d+ (?:\S+ )?\[(?P<comm>.*)\]$"

@@ -56,7 +56,7 @@ TRIAL_COLUMNS = (
     Column("asked_direct", "bool", "whether the page cache was to be bypassed"),
     Column("achieved_direct", "bool", "whether the kernel accepted that"),
     Column("asked_queue_depth", "int32", "I/Os to keep outstanding, per job"),
-    Column("achieved_queue_depth_mean", "double", "I/Os outstanding on average, all jobs together"),
+    Column("achieved_queue_depth_mean", "double", "I/Os outstanding on average, per job"),
     Column("asked_job_count", "int32", "jobs asked for"),
     Column("achieved_job_count", "int32", "jobs that ran"),
     Column("block_size_bytes", "int64", "size of one I/O; null when sizes are mixed"),

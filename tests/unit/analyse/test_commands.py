@@ -58,6 +58,23 @@ def test_a_trace_outside_the_counters_bounds_is_left_out() -> None:
     assert found["device_writes_per_operation"].value is None
 
 
+def test_a_trace_whose_data_writes_disagree_says_nothing_of_metadata_and_fua_either() -> None:
+    # ext4, write-through, preallocated: 3 writes each with the journal's; the pass after it overwrites: 1 each
+    timed = [counted(writes=6000)]
+    overwriting = TRACED | {
+        "data_writes_per_operation": 1.0,
+        "metadata_writes_per_operation": 0.0,
+        "flushes_per_operation": 0.0,
+        "flushes_per_operation_timed": 0.0,
+    }
+    asked = durable_workload(file_state="preallocated")
+    context = {"command_counts": overwriting}
+    found = commands_per_operation(measured(asked, durable_values(2000), devices=timed, context=context))
+    assert found["device_writes_per_operation"].value == 3.0
+    assert "metadata_writes_per_operation" not in found
+    assert "fua_writes_per_operation" not in found
+
+
 def test_counts_of_the_timed_pass_itself_come_first() -> None:
     trial = durable_trial(dict(TRACED))
     exact = replace(trial.devices[0], data_writes=6000, fua_writes=2000, issued_flushes=4000)

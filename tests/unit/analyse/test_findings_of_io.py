@@ -24,7 +24,6 @@ from drivelab.analyse.findings import (
     foreign_work,
     generator_saturated,
     merged_requests,
-    operations_failed,
     page_cache_answered,
     queue_depth_not_reached,
     short_measurement,
@@ -176,6 +175,10 @@ class TestForeignWork:
         idle = {"duration_ns": 50_000_000, "reads": 0, "writes": 1, "bytes_read": 0, "bytes_written": 1 << 20}
         assert foreign_work.find(evidence(measured(devices=READS, context={"other_work": idle}))) == []
 
+    def test_reads_that_nobody_asked_for_here_are_told(self) -> None:
+        assert "19%" in foreign_work.find(evidence(measured(devices=[counted(reads=2380)])))[0].text
+        assert foreign_work.find(evidence(measured(devices=[counted(reads=2010)]))) == []
+
     def test_foreign_requests_in_the_trial_itself_are_told(self) -> None:
         counts = counted(reads=2000, foreign_requests=500)
         assert "25%" in foreign_work.find(evidence(measured(devices=[counts])))[0].text
@@ -192,6 +195,13 @@ class TestGeneratorSaturated:
     def test_whoever_polls_is_busy_by_design(self) -> None:
         busy = measured(workload(polled_completion=True), cpu={"user_ns": 2_000_000_000, "system_ns": 0})
         assert generator_saturated.find(evidence(busy)) == []
+
+    def test_an_open_loop_in_time_spins_by_design(self) -> None:
+        busy = {"user_ns": 1_000_000_000, "system_ns": 0, "total_ns": 2_000_000_000}
+        in_time = {"scheduled": 2000, "issued": 2000, "late": 3, "missed": 0}
+        assert generator_saturated.find(evidence(measured(cpu=busy, arrivals=in_time))) == []
+        for trouble in ({"missed": 1}, {"late": 500}):
+            assert generator_saturated.find(evidence(measured(cpu=busy, arrivals=in_time | trouble)))
 
 
 class TestQueueDepthNotReached:
@@ -241,6 +251,9 @@ class TestMergedRequests:
     def test_a_few_merges_happen(self) -> None:
         assert merged_requests.find(evidence(measured(devices=[counted(reads=1990, read_merges=10)]))) == []
 
+    def test_merges_among_the_work_of_others_are_not_ours(self) -> None:
+        assert merged_requests.find(evidence(measured(devices=[counted(reads=2200, read_merges=100)]))) == []
+
     def test_sequential_io_may_be_merged(self) -> None:
         trial = measured(workload(access={"kind": "sequential"}), devices=[counted(reads=100, read_merges=1900)])
         assert merged_requests.find(evidence(trial)) == []
@@ -265,9 +278,9 @@ class TestCompressibleContent:
     def test_random_data_are_not(self) -> None:
         assert compressible_content.find(evidence(measured(workload("write"), {"write": latencies()}))) == []
 
-    def probe(self, rates: dict[str, float]) -> list[TrialSummary]:
+    def probe(self, rates: dict[str, float], spread: float = 0.05) -> list[TrialSummary]:
         def rate(value: float) -> Estimate:
-            return Estimate(value, value * 0.95, value * 1.05, "B/s", 4, 4.0, "")
+            return Estimate(value, value * (1 - spread), value * (1 + spread), "B/s", 4, 4.0, "")
 
         return [
             TrialSummary(name, name, "write", {"throughput_bytes_per_s": rate(value)}) for name, value in rates.items()
@@ -283,6 +296,16 @@ class TestCompressibleContent:
         (found,) = compressible_content.find_in_run(self.probe(rates))
         assert found.evidence["zeros_over_random_ratio"] == pytest.approx(1.506, abs=0.01)
 
+    def test_the_probe_is_not_fooled_by_noise(self) -> None:
+        rates = {
+            "compression-random-1": 200e6,
+            "compression-zeros-1": 230e6,
+            "compression-zeros-2": 235e6,
+            "compression-random-2": 205e6,
+        }
+        assert compressible_content.find_in_run(self.probe(rates, spread=0.3)) == []
+        assert len(compressible_content.find_in_run(self.probe(rates, spread=0.03))) == 1
+
     def test_the_probe_is_not_fooled_by_drift(self) -> None:
         rates = {
             "compression-random-1": 300e6,
@@ -292,17 +315,6 @@ class TestCompressibleContent:
         }
         assert compressible_content.find_in_run(self.probe(rates)) == []
         assert compressible_content.find_in_run([]) == []
-
-
-class TestOperationsFailed:
-    def test_errors_and_lost_jobs_are_told(self) -> None:
-        error = {"operation": "read", "errno": 5, "name": "EIO", "count": 1, "first_offset_bytes": 8192}
-        found = operations_failed.find(evidence(measured(errors=[error], abandoned_jobs=1)))
-        assert [one.severity for one in found] == ["warning", "warning"]
-        assert "EIO" in found[0].text
-
-    def test_success_is_not(self) -> None:
-        assert operations_failed.find(evidence(measured())) == []
 
 
 def test_a_null_trial_has_no_findings_about_a_drive() -> None:

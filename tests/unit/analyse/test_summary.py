@@ -20,7 +20,7 @@ from simulated_trials import (
     workload,
 )
 
-from drivelab.analyse.summary import QUANTILES, main_operation, summarise
+from drivelab.analyse.summary import QUANTILES, main_operation, summarise, wilson_interval
 from drivelab.analyse.trial import judge_trial
 from drivelab.model.workload import OperationShare
 
@@ -99,6 +99,44 @@ def test_response_latency_is_there_in_an_open_loop() -> None:
     found = summarise(trial).estimates
     assert found["response_latency_ns_mean"].value == pytest.approx(2 * values.mean())
     assert {f"response_latency_ns_{name}" for name in QUANTILES} <= found.keys()
+
+
+def test_processor_time_is_exact_and_its_parts_are_sampled() -> None:
+    cpu = {"user_ns": 500_000_000, "system_ns": 1_500_000_000, "total_ns": 1_600_000_000}
+    found = summarise(measured(cpu=cpu)).estimates
+    assert found["cpu_ns_per_io"].value == 800_000
+    user, system = found["user_cpu_ns_per_io"], found["system_cpu_ns_per_io"]
+    assert (user.value, system.value) == (200_000, 600_000)
+    assert (user.sample_count, user.effective_sample_count) == (400, 400.0)
+    assert user.low is not None
+    assert user.high is not None
+    assert system.high is not None
+    assert 160_000 < user.low < 170_000 < 230_000 < user.high < 240_000
+    assert user.low + system.high == pytest.approx(800_000)
+
+
+def test_few_ticks_make_a_wide_interval() -> None:
+    found = summarise(measured(cpu={"user_ns": 4_000_000, "system_ns": 0, "total_ns": 4_000_000})).estimates
+    user, system = found["user_cpu_ns_per_io"], found["system_cpu_ns_per_io"]
+    assert (user.value, user.high, system.value, system.low) == (2000, 2000, 0, 0)
+    assert user.low == pytest.approx(2000 * 0.20655, rel=1e-3)
+    none = summarise(measured(cpu={"user_ns": 0, "system_ns": 0, "total_ns": 1_000_000})).estimates
+    assert (none["user_cpu_ns_per_io"].value, none["user_cpu_ns_per_io"].high) == (None, 500)
+
+
+def test_without_an_exact_total_the_parts_are_as_read() -> None:
+    found = summarise(measured(cpu={"user_ns": 4_000_000, "system_ns": 2_000_000})).estimates
+    assert (found["user_cpu_ns_per_io"].value, found["system_cpu_ns_per_io"].value) == (2000, 1000)
+    assert "cpu_ns_per_io" not in found
+
+
+@pytest.mark.parametrize(("seen", "trials"), [(0, 10), (1, 7), (25, 100), (400, 400), (3, 5000)])
+def test_the_interval_of_a_share_is_the_one_of_the_textbook(seen: int, trials: int) -> None:
+    from scipy.stats import binomtest
+
+    exact = binomtest(seen, trials).proportion_ci(0.95, "wilson")
+    assert wilson_interval(seen / trials, trials) == pytest.approx((exact.low, exact.high), abs=1e-6)
+    assert wilson_interval(0.5, 0) == (0.0, 1.0)
 
 
 def test_a_trial_in_which_nothing_completed_has_no_latency() -> None:

@@ -64,6 +64,7 @@ def test_a_bound_below_the_limit_decides_nothing() -> None:
     assert verdict.outcome == "undecided"
     assert "no less than 3 ms: too few operations" in verdict.why
     assert verdict.checks[0].margin_ratio is None
+    assert "the computer was too unsteady" in judge_need(ETCD, unsteady(2.1 * MS), []).why
 
 
 def unsteady(p999_ns: float, count: int = 5000) -> list[TrialSummary]:

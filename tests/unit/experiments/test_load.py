@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_every_built_in_experiment_loads_and_is_named_after_its_file(name: str) 
     assert experiment.question.endswith("?")
     assert experiment.description
     assert experiment.source
+
+
+@pytest.mark.parametrize("name", built_in_names())
+def test_every_table_and_figure_that_is_named_exists(name: str) -> None:
+    experiment = load_experiment(name)
+    modules = [f"drivelab.report.{table}_table" for table in experiment.tables]
+    modules += [f"drivelab.report.figures.{figure.replace('-', '_')}" for figure in experiment.figures]
+    assert [module for module in modules if find_spec(module) is None] == []
 
 
 def test_a_file_of_ones_own_works_like_a_built_in_name(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ def filesystem(total: int, available: int, *, is_memory: bool = False) -> Filesy
 
 
 def existing(kind: str, size: int, logical_block: int = 512) -> TargetFacts:
-    return TargetFacts(f"/x/{kind}", kind, f"/x/{kind}", True, None, (), (), size, logical_block, False)  # type: ignore[arg-type]
+    path = f"/x/{kind}"
+    return TargetFacts(path, kind, path, True, None, (), (), size, logical_block, False)  # type: ignore[arg-type]
 
 
 def test_a_directory_gets_every_question_in_order(directory: TargetFacts) -> None:
@@ -63,7 +64,7 @@ def test_postgres_is_asked_about_its_page_too(directory: TargetFacts) -> None:
 
 
 def test_write_ahead_logs_are_imitated_by_buffered_appends_each_made_durable(directory: TargetFacts) -> None:
-    trial = plan_check(directory).trials[1]
+    trial = plan_check(directory).trials[2]
     workload = trial.at("/srv/data/file")
     assert (workload.file_state, workload.durability.method, workload.direct) == ("append", "fdatasync", False)
     assert workload.record_ios
@@ -74,7 +75,7 @@ def test_write_ahead_logs_are_imitated_by_buffered_appends_each_made_durable(dir
 def test_the_file_is_laid_out_before_anything_reads_it(directory: TargetFacts) -> None:
     plan = plan_check(directory)
     layout = next(number for number, trial in enumerate(plan.trials) if trial.lays_out)
-    others = [trial for trial in plan.trials[layout + 1 :]]
+    others = list(plan.trials[layout + 1 :])
     assert all(not trial.needs_own_file for trial in others)
     assert all(trial.needs_own_file for trial in plan.trials[: layout + 1])
     assert plan.trials[layout].wanted_bytes == plan.working_bytes
@@ -145,7 +146,7 @@ def test_room_for_others_is_always_left(total: int, share: float, is_memory: boo
 @pytest.mark.provokes("R452")
 def test_a_full_file_system_is_refused(directory: TargetFacts) -> None:
     full = replace(directory, filesystem=filesystem(20 * GIB, 90 * MIB))
-    with pytest.raises(DrivelabError, match="90 MiB are free, and a check needs 1.03 GiB") as raised:
+    with pytest.raises(DrivelabError, match=r"90 MiB are free, and a check needs 1\.03 GiB") as raised:
         plan_check(full)
     assert raised.value.code == "R452"
 
@@ -187,3 +188,9 @@ def test_a_quick_check_asks_the_same_in_a_fifth_of_the_time(directory: TargetFac
     assert names(quick) == names(full)
     assert quick.longest_ns < full.longest_ns / 3
     assert quick.working_bytes == full.working_bytes
+
+
+def test_the_ios_of_one_trial_are_kept_and_not_too_many_of_them(directory: TargetFacts) -> None:
+    recorded = [trial for trial in plan_check(directory).trials if trial.workload.record_ios]
+    assert [trial.name for trial in recorded] == ["sync-write-4096"]
+    assert recorded[0].workload.limits.count == 60_000

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivelab.analyse.findings import (
+    abandoned_io,
+    arrivals_missed,
     compressible_content,
     direct_quietly_buffered,
     drift,
+    file_state_not_as_asked,
     flush_count_unexpected,
     flushes_missing,
     foreign_work,
@@ -26,6 +29,8 @@ from drivelab.analyse.findings import (
     page_cache_answered,
     queue_depth_not_reached,
     short_measurement,
+    short_operations,
+    stall_at_end,
     too_little_data,
     unwritten_range,
     virtual_drive,
@@ -41,11 +46,16 @@ from drivelab.model.trial_summary import TrialSummary
 # the gravest first: that is the order in which they are told
 TRIAL_KINDS = (
     operations_failed,
+    abandoned_io,
     page_cache_answered,
     unwritten_range,
+    file_state_not_as_asked,
     direct_quietly_buffered,
     flushes_missing,
     latency_implausible,
+    arrivals_missed,
+    stall_at_end,
+    short_operations,
     compressible_content,
     foreign_work,
     generator_saturated,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
+from math import exp, hypot, log
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.finding import Finding
@@ -33,23 +33,31 @@ def find_in_run(summaries: Sequence[TrialSummary]) -> list[Finding]:
     """The answer of the probe: the same writes with zeros and with random data, in the order A B B A.
 
     Said only when every pass with zeros was faster than every pass with random
-    data, and by more than `RATIO_MIN` on geometric average, in which a steady
-    drift of the drive cancels.
+    data, by more than `RATIO_MIN` on geometric average, in which a steady drift
+    of the drive cancels, and by more than the passes' own 95 % intervals allow.
     """
     zeros, random = (_throughputs(summaries, start) for start in (_ZEROS, _RANDOM))
     if len(zeros) < 2 or len(random) < 2:
         return []
-    ratio = exp(sum(map(log, zeros)) / len(zeros) - sum(map(log, random)) / len(random))
-    if min(zeros) <= max(random) or ratio <= RATIO_MIN:
+    fast, slow = ([value for value, _ in passes] for passes in (zeros, random))
+    difference = sum(map(log, fast)) / len(fast) - sum(map(log, slow)) / len(slow)
+    margin = hypot(
+        hypot(*(width for _, width in zeros)) / len(zeros), hypot(*(width for _, width in random)) / len(random)
+    )
+    if min(fast) <= max(slow) or difference <= max(log(RATIO_MIN), margin):
         return []
+    ratio = exp(difference)
     text = (
         f"writing zeros is {ratio:.2f} times as fast as writing random data: the drive, or a layer above it, "
         "compresses or skips them; every other trial here wrote random data"
     )
-    facts = {"zeros_over_random_ratio": ratio, "zeros_bytes_per_s": zeros, "random_bytes_per_s": random}
+    facts = {"zeros_over_random_ratio": ratio, "zeros_bytes_per_s": fast, "random_bytes_per_s": slow}
     return [Finding(CODE, "note", text, "", facts, "compare this drive with others by random data only")]
 
 
-def _throughputs(summaries: Sequence[TrialSummary], start: str) -> list[float]:
+def _throughputs(summaries: Sequence[TrialSummary], start: str) -> list[tuple[float, float]]:
+    """Throughput of each pass, and half the width of its interval in the logarithm."""
     found = (one.estimates.get("throughput_bytes_per_s") for one in summaries if one.name.startswith(start))
-    return [rate.value for rate in found if rate is not None and rate.value]
+    return [
+        (rate.value, log(rate.high / rate.low) / 2) for rate in found if rate and rate.value and rate.low and rate.high
+    ]

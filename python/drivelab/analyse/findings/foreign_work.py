@@ -15,6 +15,8 @@ CPU_PRESSURE_MAX = 0.05
 # a write or two of a journal in a short watch before the trial are not a neighbour
 IDLE_REQUESTS_MIN = 3
 IDLE_SHARE_MAX = 0.1
+# a direct read of n bytes makes the drive read n bytes, and hardly any metadata
+READ_EXCESS_MAX = 0.02
 FOREIGN_REQUESTS_MIN = 3
 
 
@@ -32,6 +34,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
 
 def _signs(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     yield from _foreign_requests(evidence)
+    yield from _excess_reads(evidence)
     yield from _work_before(evidence)
     steal = evidence.measured.context.get("cpu_steal_share")
     if steal is not None and steal > STEAL_SHARE_MAX:
@@ -56,6 +59,16 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
         names = ", ".join(sorted(traced.get("foreign", {})))
         who = f" ({names})" if names else ""
         yield f"{share:.0%} of the drive's requests were others'{who}", {"foreign_request_share": share}
+
+
+def _excess_reads(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
+    """Bytes that the drive read beyond those of a trial that only reads, past the page cache."""
+    counts, issued = evidence.counts, evidence.issued("read")
+    if counts is None or not evidence.is_direct or evidence.operations("write") or issued < 1 << 20:
+        return
+    excess = counts.bytes_read / issued - 1
+    if excess > READ_EXCESS_MAX:
+        yield f"the drive read {excess:.0%} more than this trial asked for", {"excess_read_share": excess}
 
 
 def _work_before(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:

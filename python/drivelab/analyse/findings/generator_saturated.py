@@ -7,6 +7,7 @@ from drivelab.model.finding import Finding
 
 CODE = "generator-saturated"
 BUSY_SHARE_MAX = 0.95
+LATE_SHARE_MAX = 0.01
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -15,12 +16,20 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     spent = evidence.measured.engine.get("cpu")
     window_ns = int(evidence.measured.engine.get("measured_ns", 0))
     # whoever polls is busy by design, and the null backend measures just this
-    if evidence.is_null or workload.polled_completion or not spent or window_ns <= 0:
+    if evidence.is_null or workload.polled_completion or not spent or window_ns <= 0 or _keeps_schedule(evidence):
         return []
     jobs = int(evidence.achieved.get("job_count", workload.job_count)) or 1
-    share = (spent["user_ns"] + spent["system_ns"]) / (window_ns * jobs)
+    share = spent.get("total_ns", spent["user_ns"] + spent["system_ns"]) / (window_ns * jobs)
     if share <= BUSY_SHARE_MAX:
         return []
     text = f"the issuing threads were busy {share:.0%} of the time: the processor was the limit, the drive may do more"
     facts = {"busy_share": share, "user_ns": spent["user_ns"], "system_ns": spent["system_ns"], "jobs": jobs}
     return [Finding(CODE, "warning", text, evidence.name, facts, "use more jobs (--jobs), or larger blocks")]
+
+
+def _keeps_schedule(evidence: TrialEvidence) -> bool:
+    """Whether an open loop issued its arrivals in time: then what is left of its time it spins by design."""
+    arrivals = evidence.measured.engine.get("arrivals")
+    if not arrivals or arrivals["missed"]:
+        return False
+    return bool(arrivals["late"] <= LATE_SHARE_MAX * arrivals["scheduled"])

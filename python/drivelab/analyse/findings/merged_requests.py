@@ -9,6 +9,8 @@ CODE = "merged-requests"
 # methodology, row 24
 MERGED_SHARE_MAX = 0.01
 REQUESTS_MIN = 100
+# with more bytes than were issued, others' requests are among those that were merged
+DEVICE_SHARE_MAX = 1.05
 _RANDOM = ("random", "zipf", "hot_cold")
 
 
@@ -22,6 +24,10 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     operations = evidence.operations("read") + evidence.operations("write")
     merged = counts.read_merges + counts.write_merges
     if operations < REQUESTS_MIN or merged <= MERGED_SHARE_MAX * operations:
+        return []
+    if counts.bytes_read + counts.bytes_written > DEVICE_SHARE_MAX * (
+        evidence.issued("read") + evidence.issued("write")
+    ):
         return []
     text = (
         f"the kernel merged {merged} of {operations} random requests into neighbours: addresses that follow each "

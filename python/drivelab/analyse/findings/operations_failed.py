@@ -9,7 +9,7 @@ CODE = "operations-failed"
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """The errors that the engine met, and jobs that never came back."""
+    """The errors that the engine met."""
     found = []
     for error in evidence.measured.engine.get("errors") or ():
         text = (
@@ -17,8 +17,4 @@ def find(evidence: TrialEvidence) -> list[Finding]:
             f"{error['first_offset_bytes']}: the numbers end there"
         )
         found.append(Finding(CODE, "warning", text, evidence.name, dict(error), "look at the kernel log: dmesg"))
-    abandoned = int(evidence.measured.engine.get("abandoned_jobs") or 0)
-    if abandoned:
-        text = f"{abandoned} job(s) were given up on: the drive did not answer their last I/O"
-        found.append(Finding(CODE, "warning", text, evidence.name, {"abandoned_jobs": abandoned}))
     return found

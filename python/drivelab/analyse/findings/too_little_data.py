@@ -20,10 +20,11 @@ def find(evidence: TrialEvidence) -> list[Finding]:
             continue
         needed = ceil(log(0.025) / log(at))
         worth = min(estimate.effective_sample_count, estimate.sample_count)
-        come = "" if worth > 0.9 * estimate.sample_count else f", worth {worth:.0f} independent ones,"
+        number = "hardly one" if worth < 1.5 else f"{worth:.0f}"
+        come = "" if worth > 0.9 * estimate.sample_count else f", worth {number} when taken as independent,"
         text = (
             f"{_NAMES[statistic]} of {estimate.sample_count} operations{come} is not a number: an interval needs "
-            f"{needed} independent ones, so a lower bound is given"
+            f"{needed} independent ones; what is given is a lower bound"
         )
         facts = {
             "quantile": at,

@@ -1,0 +1,70 @@
+//! How a job waits: for the common start, for the schedule, and for completions.
+
+use super::Job;
+use crate::backend::{Backend, Wait};
+
+/// Below this distance to the next arrival the loop spins instead of sleeping.
+const SPIN_NS: u64 = 60_000;
+
+impl<B: Backend> Job<B> {
+    /// Sleeps, then spins, until the moment at which all jobs begin.
+    pub(super) fn wait_for_start(&mut self) {
+        loop {
+            let now = self.clock.ticks();
+            let distance = self.clock.nanoseconds(self.parts.start_ticks.saturating_sub(now));
+            if distance == 0 {
+                self.window.enter(now);
+                return;
+            }
+            if distance > SPIN_NS {
+                sleep_ns(distance - SPIN_NS);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn patience(&self) -> Wait {
+        if !self.schedule.is_open() || self.free.is_empty() || !self.window.may_issue() {
+            return Wait::Forever;
+        }
+        let Some(next) = self.schedule.next_arrival() else { return Wait::Forever };
+        let distance = self.clock.nanoseconds(next.saturating_sub(self.clock.ticks()));
+        if distance > SPIN_NS { Wait::AtMost(distance - SPIN_NS) } else { Wait::No }
+    }
+
+    /// Sleeps until the schedule's next arrival; false when there is nothing left to do.
+    pub(super) fn sleep_until_next_arrival(&mut self) -> bool {
+        if !self.may_issue() {
+            return false;
+        }
+        let now = self.clock.ticks();
+        self.window.enter(now);
+        if self.window.is_over(now) || !self.schedule.is_open() {
+            return false;
+        }
+        let Some(next) = self.schedule.next_arrival() else {
+            return self.wait_for_end(now);
+        };
+        let distance = self.clock.nanoseconds(next.saturating_sub(now));
+        if distance > SPIN_NS {
+            sleep_ns(distance - SPIN_NS);
+        }
+        true
+    }
+
+    /// The schedule has no more arrivals: the window still lasts until its end.
+    fn wait_for_end(&mut self, now: u64) -> bool {
+        sleep_ns(self.clock.nanoseconds(self.window.deadline().saturating_sub(now)).min(20_000_000));
+        true
+    }
+}
+
+/// Sleeps at most this long; a signal may end it earlier.
+fn sleep_ns(nanoseconds: u64) {
+    let time = libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `time` is a valid timespec and nothing is written back.
+    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
+}

@@ -1,0 +1,307 @@
+"""The report in a real browser: every figure drawn, nothing clipped, nothing asked of a network, all reachable."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from make_runs import HOSTILE_MODEL, build
+
+from drivelab.analyse.summary import summarise
+from drivelab.report.html import write_html_report
+from drivelab.store.read import open_run
+from system_packages import find_program
+
+pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(180)]
+# no requests of the browser's own, either
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+ARGUMENTS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+WIDTHS = (1440, 768, 390)
+RUNS = ("check-directory", "check-hostile-names", "ssd-latency-scratch")
+DRAWN = "html[data-figures=drawn]"
+OpenPage = Callable[..., "OpenedPage"]
+
+
+class OpenedPage:
+    """A report in a browser, and everything it complained about or asked for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def open(self, path: Path) -> None:
+        """Open the file, and wait until all its figures are drawn."""
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector(DRAWN, state="attached", timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The reports of the golden runs, by name."""
+    directory = tmp_path_factory.mktemp("reports")
+    runs = build(directory / "runs", summarise)
+    return {path.name: write_html_report(open_run(path), directory / f"{path.name}.html") for path in runs}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    program = find_program("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(program), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
+    """Opens a report: ``open_page(name, width=..., scheme="dark", fresh=True)``.
+
+    The same page is given to every test that asks for it with the same words,
+    unless it wants a fresh one, which it may change; ``is_mobile`` is a telephone.
+    """
+    opened: dict[tuple[object, ...], OpenedPage] = {}
+
+    def make(
+        name: str, *, width: int = 1440, scheme: str = "light", is_mobile: bool = False, fresh: bool = False
+    ) -> OpenedPage:
+        key = (name, width, scheme, is_mobile, len(opened) if fresh else None)
+        if key not in opened:
+            context = browser.new_context(
+                viewport={"width": width, "height": 900},
+                color_scheme=scheme,  # type: ignore[arg-type]
+                offline=True,
+                has_touch=is_mobile,
+                is_mobile=is_mobile,
+            )
+            opened[key] = OpenedPage(context.new_page())
+            opened[key].open(reports[name])
+        return opened[key]
+
+    yield make
+    for page in opened.values():
+        page.page.context.close()
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_its_width_without_complaint_or_request(open_page: OpenPage, name: str, width: int) -> None:
+    opened = open_page(name, width=width)
+    assert opened.complaints == []
+    assert [url for url in opened.requests if not url.startswith("file:")] == []
+    assert len(opened.requests) == 1
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut_off_at_the_side(open_page: OpenPage, width: int) -> None:
+    page = open_page("check-hostile-names", width=width).page
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll("h1, h2, h3, p, li, dd, dt, summary, .results *, .plot, svg.main-svg")]
+          .filter((element) => element.getClientRects().length && !element.closest(".scroll, .data-scroll, thead"))
+          .filter((element) => !element.matches(".visually-hidden, .visually-hidden *, .skip"))
+          .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+          .map((element) => element.outerHTML.slice(0, 120))"""
+    )
+    assert beyond == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, width: int) -> None:
+    page = open_page("check-hostile-names", width=width).page
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].flatMap((plot) => {
+          const right = plot.getBoundingClientRect().right;
+          return [...plot.querySelectorAll(".annotation text, .legendtext, .gtitle, .xtick text")]
+            .filter((text) => text.getBoundingClientRect().right > right + 2)
+            .map((text) => `${plot.dataset.source}: ${text.textContent}`);
+        })"""
+    )
+    assert beyond == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_figure_is_drawn_with_named_axes(open_page: OpenPage, name: str) -> None:
+    page = open_page(name).page
+    plots = page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].map((plot) => ({
+          source: plot.dataset.source,
+          marks: plot.querySelectorAll(".trace, .heatmaplayer image, .hm").length,
+          titles: [...plot.querySelectorAll("[class$=title]")].map((title) => title.textContent).filter(Boolean),
+        }))"""
+    )
+    assert len(plots) >= 5
+    for plot in plots:
+        assert plot["marks"] > 0, plot["source"]
+        assert len(plot["titles"]) >= 2, plot
+        assert any("[" in title for title in plot["titles"]), plot
+
+
+def test_every_figure_has_a_table_that_opens(open_page: OpenPage) -> None:
+    page = open_page("check-directory", fresh=True).page
+    figures = page.locator("figure")
+    assert figures.count() == 7
+    for number in range(figures.count()):
+        figure = figures.nth(number)
+        summary = figure.locator(".behind summary")
+        summary.focus()
+        page.keyboard.press("Enter")
+        assert figure.locator("table.data tbody tr").first.is_visible()
+
+
+def test_the_data_of_a_figure_is_one_click_away(open_page: OpenPage) -> None:
+    page = open_page("check-directory").page
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="CSV of figure 1").click()
+    download = waiting.value
+    assert download.suggested_filename == "latency-overview.csv"
+    lines = Path(download.path()).read_text().splitlines()
+    assert lines[0] == "trial,operation,quantile,latency_ns,latency_ns_low,latency_ns_high,io_count"
+    assert len(lines) > 20
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_model_that_is_a_script_is_text(open_page: OpenPage, width: int) -> None:
+    opened = open_page("check-hostile-names", width=width)
+    assert opened.complaints == []
+    assert HOSTILE_MODEL in opened.page.locator("dl.facts").inner_text()
+    assert opened.page.locator("script").count() == opened.page.locator(".plot").count() + 2
+    if width == 1440:
+        label = opened.page.locator("#latency-histogram .annotation text").first.text_content() or ""
+        assert HOSTILE_MODEL in label
+
+
+def test_hovering_tells_value_unit_and_count(open_page: OpenPage) -> None:
+    page = open_page("check-directory").page
+    plot = page.locator("#latency-histogram .plot").first
+    plot.scroll_into_view_if_needed()
+    box = plot.locator(".scatterlayer .trace path.js-line").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 8, box["y"] + box["height"] / 2)
+    label = plot.locator(".hoverlayer .hovertext").first
+    label.wait_for(timeout=5000)
+    words = label.text_content() or ""
+    assert "µs" in words
+    assert "I/Os" in words
+    assert "%" in words
+
+
+def test_arrow_keys_read_the_points_of_a_figure(open_page: OpenPage) -> None:
+    page = open_page("check-directory").page
+    page.locator("#latency-overview .plot").focus()
+    page.keyboard.press("ArrowRight")
+    spoken = page.locator("#spoken").text_content() or ""
+    assert "512 B appended + fdatasync" in spoken
+    assert "p50" in spoken
+    page.keyboard.press("ArrowRight")
+    assert "2300 B appended" in (page.locator("#spoken").text_content() or "")
+    page.keyboard.press("ArrowDown")
+    assert "p99" in (page.locator("#spoken").text_content() or "")
+
+
+def test_everything_that_can_be_used_is_reached_by_the_tab_key(open_page: OpenPage) -> None:
+    page = open_page("ssd-latency-scratch").page
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll("a[href], summary, .plot, [tabindex='0']")]
+          .filter((element) => element.checkVisibility() && !element.closest("details:not([open]) > :not(summary)"))
+          .filter((element) => !element.closest(".modebar"))
+          .map((element, number) => { element.dataset.wanted = number; return number; })"""
+    )
+    reached = set()
+    for _ in range(3 * len(wanted)):
+        page.keyboard.press("Tab")
+        number = page.evaluate("document.activeElement?.dataset?.wanted ?? null")
+        if number is not None:
+            reached.add(int(number))
+        if len(reached) == len(wanted):
+            break
+    assert sorted(set(wanted) - reached) == []
+
+
+def test_dark_and_light_have_colours_of_their_own(open_page: OpenPage) -> None:
+    def colours(scheme: str) -> tuple[str, str]:
+        page = open_page("check-directory", scheme=scheme).page
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        line = page.evaluate("document.querySelector('#latency-histogram .js-line').style.stroke")
+        return background, line
+
+    light, dark = colours("light"), colours("dark")
+    assert light[0] != dark[0]
+    assert light[1] != dark[1]
+
+
+def test_colours_follow_a_change_of_scheme_and_of_medium(open_page: OpenPage) -> None:
+    page = open_page("check-hostile-names", scheme="dark", fresh=True).page
+
+    def line() -> str:
+        return str(page.evaluate("document.querySelector('#latency-histogram .js-line').style.stroke"))
+
+    dark = line()
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(1000)
+    light = line()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(1000)
+    assert line() == dark != light
+    # paper is light, whatever the screen is
+    page.emulate_media(media="print", color_scheme="dark")
+    page.wait_for_timeout(1000)
+    assert line() == light
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_background(open_page: OpenPage, scheme: str) -> None:
+    page = open_page("check-directory", scheme=scheme).page
+    ratios = page.evaluate(
+        """() => {
+          const channel = (value) => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+          const luminance = (colour) => { const [r, g, b] = colour.match(/[0-9.]+/g).map(Number).map(channel);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+          const style = getComputedStyle(document.documentElement);
+          const probe = document.createElement("i"); document.body.append(probe);
+          const colour = (name) => {
+            probe.style.color = style.getPropertyValue(name);
+            return getComputedStyle(probe).color;
+          };
+          const paper = luminance(colour("--paper"));
+          const names = ["--ink", "--muted", "--link", "--pass", "--fail", "--undecided"];
+          return Object.fromEntries(names.map((name) => { const ink = luminance(colour(name));
+            return [name, (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05)]; }));
+        }"""
+    )
+    # WCAG 2.2, contrast (minimum)
+    assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+def test_the_page_prints(open_page: OpenPage, tmp_path: Path) -> None:
+    opened = open_page("check-directory", scheme="dark", fresh=True)
+    opened.page.pdf(path=tmp_path / "report.pdf", format="A4")
+    assert (tmp_path / "report.pdf").stat().st_size > 100_000
+    assert opened.complaints == []
+
+
+def test_a_finger_on_a_figure_scrolls_the_page(open_page: OpenPage) -> None:
+    mode = "document.querySelector('#latency-histogram .plot')._fullLayout.dragmode"
+    assert open_page("check-hostile-names", width=390, is_mobile=True).page.evaluate(mode) is False
+    assert open_page("check-hostile-names", width=390).page.evaluate(mode) == "zoom"
+
+
+def test_without_scripts_the_numbers_are_there(browser: Browser, reports: dict[str, Path]) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(reports["check-directory"].as_uri())
+    assert page.locator("table.results tr.trial").count() == 9
+    assert page.locator("table.results svg.spark path.outline").first.is_visible()
+    assert "The figures need JavaScript" in page.locator("noscript").inner_text()
+    context.close()

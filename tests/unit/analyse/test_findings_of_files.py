@@ -1,0 +1,47 @@
+"""Findings about the file that was written into: each when it must, and not when it must not."""
+
+from __future__ import annotations
+
+from simulated_trials import evidence, latencies, measured, workload
+
+from drivelab.analyse.findings import file_state_not_as_asked
+from drivelab.model.workload import FileState, TargetRange
+
+
+class TestFileStateNotAsAsked:
+    size = 8 << 20
+
+    def found(self, state: FileState, operation: str = "write", size: int = 0, **parts: int) -> list[str]:
+        asked = workload(operation, file_state=state, target=TargetRange(path="/data/file", size_bytes=size))
+        extents = {"method": "fiemap", "range_bytes": self.size, **parts}
+        trial = measured(asked, {operation: latencies()}, context={"extents": extents})
+        return [one.text for one in file_state_not_as_asked.find(evidence(trial)) if one.severity == "invalid"]
+
+    def test_each_state_has_its_contraries(self) -> None:
+        assert "8 MiB already written" in self.found("preallocated", written_bytes=self.size)[0]
+        assert "reserved, never written" in self.found("overwrite", unwritten_bytes=self.size)[0]
+        assert "not even reserved" in self.found("overwrite", hole_bytes=self.size // 2)[0]
+        assert self.found("sparse", written_bytes=self.size)
+        assert self.found("sparse", unwritten_bytes=self.size)
+        assert self.found("preallocated", hole_bytes=self.size)
+
+    def test_a_file_as_asked_is_fine(self) -> None:
+        assert self.found("preallocated", unwritten_bytes=self.size) == []
+        assert self.found("overwrite", written_bytes=self.size) == []
+        assert self.found("sparse", hole_bytes=self.size) == []
+        assert self.found("append", written_bytes=self.size) == []
+
+    def test_a_hundredth_of_the_range_does_not_matter(self) -> None:
+        assert self.found("overwrite", written_bytes=self.size, hole_bytes=self.size // 100) == []
+
+    def test_what_the_file_lacked_in_length_is_made_as_asked(self) -> None:
+        assert self.found("preallocated", size=100 * self.size, written_bytes=self.size) == []
+        assert self.found("preallocated", size=2 * self.size, hole_bytes=self.size) == []
+        assert self.found("preallocated", size=2 * self.size, written_bytes=self.size)
+
+    def test_it_is_said_of_writes_and_where_there_is_a_map(self) -> None:
+        assert self.found("overwrite", "read", hole_bytes=self.size) == []
+        trial = measured(
+            workload("write"), {"write": latencies()}, context={"extents": {"method": "", "range_bytes": 0}}
+        )
+        assert file_state_not_as_asked.find(evidence(trial)) == []

@@ -1,0 +1,88 @@
+"""How a check ends: its exit status, its findings about itself, and where its run is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from drivelab.cli.check import CheckJudgement, check_findings, condensed, exit_status
+from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import Finding, Severity
+from drivelab.model.verdict import Fitness, Verdict
+from drivelab.plan.check import CheckPlan
+from drivelab.run.check import CheckOutcome
+from drivelab.run.recorded_check import CheckResults, why_not_kept_in
+
+PLAN = CheckPlan((), 2**30, True)
+
+
+def finding(text: str, trial: str = "", severity: Severity = "note", code: str = "kind") -> Finding:
+    return Finding(code, severity, text, trial)
+
+
+def verdict(outcome: Literal["pass", "fail", "undecided"]) -> Verdict:
+    return Verdict("etcd", "etcd", outcome, "sentence", "", ())
+
+
+@pytest.mark.parametrize(("outcome", "status"), [("pass", 0), ("fail", 1), ("undecided", 4)])
+def test_with_a_need_the_exit_status_is_the_answer(outcome: Literal["pass", "fail", "undecided"], status: int) -> None:
+    judgement = CheckJudgement([finding("x", severity="invalid")], verdict(outcome))
+    assert exit_status(judgement) == status
+
+
+@pytest.mark.parametrize(("severity", "status"), [("note", 0), ("warning", 0), ("invalid", 4)])
+def test_without_a_need_only_distrust_is_told(severity: Severity, status: int) -> None:
+    judgement = CheckJudgement([finding("x", severity=severity)], Fitness("sentence", "fail", ()))
+    assert exit_status(judgement) == status
+
+
+def test_failed_io_is_told_by_the_exit_status() -> None:
+    failed = finding("3 writes failed", severity="warning", code="operations-failed")
+    assert exit_status(CheckJudgement([failed], Fitness("sentence", "pass", ()))) == 4
+
+
+def test_whatever_went_another_way_is_a_finding() -> None:
+    outcome = CheckOutcome(
+        failures={"random-read-qd1": DrivelabError("R454", "nothing to read")},
+        removed_leftovers=(".drivelab-check-1-1-aaaa",),
+        direct_reason="the file system refuses O_DIRECT",
+        is_interrupted=True,
+    )
+    found = {one.code: one for one in check_findings(PLAN, CheckResults(outcome=outcome))}
+    assert set(found) == {"trial-failed", "leftovers-removed", "direct-refused", "interrupted"}
+    assert (found["trial-failed"].severity, found["trial-failed"].trial) == ("invalid", "random-read-qd1")
+    assert "1 working file of killed" in found["leftovers-removed"].text
+
+
+def test_a_check_that_went_well_has_nothing_to_say_about_itself() -> None:
+    assert check_findings(PLAN, CheckResults()) == []
+
+
+def test_a_target_that_was_only_read_is_told() -> None:
+    (only,) = check_findings(CheckPlan((), 0, False, "an existing file is only read"), CheckResults())
+    assert only.text.startswith("an existing file is only read")
+
+
+def test_many_sentences_of_one_kind_become_one_and_every_trial_keeps_its_mark() -> None:
+    several = [finding(f"busy {number} %", f"trial-{number}") for number in range(3)]
+    shorter = condensed([*several, finding("other", code="other")])
+    assert len({one.text for one in shorter if one.code == "kind"}) == 1
+    assert [one.trial for one in shorter if one.code == "kind"] == ["trial-0", "trial-1", "trial-2"]
+    assert [one.text for one in shorter if one.code == "other"] == ["other"]
+
+
+def test_two_sentences_of_one_kind_stay_as_they_are() -> None:
+    two = [finding("busy 1 %", "a"), finding("busy 2 %", "b")]
+    assert condensed(two) == two
+
+
+def test_a_run_can_be_kept_in_a_directory_that_is_made_for_it(tmp_path: Path) -> None:
+    assert why_not_kept_in(tmp_path / "share" / "runs") == ""
+    assert list((tmp_path / "share" / "runs").iterdir()) == []
+
+
+def test_a_user_without_a_home_is_told_why_no_run_can_be_kept_there(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "cannot be written" in why_not_kept_in(tmp_path / "file" / "runs")

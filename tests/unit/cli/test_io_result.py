@@ -1,0 +1,19 @@
+"""What ``drivelab io`` says of processor time: an exact total, and parts where they were sampled."""
+
+from __future__ import annotations
+
+import pytest
+
+from drivelab.cli.io_result import cpu_json
+
+
+def test_the_parts_share_the_exact_total() -> None:
+    found = cpu_json({"user_ns": 4_000_000, "system_ns": 12_000_000, "total_ns": 20_000_000}, 1000)
+    assert found["cpu_ns_per_io"] == 20_000
+    assert (found["user_cpu_ns_per_io"], found["system_cpu_ns_per_io"]) == pytest.approx((5_000, 15_000))
+
+
+def test_parts_of_which_no_tick_tells_are_no_numbers() -> None:
+    found = cpu_json({"user_ns": 0, "system_ns": 0, "total_ns": 700_000}, 1000)
+    assert found == {"cpu_ns_per_io": 700, "user_cpu_ns_per_io": None, "system_cpu_ns_per_io": None}
+    assert set(cpu_json({"user_ns": 1, "system_ns": 0, "total_ns": 1}, 0).values()) == {None}

@@ -1,0 +1,77 @@
+"""The answer: a verdict with its checks where a need was judged, plain sentences where none was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.finding import Finding
+from drivelab.model.need import Direction, Threshold
+from drivelab.model.verdict import Check, Fitness, Verdict
+from drivelab.report.answer import answer_of, thresholds_of
+from drivelab.report.content import TrialContent
+from drivelab.report.reported_findings import reported
+
+
+def verdict(estimate: Estimate | None, *caveats: str, unit: Unit = "ns") -> Verdict:
+    """A need with one threshold."""
+    limit, text = (10e6, "writes were durable within {value}") if unit == "ns" else (500.0, "{value} writes a second")
+    direction: Direction = "at_most" if unit == "ns" else "at_least"
+    threshold = Threshold("sync", "total_latency_ns_p99", direction, limit, unit, text, "required", "somebody")
+    check = Check(threshold, estimate, "pass", 10.7, "")
+    return Verdict("etcd", "etcd", "pass", "Yes, this carries etcd.", "", (check,), caveats)
+
+
+def test_a_check_shows_limit_measured_interval_and_margin(make_estimate: Callable[..., Estimate]) -> None:
+    answer = answer_of(verdict(make_estimate(933_000, 911_000, 973_000)).to_json(), (), ())
+    (check,) = answer.verdicts[0].checks
+    assert check.text == "writes were durable within 10\u00a0ms"
+    assert (check.limit, check.measured) == ("≤\u00a010\u00a0ms", "933\u00a0µs")
+    assert (check.interval, check.margin) == ("911\u00a0µs to 973\u00a0µs", "11×")
+
+
+def test_a_rate_is_told_per_second(make_estimate: Callable[..., Estimate]) -> None:
+    answer = answer_of(verdict(make_estimate(1000, 900, 1100, "1/s"), unit="1/s").to_json(), (), ())
+    (check,) = answer.verdicts[0].checks
+    assert check.text == "500 writes a second"
+    assert check.measured == "1\u202f000 a second"
+
+
+def test_what_was_not_measured_is_told_as_such(make_estimate: Callable[..., Estimate]) -> None:
+    def measured(estimate: Estimate | None) -> str:
+        return answer_of(verdict(estimate).to_json(), (), ()).verdicts[0].checks[0].measured
+
+    assert measured(None) == "not measured"
+    assert measured(make_estimate(None, None, None)) == "no data"
+    assert measured(make_estimate(None, 5_000_000, None)) == "at least 5.00\u00a0ms"
+
+
+def test_several_needs_are_told_one_by_one() -> None:
+    one = verdict(None)
+    answer = answer_of(Fitness("fit for some", "undecided", (one, one)).to_json(), (), ())
+    assert (answer.outcome, answer.sentence, len(answer.verdicts)) == ("undecided", "fit for some", 2)
+
+
+def test_a_caveat_that_is_a_finding_is_not_told_twice() -> None:
+    findings = reported([Finding("virtual-drive", "warning", "the drive is virtual")])
+    answer = answer_of(verdict(None, "the drive is virtual", "and old").to_json(), (), findings)
+    assert answer.verdicts[0].caveats == ("and old",)
+
+
+def test_without_a_need_the_medians_are_told(trial: Callable[..., TrialContent]) -> None:
+    answer = answer_of(None, [trial()], ())
+    assert answer.sentences == ("Reads: a median of 100\u00a0µs (random read, 4 KiB).",)
+    assert answer.outcome == ""
+
+
+def test_trust_is_summed_up() -> None:
+    findings = reported([Finding("a", "invalid", "x"), Finding("b", "warning", "y"), Finding("c", "warning", "z")])
+    trust = answer_of(None, (), findings).trust
+    assert trust == "1 result does not describe the drive and 2 findings limit what the numbers mean"
+    assert answer_of(None, (), reported([Finding("d", "note", "n")])).trust == ""
+
+
+def test_limits_of_latency_go_into_the_picture() -> None:
+    assert thresholds_of(verdict(None).to_json()) == {"sync": [(10e6, "etcd: writes were durable within this")]}
+    assert thresholds_of(verdict(None, unit="1/s").to_json()) == {}
+    assert thresholds_of(None) == {}

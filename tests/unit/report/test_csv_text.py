@@ -1,0 +1,34 @@
+"""The data of a figure as CSV: exact, quoted, and harmless in a spreadsheet."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+
+import pytest
+
+from drivelab.report.csv_text import csv_link, csv_text
+from drivelab.report.figures.figure import DataTable
+
+
+def test_csv_reads_back_as_it_was_written() -> None:
+    table = DataTable(("trial", "latency_ns", "share"), [('a, "b"', 123_456_789, 0.25), ("c\nd", None, 1e-7)])
+    rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
+    assert rows == [["trial", "latency_ns", "share"], ['a, "b"', "123456789", "0.25"], ["c\nd", "", "1e-07"]]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx"])
+def test_text_that_a_spreadsheet_would_run_is_made_text(text: str) -> None:
+    assert f"'{text}" in csv_text(DataTable(("a",), [(text,)]))
+
+
+def test_negative_numbers_stay_numbers() -> None:
+    assert csv_text(DataTable(("a",), [(-5,)])).splitlines()[1] == "-5"
+
+
+def test_the_link_holds_the_csv() -> None:
+    table = DataTable(("trial",), [("µ",)])
+    head, _, body = csv_link(table).partition(",")
+    assert head == "data:text/csv;charset=utf-8;base64"
+    assert base64.b64decode(body).decode() == csv_text(table)

@@ -1,0 +1,109 @@
+"""What a report gathers from a stored run: order, labels, kind of latency, failures, the head of the page."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
+
+from synthetic import SyntheticTrial, log_normal
+
+from drivelab.analyse.summary import summarise
+from drivelab.model.workload import Pacing
+from drivelab.report.content import ReportContent
+from drivelab.report.gather import gather
+from drivelab.report.headline import headline_facts
+from drivelab.store.read import StoredRun, open_run
+from drivelab.store.write import create_run
+
+
+def with_facts(run: StoredRun, **facts: object) -> StoredRun:
+    """The run with other keys in its run.json."""
+    return StoredRun(run.directory, run.run_json | facts)
+
+
+def test_a_check_keeps_the_order_of_its_trials_within_their_kinds(check_content: ReportContent) -> None:
+    names = [trial.name for trial in check_content.trials]
+    assert names[:4] == ["sync-write-512", "sync-write-2300", "sync-write-4096", "sync-write-16384"]
+    assert [trial.group for trial in check_content.trials] == ["Durable writes"] * 4 + ["Writes"] * 2 + ["Reads"] * 3
+
+
+@pytest.mark.parametrize("stored_run", ["ssd-latency-scratch"], indirect=True)
+def test_the_random_order_of_a_plan_is_sorted_as_its_author_wrote_it(stored_run: StoredRun) -> None:
+    content = gather(stored_run)
+    levels = [str(trial.row["asked_filesystem"]) for trial in content.trials]
+    assert levels == ["raw", "raw", "ext4", "ext4", "xfs", "xfs"]
+    assert content.trials[1].label == "512 B written + fdatasync, raw, repeat 2"
+
+
+def test_names_of_golden_runs_are_their_directories(stored_run: StoredRun) -> None:
+    assert gather(stored_run).name == stored_run.directory.name
+
+
+def test_records_of_single_operations_come_along_when_there_are_any(check_content: ReportContent) -> None:
+    recorded = [trial.name for trial in check_content.trials if trial.records is not None]
+    assert recorded == ["sync-write-512", "sync-write-2300"]
+
+
+def test_a_failed_trial_is_a_finding(check_run: StoredRun) -> None:
+    run = with_facts(check_run, failures={"random-read-qd32": "error[E305] the target vanished\n  do: look"})
+    (first, *_) = gather(run).findings
+    assert (first.severity, first.trials) == ("invalid", ("random-read-qd32",))
+    assert "error[E305] the target vanished" in first.text
+
+
+def test_a_failure_that_a_finding_tells_of_is_told_once(check_run: StoredRun) -> None:
+    told = {"code": "trial-failed", "severity": "invalid", "text": "not measured", "trial": "a"}
+    run = with_facts(check_run, failures={"a": "gone"}, findings=[told])
+    assert len(gather(run).findings) == 1
+
+
+def test_a_question_is_found_wherever_it_stands(check_run: StoredRun) -> None:
+    facts = {key: value for key, value in check_run.run_json.items() if key != "question"}
+
+    def question(**more: object) -> str:
+        return gather(StoredRun(check_run.directory, facts | more)).question
+
+    assert question(experiment={"name": "x", "question": "Why?"}) == "Why?"
+    assert question(plan={"question": "How?"}) == "How?"
+    assert question(experiment="io") == "What does this drive do?"
+
+
+def test_open_loop_trials_show_the_latency_from_the_intended_start(tmp_path: Path) -> None:
+    closed = SyntheticTrial("open", log_normal(100_000, 0.1), duration_ns=200_000_000).measurement(seed=1)
+    pacing = Pacing(kind="fixed", rate_per_s=1000.0)
+    measured = replace(
+        closed,
+        workload=closed.workload.model_copy(update={"pacing": pacing}),
+        histograms=closed.histograms | {("read", "response"): closed.histograms["read", "total"]},
+    )
+    writer = create_run(tmp_path, "io", "open", datetime(2026, 1, 31, tzinfo=UTC))
+    writer.write_run_json({})
+    writer.add_trial(measured, summarise(measured))
+    (trial,) = gather(open_run(writer.directory)).trials
+    assert trial.latency == "response"
+
+
+def test_a_run_without_trials_can_be_told(tmp_path: Path) -> None:
+    writer = create_run(tmp_path, "check", "nothing", datetime(2026, 1, 31, tzinfo=UTC))
+    writer.write_run_json({"question": "Is it fit?"})
+    content = gather(open_run(writer.directory))
+    assert (content.trials, content.findings, content.verdict) == ((), (), None)
+
+
+def test_the_head_of_the_page_says_on_what_where_and_when(check_content: ReportContent) -> None:
+    facts = dict(headline_facts(check_content))
+    assert facts["target"] == "/var/lib/etcd"
+    assert facts["drive"] == "SAMSUNG MZQL2480HCHQ, serial S3EV, firmware GXA7801Q, 447 GiB"
+    assert facts["file system"] == "ext4 at /var/lib/etcd"
+    assert facts["host"] == "pike, Box 9, Debian GNU/Linux 13 (trixie), Linux 6.12.41"
+    assert facts["measured"] == "2026-01-31 12:00 UTC"
+
+
+def test_a_head_without_facts_is_empty() -> None:
+    assert headline_facts(ReportContent("run", "check", "?", ())) == []

@@ -1,0 +1,217 @@
+"""The page: one file, everything escaped, nothing asked of anybody, small in memory, whole or not there."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from drivelab.model.errors import DrivelabError
+from drivelab.report import html
+from drivelab.report.html import write_html_report
+from drivelab.store.read import StoredRun, open_run
+from drivelab.store.write import create_run
+
+PYTHON_SOURCE = Path(html.__file__).resolve().parents[2]
+MEBIBYTE = 2**20
+
+
+class Elements(HTMLParser):
+    """Collects elements, the text of scripts, and everything else that is shown."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.text: list[str] = []
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif self._inside != "style":
+            self.text.append(data)
+
+
+def page_of(run: StoredRun, directory: Path) -> str:
+    """The text of a run's page."""
+    return write_html_report(run, directory / "report.html").read_text(encoding="utf-8")
+
+
+def parsed(text: str) -> Elements:
+    """The elements of a page."""
+    elements = Elements()
+    elements.feed(text)
+    return elements
+
+
+def test_the_page_is_one_file_of_bearable_size(stored_run: StoredRun, tmp_path: Path) -> None:
+    path = write_html_report(stored_run, tmp_path / "report.html")
+    assert os.listdir(tmp_path) == ["report.html"]
+    assert path.stat().st_size < 12_000_000
+
+
+def test_the_page_lies_in_the_run_unless_told_otherwise(rebuilt_runs: list[Path]) -> None:
+    assert write_html_report(open_run(rebuilt_runs[1])) == rebuilt_runs[1] / "report.html"
+
+
+def test_the_same_run_gives_the_same_page(check_run: StoredRun, tmp_path: Path) -> None:
+    first = write_html_report(check_run, tmp_path / "a.html").read_bytes()
+    assert first == write_html_report(open_run(check_run.directory), tmp_path / "b.html").read_bytes()
+
+
+def test_the_page_needs_nothing_beside_it(stored_run: StoredRun, tmp_path: Path) -> None:
+    elements = parsed(page_of(stored_run, tmp_path))
+    for tag, attributes in elements.tags:
+        assert "src" not in attributes, tag
+        link = attributes.get("href") or "#"
+        assert link.startswith(("#", "data:text/csv")), link
+    assert not any(tag == "link" for tag, _ in elements.tags)
+
+
+def test_strings_from_outside_are_text_and_never_markup(rebuilt_runs: list[Path], tmp_path: Path) -> None:
+    text = page_of(open_run(rebuilt_runs[1]), tmp_path)
+    assert "<script>alert" not in text
+    assert "<b>data" not in text
+    elements = parsed(text)
+    assert not any("onload" in attributes for _, attributes in elements.tags)
+    assert "<script>alert(1)</script>" in "".join(elements.text)
+    executable = [script for attributes, script in elements.scripts if attributes.get("type") != "application/json"]
+    assert len(executable) == 2
+    assert not any("alert(1)" in script for script in executable)
+
+
+def test_the_policy_allows_exactly_the_two_scripts_of_the_page(check_run: StoredRun, tmp_path: Path) -> None:
+    elements = parsed(page_of(check_run, tmp_path))
+    policy = next(a["content"] for tag, a in elements.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    allowed = set(re.findall(r"'(sha256-[^']+)'", policy))
+    executable = [script for attributes, script in elements.scripts if attributes.get("type") != "application/json"]
+    hashes = {f"sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}" for s in executable}
+    assert hashes == allowed
+    assert "default-src 'none'" in policy
+    assert "unsafe-eval" not in policy
+
+
+def test_the_charts_script_is_inside_once(check_run: StoredRun, tmp_path: Path) -> None:
+    assert page_of(check_run, tmp_path).count("* plotly.js v") == 1
+
+
+def test_every_drawing_is_valid_json_and_has_its_place(stored_run: StoredRun, tmp_path: Path) -> None:
+    elements = parsed(page_of(stored_run, tmp_path))
+    data = {a["id"]: json.loads(text) for a, text in elements.scripts if a.get("type") == "application/json"}
+    places = [attributes["data-source"] for _, attributes in elements.tags if "data-source" in attributes]
+    assert set(data) == set(places)
+    assert all({"data", "layout"} <= set(figure) for figure in data.values())
+
+
+def test_every_figure_has_a_table_and_a_csv_with_the_same_numbers(check_run: StoredRun, tmp_path: Path) -> None:
+    elements = parsed(page_of(check_run, tmp_path))
+    figures = [attributes["id"] for tag, attributes in elements.tags if tag == "figure"]
+    links = {a["download"]: a["href"] for tag, a in elements.tags if tag == "a" and "download" in a}
+    assert set(links) == {f"{figure}.csv" for figure in figures}
+    assert sum(tag == "table" and a.get("class") == "data" for tag, a in elements.tags) == len(figures)
+    link = links["latency-histogram.csv"]
+    assert link is not None
+    rows = list(csv.DictReader(io.StringIO(base64.b64decode(link.partition(",")[2]).decode())))
+    counted = sum(int(row["io_count"]) for row in rows if row["trial"] == "random-read-qd1")
+    assert counted == check_run.trial("random-read-qd1")["operation_count"]
+
+
+def test_every_mark_leads_to_its_finding(check_run: StoredRun, tmp_path: Path) -> None:
+    elements = parsed(page_of(check_run, tmp_path))
+    ids = {attributes["id"] for _, attributes in elements.tags if "id" in attributes}
+    inner = {str(a["href"])[1:] for tag, a in elements.tags if tag == "a" and str(a.get("href")).startswith("#")}
+    assert inner <= ids
+    assert {"finding-1", "finding-2"} <= inner
+
+
+def test_the_page_begins_with_question_answer_and_numbers(check_run: StoredRun, tmp_path: Path) -> None:
+    text = page_of(check_run, tmp_path)
+    order = [
+        "<h1>Is /var/lib/etcd fit",
+        "Yes, this carries etcd",
+        'id="numbers"',
+        'id="findings"',
+        'id="latency-overview"',
+    ]
+    order += ['id="latency-histogram"', 'id="latency-over-time"', 'id="settings"', 'id="facts"']
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
+    writer = create_run(tmp_path, "check", "nothing", datetime(2026, 1, 31, tzinfo=UTC))
+    writer.write_run_json({"question": "Is it fit?"})
+    assert "No trial was completed" in page_of(open_run(writer.directory), tmp_path)
+
+
+@pytest.mark.provokes("O802")
+def test_a_page_that_cannot_be_written_leaves_nothing_behind(check_run: StoredRun, tmp_path: Path) -> None:
+    with pytest.raises(DrivelabError) as caught:
+        write_html_report(check_run, tmp_path / "missing" / "report.html")
+    assert caught.value.code == "O802"
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(DrivelabError) as caught:
+        write_html_report(check_run, tmp_path / "report.html")
+    assert caught.value.code == "O802"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_a_page_that_fails_midway_keeps_the_one_before(
+    check_run: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("the page before")
+
+    def broken(*_given: object) -> object:
+        yield b"<!doctype html>"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(html, "html_pieces", broken)
+    with pytest.raises(DrivelabError, match="no room"):
+        write_html_report(check_run, path)
+    assert path.read_text() == "the page before"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_the_page_of_a_check_takes_little_memory(check_run: StoredRun, tmp_path: Path) -> None:
+    program = """
+import resource, sys
+from pathlib import Path
+import drivelab.analyse.summary
+from drivelab.store.read import open_run
+run = open_run(sys.argv[1])
+run.trials
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+from drivelab.report.html import write_html_report
+write_html_report(run, Path(sys.argv[2]))
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+"""
+    # a check holds Arrow's memory in the system's pool, too
+    environment = {"PYTHONPATH": str(PYTHON_SOURCE), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    arguments = [sys.executable, "-c", program, str(check_run.directory), str(tmp_path / "report.html")]
+    answer = subprocess.run(arguments, capture_output=True, text=True, env=environment)
+    assert answer.stderr == ""
+    assert int(answer.stdout) < 60 * MEBIBYTE
