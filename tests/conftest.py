@@ -7,6 +7,7 @@ be skipped: a skip is then a failure with the same reason.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -28,6 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     os.environ.update(COLUMNS="80", LINES="24", TERM="xterm-256color", LC_ALL="C.UTF-8")
     os.environ["PATH"] += f":{SYSTEM_PATH}"
+    # a shell starts background jobs with Ctrl-C ignored, and the programs under test would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # started in the background or by nohup we would inherit deafness to these, and so would every program under test
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     # no deadlines, because machines are busy; and what integration tries is the same every time
     hypothesis.settings.register_profile("drivelab", deadline=None, database=None, derandomize=REQUIRE_ALL)
     hypothesis.settings.load_profile("drivelab")

@@ -16,10 +16,14 @@ def main() -> int:
         return 0
     # numpy's linear algebra would start a spinning thread on every processor, beside the I/O that is timed
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # imported here: loading the command line would make --version several times slower
-    from drivelab.cli.main import run
+    try:
+        # imported here: loading the command line would make --version several times slower
+        from drivelab.cli.main import run
 
-    return run(arguments)
+        return run(arguments)
+    except KeyboardInterrupt:
+        # Ctrl-C before the program catches it by itself
+        return 130
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,18 +166,24 @@ def data_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start_child() -> Callable[..., subprocess.Popen[str]]:
+def start_child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a Python process that has `_engine` and `json` imported and the arguments in `sys.argv`."""
+    children: list[subprocess.Popen[str]] = []
 
     def start(script: str, *arguments: str) -> subprocess.Popen[str]:
         text = f"import json, os, sys, threading, time\nfrom drivelab import _engine\n{script}"
         environment = os.environ | {"PYTHONPATH": str(PROJECT / "python")}
-        return subprocess.Popen(
+        child = subprocess.Popen(
             [sys.executable, "-c", text, *arguments],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        children.append(child)
+        return child
 
-    return start
+    yield start
+    for child in children:
+        child.kill()
+        child.communicate()

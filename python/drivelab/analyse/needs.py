@@ -39,6 +39,7 @@ ETCD = Need(
             force="recommended",
             source="OKD documentation, etcd practices: 500 sequential writes of 8000 bytes a second for heavily loaded "
             "clusters; measured with 16 KiB, which is no easier",
+            asked_less="writes of 8000 bytes",
         ),
     ),
     remark="OpenShift's own checker is content with 20 ms.",
@@ -186,7 +187,7 @@ KAFKA = Need(
     capability=Capability(
         trials=("sequential-write-qd8", "sequential-write-qd1"),
         metric="throughput_bytes_per_s",
-        text="a broker's log on it takes at most {value} in the long run, replicas of other brokers included",
+        text="a broker's log on it takes at most {value}, replicas of other brokers included",
     ),
     remark="Kafka's documentation calls disk throughput the usual bottleneck, and gives no limit.",
 )

@@ -18,6 +18,7 @@ tells four stalls by chance from three or eight, and the interval covers 80 %.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +70,11 @@ def quantile_estimates_from_series(values: Floats, at: Sequence[float], unit: Un
     def observation(rank: int) -> float:
         return float(ordered[rank - 1])
 
-    return [
+    found = [
         _estimate(q, count, _series_inflation(series, ordered, q), (observation, observation, observation), unit)
         for q in at
     ]
+    return monotone(found, at)
 
 
 def quantile_estimate_from_intervals(histogram_per_interval: Sequence[Histogram], at: float) -> Estimate:
@@ -112,7 +114,30 @@ def quantile_estimates_from_intervals(series: IntervalSeries, at: Sequence[float
         lambda rank: _edge(series.merged, rank, bucket_high_ns),
     )
     count = series.merged.total_count
-    return [_estimate(q, count, interval_inflation(series, q), edges, "ns") for q in at]
+    return monotone([_estimate(q, count, interval_inflation(series, q), edges, "ns") for q in at], at)
+
+
+def monotone(estimates: Sequence[Estimate], at: Sequence[float]) -> list[Estimate]:
+    """Quantiles of one latency whose bounds do not contradict each other.
+
+    Whatever lies below a quantile lies below every higher one, and the other
+    way round, so the tighter bound of a neighbour holds here, too.
+    """
+    order = sorted(range(len(at)), key=lambda position: at[position])
+    found = list(estimates)
+    low: float | None = None
+    for position in order:
+        own = found[position].low
+        low = own if low is None else low if own is None else max(low, own)
+        found[position] = replace(found[position], low=low)
+    high: float | None = None
+    for position in reversed(order):
+        own = found[position].high
+        high = own if high is None else high if own is None else min(high, own)
+        # a value that is withheld stays so: a quantile above it cannot give it an end that its own data lack
+        if found[position].value is not None:
+            found[position] = replace(found[position], high=high)
+    return found
 
 
 def quantile_estimate_from_histogram(histogram: Histogram, at: float, like: IntervalSeries) -> Estimate:

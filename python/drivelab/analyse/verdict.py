@@ -58,16 +58,16 @@ def judge_need(need: Need, summaries: Sequence[TrialSummary], findings: Sequence
     checks = tuple(sorted(checks, key=lambda check: check.threshold.force != "required"))
     caveats = _caveats(checks, findings)
     if not checks:
-        why, sentence = _without_limits(need, by_name, findings)
-        return Verdict(need.name, need.title, "undecided", sentence, why, (), caveats)
+        outcome, why, sentence = _without_limits(need, by_name, findings)
+        return Verdict(need.name, need.title, outcome, sentence, why, (), caveats)
     required = [check for check in checks if check.threshold.force == "required"]
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
-    measured, limit = _deciding_number(deciding), limit_text(deciding.threshold)
+    measured = _deciding_number(deciding)
     if outcome == "pass":
-        sentence = f"Yes, this carries {need.title}: {measured} ({limit})"
+        sentence = f"Yes, this carries {need.title}: {measured}"
     elif outcome == "fail":
-        sentence = f"No, this does not carry {need.title}: {measured} ({limit})"
+        sentence = f"No, this does not carry {need.title}: {measured}"
     else:
         sentence = f"Undecided for {need.title}: {deciding.why}"
     return Verdict(need.name, need.title, outcome, sentence, deciding.why, checks, caveats)
@@ -89,7 +89,7 @@ def judge_fitness(summaries: Sequence[TrialSummary], findings: Sequence[Finding]
     """
     verdicts = tuple(judge_need(need, summaries, findings) for need in NEEDS.values())
     limited = [verdict for verdict in verdicts if verdict.checks]
-    titles: dict[Outcome, list[str]] = {"pass": [], "fail": [], "undecided": []}
+    titles: dict[Outcome, list[str]] = {"pass": [], "fail": [], "undecided": [], "no_limit": []}
     for verdict in limited:
         titles[verdict.outcome].append(verdict.title)
     parts = []
@@ -111,6 +111,9 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
         why = f"the trial {threshold.trial} was not measured"
         return Check(threshold, None, "undecided", None, why, why)
     outcome, why = _compare(threshold, estimate)
+    if outcome == "fail" and threshold.asked_less:
+        outcome = "undecided"
+        why = f"{_told(threshold, estimate)}, and {threshold.asked_less} are asked for, which are easier"
     margin = _margin_ratio(threshold, estimate)
     text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
     far = _far_below(threshold, summary) if outcome == "undecided" else None
@@ -199,18 +202,24 @@ def _told(threshold: Threshold, estimate: Estimate) -> str:
 
 def _deciding_number(check: Check) -> str:
     """What was measured, for the sentence."""
-    estimate = check.estimate
+    estimate, limit = check.estimate, limit_text(check.threshold)
     if estimate is None:
         return check.text
     if check.outcome == "pass" and estimate.value is None and estimate.observed is not None:
-        return check.threshold.text.format(value=f"about {format_quantity(estimate.observed, estimate.unit)}")
-    return check.threshold.text.format(value=_value_text(check.threshold, estimate))
+        about = f"about {format_quantity(estimate.observed, estimate.unit)}"
+        return f"{check.threshold.text.format(value=about)} ({limit})"
+    interval = estimate.interval_text()
+    within = f"95 %: {interval}; {limit}" if interval else limit
+    return f"{check.threshold.text.format(value=_value_text(check.threshold, estimate))} ({within})"
 
 
 def _value_text(threshold: Threshold, estimate: Estimate) -> str:
     """The number as it stands in the middle of a sentence."""
     if estimate.value is None and estimate.low is not None and estimate.high is None:
-        return f"no less than {format_quantity(estimate.low, threshold.unit)}"
+        bound = format_quantity(estimate.low, threshold.unit)
+        if estimate.observed is None:
+            return f"no less than {bound}"
+        return f"{format_quantity(estimate.observed, threshold.unit)} as seen, at least {bound} with 95 % confidence"
     return str(estimate)
 
 
@@ -222,7 +231,7 @@ def _together(outcomes: Sequence[Outcome]) -> Outcome:
 
 def _caveats(checks: Sequence[Check], findings: Sequence[Finding]) -> tuple[str, ...]:
     missed = [
-        f"recommended and {'missed' if check.outcome == 'fail' else 'undecided'}: {check.text}"
+        f"recommended and {'missed' if check.outcome == 'fail' else 'undecided'}: {_caveat(check)}"
         for check in checks
         if check.threshold.force == "recommended" and check.outcome != "pass"
     ]
@@ -235,18 +244,31 @@ def _caveats(checks: Sequence[Check], findings: Sequence[Finding]) -> tuple[str,
     return (*missed, *dict.fromkeys(warnings))
 
 
-def _without_limits(need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]) -> tuple[str, str]:
-    """Why there is no yes or no, and what the measured number means instead."""
-    why = "nobody published a limit"
+def _caveat(check: Check) -> str:
+    harder = check.outcome == "undecided" and check.threshold.asked_less and check.why.endswith("which are easier")
+    return f"{check.text}; {check.threshold.asked_less} are asked for, which are easier" if harder else check.text
+
+
+def _without_limits(
+    need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]
+) -> tuple[Outcome, str, str]:
+    """Outcome, why it is undecided, and what the measured number means instead of a yes or no."""
     capability = need.capability
     name = next((trial for trial in capability.trials if trial in summaries), None) if capability else None
     estimate = summaries[name].estimates.get(capability.metric) if capability and name else None
     if capability is None or name is None or estimate is None:
-        return why, f"For {need.title} {why}, and what it would mean was not measured"
+        why = "what it would mean was not measured"
+        return "undecided", why, f"No published limit for {need.title}, and {why}"
     invalid = next((one for one in findings if one.severity == "invalid" and touches(one, name)), None)
     if invalid is not None:
-        return invalid.text, f"For {need.title} {why}, and the number cannot be trusted: {invalid.text}"
-    return why, f"For {need.title} {why}; here {capability.text.format(value=str(estimate))}"
+        sentence = f"No published limit for {need.title}, and the number cannot be trusted: {invalid.text}"
+        return "undecided", invalid.text, sentence
+    if estimate.value is None:
+        why = f"the number is only a bound: {estimate}"
+        return "undecided", why, f"No published limit for {need.title}, and {why}"
+    interval = estimate.interval_text()
+    told = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"
+    return "no_limit", "", f"No published limit for {need.title}: here {told}"
 
 
 def _listed(names: Sequence[str]) -> str:

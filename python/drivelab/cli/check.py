@@ -22,11 +22,11 @@ from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
 from drivelab.cli.check_progress import check_progress
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
-from drivelab.inventory.consent import require_erase_consent
+from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
-from drivelab.model.finding import Finding
+from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.need import Need
@@ -81,10 +81,11 @@ def command(
 ) -> int:
     """Check in under a minute whether a directory or drive is fit; nothing is destroyed.
 
-    In a directory a hidden file of up to 1 GiB is written and removed again.
+    In a directory a hidden file of up to 1 GiB is written and removed again;
+    at most 8 GiB are written in all, so that a fast drive is hardly worn.
     An existing file or a block device is only read. Exit codes: with --for 0
-    yes, 1 no, 4 undecided; without it 0, or 4 when some number does not
-    describe the drive.
+    yes (or measured, where nobody published a limit), 1 no, 4 undecided;
+    without it 0, or 4 when some number does not describe the drive.
 
     Raises
     ------
@@ -94,6 +95,8 @@ def command(
     """
     keep_memory_low()
     need = find_need(need_name) if need_name is not None else None
+    if erase:
+        require_unused(target)
     facts = resolve_target(target)
     plan = plan_check(facts, need=need.name if need else "", may_erase=bool(erase), is_quick=quick)
     if plan.may_write:
@@ -139,7 +142,8 @@ def _check(
     host = host_facts(__version__)
 
     def judge(measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, list[Finding]]:
-        return judge_trial(measured, facts, host)
+        summary, findings = judge_trial(measured, facts, host)
+        return summary, [_with_fitting_advice(finding, is_quick=plan.is_quick) for finding in findings]
 
     command_line = shlex.join(["drivelab", *sys.argv[1:]])
     status: dict[str, Any] = {"status": "failed"}
@@ -179,8 +183,19 @@ def judge_check(
     summaries = results.summaries
     findings = [*target_findings(target, host), *run_findings(summaries), *results.findings]
     findings = by_gravity([*findings, *check_findings(plan, results)])
+    if not plan.may_write:
+        return CheckJudgement(findings, _only_read(target, need))
     verdict = judge_need(need, summaries, findings) if need else judge_fitness(summaries, findings)
     return CheckJudgement(findings, verdict)
+
+
+def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:
+    """The verdict where nothing was written: every need is about writes."""
+    consent = "--erase SERIAL (or a directory)" if target.kind == "block_device" else "a directory"
+    text = f"only read: writes need {consent}"
+    if need is None:
+        return Fitness(f"{text[0].upper()}{text[1:]}.", "undecided", ())
+    return Verdict(need.name, need.title, "undecided", f"Undecided for {need.title}: {text}", text, ())
 
 
 def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:
@@ -208,11 +223,22 @@ def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:
     return found
 
 
+def _with_fitting_advice(finding: Finding, *, is_quick: bool) -> Finding:
+    """A check takes the time it takes: there is but one way to measure longer."""
+    if finding.advice != MEASURE_LONGER:
+        return finding
+    return replace(finding, advice="leave out --quick" if is_quick else "measure longer: drivelab io --runtime 60s")
+
+
 def exit_status(judgement: CheckJudgement) -> int:
-    """With a need: 0 yes, 1 no, 4 undecided. Without: 4 when I/O failed or some number does not describe the drive."""
+    """With a need: 0 yes, 1 no, 4 undecided. Without: 4 when I/O failed or some number does not describe the drive.
+
+    A need without a published limit is answered (0) once its number is measured and nothing makes it invalid.
+    """
     verdict = judgement.verdict
-    if isinstance(verdict, Verdict):
-        return {"pass": EXIT_OK, "fail": EXIT_FAILED, "undecided": EXIT_NOT_TRUSTED}[verdict.outcome]
+    if isinstance(verdict, Verdict) and verdict.outcome != "no_limit":
+        statuses = {"pass": EXIT_OK, "fail": EXIT_FAILED, "undecided": EXIT_NOT_TRUSTED}
+        return statuses[verdict.outcome]
     distrusted = any(one.severity == "invalid" or one.code == operations_failed.CODE for one in judgement.findings)
     return EXIT_NOT_TRUSTED if distrusted else EXIT_OK
 

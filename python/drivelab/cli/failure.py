@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -13,6 +14,8 @@ from typing import TextIO
 
 from drivelab import __version__
 from drivelab.model.errors import DrivelabError
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def print_error(error: DrivelabError, *, as_json: bool) -> None:
@@ -56,9 +59,13 @@ def results_delivered() -> Iterator[None]:
     """
     try:
         yield
-    except OSError:
+    except OSError as error:
         # whichever print fills the buffer meets the full disk; what it left behind meets it again
         _flush_stdout()
+        # unless nothing is buffered; files of our own have a code for a full disk
+        if error.errno in _NO_ROOM and error.filename is None:
+            abandon_stdout()
+            raise _undelivered(error) from error
         raise
     _flush_stdout()
 
@@ -74,7 +81,11 @@ def _flush_stdout() -> None:
         raise
     except OSError as error:
         abandon_stdout()
-        raise DrivelabError("U007", f"results could not be written: {error.strerror}", where="stdout") from error
+        raise _undelivered(error) from error
+
+
+def _undelivered(error: OSError) -> DrivelabError:
+    return DrivelabError("U007", f"results could not be written: {error.strerror}", where="stdout")
 
 
 def abandon_stdout() -> None:

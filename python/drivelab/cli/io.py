@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -18,13 +19,15 @@ from drivelab import __version__
 from drivelab.cli.io_options import IoOptions, with_options_of
 from drivelab.cli.io_result import io_json, io_lines
 from drivelab.cli.io_target import file_to_make, find_target, require_consent
-from drivelab.cli.io_workload import is_null, on_target, workload_from
+from drivelab.cli.io_workload import is_null, on_target, options_without_effect, workload_from
 from drivelab.cli.live_line import LiveLine
+from drivelab.inventory.consent import require_unused
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
-from drivelab.model.finding import Finding
+from drivelab.model.finding import MEASURE_LONGER, USE_DIRECT_IO, Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
 from drivelab.run.counting_pass import command_counts
 from drivelab.run.engine import RecordListener, StopRequest
@@ -33,6 +36,8 @@ from drivelab.run.measure import measure
 
 _TRIAL = "io"
 _WIDTH_MAX = 100
+# what this command takes to follow an advice
+_OPTION_FOR = {MEASURE_LONGER: ": --runtime 60s", USE_DIRECT_IO: ": --direct"}
 
 
 @with_options_of(IoOptions)
@@ -58,6 +63,10 @@ def run_io(options: IoOptions) -> int:
         target, and whether it may be used. E301 to E315: the workload cannot be issued.
     """
     asked = workload_from(options)
+    for note in options_without_effect(options, asked):
+        print(f"note: {note}", file=sys.stderr)
+    if asked.writes and asked.backend != "null":
+        require_unused(options.target)
     target = find_target(options.target, is_null=is_null(options))
     require_consent(target, asked, erase=options.erase, may_overwrite_file=options.overwrite_file)
     workload = on_target(asked, target)
@@ -72,16 +81,36 @@ def run_io(options: IoOptions) -> int:
     else:
         for line in [*io_lines(document), *map(_finding_text, findings)]:
             print(_wrapped(line))
+    _require_room(measured, target)
     if stop.is_set():
         return stop.exit_code
     return exit_code(measured, findings)
 
 
 def exit_code(measured: Measurement, findings: Sequence[Finding]) -> int:
-    """1 when I/O failed, 4 when the numbers do not describe the drive."""
-    if measured.engine["stopped_by"] == "error":
+    """1 when I/O failed or nothing was measured, 4 when the numbers do not describe the drive."""
+    if measured.engine["stopped_by"] == "error" or not measured.engine["measured_ns"]:
         return EXIT_FAILED
     return EXIT_NOT_TRUSTED if any(finding.severity == "invalid" for finding in findings) else EXIT_OK
+
+
+def _require_room(measured: Measurement, target: TargetFacts) -> None:
+    """Return only if the file system did not fill up meanwhile.
+
+    Raises
+    ------
+    DrivelabError
+        E306: it did.
+    """
+    full = next((error for error in measured.engine["errors"] if error["name"] in ("ENOSPC", "EDQUOT")), None)
+    if full is None:
+        return
+    left = Path(target.path).stat().st_size if target.kind in ("file", "missing_file") else 0
+    what = f"the file system filled up at {format_bytes(full['first_offset_bytes'])}"
+    if left:
+        what += f"; {target.path} is left with {format_bytes(left)}"
+    do = f"free space there: rm {shlex.quote(target.path)}, or choose a smaller --size"
+    raise DrivelabError("E306", what, where=target.path, do=do)
 
 
 def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: StopRequest) -> Measurement:
@@ -126,7 +155,7 @@ def _judge(measured: Measurement, target: TargetFacts) -> tuple[TrialSummary, li
 
 
 def _finding_text(finding: Finding) -> str:
-    advice = f" ({finding.advice})" if finding.advice else ""
+    advice = f" ({finding.advice}{_OPTION_FOR.get(finding.advice, '')})" if finding.advice else ""
     return f"  {finding.severity}: {finding.text}{advice}"
 
 

@@ -72,6 +72,7 @@ def io_json(
         "devices": [_device_json(asdict(counts), measured) for counts in measured.devices],
         "context": measured.context,
         "intervals": intervals_json(measured.intervals),
+        "judged_operation": summary.operation if summary else None,
         "estimates": {name: estimate.to_json() for name, estimate in summary.estimates.items()} if summary else {},
         "findings": [finding.to_json() for finding in findings],
     }
@@ -185,9 +186,13 @@ def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
     else:
         direct = "direct" if achieved["direct"] else "through the page cache"
         yield f"{document['target']}: {achieved['backend']}, {direct}, {depth}"
+    if not document["measured_ns"]:
+        yield f"  nothing was measured: ended by {_ending(document['stopped_by'])} before the ramp was over"
+        return
     yield f"  measured {format_duration_ns(document['measured_ns'])}, ended by {_ending(document['stopped_by'])}"
     for name, facts in document["operations"].items():
-        yield from _operation_lines(name, facts)
+        bounds = document["estimates"] if name == document["judged_operation"] else {}
+        yield from _operation_lines(name, facts, bounds)
     if document["cpu_ns_per_io"] is not None:
         parts = [document[f"{part}_cpu_ns_per_io"] for part in ("user", "system")]
         shown = [format_duration_ns(part) for part in parts if part is not None]
@@ -195,6 +200,7 @@ def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  processor     {format_duration_ns(document['cpu_ns_per_io'])} per I/O{sampled}"
     for counts in document["devices"]:
         yield _device_line(counts)
+    yield from _traced_lines(document)
     arrivals = document["arrivals"]
     if arrivals:
         yield f"  arrivals      {arrivals['scheduled']} scheduled, {arrivals['late']} late, {arrivals['missed']} missed"
@@ -207,7 +213,7 @@ def _ending(reason: str) -> str:
     return {"runtime": "its runtime", "range_end": "the end of the range", "caller": "the user"}.get(reason, reason)
 
 
-def _operation_lines(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
+def _operation_lines(name: str, facts: Mapping[str, Any], estimates: Mapping[str, Any]) -> Iterator[str]:
     rates = []
     if facts["count"] and "iops" in facts:
         rates.append(f"{format_rate_per_s(facts['iops'])} per s")
@@ -216,16 +222,44 @@ def _operation_lines(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {name.replace('_', ' '):<14}{facts['count']} I/Os{''.join(f', {rate}' for rate in rates)}"
     for latency in ("submission", "completion", "total", "response"):
         if f"{latency}_latency_ns" in facts:
-            yield f"    {latency:<12}{latency_text(facts[f'{latency}_latency_ns'])}"
+            start = f"{latency}_latency_ns_p"
+            found = {at: estimates.get(f"{start}{_quantile_name(at)}") for at in map(str, QUANTILES)}
+            yield f"    {latency:<12}{latency_text(facts[f'{latency}_latency_ns'], found)}"
 
 
-def latency_text(facts: Mapping[str, Any]) -> str:
-    """A latency on one line: mean, quantiles and maximum."""
+def _quantile_name(at: str) -> str:
+    """``99`` for 0.99, ``999`` for 0.999, as the estimates call them."""
+    return at.removeprefix("0.").ljust(2, "0")
+
+
+def latency_text(facts: Mapping[str, Any], estimates: Mapping[str, Any] | None = None) -> str:
+    """A latency on one line: mean, quantiles and maximum; a quantile that is only a bound stands with ``≥``."""
     parts = [f"mean {format_duration_ns(facts['mean'])}"]
     for at, value in facts["quantiles"].items():
-        if value is not None and at != "0.9":
+        if at == "0.9":
+            continue
+        estimate = (estimates or {}).get(at)
+        if estimate is not None and estimate["value"] is None:
+            if estimate["low"] is not None:
+                parts.append(f"p{float(at) * 100:g} ≥ {format_duration_ns(estimate['low'])}")
+        elif value is not None:
             parts.append(f"p{float(at) * 100:g} {format_duration_ns(value)}")
     return ", ".join([*parts, f"max {format_duration_ns(facts['max'])}"])
+
+
+def _traced_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The exact counts of the traced pass, or why there are none."""
+    traced = document["context"].get("command_counts")
+    estimates = document["estimates"]
+    if traced:
+        found = estimates.get("device_writes_per_operation", {})
+        agrees = found.get("value") is not None and "trace" in found.get("method", "")
+        kinds = ("data_writes", "metadata_writes", "fua_writes", "flushes")
+        counts = ", ".join(f"{traced[f'{kind}_per_operation']:.3g} {kind.replace('_', ' ')}" for kind in kinds)
+        doubt = "" if agrees else " (the timed pass differs)"
+        yield f"  traced        {traced['operations']} more writes, per I/O exactly: {counts}{doubt}"
+    elif document["context"].get("command_counts_reason"):
+        yield f"  not traced    {document['context']['command_counts_reason']}"
 
 
 def _device_line(counts: Mapping[str, Any]) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from dataclasses import fields
+
 from pydantic import ValidationError
 
 from drivelab.cli.io_options import IoOptions
@@ -21,7 +25,7 @@ from drivelab.cli.workload_arguments import (
 )
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
-from drivelab.model.units import parse_bytes, parse_duration_ns
+from drivelab.model.units import format_bytes, parse_bytes, parse_duration_ns
 from drivelab.model.workload import Workload
 
 _DEFAULT_RUNTIME = "5s"
@@ -36,7 +40,13 @@ _OPTION_OF_FIELD = {
     "duplicate_fraction": "--duplicate",
     "interval_ns": "--interval",
     "runtime_ns": "--runtime",
+    "ramp_ns": "--ramp",
+    "size_bytes": "--size",
+    "offset_bytes": "--offset",
+    "shift_bytes": "--shift",
+    "stride_bytes": "--stride",
 }
+_DEFAULTS = {option.name: option.default for option in fields(IoOptions)}
 
 
 def is_null(options: IoOptions) -> bool:
@@ -104,7 +114,7 @@ def _fields(options: IoOptions) -> dict[str, object]:
         "interval_ns": located("--interval", parse_duration_ns, options.interval),
         "seed": options.seed,
         "record_ios": options.record is not None,
-        "pin_cpus": parse_cpus(options.pin),
+        "pin_cpus": _existing_cpus(options.pin),
         "polled_completion": options.polled_completion,
         "polled_submission": options.polled_submission,
     }
@@ -132,16 +142,61 @@ def _limits(options: IoOptions) -> dict[str, int]:
     }
 
 
+def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[str]:
+    """What was asked for and changes nothing, in words."""
+    access, method = workload.access.kind, workload.durability.method
+    if options.durability != "none" and not workload.writes:
+        yield f"--durability {method} has no effect on reads"
+    if options.sync_every != 1 and method not in ("fdatasync", "fsync", "sync_file_range"):
+        yield f"--sync-every has no effect with --durability {method}: there is no sync call"
+    given = {
+        "--zipf-theta": (options.zipf_theta, "zipf_theta", "zipf"),
+        "--hot-range": (options.hot_range, "hot_range", "hot_cold"),
+        "--hot-access": (options.hot_access, "hot_access", "hot_cold"),
+        "--stride": (options.stride, "stride", "strided"),
+    }
+    for option, (value, name, kind) in given.items():
+        if value != _DEFAULTS[name] and access != kind:
+            yield f"{option} has no effect with --access {access}: it is for {kind}"
+    if options.compressible and workload.contents.kind == "zeros":
+        yield "--compressible has no effect with --contents zeros: they compress anyway"
+    written = ("contents", "compressible", "duplicate", "file_state")
+    for name in written if not workload.writes else ():
+        if getattr(options, name) != _DEFAULTS[name]:
+            yield f"--{name.replace('_', '-')} has no effect on reads"
+
+
+def _existing_cpus(text: str) -> tuple[int, ...]:
+    """The processors of a list, all of which this process may use.
+
+    Raises
+    ------
+    DrivelabError
+        U003: one is not there.
+    """
+    cpus = parse_cpus(text)
+    usable = os.sched_getaffinity(0)
+    missing = next((cpu for cpu in cpus if cpu not in usable), None)
+    if missing is not None:
+        do = f"choose from {', '.join(map(str, sorted(usable)))}"
+        raise DrivelabError("U003", f"processor {missing} cannot be used", where="option --pin", do=do)
+    return cpus
+
+
 def on_target(workload: Workload, target: TargetFacts) -> Workload:
     """The workload on the target as it was found: a missing file is made, a device opened for us alone.
 
     Raises
     ------
     DrivelabError
-        U003: a new file needs a size.
+        U003: a new file needs a size. E309: the range begins past the end.
     """
     if workload.backend == "null":
         return workload
+    if target.exists and workload.target.offset_bytes >= target.size_bytes > 0:
+        offset, size = format_bytes(workload.target.offset_bytes), format_bytes(target.size_bytes)
+        what = f"--offset {offset} lies past the end of {target.path}, which has {size}"
+        raise DrivelabError("E309", what, where="option --offset", do="choose a smaller --offset")
     place = workload.target.model_copy(update={"path": target.path})
     if workload.writes and target.kind == "block_device":
         place = place.model_copy(update={"exclusive": True})

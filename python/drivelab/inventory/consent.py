@@ -6,6 +6,7 @@ anything uses it. Whatever cannot be found out counts against writing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -78,6 +79,25 @@ def require_erase_consent(
     _refuse_ambiguous(target, consent, name, paths)
     if not consent.endswith(CONTENTS_SUFFIX):
         _refuse_contents(target, use, names[0], paths, probes)
+
+
+def require_unused(text: str, paths: SystemPaths = SYSTEM) -> None:
+    """Return only if the block device of that path is not used; other paths always may be.
+
+    Nothing is opened for it: a device that is mounted may refuse that, and the
+    reason to be told is the mount.
+
+    Raises
+    ------
+    DrivelabError
+        C202: mounted. C203: swap. C204: held by another device.
+    """
+    path = os.path.realpath(text)
+    name = name_of_node(path, paths)
+    if name is None or not device_exists(name, paths):
+        return
+    target = TargetFacts(text, "block_device", path, True, None, (), (), 0, 512, False)
+    _refuse_used(target, usage_of(name, {}, read_users(paths), paths), name, paths)
 
 
 def require_same_identity(target: TargetFacts, paths: SystemPaths = SYSTEM) -> str:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
-from pathlib import Path
-
 from drivelab.inventory.block_devices import backing_file_of, disk_of
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
-
-SCRATCH_FILE_PATTERN = "drivelab-scratch-*.img"
+from drivelab.model.target import is_scratch_file
 
 
 def is_owned_loop(name: str, paths: SystemPaths = SYSTEM) -> bool:
@@ -20,4 +16,4 @@ def is_owned_loop(name: str, paths: SystemPaths = SYSTEM) -> bool:
         Kernel name.
     """
     backing = backing_file_of(disk_of(name, paths), paths)
-    return backing is not None and fnmatch.fnmatchcase(Path(backing).name, SCRATCH_FILE_PATTERN)
+    return backing is not None and is_scratch_file(backing)

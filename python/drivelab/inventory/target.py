@@ -23,6 +23,10 @@ from drivelab.model.units import format_bytes, parse_bytes
 SCRATCH_PREFIX = "scratch:"
 SCRATCH_BYTES_MIN = 16 * 2**20  # the smallest file system that mkfs.ext4 and a short test fit on
 _SIMULATED_PREFIX = "sim:"
+# file systems that hold no files of anybody
+_NO_STORAGE = frozenset(
+    ("proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "bpf", "pstore")
+)
 _LIST_DRIVES = "list the drives: drivelab drives"
 
 
@@ -118,7 +122,10 @@ def _looked_up(text: str) -> tuple[Path, os.stat_result | None]:
 def _missing(text: str, path: Path) -> Path:
     """Where a missing file would be made; its directory must exist."""
     parent = path.parent.resolve()
-    if text.endswith("/") or path.is_symlink() or not parent.is_dir():
+    if path.is_symlink():
+        what = f"{path} is a link to {os.readlink(path)}, which does not exist"
+        raise DrivelabError("T101", what, where=text, do="make what it points to, or name another target")
+    if text.endswith("/") or not parent.is_dir():
         what = f"{path} does not exist" if parent.is_dir() else f"the directory {path.parent} does not exist"
         raise DrivelabError("T101", what, where=text, do=_advice_for_missing(path))
     if parent == Path("/dev"):
@@ -166,6 +173,9 @@ def _file_target(
         beneath = devices_of_path(existing, paths).names
     except OSError as error:
         raise DrivelabError("T107", f"{existing} vanished: {error.strerror}", where=text) from error
+    if filesystem is not None and filesystem.type in _NO_STORAGE:
+        what = f"{existing} is not storage: {filesystem.type} shows what the kernel knows"
+        raise DrivelabError("T105", what, where=text)
     layers, drives = _layers_and_drives(beneath, paths)
     return TargetFacts(
         text=text,

@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Severity = Literal["note", "warning", "invalid"]
+# advice that a command completes with its own option
+MEASURE_LONGER = "measure longer"
+USE_DIRECT_IO = "use direct I/O, or a range larger than memory"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ class Threshold:
         leaves a yes, and is told beside it.
     source : str
         Who says so, and where.
+    asked_less : str
+        What is really asked for where the trial is harder; then missing the
+        limit proves nothing. Empty where the trial is what is asked.
     """
 
     trial: str
@@ -44,6 +47,7 @@ class Threshold:
     text: str
     force: Force
     source: str
+    asked_less: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

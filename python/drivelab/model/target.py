@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from drivelab.model.drive import DriveFacts, DriveIdentity
 
 TargetKind = Literal["directory", "file", "missing_file", "block_device", "scratch"]
+# files beneath the scratch drives that drivelab makes
+SCRATCH_FILE_PATTERN = "drivelab-scratch-*.img"
 LayerKind = Literal["disk", "part", "dm", "md", "loop"]
+
+
+def is_scratch_file(path: str) -> bool:
+    """Whether a file goes by the name of those beneath drivelab's scratch drives."""
+    return fnmatchcase(path.rpartition("/")[2], SCRATCH_FILE_PATTERN)
 
 
 @dataclass(frozen=True, slots=True)

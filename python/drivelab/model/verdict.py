@@ -8,7 +8,8 @@ from typing import Any, Literal
 from drivelab.model.estimate import Estimate
 from drivelab.model.need import Threshold
 
-Outcome = Literal["pass", "fail", "undecided"]
+# no_limit: nobody published one, and what was measured is told instead
+Outcome = Literal["pass", "fail", "undecided", "no_limit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Verdict:
     title : str
         Its name for people.
     outcome : str
-        pass, fail or undecided.
+        pass, fail, undecided, or no_limit where nobody published one and there is a number.
     sentence : str
         The answer in words: "Yes, this carries etcd: ...".
     why : str

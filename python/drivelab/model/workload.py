@@ -74,9 +74,9 @@ class Pacing(_Frozen):
 class Limits(_Frozen):
     """When the measured window ends: whichever limit is met first; 0 is no limit."""
 
-    runtime_ns: int = Field(default=0, ge=0)
-    bytes: int = Field(default=0, ge=0)
-    count: int = Field(default=0, ge=0)
+    runtime_ns: int = Field(default=0, ge=0, lt=2**63)
+    bytes: int = Field(default=0, ge=0, lt=2**63)
+    count: int = Field(default=0, ge=0, lt=2**63)
 
 
 class TargetRange(_Frozen):

@@ -38,8 +38,17 @@ WORKING_BYTES_MAX_IN_MEMORY = 256 * MIB
 _MARGIN_SHARE = 0.05
 _MARGIN_MIN, _MARGIN_MAX = 64 * MIB, 2048 * MIB
 TARGET_BYTES_MIN = 8 * MIB
-# spares the drive when it is very fast
-_WRITTEN_BYTES_MAX = 8192 * MIB
+# all trials together: spares the drive when it is very fast
+WRITTEN_BYTES_MAX = 8192 * MIB
+# how it divides: each sequence of synchronous writes, each throughput trial, each trial of the probe
+_WRITTEN_SYNC = 512 * MIB
+_WRITTEN = {
+    "sequential-write-qd8": 2048 * MIB,
+    "sequential-write-qd1": 1024 * MIB,
+    "random-write-qd1": 256 * MIB,
+    "random-write-qd32": 1024 * MIB,
+}
+_WRITTEN_PROBE = 256 * MIB
 
 _MS = 1_000_000
 # uncertainty is judged by how intervals differ: 100 of them in the synchronous trials, 40 in the others
@@ -122,12 +131,15 @@ class CheckPlan:
         Whether anything is written.
     read_only_reason : str
         Why nothing is written.
+    is_quick : bool
+        Whether it takes a fifth of the time.
     """
 
     trials: tuple[CheckTrial, ...]
     working_bytes: int
     may_write: bool
     read_only_reason: str = ""
+    is_quick: bool = False
 
     @property
     def longest_ns(self) -> int:
@@ -136,7 +148,7 @@ class CheckPlan:
 
     @property
     def written_bytes_max(self) -> int:
-        """The most that is written, over all trials."""
+        """The most that is written and measured, over all trials."""
         return sum(trial.workload.limits.bytes for trial in self.trials if trial.writes)
 
     def to_json(self) -> dict[str, Any]:
@@ -173,7 +185,7 @@ def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False, 
         checked. R452: not enough room. R453: the target is too small.
     """
     plan = _full_plan(target, sorted({*_SYNC_SIZES, *_EXTRA_SYNC_SIZES.get(need, ())}), may_erase=may_erase)
-    return replace(plan, trials=tuple(_shortened(trial) for trial in plan.trials)) if is_quick else plan
+    return replace(plan, trials=tuple(_shortened(trial) for trial in plan.trials), is_quick=True) if is_quick else plan
 
 
 def _full_plan(target: TargetFacts, sizes: list[int], *, may_erase: bool) -> CheckPlan:
@@ -242,7 +254,11 @@ def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -
         access=Access(kind="sequential"),
         durability=Durability(method="fdatasync"),
         file_state=state,
-        limits=Limits(runtime_ns=runtime_ms * _MS, bytes=room_bytes, count=_RECORDED_COUNT_MAX if is_recorded else 0),
+        limits=Limits(
+            runtime_ns=runtime_ms * _MS,
+            bytes=min(room_bytes, _WRITTEN_SYNC),
+            count=_RECORDED_COUNT_MAX if is_recorded else 0,
+        ),
         ramp_ns=100 * _MS,
         interval_ns=_INTERVAL_NS,
         record_ios=is_recorded,
@@ -311,6 +327,7 @@ def _trial(
 ) -> CheckTrial:
     block = _LARGE_BLOCK if access == "sequential" else max(_SMALL_BLOCK, target.logical_block_size_bytes)
     is_write = operation == "write"
+    name = f"{access}-{operation}-qd{queue_depth}"
     workload = Workload(
         target=TargetRange(path="", size_bytes=size, exclusive=is_write and target.kind == "block_device"),
         operations=(OperationShare(operation=operation),),
@@ -318,13 +335,13 @@ def _trial(
         access=Access(kind=access),
         queue_depth=queue_depth,
         direct=True,
-        limits=Limits(runtime_ns=runtime_ms * _MS, bytes=_WRITTEN_BYTES_MAX if is_write else 0),
+        limits=Limits(runtime_ns=runtime_ms * _MS, bytes=_WRITTEN[name] if is_write else 0),
         ramp_ns=100 * _MS,
         interval_ns=_INTERVAL_NS,
     )
     outstanding = f"{queue_depth} outstanding" if queue_depth > 1 else "one at a time"
     return CheckTrial(
-        name=f"{access}-{operation}-qd{queue_depth}",
+        name=name,
         label=f"{access} {operation}, {format_bytes(block)}, {outstanding}",
         workload=workload,
     )
@@ -338,6 +355,6 @@ def _compression_trial(target: TargetFacts, size: int, kind: str, number: int) -
         name=f"{PROBE}{kind}-{number}",
         label=f"sequential write of {words}, 1 MiB, 8 outstanding",
         workload=trial.workload.model_copy(
-            update={"contents": contents, "limits": Limits(runtime_ns=400 * _MS, bytes=MIB * 1024), "ramp_ns": 0}
+            update={"contents": contents, "limits": Limits(runtime_ns=400 * _MS, bytes=_WRITTEN_PROBE), "ramp_ns": 0}
         ),
     )

@@ -49,7 +49,7 @@ class Answer:
     Attributes
     ----------
     outcome : str
-        pass, fail, undecided; empty when nothing was judged.
+        pass, fail, undecided, no_limit; empty when nothing was judged.
     sentence : str
         The answer in one sentence; may be empty.
     verdicts : tuple of VerdictBlock

@@ -6,6 +6,7 @@ Colour is left to the terminal: none when the output is piped or ``NO_COLOR`` is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from drivelab.model.estimate import Estimate
@@ -15,6 +16,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import DURABLE_OPERATIONS, ReportContent, TrialContent
+from drivelab.report.fitting_table import FittingTable
 from drivelab.report.numerals import (
     THIN_SPACE,
     DisplayUnit,
@@ -28,6 +30,7 @@ from drivelab.report.text_shapes import BLOCKS, PLAIN_BLOCKS, TextAxis
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 WIDTH_AT_MOST = 100
 _LABEL_WIDTH = 24
@@ -35,6 +38,7 @@ _OUTCOMES = {
     "pass": ("Pass", "bold green"),
     "fail": ("Fail", "bold red"),
     "undecided": ("Undecided", "bold yellow"),
+    "no_limit": ("No published limit", "bold"),
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _PLAIN = str.maketrans({"–": "-", "≥": ">=", "≤": "<=", "×": "x", "µ": "u", "·": "-", "→": "->", "…": "..."})
@@ -128,7 +132,7 @@ def _render(
     parts: list[RenderableType] = [Text(_text(question, plain), style="bold")]
     answer = answer_of(verdict, trials, findings)
     if answer.sentence:
-        parts.append(_verdict_line(answer.outcome, answer.sentence, plain))
+        parts.append(_verdict_line(answer.outcome if answer.verdicts else "", answer.sentence, plain))
     parts += [Text(_text(sentence, plain)) for sentence in answer.sentences]
     for block in answer.verdicts:
         parts += _need_lines(block, plain, is_only_one=len(answer.verdicts) == 1)
@@ -160,7 +164,9 @@ def _tables(
     parts: list[RenderableType] = []
     for group, members in groups.items():
         parts += [Text()] if parts else []
-        parts.append(_table(group, members, findings, units, histograms, axis, plain))
+        columns = _DURABLE_COLUMNS if members[0].operation in DURABLE_OPERATIONS else _COLUMNS
+        make = partial(_table, group, members, findings=findings, units=units, axis=axis, histograms=histograms)
+        parts.append(FittingTable(columns, partial(make, plain=plain)))
     if axis:
         ends = f"{round_latency_text(axis.low_ns)} to {round_latency_text(axis.high_ns)}"
         parts += [Text(), Text(_text(f"Pictures: share of I/Os by latency, {ends}, log scale.", plain), style="dim")]
@@ -193,6 +199,9 @@ def _verdict_line(outcome: str, sentence: str, plain: bool) -> RenderableType:
     from rich.text import Text
 
     word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
+    if sentence.startswith(word):
+        # it says so itself
+        return Text.assemble((word, style), _text(sentence.removeprefix(word), plain))
     return Text.assemble((word, style), "  ", _text(sentence, plain))
 
 
@@ -203,7 +212,7 @@ def _need_lines(block: VerdictBlock, plain: bool, *, is_only_one: bool) -> list[
 
     if not is_only_one:
         return [Padding(_verdict_line(block.outcome, block.sentence or block.title, plain), (0, 0, 0, 2))]
-    lines = [Text(_text(block.why, plain))] if block.why else []
+    lines = [Text(_text(block.why, plain))] if block.why and block.why not in block.sentence else []
     found: list[RenderableType] = [*lines, *(_check_text(check, plain) for check in block.checks)]
     return [*found, *(Padding(Text(_text(caveat, plain)), (0, 0, 0, 2)) for caveat in block.caveats)]
 
@@ -223,33 +232,42 @@ def _check_text(check: CheckLine, plain: bool) -> RenderableType:
 def _table(
     group: str,
     trials: Sequence[TrialContent],
+    columns: Sequence[_Column],
     findings: Sequence[ReportedFinding],
     units: Mapping[str, DisplayUnit],
     histograms: Mapping[str, Histogram],
     axis: TextAxis | None,
     plain: bool,
 ) -> Table:
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    columns = _DURABLE_COLUMNS if trials[0].operation in DURABLE_OPERATIONS else _COLUMNS
+    def cells(column: _Column) -> list[Text]:
+        return [_number(trial, column, units, marks[trial.name], plain) for trial in trials]
+
+    marks = {trial.name: _marks(trial, columns, findings) for trial in trials}
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", collapse_padding=True)
     table.add_column(Text(group, style="bold"), min_width=_LABEL_WIDTH, max_width=_LABEL_WIDTH + 12)
-    for name, _, kind in columns:
+    numbers = [cells(column) for column in columns]
+    for (name, _, kind), found in zip(columns, numbers, strict=True):
         unit = units[kind].name
-        table.add_column(_text(f"{name}\n[{unit}]" if unit else name, plain), justify="right", no_wrap=True)
-    for trial in trials:
-        marks = _marks(trial, columns, findings)
+        heading = Text(_text(f"{name}\n[{unit}]" if unit else name, plain))
+        width = max(cell_len(line) for text in (heading, *found) for line in text.plain.split("\n"))
+        table.add_column(heading, justify="right", no_wrap=True, min_width=width)
+    for number, trial in enumerate(trials):
         histogram = histograms.get(trial.name)
         picture = axis.draw(histogram, PLAIN_BLOCKS if plain else BLOCKS) if axis and histogram else ""
-        label = Text.assemble(_text(trial.label, plain), (marks.get("", ""), "yellow"), (f"\n{picture}", "cyan"))
-        table.add_row(label, *(_number(trial, column, units, marks, plain) for column in columns))
+        label = Text.assemble(
+            _text(trial.label, plain), (marks[trial.name].get("", ""), "yellow"), (f"\n{picture}", "cyan")
+        )
+        table.add_row(label, *(column[number] for column in numbers))
     return table
 
 
 def _number(
     trial: TrialContent, column: _Column, units: Mapping[str, DisplayUnit], marks: Mapping[str, str], plain: bool
-) -> RenderableType:
+) -> Text:
     from rich.text import Text
 
     _, metric, kind = column

@@ -98,7 +98,7 @@ def run_check(
     ------
     DrivelabError
         C201 to C209: the device may not be written to. R451: no working file
-        can be made. Others when not a single trial could be measured.
+        can be made. T107: the target vanished. Others when not a single trial could be measured.
     """
     outcome = CheckOutcome()
     if target.kind == "block_device" or not plan.may_write:
@@ -206,7 +206,10 @@ def _run_trials(
             workload = place.workload(trial)
             measured = _measure_trial(trial, workload, target, listener, stop, outcome)
             measured_count += 1
-        except DrivelabError as error:
+        except (DrivelabError, FileNotFoundError) as found:
+            error = _gone(target) or _as_failure(found)
+            if error.code == "T107":
+                raise error from found
             outcome.failures[trial.name] = error
             listener.trial_failed(trial, error)
             if error.code.startswith(_ENDS_THE_CHECK):
@@ -218,6 +221,20 @@ def _run_trials(
     outcome.is_interrupted = stop.is_set()
     if not measured_count and outcome.failures:
         raise next(iter(outcome.failures.values()))
+
+
+def _gone(target: TargetFacts) -> DrivelabError | None:
+    """The error that the target itself is no longer there; None when it is."""
+    if Path(target.path).exists():
+        return None
+    do = "check a target that stays" if target.kind == "directory" else ""
+    return DrivelabError("T107", f"{target.path} vanished during the check", where=target.text, do=do)
+
+
+def _as_failure(error: DrivelabError | FileNotFoundError) -> DrivelabError:
+    if isinstance(error, DrivelabError):
+        return error
+    return DrivelabError("E302", f"a working file vanished: {error.filename}", do="let nothing remove files there")
 
 
 def _measure_trial(

@@ -23,6 +23,7 @@ from drivelab.run.process_owner import owner_lives, owner_tag
 
 PREFIX = ".drivelab-check-"
 _FALLOC_FL_KEEP_SIZE = 1
+_GONE = "check a directory that stays, or make it again"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -48,12 +49,14 @@ class WorkArea:
         Raises
         ------
         DrivelabError
-            R451: the directory does not let files be made.
+            R451: the directory does not let files be made. T107: it is gone.
         """
         path = self.directory / f"{PREFIX}{owner_tag()}-{secrets.token_hex(4)}"
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
+            if error.errno == errno.ENOENT:
+                raise DrivelabError("T107", f"{self.directory} is gone", where=str(self.directory), do=_GONE) from error
             what = f"no working file can be made in {self.directory}: {os.strerror(error.errno or 0)}"
             do = _advice(error.errno)
             raise DrivelabError("R451", what, where=str(self.directory), do=do) from error

@@ -23,6 +23,7 @@ from drivelab.analyse.findings import (
     drift,
     foreign_work,
     generator_saturated,
+    host_cache_answered,
     merged_requests,
     page_cache_answered,
     queue_depth_not_reached,
@@ -30,9 +31,12 @@ from drivelab.analyse.findings import (
     too_little_data,
     unwritten_range,
 )
+from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.summary import summarise
 from drivelab.model.drive import LinkFacts
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import USE_DIRECT_IO
+from drivelab.model.target import BlockLayer
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import Contents, Pacing
 
@@ -50,7 +54,16 @@ class TestPageCacheAnswered:
         trial = measured(workload("write", direct=False), {"write": latencies()}, devices=[counted(writes=100)])
         (found,) = page_cache_answered.find(evidence(trial))
         assert "writes" in found.text
-        assert "--direct" in found.advice
+        assert found.advice == USE_DIRECT_IO
+
+    def test_few_bytes_that_the_drive_never_saw_are_told_too(self) -> None:
+        trial = measured(values={"read": latencies(10)}, devices=[counted(reads=0)])
+        assert page_cache_answered.find(evidence(trial))[0].severity == "invalid"
+        # a page or two of metadata decide nothing
+        assert (
+            page_cache_answered.find(evidence(measured(values={"read": latencies(10)}, devices=[counted(reads=9)])))
+            == []
+        )
 
     def test_a_drive_that_saw_every_byte_is_believed(self) -> None:
         assert page_cache_answered.find(evidence(measured(devices=READS))) == []
@@ -70,6 +83,32 @@ class TestPageCacheAnswered:
 
     def test_the_null_backend_has_no_drive_to_answer(self) -> None:
         assert page_cache_answered.find(evidence(measured(devices=[counted()], backend=NULL_BACKEND))) == []
+
+
+class TestHostCacheAnswered:
+    def trial(self, drive_reads: int, backing: str = "/images/a.img", operation: str = "read") -> TrialEvidence:
+        loop = BlockLayer(
+            "loop4", "/dev/loop4", "7:4", "loop", 10**9, 0, 512, 512, None, None, False, False, None, backing
+        )
+        moved = {f"{operation}s": 2000}
+        devices = [counted(**{f"{operation}s": drive_reads}), replace(counted(**moved), device="loop4")]
+        made = measured(
+            workload(operation), {operation: latencies()}, devices=devices, context={"counted_device": "loop4"}
+        )
+        return evidence(made, replace(target(), devices=(loop,)))
+
+    def test_reads_that_never_reached_the_drive_beneath_a_loop_device_are_invalid(self) -> None:
+        assert page_cache_answered.find(self.trial(2)) == []
+        (found,) = host_cache_answered.find(self.trial(2))
+        assert found.severity == "invalid"
+        assert "memory of the host answered" in found.text
+        assert host_cache_answered.find(self.trial(2000)) == []
+
+    def test_a_scratch_drive_is_about_the_loop_device_and_only_warned_of(self) -> None:
+        assert host_cache_answered.find(self.trial(2, "/tmp/drivelab-scratch-1-ab.img"))[0].severity == "warning"
+
+    def test_writes_that_stayed_in_memory_are_invalid_too(self) -> None:
+        assert host_cache_answered.find(self.trial(2, operation="write"))[0].severity == "invalid"
 
 
 class TestDirectQuietlyBuffered:

@@ -12,10 +12,12 @@ from latency_histograms import histogram_of
 from numpy.typing import NDArray
 
 from drivelab.analyse.quantile import (
+    monotone,
     quantile_estimate_from_intervals,
     quantile_estimate_from_series,
     quantile_estimates_from_series,
 )
+from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram, bucket_high_ns, bucket_low_ns, merge
 
 
@@ -48,6 +50,23 @@ def test_a_quantile_of_too_few_is_a_bound_and_not_the_largest_by_habit() -> None
     assert estimate.low == 294.0
     assert estimate.observed == 297.0
     assert str(estimate).startswith("at least")
+
+
+def test_bounds_do_not_contradict_each_other() -> None:
+    # three bursts: the p99 has its bound within them, the data of the p99.9 alone would give a lower one
+    lower, higher = (Estimate(None, low, None, "ns", 100, 9.0, "") for low in (5.0, 4.0))
+    assert [one.low for one in monotone([lower, higher], [0.99, 0.999])] == [5.0, 5.0]
+    assert [one.low for one in monotone([higher, lower], [0.999, 0.99])] == [5.0, 5.0]
+    known = [Estimate(2.0, 1.0, 4.0, "ns", 9, 9.0, ""), Estimate(3.0, 0.5, 3.5, "ns", 9, 9.0, ""), higher]
+    assert [(one.low, one.high) for one in monotone(known, [0.5, 0.9, 0.99])] == [(1, 3.5), (1, 3.5), (4, None)]
+
+
+@given(seed=st.integers(0, 200))
+def test_bounds_grow_with_the_quantile(seed: int) -> None:
+    values = np.random.default_rng(seed).lognormal(0, 2, 400) * np.repeat([1, 50, 1, 80], 100)
+    lows = [one.low for one in quantile_estimates_from_series(values, [0.5, 0.9, 0.99, 0.999])]
+    known = [low for low in lows if low is not None]
+    assert known == sorted(known)
 
 
 def test_the_median_of_three_is_not_known_at_all() -> None:

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from drivelab.cli.check import CheckJudgement, check_findings, condensed, exit_status
+from drivelab.analyse.needs import find_need
+from drivelab.cli.check import (
+    CheckJudgement,
+    _with_fitting_advice,
+    check_findings,
+    condensed,
+    exit_status,
+    judge_check,
+)
 from drivelab.model.errors import DrivelabError
-from drivelab.model.finding import Finding, Severity
-from drivelab.model.verdict import Fitness, Verdict
+from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
+from drivelab.model.need import Threshold
+from drivelab.model.target import TargetFacts
+from drivelab.model.verdict import Check, Fitness, Verdict
 from drivelab.plan.check import CheckPlan
 from drivelab.run.check import CheckOutcome
 from drivelab.run.recorded_check import CheckResults, why_not_kept_in
+
+
+@pytest.fixture
+def directory() -> TargetFacts:
+    """A directory of which little is known."""
+    return TargetFacts("/x", "directory", "/x", True, None, (), (), 0, 512, False)
+
 
 PLAN = CheckPlan((), 2**30, True)
 
@@ -22,8 +40,11 @@ def finding(text: str, trial: str = "", severity: Severity = "note", code: str =
     return Finding(code, severity, text, trial)
 
 
+LIMIT = Threshold("sync-write-2300", "total_latency_ns_p99", "at_most", 1e7, "ns", "within {value}", "required", "x")
+
+
 def verdict(outcome: Literal["pass", "fail", "undecided"]) -> Verdict:
-    return Verdict("etcd", "etcd", outcome, "sentence", "", ())
+    return Verdict("etcd", "etcd", outcome, "sentence", "", (Check(LIMIT, None, outcome, None, "text"),))
 
 
 @pytest.mark.parametrize(("outcome", "status"), [("pass", 0), ("fail", 1), ("undecided", 4)])
@@ -36,6 +57,28 @@ def test_with_a_need_the_exit_status_is_the_answer(outcome: Literal["pass", "fai
 def test_without_a_need_only_distrust_is_told(severity: Severity, status: int) -> None:
     judgement = CheckJudgement([finding("x", severity=severity)], Fitness("sentence", "fail", ()))
     assert exit_status(judgement) == status
+
+
+def test_a_need_without_any_published_limit_is_no_reason_for_distrust() -> None:
+    unlimited = Verdict("kafka", "Kafka", "no_limit", "sentence", "", ())
+    assert exit_status(CheckJudgement([], unlimited)) == 0
+    assert exit_status(CheckJudgement([finding("x", severity="invalid")], unlimited)) == 4
+
+
+def test_advice_to_measure_longer_fits_the_command() -> None:
+    short = Finding("short-measurement", "note", "x", "t", advice=MEASURE_LONGER)
+    assert _with_fitting_advice(short, is_quick=True).advice == "leave out --quick"
+    assert "drivelab io" in _with_fitting_advice(short, is_quick=False).advice
+
+
+def test_what_is_only_read_says_so_and_nothing_about_each_need(directory: TargetFacts) -> None:
+    plan = CheckPlan((), 0, False, "a device is only read without --erase")
+    device = replace(directory, kind="block_device")
+    host = None
+    fitness = judge_check(plan, CheckResults(), device, host, None).verdict  # type: ignore[arg-type]
+    assert fitness == Fitness("Only read: writes need --erase SERIAL (or a directory).", "undecided", ())
+    verdict = judge_check(plan, CheckResults(), device, host, find_need("etcd")).verdict  # type: ignore[arg-type]
+    assert verdict.sentence == "Undecided for etcd: only read: writes need --erase SERIAL (or a directory)"
 
 
 def test_failed_io_is_told_by_the_exit_status() -> None:

@@ -16,6 +16,7 @@ from drivelab.plan.check import (
     WORKING_BYTES_MAX,
     WORKING_BYTES_MAX_IN_MEMORY,
     WORKING_BYTES_MIN,
+    WRITTEN_BYTES_MAX,
     CheckPlan,
     plan_check,
     working_bytes,
@@ -124,6 +125,14 @@ def test_everything_that_is_written_is_limited(directory: TargetFacts) -> None:
     plan = plan_check(directory)
     assert all(0 < trial.workload.limits.bytes <= 8 * GIB for trial in plan.trials if trial.writes)
     assert plan.to_json()["written_bytes_max"] == plan.written_bytes_max > 0
+
+
+def test_wear_is_bounded_however_fast_the_drive_is(directory: TargetFacts) -> None:
+    for need in ("", "postgres"):
+        plan = plan_check(directory, need=need)
+        assert plan.written_bytes_max <= WRITTEN_BYTES_MAX == 8 * GIB
+        layout = next(trial for trial in plan.trials if trial.lays_out)
+        assert layout.workload.limits.bytes >= plan.working_bytes
 
 
 @given(

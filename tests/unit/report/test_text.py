@@ -133,3 +133,15 @@ def test_a_picture_stands_under_the_name_of_its_trial(
     text = shown(render_run("?", [summary], [], {summary.name: histogram(333_000, 340_000, 812_000)}))
     assert "█" in text
     assert "Pictures: share of I/Os by latency, 100 us to 1 ms, log scale." in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_columns_that_do_not_fit_follow_below_and_no_digit_is_cut(summary: TrialSummary, width: int) -> None:
+    console = text_console(file := io.StringIO())
+    console.width = width
+    console.print(render_run("?", [summary], []))
+    text = file.getvalue()
+    for number in ("333", "812", "≥ 900", "3.00", "2.00", "16.0", "320–345", "790–850"):
+        assert number in text
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width

@@ -120,10 +120,14 @@ impl Gathered {
         self.close_intervals_below(u32::MAX);
         // A rest of less than a tenth of an interval is part of the last one.
         let rest = u64::from(measured_ns % self.interval_ns > self.interval_ns / 10);
-        self.leave_empty_below((measured_ns / self.interval_ns + rest) as u32);
+        let in_window = (measured_ns / self.interval_ns + rest) as u32;
+        self.leave_empty_below(in_window);
+        // A job may have opened another interval while it waited; without any I/O it is none.
+        let filled = self.interval_rows.iter().filter(|row| row.counts.count + row.counts.errors > 0);
+        let rows_end = filled.map(|row| row.interval + 1).max().unwrap_or(0).max(in_window);
+        self.interval_rows.retain(|row| row.interval < rows_end);
         // The last interval ends with the window.
-        let last = self.next_row.saturating_sub(1);
-        for row in self.interval_rows.iter_mut().filter(|row| row.interval == last) {
+        for row in self.interval_rows.iter_mut().filter(|row| row.interval + 1 == rows_end) {
             row.duration_ns = measured_ns.saturating_sub(row.start_ns).max(1);
         }
         Outcome {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.model.finding import Finding
+from drivelab.model.finding import USE_DIRECT_IO, Finding
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 
 CODE = "page-cache-answered"
@@ -11,8 +11,9 @@ CODE = "page-cache-answered"
 DEVICE_SHARE_MIN = 0.98
 # no protocol leaves more than this of the line code's payload to data
 LINK_SHARE_MAX = 0.95
-# less than this and a page or two of metadata decide
+# below this a page or two of metadata count, and only a device that saw less than half is plain
 ISSUED_BYTES_MIN = 1 << 20
+DEVICE_SHARE_MIN_OF_FEW = 0.5
 RESIDENT_SHARE_MAX = 0.02
 
 
@@ -25,12 +26,17 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     return _from_device_bytes(evidence) or _from_link(evidence)
 
 
+def answered_elsewhere(issued: int, moved: int) -> bool:
+    """Whether a device moved so much less than was issued that something above it answered."""
+    return moved < (DEVICE_SHARE_MIN if issued >= ISSUED_BYTES_MIN else DEVICE_SHARE_MIN_OF_FEW) * issued
+
+
 def _from_device_bytes(evidence: TrialEvidence) -> list[Finding]:
     counts = evidence.counts
     assert counts is not None
     for operation, seen in (("read", counts.bytes_read), ("write", counts.bytes_written)):
         issued = evidence.issued(operation)
-        if issued < ISSUED_BYTES_MIN or seen >= DEVICE_SHARE_MIN * issued:
+        if not answered_elsewhere(issued, seen):
             continue
         verb = "delivered" if operation == "read" else "was given"
         text = (
@@ -73,4 +79,4 @@ def _from_residency(evidence: TrialEvidence) -> list[Finding]:
 
 
 def _advice(evidence: TrialEvidence) -> str:
-    return "" if evidence.measured.workload.direct else "use direct I/O (--direct), or a range larger than memory"
+    return "" if evidence.measured.workload.direct else USE_DIRECT_IO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drivelab.analyse.findings.compressible_content import PROBE
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.model.finding import Finding, Severity
+from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
 from drivelab.model.units import format_duration_ns
 
 CODE = "short-measurement"
@@ -24,4 +24,4 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     )
     severity: Severity = "warning" if window_ns < WARNING_NS else "note"
     facts = {"measured_ns": window_ns, "stopped_by": evidence.measured.engine.get("stopped_by")}
-    return [Finding(CODE, severity, text, evidence.name, facts, "measure longer (--runtime 10s)")]
+    return [Finding(CODE, severity, text, evidence.name, facts, MEASURE_LONGER)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, log
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.model.finding import Finding
+from drivelab.model.finding import MEASURE_LONGER, Finding
 
 CODE = "too-little-data"
 ASKED = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
@@ -32,5 +32,5 @@ def find(evidence: TrialEvidence) -> list[Finding]:
             "independent_operations": worth,
             "independent_operations_needed": needed,
         }
-        return [Finding(CODE, "note", text, evidence.name, facts, "measure longer")]
+        return [Finding(CODE, "note", text, evidence.name, facts, MEASURE_LONGER)]
     return []

@@ -1,0 +1,53 @@
+"""The memory of the host answered for a loop device: the drive beneath its backing file was hardly asked."""
+
+from __future__ import annotations
+
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.findings.page_cache_answered import answered_elsewhere
+from drivelab.model.finding import Finding, Severity
+from drivelab.model.measurement import DeviceCounts
+from drivelab.model.target import is_scratch_file
+from drivelab.model.units import format_bytes
+
+CODE = "host-cache-answered"
+
+
+def find(evidence: TrialEvidence) -> list[Finding]:
+    """Bytes that a loop device moved and the drive beneath it did not.
+
+    Notes
+    -----
+    Such numbers do not describe the drive. A scratch drive of drivelab's own is
+    looked at for what the loop device is asked to do, and only warned of.
+    """
+    beneath = _drive_beneath_loop(evidence)
+    if beneath is None or evidence.is_null:
+        return []
+    loop = next(layer for layer in reversed(evidence.target.devices) if layer.kind == "loop")
+    for operation, moved in (("read", beneath.bytes_read), ("write", beneath.bytes_written)):
+        issued = evidence.issued(operation)
+        if not answered_elsewhere(issued, moved):
+            continue
+        severity: Severity = "warning" if is_scratch_file(loop.detail) else "invalid"
+        text = (
+            f"{format_bytes(issued)} of {operation}s went to {loop.name} and {format_bytes(moved)} to "
+            f"{beneath.device}, the drive beneath its file: memory of the host answered the "
+            "rest, and the numbers are not the drive's"
+        )
+        facts = {"operation": operation, "issued_bytes": issued, "drive_bytes": moved, "drive": beneath.device}
+        advice = f"let the loop device bypass that memory: losetup --direct-io=on {loop.path}"
+        return [Finding(CODE, severity, text, evidence.name, facts, advice)]
+    return []
+
+
+def _drive_beneath_loop(evidence: TrialEvidence) -> DeviceCounts | None:
+    """Counts of the one drive that a loop device's file lies on; None without one, or without counts."""
+    target = evidence.target
+    counted = evidence.measured.counted_device
+    loops = {layer.name for layer in evidence.target.devices if layer.kind == "loop"}
+    # a scratch drive counts as a drive of its own, and yet lies on another
+    lowest = {layer.name for layer in target.devices if layer.kind == "disk"} | {drive.name for drive in target.drives}
+    drives = lowest - loops
+    if len(drives) != 1 or counted is None or counted.device not in loops:
+        return None
+    return next((counts for counts in evidence.measured.devices if counts.device in drives), None)
