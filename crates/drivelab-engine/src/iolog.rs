@@ -85,6 +85,7 @@ impl Recorder {
     fn hand_on(&mut self, clock: &Clock) {
         self.rows += self.chunk.len() as u64;
         let start = clock.ticks();
+        // No chunk comes back only when the run was given up; what follows is then read by nobody.
         let next = self.empty.recv().unwrap_or_default();
         let records = std::mem::replace(&mut self.chunk, next);
         let _ = self.full.send(Message::Records(Chunk { job: self.job, records }));

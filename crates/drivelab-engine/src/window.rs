@@ -252,13 +252,6 @@ impl Window {
         }
     }
 
-    /// First tick after the present interval.
-    #[inline]
-    #[must_use]
-    pub fn interval_end(&self) -> u64 {
-        self.interval_end
-    }
-
     /// Number of the present interval.
     #[must_use]
     pub fn interval_index(&self) -> u32 {

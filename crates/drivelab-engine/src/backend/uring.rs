@@ -58,12 +58,6 @@ impl Uring {
         })
     }
 
-    /// Whether the kernel holds the buffers ready.
-    #[must_use]
-    pub fn has_registered_buffers(&self) -> bool {
-        self.has_registered_buffers
-    }
-
     #[inline]
     fn entry(&self, command: &Command) -> squeue::Entry {
         let Command { offset, size, buffer, .. } = *command;
