@@ -4,7 +4,7 @@
 //! A time stamp is a number of ticks; ticks become nanoseconds of CLOCK_MONOTONIC only when they
 //! are recorded, so that one reading costs a few nanoseconds.
 
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Where time stamps come from.
@@ -40,6 +40,19 @@ pub struct Clock {
 static CLOCK: OnceLock<RwLock<Clock>> = OnceLock::new();
 /// A rate taken over less time than this is not better than the one of the calibration.
 const BASELINE_NS_MIN: u64 = 1_000_000_000;
+/// Runs that hold the clock now.
+static HOLDERS: Mutex<u32> = Mutex::new(0);
+
+/// Keeps the clock from being renewed until it is dropped.
+#[derive(Debug)]
+pub struct Held(());
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        *HOLDERS.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+    }
+}
+
 const CALIBRATION: Duration = Duration::from_millis(20);
 
 impl Clock {
@@ -64,6 +77,18 @@ impl Clock {
         if let Some(shared) = CLOCK.get() {
             *shared.write().unwrap_or_else(PoisonError::into_inner) = clock;
         }
+    }
+
+    /// Renews the clock for a run and keeps it as it is until the run ends. Runs side by side share one:
+    /// a rate that changed between a run's start and its end would change what was measured.
+    #[must_use]
+    pub fn hold() -> Held {
+        let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if *holders == 0 {
+            Self::renew();
+        }
+        *holders += 1;
+        Held(())
     }
 
     fn calibrate() -> Self {

@@ -102,7 +102,7 @@ const PREPARING_TICK: Duration = Duration::from_millis(100);
 /// end the run and are part of its outcome.
 pub fn run(workload: Workload, stop: &Arc<AtomicBool>, listener: &mut Listener<'_>) -> Result<Outcome> {
     let workload = Arc::new(workload);
-    Clock::renew();
+    let _clock = Clock::hold();
     refuse_more_than_memory(&workload)?;
     let choice = choose(&workload, is_block_device(Path::new(&workload.target.path)))?;
     let shape = shape_of(&workload, choice.backend);
