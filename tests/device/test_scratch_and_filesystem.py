@@ -11,7 +11,7 @@ import pytest
 
 from drivelab.inventory.mounts import read_mounts
 from drivelab.model.errors import DrivelabError
-from drivelab.model.experiment import FileSystemLevel
+from drivelab.model.factor import FileSystemLevel
 from drivelab.state.filesystem import make_and_mount, require_filesystem_programs, undo_filesystem, undo_mount
 from drivelab.state.journal import Journal, begin_journal
 from drivelab.state.loop_device import loops_over

@@ -42,7 +42,10 @@ def command(
 def experiment_lines(experiment: Experiment, width: int) -> list[str]:
     """What an experiment is about, in lines no wider than `width`."""
     lines = textwrap.wrap(experiment.question, width - 4)
-    lines += [f"{factor.name}: {', '.join(factor.level_names)}" for factor in experiment.factors]
+    lines += [
+        f"{factor.name}: {', '.join([factor.name_of(level) for level in factor.levels])}"
+        for factor in experiment.factors
+    ]
     titles = "; ".join(workload.title or workload.name for workload in experiment.workloads)
     lines += textwrap.wrap(f"workloads: {titles}", width - 4, subsequent_indent="  ")
     repeats = experiment.repeats

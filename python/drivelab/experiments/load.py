@@ -14,10 +14,29 @@ from pydantic import ValidationError
 
 from drivelab.experiments.toml_lines import line_of
 from drivelab.model.errors import DrivelabError
-from drivelab.model.experiment import Experiment, ExperimentWorkload, FileSystemFactor, FileSystemLevel, WorkloadFactor
+from drivelab.model.experiment import Experiment, ExperimentWorkload, Reference
+from drivelab.model.factor import (
+    ActionFactor,
+    FileSystemFactor,
+    FileSystemLevel,
+    MountFactor,
+    MountLevel,
+    SettingFactor,
+    WorkloadFactor,
+)
 
-_MODELS = (Experiment, ExperimentWorkload, FileSystemFactor, FileSystemLevel, WorkloadFactor)
-_DISCRIMINATORS = ("filesystem", "workload")
+_MODELS = (
+    Experiment,
+    ExperimentWorkload,
+    Reference,
+    FileSystemFactor,
+    FileSystemLevel,
+    MountFactor,
+    MountLevel,
+    ActionFactor,
+    SettingFactor,
+    WorkloadFactor,
+)
 
 
 def built_in_names() -> list[str]:
@@ -110,11 +129,16 @@ def _mistake(error: ValidationError, text: str, file: str, above: tuple[str | in
     """The first mistake, with file, line and key; the number of the others behind it."""
     mistakes = error.errors(include_url=False)
     first = mistakes[0]
-    location = above + tuple(part for part in first["loc"] if part not in _DISCRIMINATORS)
+    location = above + _without_tag(first["loc"])
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in location)
     more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
     what = f"{key}: {_message(first)}{more}" if key else f"{_message(first)}{more}"
     return DrivelabError("P703", what, where=f"{file}:{line_of(text, location)}", do=_advice(first))
+
+
+def _without_tag(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The place in the document; pydantic names the kind of a factor as if it were a key."""
+    return location[:2] + location[3:] if location[:1] == ("factors",) else location
 
 
 def _message(mistake: Any) -> str:

@@ -112,6 +112,9 @@ _KINDS = (
     ErrorKind("P704", "a factor that this target cannot have", "use a block device or scratch:SIZE", EXIT_USAGE),
     ErrorKind("P705", "the target is too small", "use --quick, or a larger target", EXIT_USAGE),
     ErrorKind("P706", "a trial that cannot be issued", "change the workload that is named", EXIT_USAGE),
+    ErrorKind("P707", "a level that this target cannot have", "leave it out: --skip-unavailable", EXIT_USAGE),
+    ErrorKind("P708", "nothing is left to measure", "choose another target, or another experiment", EXIT_USAGE),
+    ErrorKind("P709", "labels that do not fit the targets", "give one --label for each target", EXIT_USAGE),
     # O: the report
     ErrorKind("O801", "the charts' script is missing", "install it again: pip install --force-reinstall plotly"),
     ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from drivelab.model.experiment import FileSystemLevel, WorkloadPattern
+from drivelab.model.factor import FileSystemLevel
 from drivelab.model.target import TargetKind
+from drivelab.model.workload_pattern import WorkloadPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class PlannedTarget:
         What its owner must type after ``--erase``; empty when no consent is needed.
     is_rotational : bool
         Whether times are guessed for a turning disk.
+    purge_argument : str
+        What its owner must type after ``--purge``; empty when nothing is purged.
     """
 
     label: str
@@ -40,6 +43,7 @@ class PlannedTarget:
     destroys: tuple[str, ...] = ()
     erase_argument: str = ""
     is_rotational: bool = False
+    purge_argument: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,12 @@ class PlannedStep:
         Seed of the workload's addresses and contents.
     expected_ns, bytes_written : int
         Guessed duration, and bytes that the workload writes.
+    settings : mapping of str to str
+        Level of every setting that the experiment varies; ``as-found`` leaves it.
+    actions : mapping of str to str
+        What is done before the trial: trim, purge, page-cache.
+    is_reference : bool
+        Whether it is measured only to see a drift of the drive.
     """
 
     number: int
@@ -83,9 +93,12 @@ class PlannedStep:
     seed: int
     expected_ns: int
     bytes_written: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    actions: Mapping[str, str] = field(default_factory=dict)
+    is_reference: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON, without the pattern and the file system."""
         return {
             "number": self.number,
             "trial": self.trial,
@@ -98,6 +111,9 @@ class PlannedStep:
             "seed": self.seed,
             "expected_ns": self.expected_ns,
             "bytes_written": self.bytes_written,
+            "settings": dict(self.settings),
+            "actions": dict(self.actions),
+            "is_reference": self.is_reference,
         }
 
 
@@ -122,6 +138,8 @@ class Plan:
         filling scratch drives writes.
     notes : tuple of str
         Where the plan departs from the experiment's letter, and why.
+    left_out : tuple of str
+        Levels that a target cannot have and that are not measured, and why.
     """
 
     experiment: str
@@ -133,6 +151,7 @@ class Plan:
     preparation_ns: int = 0
     preparation_bytes: int = 0
     notes: tuple[str, ...] = field(default_factory=tuple)
+    left_out: tuple[str, ...] = field(default_factory=tuple)
 
     @property
     def expected_ns(self) -> int:
@@ -154,15 +173,63 @@ class Plan:
         return next(target for target in self.targets if target.label == label)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON; steps name their pattern and file system by their place in two lists."""
+        patterns: dict[WorkloadPattern, int] = {}
+        filesystems: dict[FileSystemLevel, int] = {}
+        steps = []
+        for step in self.steps:
+            document = step.to_json() | {"pattern": patterns.setdefault(step.pattern, len(patterns))}
+            level = step.filesystem
+            document["filesystem"] = None if level is None else filesystems.setdefault(level, len(filesystems))
+            steps.append(document)
         return {
             "experiment": self.experiment,
             "question": self.question,
             "quick": self.quick,
             "seed": self.seed,
             "targets": [asdict(target) for target in self.targets],
-            "steps": [step.to_json() for step in self.steps],
+            "patterns": [pattern.to_json() for pattern in patterns],
+            "filesystems": [level.model_dump(mode="json") for level in filesystems],
+            "steps": steps,
+            "preparation_ns": self.preparation_ns,
+            "preparation_bytes": self.preparation_bytes,
             "expected_ns": self.expected_ns,
             "bytes_written": self.bytes_written,
             "notes": list(self.notes),
+            "left_out": list(self.left_out),
         }
+
+    @staticmethod
+    def from_json(document: Mapping[str, Any]) -> Plan:
+        """The plan that `to_json` wrote.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            It is not such a document.
+        """
+        patterns = [WorkloadPattern.from_json(pattern) for pattern in document["patterns"]]
+        filesystems = [FileSystemLevel.model_validate(level) for level in document["filesystems"]]
+        steps = [
+            PlannedStep(
+                **step
+                | {
+                    "pattern": patterns[step["pattern"]],
+                    "filesystem": None if step["filesystem"] is None else filesystems[step["filesystem"]],
+                }
+            )
+            for step in document["steps"]
+        ]
+        targets = [PlannedTarget(**target | {"destroys": tuple(target["destroys"])}) for target in document["targets"]]
+        return Plan(
+            experiment=document["experiment"],
+            question=document["question"],
+            quick=document["quick"],
+            seed=document["seed"],
+            targets=tuple(targets),
+            steps=tuple(steps),
+            preparation_ns=document["preparation_ns"],
+            preparation_bytes=document["preparation_bytes"],
+            notes=tuple(document["notes"]),
+            left_out=tuple(document["left_out"]),
+        )

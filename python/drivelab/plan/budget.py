@@ -6,7 +6,10 @@ time left is worked out from the steps that are done.
 
 from __future__ import annotations
 
-from drivelab.model.experiment import FileSystemLevel, WorkloadPattern
+from collections.abc import Mapping
+
+from drivelab.model.factor import FileSystemLevel
+from drivelab.model.workload_pattern import WorkloadPattern
 
 # a drive with a volatile cache and no capacitor flushes in 0.5 to 5 ms; a turning disk needs a turn and a seek
 _DURABLE_COMMAND_NS = 1_000_000
@@ -19,6 +22,21 @@ _THROUGHPUT_ROTATIONAL_BYTES_PER_S = 100_000_000
 _COMMANDS_PER_DURABLE_WRITE = {"raw": 2, "ext2": 4, "ext3": 5, "ext4": 5, "xfs": 4, "btrfs": 8, "f2fs": 4}
 MAKE_FILESYSTEM_NS = 2_000_000_000
 BETWEEN_STEPS_NS = 30_000_000
+CHANGE_SETTING_NS = 100_000_000
+# a whole drive that is discarded takes from ms to a minute; a purge is told to take two on most drives
+_ACTION_NS = {
+    ("trim", "device"): 2_000_000_000,
+    ("trim", "fstrim"): 500_000_000,
+    ("purge", "nvme-format"): 30_000_000_000,
+    ("purge", "nvme-sanitize"): 120_000_000_000,
+    ("purge", "ata-secure-erase"): 120_000_000_000,
+    ("page-cache", "drop"): 200_000_000,
+}
+
+
+def actions_ns(actions: Mapping[str, str]) -> int:
+    """Guessed time for what is done before a trial."""
+    return sum(_ACTION_NS.get(action, 0) for action in actions.items())
 
 
 def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_rotational: bool) -> int:
@@ -57,7 +75,8 @@ def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_r
     if pattern.writes and pattern.durability not in ("none", "sync_file_range"):
         command_ns = _DURABLE_COMMAND_ROTATIONAL_NS if is_rotational else _DURABLE_COMMAND_NS
         commands = _COMMANDS_PER_DURABLE_WRITE[filesystem.type if filesystem else "raw"]
-        return transfer_ns + commands * command_ns / pattern.sync_every_writes
+        every = pattern.write_count_limit if pattern.sync_every_writes == "end" else pattern.sync_every_writes
+        return transfer_ns + commands * command_ns / every
     return transfer_ns + (_PLAIN_COMMAND_ROTATIONAL_NS if is_rotational else _PLAIN_COMMAND_NS)
 
 

@@ -1,18 +1,25 @@
-"""The cells of an experiment: every workload under every combination of its factors."""
+"""The cells of an experiment: every workload under every combination of factors that is asked for."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from drivelab.model.experiment import (
-    Experiment,
-    ExperimentWorkload,
+from drivelab.model.experiment import Experiment, ExperimentWorkload
+from drivelab.model.factor import (
+    ActionFactor,
+    Factor,
+    FileSystemFactor,
     FileSystemLevel,
+    MountFactor,
+    SettingFactor,
     WorkloadFactor,
-    WorkloadPattern,
 )
+from drivelab.model.workload_pattern import WorkloadPattern
+
+Combination = tuple[tuple[Factor, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +29,16 @@ class Cell:
     Attributes
     ----------
     filesystem : FileSystemLevel or None
-        What is made on the target; None when the experiment does not vary it.
+        What is made on the target, with the options it is mounted with; None
+        when the experiment does not vary it.
     workload, title : str
         Name of the workload, and what it is for people.
     pattern : WorkloadPattern
         What is issued, the factors applied.
     levels : mapping of str to str
         Level of every factor that touches this workload.
+    settings, actions : mapping of str to str
+        Those of them that are settings, and those that are done before a trial.
     """
 
     filesystem: FileSystemLevel | None
@@ -36,47 +46,94 @@ class Cell:
     title: str
     pattern: WorkloadPattern
     levels: Mapping[str, str]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    actions: Mapping[str, str] = field(default_factory=dict)
 
 
-def cells_of(experiment: Experiment, *, quick: bool) -> tuple[tuple[Cell, ...], ...]:
-    """The cells, one group for each file system: what is hard to change comes first.
+def cells_of(experiment: Experiment, *, quick: bool) -> tuple[Cell, ...]:
+    """The cells, in the order of the experiment's file, each once.
 
-    Returns
-    -------
-    tuple of tuple of Cell
-        As many groups as there are levels of the file system (one when it is
-        not varied), in the order of the experiment's file.
+    Notes
+    -----
+    Mount options and fstrim are nothing that a bare drive could have: there
+    the combinations that differ only in them are one cell.
     """
-    factor = experiment.filesystem_factor
-    filesystems: tuple[FileSystemLevel | None, ...] = factor.levels if factor else (None,)
-    return tuple(
-        tuple(
-            cell
-            for workload in experiment.workloads
-            for cell in _cells_of_workload(experiment, workload, filesystem, quick=quick)
-        )
-        for filesystem in filesystems
-    )
+    cells: dict[tuple[str, tuple[tuple[str, str], ...]], Cell] = {}
+    for workload in experiment.workloads:
+        patterns: dict[tuple[Any, ...], WorkloadPattern] = {}
+        for combination in _combinations(experiment, workload, quick=quick):
+            cell = _cell(workload, combination, patterns, quick=quick)
+            if cell is not None:
+                cells.setdefault((cell.workload, tuple(cell.levels.items())), cell)
+    return tuple(cells.values())
 
 
-def _cells_of_workload(
-    experiment: Experiment, workload: ExperimentWorkload, filesystem: FileSystemLevel | None, *, quick: bool
-) -> list[Cell]:
-    factors = [factor for factor in _workload_factors(experiment) if _varies(factor, workload)]
-    outer = {"filesystem": filesystem.name} if filesystem else {}
-    pattern = workload.pattern(quick=quick)
-    cells = []
-    for chosen in itertools.product(*(range(len(factor.levels)) for factor in factors)):
-        values = {factor.name: factor.levels[index] for factor, index in zip(factors, chosen, strict=True)}
-        names = {factor.name: factor.level_names[index] for factor, index in zip(factors, chosen, strict=True)}
-        varied = pattern.changed(**values) if values else pattern
-        cells.append(Cell(filesystem, workload.name, workload.title or workload.name, varied, {**outer, **names}))
-    return cells
+def reference_cell(experiment: Experiment, *, quick: bool) -> Cell | None:
+    """The cell that is measured again and again; None when the experiment has none."""
+    if experiment.reference is None:
+        return None
+    asked = experiment.reference
+    workload = next(workload for workload in experiment.workloads if workload.name == asked.workload)
+    combination = []
+    for factor in _factors_of(experiment, workload):
+        levels = factor.levels_at(quick=quick)
+        wanted = asked.levels.get(factor.name)
+        chosen = next((level for level in levels if factor.name_of(level) == wanted), levels[0])
+        combination.append((factor, chosen))
+    return _cell(workload, tuple(combination), {}, quick=quick)
 
 
-def _workload_factors(experiment: Experiment) -> list[WorkloadFactor]:
-    return [factor for factor in experiment.factors if isinstance(factor, WorkloadFactor)]
+def _factors_of(experiment: Experiment, workload: ExperimentWorkload) -> list[Factor]:
+    return [factor for factor in experiment.factors if not factor.workloads or workload.name in factor.workloads]
 
 
-def _varies(factor: WorkloadFactor, workload: ExperimentWorkload) -> bool:
-    return not factor.workloads or workload.name in factor.workloads
+def _combinations(experiment: Experiment, workload: ExperimentWorkload, *, quick: bool) -> Iterator[Combination]:
+    factors = _factors_of(experiment, workload)
+    columns = [[(factor, level) for level in factor.levels_at(quick=quick)] for factor in factors]
+    if experiment.design == "full":
+        yield from itertools.product(*columns)
+        return
+    base = tuple(column[0] for column in columns)
+    yield base
+    for place, column in enumerate(columns):
+        for changed in column[1:]:
+            yield (*base[:place], changed, *base[place + 1 :])
+
+
+def _cell(
+    workload: ExperimentWorkload,
+    combination: Combination,
+    patterns: dict[tuple[Any, ...], WorkloadPattern],
+    *,
+    quick: bool,
+) -> Cell | None:
+    """The cell of a combination; None when no such thing exists."""
+    filesystem: FileSystemLevel | None = None
+    varies_filesystem = False
+    levels, settings, actions = {}, {}, {}
+    values: dict[str, Any] = {}
+    for factor, level in combination:
+        if isinstance(factor, FileSystemFactor):
+            filesystem, varies_filesystem = level, True
+    has_files = filesystem is not None and filesystem.type != "raw"
+    for factor, level in combination:
+        if isinstance(factor, MountFactor):
+            if not has_files:
+                continue
+            assert filesystem is not None
+            filesystem = filesystem.mounted_with(level.options)
+        elif isinstance(factor, ActionFactor):
+            if level == "fstrim" and varies_filesystem and not has_files:
+                return None
+            actions[factor.name] = level
+        elif isinstance(factor, SettingFactor):
+            settings[factor.name] = level
+        elif isinstance(factor, WorkloadFactor):
+            values[factor.name] = level
+        levels[factor.name] = factor.name_of(level)
+    key = tuple(values.values())
+    if key not in patterns:
+        pattern = workload.pattern(quick=quick)
+        patterns[key] = pattern.changed(**values) if values else pattern
+    title = workload.title or workload.name
+    return Cell(filesystem, workload.name, title, patterns[key], levels, settings, actions)

@@ -16,8 +16,11 @@ _SMALLEST_OTHER_BYTES = 8 * 2**20
 FILE_SHARE = 0.85
 
 
-def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell, tuple[str, ...]]:
+def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell | None, tuple[str, ...]]:
     """The cell as this target can have it, and notes on what was adapted.
+
+    None stands for a combination that does not exist: a block size among
+    several that is no multiple of what direct I/O takes.
 
     Raises
     ------
@@ -31,12 +34,38 @@ def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell, tuple[str, ...]]:
     if not on_device and cell.pattern.file_state != "append" and not cell.pattern.file_size:
         what = f"{cell.workload} needs a file, and does not say how large"
         raise DrivelabError("P706", what, where=target.text, do=f"add file_size to workload {cell.workload}")
+    goes_round = cell.pattern.capacities > 0
+    cell = _of_target_size(cell, target)
+    unaligned = _unaligned_level(cell, target)
+    if unaligned:
+        return None, (unaligned,)
     cell, notes = _whole_logical_blocks(cell, target)
     if on_device and cell.pattern.file_state != "overwrite":
         cell = replace(cell, pattern=cell.pattern.changed(file_state="overwrite"))
         notes += (f"{cell.workload} on the device itself overwrites from its begin: there is nothing to append to",)
-    _refuse_small_target(cell, target)
+    _refuse_small_target(cell, target, goes_round=goes_round)
     return cell, notes
+
+
+def _of_target_size(cell: Cell, target: PlannedTarget) -> Cell:
+    """The cell with the limits that are multiples of the target's size in bytes."""
+    pattern = cell.pattern
+    if not pattern.capacities:
+        return cell
+    whole = target.size_bytes if is_on_device(cell, target) else pattern.file_size
+    moved = max(pattern.block_size, int(whole * pattern.capacities) // pattern.block_size * pattern.block_size)
+    return replace(cell, pattern=pattern.changed(capacities=0.0, bytes=min(moved, pattern.bytes or moved)))
+
+
+def _unaligned_level(cell: Cell, target: PlannedTarget) -> str:
+    """Why direct I/O cannot have a combination that the experiment varies; empty when it can."""
+    pattern, logical = cell.pattern, target.logical_block_size_bytes
+    if not pattern.direct:
+        return ""
+    for key, length in (("block_size", pattern.block_size), ("shift", pattern.shift)):
+        if key in cell.levels and length % logical:
+            return f"on {target.label} direct I/O takes whole blocks of {format_bytes(logical)}: not measured otherwise"
+    return ""
 
 
 def is_on_device(cell: Cell, target: PlannedTarget) -> bool:
@@ -74,7 +103,7 @@ def _whole_logical_blocks(cell: Cell, target: PlannedTarget) -> tuple[Cell, tupl
     return replace(cell, pattern=pattern.changed(block_size=logical)), (note,)
 
 
-def _refuse_small_target(cell: Cell, target: PlannedTarget) -> None:
+def _refuse_small_target(cell: Cell, target: PlannedTarget, *, goes_round: bool) -> None:
     pattern, filesystem = cell.pattern, cell.filesystem
     on_device = is_on_device(cell, target)
     if filesystem is not None and filesystem.type != "raw":
@@ -82,11 +111,11 @@ def _refuse_small_target(cell: Cell, target: PlannedTarget) -> None:
         if target.size_bytes < smallest:
             what = f"{filesystem.type} needs {format_bytes(smallest)}, the target has {format_bytes(target.size_bytes)}"
             raise DrivelabError("P705", what, where=target.text, do="use a larger target")
-    limits = [limit for limit in (pattern.count * pattern.block_size, pattern.bytes) if limit]
-    appended = min(limits) if limits and pattern.file_state == "append" else 0
-    needed = max(appended, pattern.file_size) if not on_device else 0
-    if on_device and pattern.access.kind == "sequential" and limits:
-        needed = min(limits)
+    moved = pattern.write_count_limit * pattern.block_size
+    appended = moved + pattern.shift if pattern.file_state == "append" else 0
+    needed = max(appended, pattern.file_size) if not on_device else pattern.block_size + pattern.shift
+    if on_device and pattern.access.kind == "sequential" and not goes_round:
+        needed = max(needed, moved)
     room = target.size_bytes if on_device else int(target.size_bytes * FILE_SHARE)
     if needed > room:
         what = f"{cell.workload} needs {format_bytes(needed)}, the target has room for {format_bytes(room)}"

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from drivelab.model.experiment import Experiment
 from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
+from drivelab.model.setting import SettingFacts
 from drivelab.model.target import TargetFacts
-from drivelab.plan.budget import MAKE_FILESYSTEM_NS, bytes_written, expected_step_ns, fill_ns
-from drivelab.plan.cells import Cell, cells_of
-from drivelab.plan.fit import fit, is_on_device
+from drivelab.plan.availability import action_facts
+from drivelab.plan.budget import (
+    CHANGE_SETTING_NS,
+    MAKE_FILESYSTEM_NS,
+    actions_ns,
+    bytes_written,
+    expected_step_ns,
+    fill_ns,
+)
+from drivelab.plan.cells import Cell, cells_of, reference_cell
+from drivelab.plan.fit import is_on_device
+from drivelab.plan.fitting import Fitting
+from drivelab.plan.order import Turn, turns
 from drivelab.plan.targets import planned_targets
 
-Groups = tuple[tuple[Cell, ...], ...]
-T = TypeVar("T")
 
-
-def make_plan(experiment: Experiment, targets: Sequence[TargetFacts], *, seed: int, quick: bool = False) -> Plan:
+def make_plan(
+    experiment: Experiment,
+    targets: Sequence[TargetFacts],
+    *,
+    seed: int,
+    quick: bool = False,
+    settings: Sequence[Mapping[str, SettingFacts]] = (),
+    skip_unavailable: bool = False,
+    labels: Sequence[str] = (),
+) -> Plan:
     """The ordered steps that the experiment becomes.
 
     Parameters
@@ -33,31 +49,43 @@ def make_plan(experiment: Experiment, targets: Sequence[TargetFacts], *, seed: i
         Decides the order and every workload's addresses and contents.
     quick : bool
         Whether to take the experiment's scaled-down sizes and repeats.
+    settings : sequence of mapping of str to SettingFacts
+        What is known about the settings of each target, in the same order.
+    skip_unavailable : bool
+        Whether levels that a target cannot have are left out; a scratch drive
+        has hardly any setting, and there they always are.
+    labels : sequence of str
+        What the user calls the targets, in the same order; may be fewer.
 
     Returns
     -------
     Plan
-        One step per cell, target and repeat. A block is one repeat on one
-        target; within it the file systems are in random order, and so are the
-        workloads within each file system: making one is too slow to do it
-        before every trial.
+        Blocks in the order of `drivelab.plan.order.turns`.
 
     Raises
     ------
     DrivelabError
-        P704: a factor that a target cannot have. P705: a target too small.
-        P706: a workload that cannot be issued there.
+        P704, P707: a factor or a level that a target cannot have. P705: a target too small.
+        P706: a workload that cannot be issued there. P708: nothing is left.
+        P709: labels that do not fit the targets.
     """
-    groups = cells_of(experiment, quick=quick)
-    overwrites = any(cell.filesystem is not None or cell.pattern.writes for group in groups for cell in group)
-    planned = planned_targets(targets, overwrites_devices=overwrites)
-    notes: dict[str, None] = {}
-    fitted: dict[str, Groups] = {}
-    for target in planned:
-        fitted[target.label] = _fit_all(groups, target, notes)
+    cells = cells_of(experiment, quick=quick)
+    planned = _planned(cells, targets, labels)
+    read = [settings[place] if place < len(settings) else {} for place in range(len(targets))]
+    known = {
+        target.label: {**action_facts(facts), **one} for target, facts, one in zip(planned, targets, read, strict=True)
+    }
+    fitting = Fitting(known, skip_unavailable=skip_unavailable)
+    fitted = {target.label: fitting.cells(cells, target) for target in planned}
+    reference = reference_cell(experiment, quick=quick)
+    references = {
+        target.label: found for target in planned for found in fitting.cells((reference,) if reference else (), target)
+    }
+    fitting.refuse()
     repeats = experiment.repeats.quick if quick else experiment.repeats.full
-    steps = tuple(_steps(planned, fitted, repeats, seed))
-    made = sum(repeats for target in planned for group in fitted[target.label] if _makes_filesystem(group, target))
+    generator = np.random.default_rng(seed)
+    order = list(turns(fitted, references, repeats=repeats, generator=generator))
+    steps = tuple(_steps(order, planned, generator))
     scratch_bytes = sum(target.size_bytes for target in planned if target.kind == "scratch")
     return Plan(
         experiment=experiment.name,
@@ -66,65 +94,72 @@ def make_plan(experiment: Experiment, targets: Sequence[TargetFacts], *, seed: i
         seed=seed,
         targets=planned,
         steps=steps,
-        preparation_ns=made * MAKE_FILESYSTEM_NS + fill_ns(scratch_bytes),
+        preparation_ns=_preparation_ns(order, planned) + fill_ns(scratch_bytes),
         preparation_bytes=scratch_bytes,
-        notes=tuple(notes),
+        notes=fitting.notes,
+        left_out=fitting.left_out,
     )
 
 
-def _fit_all(groups: Groups, target: PlannedTarget, notes: dict[str, None]) -> Groups:
-    fitted_groups = []
-    for group in groups:
-        cells = []
-        for cell in group:
-            fitted, adapted = fit(cell, target)
-            cells.append(fitted)
-            notes.update(dict.fromkeys(adapted))
-        fitted_groups.append(tuple(cells))
-    return tuple(fitted_groups)
+def _planned(cells: Sequence[Cell], targets: Sequence[TargetFacts], labels: Sequence[str]) -> tuple[PlannedTarget, ...]:
+    return planned_targets(
+        targets,
+        overwrites_devices=any(cell.filesystem is not None or cell.pattern.writes for cell in cells),
+        purges=any(cell.actions.get("purge", "none") != "none" for cell in cells),
+        labels=labels,
+    )
 
 
 def _steps(
-    targets: Sequence[PlannedTarget], fitted: dict[str, Groups], repeats: int, seed: int
+    order: Sequence[Turn], targets: Sequence[PlannedTarget], generator: np.random.Generator
 ) -> Iterator[PlannedStep]:
-    generator = np.random.default_rng(seed)
-    count = repeats * sum(len(group) for groups in fitted.values() for group in groups)
-    digits = max(4, len(str(count)))
-    number = block = 0
-    for repeat in range(1, repeats + 1):
-        for target in _shuffled(targets, generator):
-            block += 1
-            for group in _shuffled(fitted[target.label], generator):
-                for cell in _shuffled(group, generator):
-                    number += 1
-                    prefix = [target.label] if len(targets) > 1 else []
-                    words = [*prefix, cell.workload, *cell.levels.values()]
-                    yield PlannedStep(
-                        number=number,
-                        trial=_trial_name(f"{number:0{digits}}", words, repeat),
-                        target=target.label,
-                        workload=cell.workload,
-                        label=", ".join([cell.title, *cell.levels.values()]),
-                        pattern=cell.pattern,
-                        filesystem=cell.filesystem,
-                        levels=cell.levels,
-                        block=block,
-                        repeat=repeat,
-                        seed=int(generator.integers(1, 2**32)),
-                        expected_ns=expected_step_ns(cell.pattern, cell.filesystem, is_rotational=target.is_rotational),
-                        bytes_written=bytes_written(cell.pattern, cell.filesystem, is_rotational=target.is_rotational),
-                    )
+    digits = max(4, len(str(len(order))))
+    by_label = {target.label: target for target in targets}
+    for number, turn in enumerate(order, start=1):
+        cell, target = turn.cell, by_label[turn.target]
+        words = [turn.target] if len(targets) > 1 else []
+        words += ["reference"] if turn.is_reference else []
+        words += [cell.workload, *cell.levels.values()]
+        title = f"reference: {cell.title}" if turn.is_reference else cell.title
+        yield PlannedStep(
+            number=number,
+            trial=_trial_name(f"{number:0{digits}}", words, turn.repeat),
+            target=turn.target,
+            workload=cell.workload,
+            label=", ".join([title, *cell.levels.values()]),
+            pattern=cell.pattern,
+            filesystem=cell.filesystem,
+            levels=cell.levels,
+            block=turn.block,
+            repeat=turn.repeat,
+            seed=int(generator.integers(1, 2**32)),
+            expected_ns=expected_step_ns(cell.pattern, cell.filesystem, is_rotational=target.is_rotational)
+            + actions_ns(cell.actions),
+            bytes_written=bytes_written(cell.pattern, cell.filesystem, is_rotational=target.is_rotational),
+            settings=cell.settings,
+            actions=cell.actions,
+            is_reference=turn.is_reference,
+        )
 
 
-def _shuffled(items: Sequence[T], generator: np.random.Generator) -> list[T]:
-    return [items[index] for index in generator.permutation(len(items))]
+def _preparation_ns(order: Sequence[Turn], targets: Sequence[PlannedTarget]) -> int:
+    """Guessed time for making file systems and changing settings, between the trials that need them."""
+    by_label = {target.label: target for target in targets}
+    before: dict[str, Turn] = {}
+    total = 0
+    for turn in order:
+        last = before.get(turn.target)
+        cell = turn.cell
+        is_new_place = last is None or (last.cell.filesystem, last.block) != (cell.filesystem, turn.block)
+        if is_new_place and cell.filesystem is not None and not is_on_device(cell, by_label[turn.target]):
+            total += MAKE_FILESYSTEM_NS
+        old = last.cell.settings if last is not None else {}
+        total += CHANGE_SETTING_NS * sum(level != old.get(name) for name, level in cell.settings.items())
+        before[turn.target] = turn
+    return total
 
 
 def _trial_name(number: str, words: Sequence[str], repeat: int) -> str:
     """``0003-small-write-ext4-r1``: sorts in the order of the plan, and can name a file."""
     parts = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-.")[:40] for word in words]
     return "-".join([number, *(part for part in parts if part)])[:150] + f"-r{repeat}"
-
-
-def _makes_filesystem(group: tuple[Cell, ...], target: PlannedTarget) -> bool:
-    return any(cell.filesystem is not None and not is_on_device(cell, target) for cell in group)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from drivelab.model.drive import BlockUse
+from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes
 
 
-def planned_targets(targets: Sequence[TargetFacts], *, overwrites_devices: bool) -> tuple[PlannedTarget, ...]:
+def planned_targets(
+    targets: Sequence[TargetFacts], *, overwrites_devices: bool, purges: bool = False, labels: Sequence[str] = ()
+) -> tuple[PlannedTarget, ...]:
     """The targets with unique labels.
 
     Parameters
@@ -19,15 +23,21 @@ def planned_targets(targets: Sequence[TargetFacts], *, overwrites_devices: bool)
         As resolved, in the order in which they were named.
     overwrites_devices : bool
         Whether the experiment writes to block devices themselves.
+    purges : bool
+        Whether it purges drives.
+    labels : sequence of str
+        What the user calls them, in the same order; fewer are completed.
+
+    Raises
+    ------
+    DrivelabError
+        P709: two targets would have one label, or more labels than targets were given.
     """
+    _refuse_labels(labels, targets)
     planned: list[PlannedTarget] = []
-    for facts in targets:
-        taken = {target.label for target in planned}
-        label = _label(facts)
-        number = 2
-        while label in taken:
-            label = f"{_label(facts)}-{number}"
-            number += 1
+    for place, facts in enumerate(targets):
+        taken = {*labels, *(target.label for target in planned)}
+        label = labels[place] if place < len(labels) else _free_label(_label(facts), taken)
         loses = overwrites_devices and facts.kind == "block_device"
         planned.append(
             PlannedTarget(
@@ -39,9 +49,24 @@ def planned_targets(targets: Sequence[TargetFacts], *, overwrites_devices: bool)
                 destroys=(_destroyed(facts),) if loses else (),
                 erase_argument=_erase_argument(facts) if loses else "",
                 is_rotational=any(layer.is_rotational for layer in facts.devices[:1]),
+                purge_argument=_erase_argument(facts) if loses and purges else "",
             )
         )
     return tuple(planned)
+
+
+def _refuse_labels(labels: Sequence[str], targets: Sequence[TargetFacts]) -> None:
+    if len(labels) > len(targets):
+        what = f"there are {len(labels)} labels for {len(targets)} targets"
+        raise DrivelabError("P709", what, do="give one --label for each target, in the same order")
+    for label in labels:
+        if not label.strip() or labels.count(label) > 1:
+            raise DrivelabError("P709", f"two targets cannot both be called '{label}'", do="give each its own --label")
+
+
+def _free_label(label: str, taken: set[str]) -> str:
+    candidates = (label if number == 1 else f"{label}-{number}" for number in itertools.count(1))
+    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 def _room(facts: TargetFacts) -> int:

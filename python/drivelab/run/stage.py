@@ -11,7 +11,7 @@ from pathlib import Path
 from drivelab.inventory.consent import require_erase_consent, require_same_identity
 from drivelab.inventory.drives import read_drives
 from drivelab.inventory.target import resolve_target
-from drivelab.model.experiment import FileSystemLevel
+from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedStep, PlannedTarget
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import TargetRange, Workload

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from drivelab.inventory.mounts import Mount, read_mounts
 from drivelab.model.errors import DrivelabError
-from drivelab.model.experiment import FileSystemLevel
+from drivelab.model.factor import FileSystemLevel
 from drivelab.state.journal import Change, Journal
 from drivelab.state.programs import require_program, run_program
 

@@ -116,7 +116,7 @@ def test_a_misspelt_key_comes_with_a_guess() -> None:
 
 
 def test_a_setting_that_is_not_known_lists_those_that_are() -> None:
-    assert "'filesystem', 'workload'" in mistake('setting = "workload"', 'setting = "colour"').what
+    assert "'filesystem', 'mount', 'trim'," in mistake('setting = "workload"', 'setting = "colour"').what
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drivelab.model.experiment import FileSystemLevel, WorkloadPattern
+from drivelab.model.factor import FileSystemLevel
+from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.budget import bytes_written, expected_step_ns, time_left_ns
 
 RAW = FileSystemLevel(type="raw", name="raw")

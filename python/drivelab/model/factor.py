@@ -1,0 +1,159 @@
+"""A factor: what an experiment varies, one level after the other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from drivelab.model.setting import SettingName
+from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern
+
+FileSystemType = Literal["raw", "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,39}$")]
+# done before a trial; there is nothing to put back
+ActionName = Literal["trim", "purge", "page-cache"]
+ACTION_LEVELS: dict[str, tuple[str, ...]] = {
+    "trim": ("none", "device", "fstrim"),
+    "purge": ("none", "nvme-format", "nvme-sanitize", "ata-secure-erase"),
+    "page-cache": ("keep", "drop"),
+}
+
+
+def _level_text(value: object) -> object:
+    """A level as text: a switch is on or off, a number its digits."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value) if isinstance(value, int) else value
+
+
+LevelText = Annotated[
+    str, BeforeValidator(_level_text), Field(min_length=1), WithJsonSchema({"type": ["string", "integer", "boolean"]})
+]
+
+
+class FileSystemLevel(FrozenModel):
+    """A file system made on the target and mounted, or ``raw``: none at all."""
+
+    type: FileSystemType
+    name: Name
+    mkfs_options: tuple[str, ...] = ()
+    mount_options: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_after_its_type(cls, value: object) -> object:
+        given = {"type": value} if isinstance(value, str) else value
+        return {"name": given.get("type"), **given} if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _raw_has_no_options(self) -> Self:
+        if self.type == "raw" and (self.mkfs_options or self.mount_options):
+            raise ValueError("raw has neither mkfs_options nor mount_options")
+        return self
+
+    def mounted_with(self, options: tuple[str, ...]) -> FileSystemLevel:
+        """The same file system with more mount options."""
+        return self.model_copy(update={"mount_options": (*self.mount_options, *options)})
+
+
+class MountLevel(FrozenModel):
+    """Options that a file system is mounted with."""
+
+    name: Name
+    options: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_after_its_option(cls, value: object) -> object:
+        return {"name": value, "options": (value,)} if isinstance(value, str) else value
+
+
+class _Factor(FrozenModel):
+    """What every factor has: levels, fewer of them when scaled down, and the workloads it is for."""
+
+    setting: str
+    levels: tuple[Any, ...]
+    quick_levels: tuple[Any, ...] = ()
+    workloads: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the factor in tables and figures."""
+        return self.setting
+
+    def levels_at(self, *, quick: bool) -> tuple[Any, ...]:
+        """The levels at full size, or scaled down."""
+        return (self.quick_levels or self.levels) if quick else self.levels
+
+    @staticmethod
+    def name_of(level: Any) -> str:
+        """Name of a level."""
+        return str(level.name) if hasattr(level, "name") else str(level)
+
+
+class FileSystemFactor(_Factor):
+    """Varies the file system that lies between the workload and the drive."""
+
+    setting: Literal["filesystem"]
+    levels: tuple[FileSystemLevel, ...] = Field(min_length=1)
+    quick_levels: tuple[FileSystemLevel, ...] = ()
+
+
+class MountFactor(_Factor):
+    """Varies how the file system is mounted; the bare drive is not concerned."""
+
+    setting: Literal["mount"]
+    levels: tuple[MountLevel, ...] = Field(min_length=1)
+    quick_levels: tuple[MountLevel, ...] = ()
+
+
+class ActionFactor(_Factor):
+    """Varies what is done to the drive, the file system or the page cache before a trial."""
+
+    setting: ActionName
+    levels: tuple[str, ...] = Field(min_length=1)
+    quick_levels: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _levels_are_known(self) -> Self:
+        known = ACTION_LEVELS[self.setting]
+        for level in (*self.levels, *self.quick_levels):
+            if level not in known:
+                raise ValueError(f"{self.setting} can be {', '.join(known)}, not '{level}'")
+        return self
+
+
+class SettingFactor(_Factor):
+    """Varies one setting of the drive, of its queue or of the computer.
+
+    The level ``as-found`` leaves it as it was before the run.
+    """
+
+    setting: SettingName
+    levels: tuple[LevelText, ...] = Field(min_length=1)
+    quick_levels: tuple[LevelText, ...] = ()
+
+
+class WorkloadFactor(_Factor):
+    """Varies one key of the workloads: all of them, or those that are named."""
+
+    setting: Literal["workload"]
+    key: Literal[tuple(WorkloadPattern.model_fields)]  # type: ignore[valid-type]
+    levels: tuple[bool | int | float | str, ...] = Field(min_length=1)
+    quick_levels: tuple[bool | int | float | str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the factor in tables and figures: the key."""
+        return str(self.key)
+
+    @staticmethod
+    def name_of(level: Any) -> str:
+        """The level as written in the file."""
+        return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+Factor = Annotated[
+    FileSystemFactor | MountFactor | ActionFactor | SettingFactor | WorkloadFactor, Field(discriminator="setting")
+]

@@ -1,0 +1,203 @@
+"""A workload pattern: what I/O is issued, before it is known where to.
+
+Sizes and times are written with their unit (``"512"``, ``"128MiB"``, ``"5s"``)
+and held in bytes and ns; shares are written as ``"20%"`` and held as 0.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.units import parse_bytes, parse_duration_ns
+from drivelab.model.workload import (
+    Access,
+    BackendName,
+    BlockSizeShare,
+    Contents,
+    Durability,
+    DurabilityMethod,
+    FileState,
+    Limits,
+    OperationName,
+    OperationShare,
+    Pacing,
+    TargetRange,
+    Workload,
+)
+
+
+def _bytes(value: object) -> object:
+    return _with_unit(value, parse_bytes)
+
+
+def _nanoseconds(value: object) -> object:
+    if isinstance(value, int):
+        raise ValueError('write a duration with its unit, in quotes: "5s"')
+    return _with_unit(value, parse_duration_ns)
+
+
+def _with_unit(value: object, parse: Any) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value)
+    except DrivelabError as error:
+        raise ValueError(f"{error.what}; {error.do}") from error
+
+
+def _share(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError('write a share as "20%" or 0.2') from None
+
+
+def _table_of(key: str) -> BeforeValidator:
+    """Let a bare string stand for a table with one key."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+def _schema(pattern: str, example: str, *, number: str | None = "integer") -> WithJsonSchema:
+    """What an editor accepts: a text with its unit, and a bare number where that is allowed."""
+    text = {"type": "string", "pattern": pattern, "examples": [example]}
+    return WithJsonSchema({"anyOf": [{"type": number, "minimum": 0}, text]} if number else text)
+
+
+_SIZE_SCHEMA = _schema(r"^\s*[0-9][0-9._]*\s*([kKMGTPE]i?)?B?\s*$", "4KiB")
+_DURATION_SCHEMA = _schema(r"^\s*[0-9][0-9._]*\s*(ns|us|µs|ms|s|min|h|d)\s*$", "5s", number=None)
+_SHARE_SCHEMA = _schema(r"^\s*[0-9.]+\s*%?\s*$", "20%", number="number")
+
+ByteCount = Annotated[int, BeforeValidator(_bytes), Field(ge=0), _SIZE_SCHEMA]
+BlockSize = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**30), _SIZE_SCHEMA]
+DurationNs = Annotated[int, BeforeValidator(_nanoseconds), Field(ge=0), _DURATION_SCHEMA]
+Share = Annotated[float, BeforeValidator(_share), Field(gt=0, le=1), _SHARE_SCHEMA]
+
+
+_DURATIONS = ("runtime", "ramp", "interval")
+
+
+class FrozenModel(BaseModel):
+    """Base of what an experiment's file is made of: it cannot be changed, and knows no other keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WorkloadPattern(FrozenModel):
+    """What I/O is issued, before it is known where to.
+
+    The keys mean what they mean in `drivelab.model.workload.Workload`; a
+    workload ends at the first of `count`, `bytes` and `runtime` that it meets,
+    and must have one. `file_size` is the size of the file that is read or
+    overwritten where the target is a file system. `fill_level` is the share of
+    the target, or of that file, that is used: its begin. `capacities` is a limit
+    of bytes, as a multiple of the target's size. `sync_every_writes` is a number
+    of writes, or ``"end"``: one sync call after the last write.
+    """
+
+    operation: OperationName = "write"
+    read_fraction: float | None = Field(default=None, ge=0, le=1)
+    access: Annotated[Access, _table_of("kind")] = Access(kind="sequential")
+    block_size: BlockSize = 4096
+    queue_depth: int = Field(default=1, ge=1, le=4096)
+    job_count: int = Field(default=1, ge=1, le=1024)
+    backend: BackendName = "auto"
+    direct: bool = False
+    durability: DurabilityMethod = "none"
+    sync_every_writes: Annotated[int, Field(ge=1)] | Literal["end"] = 1
+    file_state: FileState = "overwrite"
+    file_size: ByteCount = 0
+    fill_level: Share = 1.0
+    shift: ByteCount = 0
+    contents: Annotated[Contents, _table_of("kind")] = Contents()
+    pacing: Pacing = Pacing()
+    count: int = Field(default=0, ge=0)
+    bytes: ByteCount = 0
+    capacities: float = Field(default=0.0, ge=0, le=1000)
+    runtime: DurationNs = 0
+    ramp: DurationNs = 0
+    interval: DurationNs = 100_000_000
+    record_ios: bool = False
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        if not (self.count or self.bytes or self.capacities or self.runtime):
+            raise ValueError("the workload would never end: give it a count, bytes, capacities or a runtime")
+        return self
+
+    @model_validator(mode="after")
+    def _end_is_known(self) -> Self:
+        if self.sync_every_writes == "end" and not (self.count or self.bytes):
+            raise ValueError('sync_every_writes = "end" needs a count or bytes: nobody knows the last write otherwise')
+        return self
+
+    @property
+    def writes(self) -> bool:
+        """Whether the workload changes the contents of its target."""
+        return self.operation != "read" or (self.read_fraction is not None and self.read_fraction < 1)
+
+    def changed(self, **values: object) -> WorkloadPattern:
+        """The pattern with some keys set to other values, validated again."""
+        given = {name: getattr(self, name) for name in WorkloadPattern.model_fields}
+        # a bare number is refused as a duration, because nobody can tell its unit
+        durations = {name: f"{given[name]}ns" for name in _DURATIONS}
+        return WorkloadPattern.model_validate(given | durations | values)
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys that differ from their defaults, as `from_json` reads them."""
+        given = self.model_dump(mode="json", include=set(WorkloadPattern.model_fields), exclude_defaults=True)
+        return given | {name: f"{given[name]}ns" for name in _DURATIONS if name in given}
+
+    @staticmethod
+    def from_json(document: Mapping[str, Any]) -> WorkloadPattern:
+        """The pattern that `to_json` wrote."""
+        return WorkloadPattern.model_validate(dict(document))
+
+    @property
+    def write_count_limit(self) -> int:
+        """I/Os after which the workload ends, by count or bytes; 0 when only time ends it."""
+        limits = [limit for limit in (self.count, -(-self.bytes // self.block_size)) if limit]
+        return min(limits, default=0)
+
+    def on(self, target: TargetRange, *, seed: int) -> Workload:
+        """The workload that issues this pattern to `target`."""
+        return Workload(
+            target=target,
+            backend=self.backend,
+            operations=self._operations(),
+            block_sizes=(BlockSizeShare(bytes=self.block_size),),
+            access=self.access,
+            shift_bytes=self.shift,
+            queue_depth=self.queue_depth,
+            job_count=self.job_count,
+            direct=self.direct,
+            durability=Durability(method=self.durability, every_writes=self._every_writes()),
+            file_state=self.file_state,
+            contents=self.contents,
+            pacing=self.pacing,
+            limits=Limits(runtime_ns=self.runtime, bytes=self.bytes, count=self.count),
+            ramp_ns=self.ramp,
+            interval_ns=self.interval,
+            seed=seed,
+            record_ios=self.record_ios,
+        )
+
+    def _every_writes(self) -> int:
+        return self.write_count_limit if self.sync_every_writes == "end" else self.sync_every_writes
+
+    def _operations(self) -> tuple[OperationShare, ...]:
+        if self.read_fraction is None or self.read_fraction in (0, 1):
+            whole: OperationName = self.operation if self.read_fraction is None else _of_fraction(self.read_fraction)
+            return (OperationShare(operation=whole),)
+        writes = OperationShare(operation="write", weight=1 - self.read_fraction)
+        return (OperationShare(operation="read", weight=self.read_fraction), writes)
+
+
+def _of_fraction(read_fraction: float) -> OperationName:
+    return "read" if read_fraction == 1 else "write"

@@ -1,0 +1,78 @@
+"""Fits all cells of an experiment to its targets, and keeps what was adapted, left out or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.plan import PlannedTarget
+from drivelab.plan.availability import KnownSettings, refusals
+from drivelab.plan.cells import Cell
+from drivelab.plan.fit import fit
+
+
+class Fitting:
+    """Fits cells to targets, and gathers what that changes.
+
+    Parameters
+    ----------
+    known : mapping of str to mapping of str to SettingFacts
+        What is known about the settings of each target, by its label.
+    skip_unavailable : bool
+        Whether levels that a target cannot have are left out; on a scratch
+        drive they always are.
+    """
+
+    def __init__(self, known: Mapping[str, KnownSettings], *, skip_unavailable: bool) -> None:
+        self._known = known
+        self._skip_unavailable = skip_unavailable
+        self._notes: dict[str, None] = {}
+        self._left_out: dict[str, None] = {}
+        self._refused: dict[str, None] = {}
+        self._measured = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was adapted, in words."""
+        return tuple(self._notes)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Levels that are not measured, and why."""
+        return tuple(self._left_out)
+
+    def cells(self, cells: Sequence[Cell], target: PlannedTarget) -> tuple[Cell, ...]:
+        """The cells that the target can have.
+
+        Raises
+        ------
+        DrivelabError
+            P704, P705, P706: the target cannot have a cell at all.
+        """
+        found = []
+        for cell in cells:
+            reasons = refusals(cell, target, self._known[target.label])
+            if reasons:
+                self._left_out.update(dict.fromkeys(reasons))
+                if not self._skip_unavailable and target.kind != "scratch":
+                    self._refused.update(dict.fromkeys(reasons))
+                continue
+            fitted, adapted = fit(cell, target)
+            self._notes.update(dict.fromkeys(adapted))
+            if fitted is not None:
+                found.append(fitted)
+        self._measured = self._measured or bool(found)
+        return tuple(found)
+
+    def refuse(self) -> None:
+        """Return only if something is left, and nothing was left out without the user's word.
+
+        Raises
+        ------
+        DrivelabError
+            P707: a level is not to be had. P708: nothing is left.
+        """
+        if self._refused:
+            raise DrivelabError("P707", "; ".join(self._refused))
+        if not self._measured:
+            raise DrivelabError("P708", f"nothing is left to measure: {'; '.join((*self._left_out, *self._notes))}")

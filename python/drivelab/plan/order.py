@@ -1,0 +1,97 @@
+"""The order of a plan: randomised within blocks, with what is slow to change outermost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from drivelab.plan.cells import Cell
+
+T = TypeVar("T")
+FIRST_REPEAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A cell's turn: when it is measured.
+
+    Attributes
+    ----------
+    target : str
+        Label of the target.
+    cell : Cell
+        What is measured.
+    block, repeat : int
+        Block of the order, and repeat of the cell, from 1.
+    is_reference : bool
+        Whether it is measured only to see a drift.
+    """
+
+    target: str
+    cell: Cell
+    block: int
+    repeat: int
+    is_reference: bool = False
+
+
+def turns(
+    cells: dict[str, tuple[Cell, ...]],
+    references: dict[str, Cell],
+    *,
+    repeats: int,
+    generator: np.random.Generator,
+) -> Iterator[Turn]:
+    """Every turn in order.
+
+    Parameters
+    ----------
+    cells : dict of str to tuple of Cell
+        The cells of every target, by its label.
+    references : dict of str to Cell
+        The reference cell of those targets that have one.
+    repeats : int
+        How often every cell is measured.
+    generator : numpy.random.Generator
+        Decides the order.
+
+    Notes
+    -----
+    A block is one repeat on one target. Within it file systems are in random
+    order, within each of them combinations of settings, and within these the
+    workloads (a split-split-plot design): making a file system before every
+    trial would wear the drive and take most of the time. A reference is
+    measured at the begin of every block and once more in the end.
+    """
+    block = 0
+    reference_count = dict.fromkeys(references, 0)
+    for repeat in range(FIRST_REPEAT, FIRST_REPEAT + repeats):
+        for target in shuffled(list(cells), generator):
+            block += 1
+            if target in references:
+                reference_count[target] += 1
+                yield Turn(target, references[target], block, reference_count[target], is_reference=True)
+            for cell in _cells_in_order(cells[target], generator):
+                yield Turn(target, cell, block, repeat)
+    for target, cell in references.items():
+        yield Turn(target, cell, block, reference_count[target] + 1, is_reference=True)
+
+
+def shuffled(items: Sequence[T], generator: np.random.Generator) -> list[T]:
+    """The items in random order."""
+    return [items[index] for index in generator.permutation(len(items))]
+
+
+def _cells_in_order(cells: Sequence[Cell], generator: np.random.Generator) -> Iterator[Cell]:
+    for of_filesystem in shuffled(_grouped(cells, lambda cell: cell.filesystem), generator):
+        for alike in shuffled(_grouped(of_filesystem, lambda cell: tuple(cell.settings.items())), generator):
+            yield from shuffled(alike, generator)
+
+
+def _grouped(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> list[list[Cell]]:
+    groups: dict[Hashable, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(key(cell), []).append(cell)
+    return list(groups.values())
