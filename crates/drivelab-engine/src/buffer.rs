@@ -55,7 +55,9 @@ impl Layout {
         let reads = workload.uses(Operation::Read) || !writes;
         let contents = &workload.contents;
         let varies = contents.kind == ContentsKind::Random && contents.duplicate_fraction == 0.0;
-        let share = (POOL_SIZE / (slots * workload.job_count as usize)).max(SPREAD_MIN);
+        // a short run needs no more than it writes, and filling the pool takes longer than such a run
+        let needed = usize::try_from(workload.most_bytes()).unwrap_or(usize::MAX).min(POOL_SIZE);
+        let share = (POOL_SIZE / (slots * workload.job_count as usize)).min(needed).max(SPREAD_MIN);
         Self {
             for_reads: if reads { slots } else { 0 },
             for_writes: if writes { slots } else { 0 },

@@ -314,6 +314,15 @@ impl Workload {
         self.has_stamps() && self.contents.duplicate_fraction == 0.0 && sizes_agree
     }
 
+    /// The most bytes that a run moves, as far as its limits say; a ramp and a runtime say nothing.
+    #[must_use]
+    pub fn most_bytes(&self) -> u64 {
+        let by_count = self.limits.count.saturating_mul(self.largest_block());
+        let limits = [by_count, self.limits.bytes];
+        let least = limits.into_iter().filter(|&limit| limit > 0).min();
+        least.filter(|_| self.ramp_ns == 0).unwrap_or(u64::MAX)
+    }
+
     /// Whether nothing but the range limits the run.
     #[must_use]
     pub fn covers_range_once(&self) -> bool {
