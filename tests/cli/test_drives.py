@@ -50,6 +50,18 @@ def test_text_fits_80_columns_and_has_no_colour_in_a_pipe() -> None:
     assert max(map(len, answer.stdout.splitlines())) <= 80
 
 
+def test_health_is_told_when_asked_for_and_only_then() -> None:
+    without, told = json.loads(drivelab("--json").stdout), json.loads(drivelab("--json", "--smart").stdout)
+    assert all("smart" not in drive for drive in without["drives"])
+    for drive in told["drives"]:
+        assert drive["smart"]["drive"] == drive["name"]
+        assert drive["smart"]["health_passed"] is not None or drive["smart"]["unknown"]
+    answer = drivelab("--smart")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.count("\n  health  ") == len(told["drives"])
+    assert max(map(len, answer.stdout.splitlines())) <= 80
+
+
 @pytest.fixture
 def blocks(tmp_path: Path) -> dict[str, list[str]]:
     """The lines about each drive of the recorded machine."""
@@ -107,3 +119,4 @@ def test_help_names_the_options() -> None:
     assert answer.returncode == 0
     assert re.search(r"--json", answer.stdout)
     assert re.search(r"--all", answer.stdout)
+    assert re.search(r"--smart", answer.stdout)

@@ -161,3 +161,35 @@ def test_printed_operations_per_second_are_within_half_a_percent(rate: float) ->
 )
 def test_each_unit_has_its_own_way_to_be_printed(value: float, unit: str, text: str) -> None:
     assert units.format_quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (12 * 10**9, "12 GB"),
+        (600 * 10**12, "600 TB"),
+        (2470950000000000, "2471 TB"),
+        (999_999, "1 MB"),
+    ],
+)
+def test_sizes_of_drives_are_in_powers_of_1000(count: int, text: str) -> None:
+    assert units.format_decimal_bytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0 %"),
+        (2e-5, "0.002 %"),
+        (0.12, "12 %"),
+        (0.123, "12 %"),
+        (1, "100 %"),
+        (3.14e-6, "0.00031 %"),
+        (12, "1200 %"),
+    ],
+)
+def test_shares_have_two_digits(share: float, text: str) -> None:
+    assert units.format_percent(share) == text

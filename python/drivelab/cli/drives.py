@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from drivelab.cli.drive_health import health_rows
 from drivelab.inventory.drive_notes import describe_link
 from drivelab.inventory.drives import drive_names, list_drives
+from drivelab.inventory.smart import read_all_smart
 from drivelab.model.drive import BlockUse, DriveFacts
+from drivelab.model.smart import SmartFacts
 from drivelab.model.units import format_bytes
 
 if TYPE_CHECKING:
@@ -34,27 +37,32 @@ def command(
     show_all: Annotated[
         bool, typer.Option("--all", help="Also memory drives, unused loop devices and drives without a medium.")
     ] = False,
+    with_smart: Annotated[
+        bool, typer.Option("--smart", help="Also what each drive says of its health, wear and temperature. Needs root.")
+    ] = False,
 ) -> None:
     """List every drive: what it is, what sits on it, and whether it may be touched.
 
     Works for every user; a fact that is missing comes with the reason.
     """
     drives = list_drives(show_all=show_all)
+    health = {smart.drive: smart for smart in read_all_smart(drives)} if with_smart else {}
     hidden_count = 0 if show_all else len(drive_names()) - len(drives)
     if as_json:
-        document = {"schema": SCHEMA, "drives": [drive.to_json() for drive in drives], "hidden_count": hidden_count}
-        print(json.dumps(document, indent=2))
+        smart = {name: {"smart": facts.to_json()} for name, facts in health.items()}
+        listed = [drive.to_json() | smart.get(drive.name, {}) for drive in drives]
+        print(json.dumps({"schema": SCHEMA, "drives": listed, "hidden_count": hidden_count}, indent=2))
     else:
-        _print_drives(drives, hidden_count)
+        _print_drives(drives, health, hidden_count)
 
 
-def _print_drives(drives: Sequence[DriveFacts], hidden_count: int) -> None:
+def _print_drives(drives: Sequence[DriveFacts], health: Mapping[str, SmartFacts], hidden_count: int) -> None:
     # imported here: JSON needs no terminal library
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
     for drive in drives:
-        for line in drive_lines(drive, console.width):
+        for line in drive_lines(drive, console.width, health.get(drive.name)):
             console.print(line)
         console.print()
     if not drives:
@@ -63,13 +71,17 @@ def _print_drives(drives: Sequence[DriveFacts], hidden_count: int) -> None:
         console.print(f"{hidden_count} more in memory or without a medium: drivelab drives --all", style="dim")
 
 
-def drive_lines(drive: DriveFacts, width: int) -> Iterator[Text]:
-    """Everything about one drive: a title, then names with their values, no line wider than `width`."""
+def drive_lines(drive: DriveFacts, width: int, smart: SmartFacts | None = None) -> Iterator[Text]:
+    """Everything about one drive: a title, then names with their values, no line wider than `width`.
+
+    SMART facts are told when they are given.
+    """
     from rich.text import Text
 
     for number, line in enumerate(_wrapped(f"{drive.path}  {_title(drive)}", width - 4)):
         yield Text(f"{'    ' * bool(number)}{line}", style="bold")
     rows = [(name, value, "") for name, value in _rows(drive)]
+    rows += health_rows(smart) if smart is not None else []
     verdict, colour = _VERDICTS[drive.touch.verdict]
     rows.append(("may be erased", f"{verdict}: {_reasons(drive)}", colour))
     rows += [("note", note, "yellow") for note in drive.notes]

@@ -63,13 +63,13 @@ def run_tool(command: Sequence[str], *, timeout_s: float = TIMEOUT_S) -> ToolOut
     return ToolOutput("", f"{command[0]}: {complaint[-1]}" if complaint else f"{command[0]} printed nothing")
 
 
-def ask_drive(command: Sequence[str], node: Path) -> ToolOutput:
+def ask_drive(command: Sequence[str], node: Path, *, timeout_s: float = TIMEOUT_S) -> ToolOutput:
     """What a tool that must open a drive prints; without the permission it is not even started."""
     if find_tool(command[0]) is None:
         return ToolOutput("", f"{command[0]} is not installed")
     if not os.access(node, os.R_OK):
         return ToolOutput("", NEEDS_ROOT if node.exists() else f"{node} does not exist here")
-    return run_tool(command)
+    return run_tool(command, timeout_s=timeout_s)
 
 
 def why_refused(node: Path) -> str:

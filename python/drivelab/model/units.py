@@ -102,6 +102,24 @@ def format_bytes(count: float) -> str:
     return f"{int(count)} B"
 
 
+def format_decimal_bytes(count: float) -> str:
+    """Bytes for people, in powers of 1000 as makers rate drives: ``12 GB``, ``600 TB``, ``1500 TB``."""
+    for unit in ("TB", "GB", "MB", "kB"):
+        size = _BYTE_UNITS[unit]
+        if count >= 0.9995 * size:
+            return f"{_three_digits(count / size)} {unit}"
+    return f"{int(count)} B"
+
+
+def format_percent(share: float) -> str:
+    """A share for people, with two digits: ``0.002 %``, ``12 %``, ``0.00031 %``."""
+    if share <= 0 or not math.isfinite(share):
+        return "0 %"
+    decimals = max(0, 1 - math.floor(math.log10(share * 100)))
+    text = f"{share * 100:.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
 def format_duration_ns(nanoseconds: float) -> str:
     """A time for people with three digits: ``333 us``, ``9.82 ms``, ``1.2 s``."""
     for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
