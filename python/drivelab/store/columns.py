@@ -67,6 +67,8 @@ TRIAL_COLUMNS = (
     Column("context_json", "string", "everything else that was observed about the trial"),
     Column("estimates_json", "string", "every estimate with its interval, counts and method"),
     Column("findings_json", "string", "the findings about this trial"),
+    Column("is_reference", "bool", "whether it was measured only to see a drift of the drive"),
+    Column("failure", "string", "why the attempt failed; empty for a completed trial"),
 )
 
 HISTOGRAM_COLUMNS = (

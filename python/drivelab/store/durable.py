@@ -5,15 +5,20 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from drivelab.model.errors import DrivelabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+# a value of a JSON file stands on one line as long as it fits, or when it lies this deep
+_LINE_COLUMNS_MAX = 120
+_EXPANDED_LEVELS = 3
 
 
 @contextmanager
@@ -42,10 +47,51 @@ def written_aside(path: Path) -> Iterator[Path]:
         raise
 
 
+def append_durably(path: Path, content: Sequence[bytes | pa.Buffer], *, at: int) -> int:
+    """Write behind what a file holds, durably; the file's new size in bytes.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made when it does not exist.
+    content : sequence of bytes or buffers
+        What to write.
+    at : int
+        Where, in bytes: what a failure left beyond is cut off first.
+
+    Raises
+    ------
+    DrivelabError
+        S501: the file cannot be written. S502: no room. S503: the disk failed.
+        The file ends at `at` then.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        try:
+            os.ftruncate(descriptor, at)
+            os.lseek(descriptor, at, os.SEEK_SET)
+            try:
+                size = at + _write_all(descriptor, b"".join(content))
+                os.fdatasync(descriptor)
+                if at == 0:
+                    sync_directory(path.parent)
+            except BaseException:
+                with suppress(OSError):
+                    os.ftruncate(descriptor, at)
+                raise
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise storage_error(error, path) from error
+    return size
+
+
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Replace a JSON file as a whole."""
+    # the escape of a lone surrogate (a file name that is no UTF-8) is also JSON's
+    content = (_json_text(value) + "\n").encode("utf-8", "backslashreplace")
     with written_aside(path) as aside:
-        aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        aside.write_bytes(content)
 
 
 def make_directory(path: Path) -> None:
@@ -83,6 +129,33 @@ def storage_error(error: OSError, path: Path) -> DrivelabError:
     if error.errno in _REFUSED or error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
         return DrivelabError("S501", f"cannot write {path.name}: {text}", where=str(path.parent))
     return DrivelabError("S503", f"storing {path.name} failed: {text}", where=str(path.parent))
+
+
+def _json_text(value: Any, level: int = 0) -> str:
+    """JSON for people, expanded down to some level: Python's own indentation takes seconds for a long plan."""
+    text = json.dumps(value, ensure_ascii=False)
+    if level == _EXPANDED_LEVELS or len(text) + level <= _LINE_COLUMNS_MAX:
+        return text
+    indent = " " * level
+    if isinstance(value, dict):
+        items = [f"{_json_key(key)}: {_json_text(inner, level + 1)}" for key, inner in value.items()]
+        return "{\n" + ",\n".join(f"{indent} {item}" for item in items) + f"\n{indent}}}"
+    if isinstance(value, list | tuple):
+        items = [_json_text(inner, level + 1) for inner in value]
+        return "[\n" + ",\n".join(f"{indent} {item}" for item in items) + f"\n{indent}]"
+    return text
+
+
+def _json_key(key: Any) -> str:
+    """A key as json.dumps writes it: numbers, booleans and null become text."""
+    return json.dumps({key: 0}, ensure_ascii=False)[1:-4]
+
+
+def _write_all(descriptor: int, content: bytes) -> int:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+    return len(content)
 
 
 def _sync_file(path: Path) -> None:

@@ -12,7 +12,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-SCHEMA = 1
+SCHEMA = 2
 
 RUN_JSON = "run.json"
 JOURNAL = "journal.jsonl"
@@ -21,6 +21,8 @@ INTERVALS = "intervals.parquet"
 HISTOGRAMS = "histograms.parquet"
 IOS = "ios"
 TABLES = (TRIALS, INTERVALS, HISTOGRAMS)
+# while a run goes on: logs of trials, and segments that were made of full logs
+PARTS = "parts"
 
 
 def default_parent() -> Path:
@@ -46,14 +48,29 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:60].strip("-.") or "unnamed"
 
 
-def part_name(trial: str) -> str:
-    """File name of one trial's part of a table."""
+def ios_name(trial: str) -> str:
+    """Name of the file with every I/O of a trial."""
     return f"{trial}.parquet"
 
 
-def parts_folder(table: str) -> str:
-    """Name of the folder with a table's parts, while its run goes on."""
-    return table.removesuffix(".parquet")
+def log_name(generation: int) -> str:
+    """Name of the log with the trials of a generation: ``000007.log``."""
+    return f"{generation:06}.log"
+
+
+def segment_name(generation: int, table: str) -> str:
+    """Name of a table's segment, made of the log of that generation: ``000007.trials.parquet``."""
+    return f"{generation:06}.{table}"
+
+
+def failed_attempt_name(trial: str, number: int) -> str:
+    """Name under which an attempt at a trial that failed is stored; `number` counts them from 1."""
+    return f"{trial}.failed{number}"
+
+
+def is_failed_attempt(name: str) -> bool:
+    """Whether a trial of that name is an attempt that failed."""
+    return re.search(r"\.failed[0-9]+$", name) is not None
 
 
 def is_file_name(trial: str) -> bool:

@@ -1,10 +1,21 @@
-"""The parts of a table: one file per trial while a run goes on, joined into one when it ends."""
+"""The files behind a table, in every state that a run directory can be in, and reading them.
+
+A finished run has one whole file per table. While a run goes on, trials are
+in generations: a generation is a log (`trial_log`) until it is full, and one
+segment per table then. The segment of the trials table is made last, so it
+decides which of the two counts. A whole file tells in its metadata up to
+which generation it has joined them, so nothing is read twice, and nothing
+that is joined has to be looked at.
+"""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,83 +23,195 @@ import pyarrow.parquet as pq
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, TRIAL_COLUMNS, arrow_schema
-from drivelab.store.durable import make_directory, written_aside
-from drivelab.store.parquet_file import parquet_file
+from drivelab.store.trial_log import read_log
 
-_COLUMNS = {layout.TRIALS: TRIAL_COLUMNS, layout.INTERVALS: INTERVAL_COLUMNS, layout.HISTOGRAMS: HISTOGRAM_COLUMNS}
-# parts joined into one row group: bounds the memory that joining takes
-_PARTS_AT_ONCE = 256
-_COMPRESSION = "zstd"
+JOINED_KEY = b"drivelab.joined_generation"
+COLUMNS = {layout.TRIALS: TRIAL_COLUMNS, layout.INTERVALS: INTERVAL_COLUMNS, layout.HISTOGRAMS: HISTOGRAM_COLUMNS}
+_GENERATION = re.compile(r"(\d{6,})\.(?:log|\w+\.parquet)")
+_THREADED_ROWS_MIN = 100_000
+# a writer changes the list of files every few seconds at most
+_ATTEMPTS = 20
+_Result = TypeVar("_Result")
 
 
-def write_part(directory: Path, table: str, trial: str, rows: pa.Table) -> None:
-    """Put one trial's part of a table in place, durably, whole or not at all.
+@dataclass(frozen=True, slots=True)
+class TableSources:
+    """The files that hold a table, in the order in which they were written.
 
-    Raises
-    ------
-    DrivelabError
-        S501, S502, S503: it cannot be written.
+    Attributes
+    ----------
+    files : tuple of Path
+        Parquet files.
+    logs : tuple of Path
+        Logs of trials that no file holds yet.
+    whole_version : tuple of int
+        What tells one whole file from the next one; empty without one.
     """
-    folder = directory / layout.parts_folder(table)
-    make_directory(folder)
-    with (
-        written_aside(folder / layout.part_name(trial)) as aside,
-        parquet_file(aside, rows.schema, compression=_COMPRESSION, write_statistics=["trial"]) as file,
-    ):
-        file.write(rows)
+
+    files: tuple[Path, ...]
+    logs: tuple[Path, ...]
+    whole_version: tuple[int, ...] = ()
 
 
-def table_sources(directory: Path, table: str) -> list[Path]:
-    """The files that hold a table: the whole one first, then the parts that it does not hold yet.
-
-    A crash between joining parts and removing them leaves both.
-    """
-    folder = directory / layout.parts_folder(table)
-    parts = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith("."))
-    whole = directory / table
-    if not whole.is_file():
-        return parts
-    if parts:
-        joined = set(read_parquet(whole, columns=["trial"])["trial"].unique().to_pylist())
-        parts = [path for path in parts if path.stem not in joined]
-    return [whole, *parts]
-
-
-def read_table(directory: Path, table: str) -> pa.Table:
-    """All rows of a table, from its whole file and its parts.
+def table_sources(directory: Path, table: str) -> TableSources:
+    """The files that hold a table at this moment.
 
     Raises
     ------
     DrivelabError
         S506: a file cannot be read.
     """
-    rows = [read_parquet(source) for source in table_sources(directory, table)]
-    return _joined(arrow_schema(_COLUMNS[table]), rows)
+    # before the whole file: parts that are joined in between are then found twice, which its metadata tell
+    names = part_names(directory)
+    whole = directory / table
+    joined = joined_generation(whole)
+    first_parts = _first_schema_parts(directory, table, whole if joined is not None else None)
+    files, logs = list(first_parts), []
+    for generation in generations_of(names):
+        if generation <= (joined or 0):
+            continue
+        if layout.segment_name(generation, layout.TRIALS) in names:
+            files.append(directory / layout.PARTS / layout.segment_name(generation, table))
+        else:
+            logs.append(directory / layout.PARTS / layout.log_name(generation))
+    if joined is None:
+        return TableSources(tuple(files), tuple(logs))
+    facts = whole.stat()
+    return TableSources((whole, *files), tuple(logs), (facts.st_ino, facts.st_mtime_ns, facts.st_size))
 
 
-def join_parts(directory: Path, table: str) -> None:
-    """Make one file of a table's parts, and remove them.
+def read_table(directory: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """All rows of a table, also while a writer goes on.
+
+    Parameters
+    ----------
+    directory : Path
+        The run directory.
+    table : str
+        One of `layout.TABLES`.
+    columns : sequence of str, optional
+        Read these only, which every schema has.
 
     Raises
     ------
     DrivelabError
-        S501, S502, S503: the file cannot be written; the parts stay.
+        S506: a file cannot be read.
     """
-    folder = directory / layout.parts_folder(table)
-    if not folder.is_dir():
-        return
-    sources = table_sources(directory, table)
-    whole = directory / table
-    if sources and sources != [whole]:
-        schema = _joined_schema(table, sources)
-        with written_aside(whole) as aside, parquet_file(aside, schema, compression=_COMPRESSION) as file:
-            for rows in _rows_of(sources, schema):
-                file.write(rows)
-    shutil.rmtree(folder)
+
+    def read(sources: TableSources) -> list[pa.Table]:
+        of_logs = (rows if columns is None else rows.select(columns) for rows in _logged(sources, table))
+        return [*(read_parquet(file, columns) for file in sources.files), *of_logs]
+
+    schema = arrow_schema(COLUMNS[table])
+    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    return joined_rows(wanted, read_steadily(directory, table, read))
 
 
-def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
+def read_steadily(directory: Path, table: str, read: Callable[[TableSources], _Result]) -> _Result:
+    """What `read` makes of a table's files, once these stay the same until it is done.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a file cannot be read, or the files change all the time.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            sources = table_sources(directory, table)
+            result = read(sources)
+            if table_sources(directory, table) == sources:
+                return result
+        except FileNotFoundError:
+            # joined and removed since it was listed
+            continue
+    raise DrivelabError("S506", f"the files of {table} change while they are read", where=str(directory))
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """A Parquet file as a table.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    DrivelabError
+        S506: it cannot be read.
+    """
+    with opened_parquet(path) as file, _damage_told(path):
+        if file.num_row_groups == 0:
+            rows = file.read(columns)
+        else:
+            # all at once takes six times as long for lists, and twice the memory
+            rows = pa.concat_tables([_row_group(file, number, columns) for number in range(file.num_row_groups)])
+    return rows.replace_schema_metadata(None)
+
+
+def opened_parquet(path: Path) -> Any:
+    """A Parquet file to read, as a context.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    DrivelabError
+        S506: it is none, or damaged.
+    """
+    with _damage_told(path):
+        return pq.ParquetFile(path)
+
+
+def source_rows(sources: TableSources, table: str) -> Iterator[pa.Table]:
+    """The rows of all sources in order, a bounded number of them at a time."""
+    for path in sources.files:
+        with opened_parquet(path) as file, _damage_told(path):
+            for number in range(file.num_row_groups):
+                yield _row_group(file, number).replace_schema_metadata(None)
+    yield from _logged(sources, table)
+
+
+def table_schema(sources: TableSources, table: str) -> pa.Schema:
+    """The columns of all sources; only those of the trials differ, by their factors and metrics."""
+    fixed = arrow_schema(COLUMNS[table])
+    if table != layout.TRIALS:
+        return fixed
+    schemas = [fixed]
+    for path in sources.files:
+        with opened_parquet(path) as file:
+            schemas.append(file.schema_arrow)
+    return unified([*schemas, *(rows.schema for rows in _logged(sources, table))])
+
+
+def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """A schema with the columns of all."""
+    different: list[pa.Schema] = []
+    for schema in schemas:
+        if not any(schema.equals(known) for known in different):
+            different.append(schema)
+    return pa.unify_schemas(different, promote_options="permissive").remove_metadata()
+
+
+def joined_rows(schema: pa.Schema, tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables one behind the other, with at least the columns of `schema`, which come first."""
+    if tables and all(rows.schema.equals(tables[0].schema) for rows in tables[1:]):
+        tables = [pa.concat_tables(tables)]
+    return pa.concat_tables([schema.empty_table(), *tables], promote_options="permissive")
+
+
+def part_names(directory: Path) -> frozenset[str]:
+    """Names of the files with parts, without those half-written."""
+    try:
+        return frozenset(path.name for path in (directory / layout.PARTS).iterdir() if path.name[0] != ".")
+    except FileNotFoundError:
+        return frozenset()
+
+
+def generations_of(names: Iterable[str]) -> list[int]:
+    """The generations that files of these names hold, ascending."""
+    return sorted({int(found[1]) for name in names if (found := _GENERATION.fullmatch(name))})
+
+
+def joined_generation(whole: Path) -> int | None:
+    """Up to which generation a whole file has joined them; None when there is no whole file.
 
     Raises
     ------
@@ -96,26 +219,43 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         S506: it cannot be read.
     """
     try:
-        with pq.ParquetFile(path) as file:
-            return file.read(columns=columns)
+        with opened_parquet(whole) as file:
+            return int((file.metadata.metadata or {}).get(JOINED_KEY, b"0"))
+    except FileNotFoundError:
+        return None
+
+
+def first_schema_folder(directory: Path, table: str) -> Path:
+    """Where schema 1 kept a table's parts, one file per trial, while a run went on."""
+    return directory / table.removesuffix(".parquet")
+
+
+def _row_group(file: pq.ParquetFile, number: int, columns: Sequence[str] | None = None) -> pa.Table:
+    # threads cost more than they bring for few rows
+    is_large = file.metadata.row_group(number).num_rows > _THREADED_ROWS_MIN
+    return file.read_row_group(number, columns=columns, use_threads=is_large)
+
+
+def _first_schema_parts(directory: Path, table: str, whole: Path | None) -> list[Path]:
+    """Parts in schema 1 that the whole file does not hold: a crash between joining and removing them left both."""
+    parts = sorted(first_schema_folder(directory, table).glob("[!.]*.parquet"))
+    if parts and whole is not None:
+        joined = set(read_parquet(whole, ["trial"])["trial"].unique().to_pylist())
+        parts = [path for path in parts if path.stem not in joined]
+    return parts
+
+
+def _logged(sources: TableSources, table: str) -> Iterator[pa.Table]:
+    for log in sources.logs:
+        yield from read_log(log, table)
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
     except (OSError, pa.ArrowException) as error:
         first_line = str(error).splitlines()[0]
         raise DrivelabError("S506", f"{path.name} cannot be read: {first_line}", where=str(path)) from error
-
-
-def _joined_schema(table: str, sources: Sequence[Path]) -> pa.Schema:
-    """The columns of all parts; only those of the trials differ, by their factors and metrics."""
-    fixed = arrow_schema(_COLUMNS[table])
-    if table != layout.TRIALS:
-        return fixed
-    return pa.unify_schemas([fixed, *(pq.read_schema(source) for source in sources)], promote_options="permissive")
-
-
-def _rows_of(sources: Sequence[Path], schema: pa.Schema) -> Iterator[pa.Table]:
-    """The rows of several files in order, a bounded number of them at a time."""
-    for begin in range(0, len(sources), _PARTS_AT_ONCE):
-        yield _joined(schema, [read_parquet(source) for source in sources[begin : begin + _PARTS_AT_ONCE]])
-
-
-def _joined(schema: pa.Schema, tables: Sequence[pa.Table]) -> pa.Table:
-    return pa.concat_tables([schema.empty_table(), *tables], promote_options="permissive").combine_chunks()

@@ -20,6 +20,11 @@ class TrialPlace:
         When the trial was begun, ISO 8601.
     asked, achieved : mapping of str to str
         Level of every factor as asked for, and as read back from the system.
+    is_reference : bool
+        Whether the trial is measured only to see a drift of the drive.
+    failure : str
+        Why the trial failed; empty when it was completed. What it measured until
+        then is kept apart from the completed trials.
     """
 
     target: str = ""
@@ -30,3 +35,5 @@ class TrialPlace:
     started_utc: str = ""
     asked: Mapping[str, str] = field(default_factory=dict)
     achieved: Mapping[str, str] = field(default_factory=dict)
+    is_reference: bool = False
+    failure: str = ""

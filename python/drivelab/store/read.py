@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +19,9 @@ from drivelab.model.measurement import Measurement
 from drivelab.store import layout
 from drivelab.store.parts import read_parquet, read_table
 from drivelab.store.tables import measurement_from_rows
+
+# columns that schema 1 has not, with what they mean there
+_SINCE_SCHEMA_2 = {"is_reference": False, "failure": ""}
 
 
 def open_run(path: Path | str) -> StoredRun:
@@ -66,19 +70,44 @@ class StoredRun:
 
     @cached_property
     def trials(self) -> pa.Table:
-        """One row per trial, in the order in which they ran."""
-        rows = read_table(self.directory, layout.TRIALS)
-        return rows.sort_by([("step", "ascending"), ("started_utc", "ascending")])
+        """One row per completed trial, in the order in which they ran."""
+        return _filtered(self._attempts, _is_completed(self._attempts["trial"]))
+
+    @cached_property
+    def failed_trials(self) -> pa.Table:
+        """One row per attempt at a trial that failed but measured something, in the order in which they ran."""
+        return _filtered(self._attempts, pc.invert(_is_completed(self._attempts["trial"])))
 
     @cached_property
     def intervals(self) -> pa.Table:
-        """One row per trial, interval, operation and latency."""
+        """One row per completed trial, interval, operation and latency."""
         return self._of_completed_trials(layout.INTERVALS)
 
     @cached_property
     def histograms(self) -> pa.Table:
-        """One row per trial, operation and latency."""
+        """One row per completed trial, operation and latency."""
         return self._of_completed_trials(layout.HISTOGRAMS)
+
+    def attempt_names(self) -> list[str]:
+        """Names of all trials, with the attempts that failed; reads nothing else.
+
+        Raises
+        ------
+        DrivelabError
+            S506: a table cannot be read.
+        """
+        names: list[str] = read_table(self.directory, layout.TRIALS, ["trial"])["trial"].to_pylist()
+        return names
+
+    def completed_trials(self) -> set[str]:
+        """Names of the trials that need not be done again; reads nothing else.
+
+        Raises
+        ------
+        DrivelabError
+            S506: a table cannot be read.
+        """
+        return {name for name in self.attempt_names() if not layout.is_failed_attempt(name)}
 
     @property
     def trial_names(self) -> list[str]:
@@ -95,8 +124,10 @@ class StoredRun:
 
     def ios(self, trial: str) -> pa.Table | None:
         """One row per I/O of a trial; None when they were not recorded."""
-        path = self.directory / layout.IOS / layout.part_name(trial)
-        return read_parquet(path) if path.is_file() else None
+        try:
+            return read_parquet(self.directory / layout.IOS / layout.ios_name(trial))
+        except FileNotFoundError:
+            return None
 
     def estimates(self, trial: str) -> dict[str, Estimate]:
         """Every estimate of a trial, by name."""
@@ -122,12 +153,36 @@ class StoredRun:
         DrivelabError
             U005: the run has no such trial.
         """
-        rows: list[dict[str, Any]] = self.trials.filter(pc.equal(self.trials["trial"], name)).to_pylist()
-        if not rows:
+        if name not in self._row_of_trial:
             raise DrivelabError("U005", f"the run has no trial {name}", where=str(self.directory))
-        return rows[0]
+        row: dict[str, Any] = self.trials.slice(self._row_of_trial[name], 1).to_pylist()[0]
+        return row
+
+    @cached_property
+    def _row_of_trial(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.trial_names)}
+
+    @cached_property
+    def _attempts(self) -> pa.Table:
+        rows = read_table(self.directory, layout.TRIALS)
+        for name, value in _SINCE_SCHEMA_2.items():
+            column = rows.column_names.index(name)
+            rows = rows.set_column(column, name, rows[name].fill_null(value))
+        order = pc.sort_indices(rows, [("step", "ascending"), ("started_utc", "ascending")])
+        # mostly they stand in order, and moving long texts takes longer than reading them
+        return rows if np.array_equal(order, np.arange(len(order))) else rows.take(order)
 
     def _of_completed_trials(self, table: str) -> pa.Table:
-        """Rows of a table, without those of a trial that a crash cut off."""
+        """Rows of a table, without those of a trial that failed, or was stored since the trials were read."""
+        names = pa.array(self.trial_names, pa.string())
         rows = read_table(self.directory, table)
-        return rows.filter(pc.is_in(rows["trial"], pa.array(self.trial_names, pa.string())))
+        return _filtered(rows, pc.is_in(rows["trial"], names))
+
+
+def _filtered(rows: pa.Table, chosen: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """The chosen rows; without a copy when all are."""
+    return rows if pc.all(chosen, min_count=0).as_py() else rows.filter(chosen)
+
+
+def _is_completed(names: pa.ChunkedArray) -> pa.Array:
+    return pa.array([not layout.is_failed_attempt(name) for name in names.to_pylist()], pa.bool_())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -26,25 +26,30 @@ def trial_table(
     measured: Measurement, summary: TrialSummary, place: TrialPlace, findings: Sequence[Finding]
 ) -> pa.Table:
     """One row: everything about a trial but its histograms and intervals."""
-    schema = arrow_schema(TRIAL_COLUMNS)
     row = _place_values(measured, summary, place) | _asked_and_achieved(measured) | _counted(measured, summary)
     row |= {
         "workload_json": measured.workload.model_dump_json(),
         "engine_json": json.dumps(measured.engine),
         "devices_json": json.dumps([asdict(counts) for counts in measured.devices]),
-        "context_json": json.dumps(measured.context),
+        "context_json": json.dumps(measured.context, default=_plain),
         "estimates_json": json.dumps({key: estimate.to_json() for key, estimate in summary.estimates.items()}),
         "findings_json": json.dumps([finding.to_json() for finding in findings]),
+        "is_reference": place.is_reference,
+        "failure": place.failure,
     }
-    table = pa.Table.from_pylist([row], schema=schema)
+    fields, values = list(arrow_schema(TRIAL_COLUMNS)), [row[column.name] for column in TRIAL_COLUMNS]
     levels = {f"asked_{name}": level for name, level in place.asked.items()}
     levels |= {f"achieved_{name}": level for name, level in place.achieved.items()}
-    for name, level in sorted(levels.items()):
-        table = table.append_column(name, pa.array([level], pa.string()))
+    # a factor of the workload (the queue depth) may have a column of its own already, as a number
+    for name, level in sorted(item for item in levels.items() if item[0] not in row):
+        fields.append(pa.field(name, pa.string()))
+        values.append(level)
     for key, estimate in summary.estimates.items():
         for suffix, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)):
-            table = table.append_column(key + suffix, pa.array([value], pa.float64()))
-    return table
+            fields.append(pa.field(key + suffix, pa.float64()))
+            values.append(value)
+    arrays = [pa.array([value], field.type) for field, value in zip(fields, values, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def histogram_table(measured: Measurement) -> pa.Table:
@@ -186,3 +191,14 @@ def _column(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
     if field.name not in table.column_names:
         return pa.chunked_array([pa.nulls(table.num_rows, field.type)])
     return table[field.name].cast(field.type)
+
+
+def _plain(value: object) -> object:
+    """What JSON cannot hold as it is."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)

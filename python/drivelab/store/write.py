@@ -1,15 +1,14 @@
 """Writes a run directory: one trial at a time, each whole or not at all.
 
-While a run goes on every table is a folder with one part per trial; `RunWriter.finish`
-joins the parts into one file per table. The part of the trials table is put
-in place last: a trial without it never happened.
+While a run goes on its trials are appended to a log, and full logs become segments
+(`drivelab.store.compact`); `RunWriter.finish` makes one file per table of them.
 """
 
 from __future__ import annotations
 
-import json
-import os
+import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +19,11 @@ from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.store import layout
-from drivelab.store.durable import make_directory, storage_error, write_json
-from drivelab.store.parts import join_parts, write_part
+from drivelab.store.compact import PartsWriter
+from drivelab.store.durable import make_directory, storage_error, sync_directory, write_json
+from drivelab.store.journal import LockedJournal
 from drivelab.store.place import TrialPlace
+from drivelab.store.read import open_run
 from drivelab.store.records import RecordSink
 from drivelab.store.tables import histogram_table, interval_table, trial_table
 
@@ -41,6 +42,7 @@ def create_run(parent: Path, experiment: str, label: str, now: datetime) -> RunW
         directory = parent / (f"{name}-{attempt + 1}" if attempt else name)
         try:
             directory.mkdir()
+            sync_directory(parent)
         except FileExistsError:
             continue
         except OSError as error:
@@ -49,18 +51,52 @@ def create_run(parent: Path, experiment: str, label: str, now: datetime) -> RunW
     raise DrivelabError("S501", f"a hundred runs are called {name}", where=str(parent))
 
 
+def continue_run(directory: Path) -> RunWriter:
+    """A writer of a run that was begun earlier: interrupted, killed or finished.
+
+    Raises
+    ------
+    DrivelabError
+        S504: not a run directory. S505, S506: written by a newer drivelab, or
+        damaged. S507: another process writes it. S501 to S503: it cannot be written.
+    """
+    open_run(directory)
+    return RunWriter(directory)
+
+
 class RunWriter:
-    """Writes one run directory.
+    """Writes one run directory, and keeps other writers out until it is finished, closed or gone.
 
     Parameters
     ----------
     directory : Path
-        A run directory that exists; it may hold trials already.
+        A run directory that exists; it may hold trials already, and a run.json,
+        whose keys are kept.
+
+    Raises
+    ------
+    DrivelabError
+        S501 to S503: the directory cannot be written. S505, S506: what it holds
+        is of a newer drivelab, or damaged. S507: another process writes it.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._run_json: dict[str, Any] = {}
+        self._journal = LockedJournal(directory)
+        try:
+            self._run_json: dict[str, Any] = {}
+            # under the lock: whoever held it until now may have written
+            stored = open_run(directory) if (directory / layout.RUN_JSON).exists() else None
+            self._parts = PartsWriter(directory)
+            self._names = set(stored.attempt_names()) if stored else set()
+            if stored:
+                self._run_json = dict(stored.run_json)
+                # an older drivelab would not find what is added
+                if self._run_json.pop("schema") < layout.SCHEMA:
+                    self.write_run_json({})
+        except BaseException:
+            self._journal.close()
+            raise
 
     def write_run_json(self, facts: Mapping[str, Any]) -> None:
         """Write what is known of the run so far; keys written earlier stay.
@@ -70,6 +106,7 @@ class RunWriter:
         DrivelabError
             S501, S502, S503: it cannot be written.
         """
+        self._lock()
         self._run_json |= facts
         write_json(self.directory / layout.RUN_JSON, {"schema": layout.SCHEMA} | self._run_json)
 
@@ -87,7 +124,9 @@ class RunWriter:
         Parameters
         ----------
         measured : Measurement
-            Its name must be new in this run, and fit for a file name.
+            Its name must be new in this run, and fit for a file name. One that
+            failed may be tried again: it is stored under another name
+            (`drivelab.store.layout.failed_attempt_name`).
         summary : TrialSummary
             The trial's estimates.
         factors : mapping of str to str, optional
@@ -102,21 +141,28 @@ class RunWriter:
         DrivelabError
             S501, S502, S503: it cannot be written; nothing of it is left behind.
         """
-        assert layout.is_file_name(measured.name), f"trial {measured.name!r} cannot name a file"
+        self._lock()
         where = place or TrialPlace(started_utc=datetime.now(UTC).isoformat(timespec="milliseconds"))
         where = replace(where, asked={**where.asked, **(factors or {})})
+        measured = self._with_stored_name(measured, where)
         if measured.records is not None:
             with self.record_sink(measured.name, open_loop=measured.workload.pacing.kind != "closed") as sink:
                 for batch in measured.records.to_batches():
                     sink(batch)
-        write_part(self.directory, layout.HISTOGRAMS, measured.name, histogram_table(measured))
-        write_part(self.directory, layout.INTERVALS, measured.name, interval_table(measured))
-        write_part(self.directory, layout.TRIALS, measured.name, trial_table(measured, summary, where, findings))
+        self._parts.add(
+            {
+                layout.TRIALS: trial_table(measured, summary, where, findings),
+                layout.INTERVALS: interval_table(measured),
+                layout.HISTOGRAMS: histogram_table(measured),
+            }
+        )
+        self._names.add(measured.name)
 
     def record_sink(self, trial: str, *, open_loop: bool = False) -> RecordSink:
         """A sink for every I/O of a trial: ``ios/<trial>.parquet``."""
+        self._lock()
         make_directory(self.directory / layout.IOS)
-        return RecordSink(self.directory / layout.IOS / layout.part_name(trial), open_loop=open_loop)
+        return RecordSink(self.directory / layout.IOS / layout.ios_name(trial), open_loop=open_loop)
 
     def add_journal(self, event: str, **facts: Any) -> None:
         """Append a line to the run's journal, durably.
@@ -126,17 +172,8 @@ class RunWriter:
         DrivelabError
             S501, S502, S503: it cannot be written.
         """
-        line = {"utc": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event} | facts
-        path = self.directory / layout.JOURNAL
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            try:
-                os.write(descriptor, (json.dumps(line) + "\n").encode())
-                os.fdatasync(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise storage_error(error, path) from error
+        self._lock()
+        self._journal.append({"utc": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event} | facts)
 
     def finish(
         self,
@@ -146,7 +183,7 @@ class RunWriter:
         status: str = "complete",
         **facts: Any,
     ) -> None:
-        """Join the parts of every table, and close run.json with the judgement.
+        """Join the parts of every table, close run.json with the judgement, and let others write the run.
 
         Parameters
         ----------
@@ -164,8 +201,8 @@ class RunWriter:
         DrivelabError
             S501, S502, S503: it cannot be written; the parts stay readable.
         """
-        for table in layout.TABLES:
-            join_parts(self.directory, table)
+        self._lock()
+        self._parts.join()
         judged = {
             "status": status,
             "finished_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -173,3 +210,26 @@ class RunWriter:
             "verdict": dict(verdict) if verdict is not None else None,
         }
         self.write_run_json(judged | facts)
+        self.close()
+
+    def close(self) -> None:
+        """Let others write the run. It stays as it is, and can be continued."""
+        self._journal.close()
+
+    def _lock(self) -> None:
+        if not self._journal.is_open:
+            self._journal = LockedJournal(self.directory)
+
+    def _with_stored_name(self, measured: Measurement, place: TrialPlace) -> Measurement:
+        """The measurement under the name that it is stored by; what failed leaves the trial's own name free."""
+        name = measured.name
+        assert not layout.is_failed_attempt(name), f"trial {name!r} is named as one that failed"
+        if place.failure:
+            numbered = (layout.failed_attempt_name(measured.name, number) for number in itertools.count(1))
+            name = next(attempt for attempt in numbered if attempt not in self._names)
+            ios = self.directory / layout.IOS
+            with suppress(FileNotFoundError):
+                (ios / layout.ios_name(measured.name)).replace(ios / layout.ios_name(name))
+        assert layout.is_file_name(name), f"trial {name!r} cannot name a file"
+        assert name not in self._names, f"trial {name!r} is stored already"
+        return replace(measured, name=name)

@@ -1,0 +1,197 @@
+"""Takes trials while a run goes on, makes segments of full logs, and one file per table in the end.
+
+Whatever instant a crash comes at, each trial that was taken is found once:
+a segment, or a whole file, appears under its name when it is durable, and
+only then what it was made of is removed (see `parts`). Memory is bounded by
+a log's length, not by the number of trials.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from drivelab.store import layout
+from drivelab.store.columns import arrow_schema
+from drivelab.store.durable import make_directory, written_aside
+from drivelab.store.parquet_file import parquet_file
+from drivelab.store.parts import (
+    COLUMNS,
+    JOINED_KEY,
+    first_schema_folder,
+    generations_of,
+    joined_generation,
+    joined_rows,
+    part_names,
+    source_rows,
+    table_schema,
+    table_sources,
+    unified,
+)
+from drivelab.store.trial_log import append_trial, log_content, read_log
+
+# A log is full at one of these. Measured with trials of 130 columns and 30 intervals: the longest of the three pauses
+# to make its segments takes 20 ms, and 10 000 trials in segments of 64 open in 0.7 s.
+LOG_TRIALS_MAX = 64
+LOG_BYTES_MAX = 16 * 2**20
+# rows are gathered up to here and written as one row group
+_ROW_GROUP_BYTES = 16 * 2**20
+# the segment of the trials table comes last: while it is missing the log counts
+_COMPACTION_ORDER = (layout.INTERVALS, layout.HISTOGRAMS, layout.TRIALS)
+# a file that `written_aside` was writing; pages are not ours to remove, another process may be writing one
+_HALF_WRITTEN = re.compile(r"\..+\.(parquet|json)\.\d+")
+
+
+class PartsWriter:
+    """Takes the trials of a run one by one.
+
+    Parameters
+    ----------
+    directory : Path
+        A run directory that exists, and that nobody else writes.
+
+    Raises
+    ------
+    DrivelabError
+        S501, S502, S503: what a crash left behind cannot be cleaned up. S506:
+        the directory is damaged.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._to_compact: deque[tuple[int, str]] = deque()
+        self._generation = 1
+        self._log_trials = 0
+        self._log_bytes = 0
+        self._take_over()
+
+    def add(self, tables: Mapping[str, pa.Table]) -> None:
+        """Take a trial's rows of every table: durably, whole or not at all.
+
+        Raises
+        ------
+        DrivelabError
+            S501, S502, S503: they cannot be written; nothing of them is left behind.
+        """
+        make_directory(self._directory / layout.PARTS)
+        if self._log_trials >= LOG_TRIALS_MAX or self._log_bytes >= LOG_BYTES_MAX:
+            self._to_compact.extend((self._generation, table) for table in _COMPACTION_ORDER)
+            self._begin(self._generation + 1)
+        # one table at a time keeps the pause between two trials short; before the trial, so that a failure
+        # to make a segment cannot be taken for one to store the trial
+        self._compact(leave=len(_COMPACTION_ORDER) - 1)
+        self._log_bytes = append_trial(self._log(self._generation), tables, at=self._log_bytes)
+        self._log_trials += 1
+
+    def join(self) -> None:
+        """Make one file of each table, and remove the parts.
+
+        Raises
+        ------
+        DrivelabError
+            S501, S502, S503: a file cannot be written; all trials stay readable.
+            S506: a part is damaged.
+        """
+        newest = max(generations_of(part_names(self._directory)), default=0)
+        for table in layout.TABLES:
+            _join_table(self._directory, table, newest)
+        shutil.rmtree(self._directory / layout.PARTS, ignore_errors=True)
+        for table in layout.TABLES:
+            shutil.rmtree(first_schema_folder(self._directory, table), ignore_errors=True)
+        self._to_compact.clear()
+        self._begin(max(self._generation, newest + 1))
+
+    def _begin(self, generation: int) -> None:
+        self._generation, self._log_trials, self._log_bytes = generation, 0, 0
+
+    def _log(self, generation: int) -> Path:
+        return self._directory / layout.PARTS / layout.log_name(generation)
+
+    def _compact(self, leave: int) -> None:
+        """Make the next segment, and more of them until at most `leave` are still to be made."""
+        while self._to_compact:
+            _write_segment(self._directory, *self._to_compact[0])
+            generation, table = self._to_compact.popleft()
+            if table == _COMPACTION_ORDER[-1]:
+                self._log(generation).unlink(missing_ok=True)
+            if len(self._to_compact) <= leave:
+                break
+
+    def _take_over(self) -> None:
+        """Clean up behind a writer that was killed, and go on where it stopped."""
+        _remove_half_written(self._directory)
+        if any(first_schema_folder(self._directory, table).is_dir() for table in layout.TABLES):
+            self.join()
+        joined = [joined_generation(self._directory / table) or 0 for table in layout.TABLES]
+        names = part_names(self._directory)
+        generations = generations_of(names)
+        self._begin(max([*joined, *generations]) + 1)
+        for generation in generations:
+            log = self._log(generation)
+            if generation <= min(joined):
+                _remove_generation(self._directory, generation)
+            elif layout.segment_name(generation, layout.TRIALS) in names:
+                log.unlink(missing_ok=True)
+            elif max(joined) < generation == generations[-1]:
+                content = log_content(log)
+                self._begin(generation)
+                self._log_trials, self._log_bytes = len(content.frames), content.size_bytes
+            else:
+                self._to_compact.extend((generation, table) for table in _COMPACTION_ORDER)
+
+
+def _remove_half_written(directory: Path) -> None:
+    for folder in (directory, directory / layout.PARTS, directory / layout.IOS):
+        for path in folder.glob(".*"):
+            if _HALF_WRITTEN.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+
+def _remove_generation(directory: Path, generation: int) -> None:
+    names = [layout.log_name(generation), *(layout.segment_name(generation, table) for table in layout.TABLES)]
+    for name in names:
+        (directory / layout.PARTS / name).unlink(missing_ok=True)
+
+
+def _write_segment(directory: Path, generation: int, table: str) -> None:
+    folder = directory / layout.PARTS
+    pieces = list(read_log(folder / layout.log_name(generation), table))
+    schema = unified([arrow_schema(COLUMNS[table]), *(rows.schema for rows in pieces)])
+    rows = joined_rows(schema, pieces).combine_chunks()
+    # short-lived, so made quickly; the whole file is the one to be small
+    _write_parquet(folder / layout.segment_name(generation, table), schema, [rows], compression="snappy")
+
+
+def _join_table(directory: Path, table: str, newest: int) -> None:
+    whole = directory / table
+    sources = table_sources(directory, table)
+    if not sources.logs and sources.files in ((), (whole,)):
+        return
+    joined = max(newest, joined_generation(whole) or 0)
+    schema = table_schema(sources, table).with_metadata({JOINED_KEY: str(joined).encode()})
+    _write_parquet(whole, schema, _row_groups(source_rows(sources, table), schema), compression="zstd")
+
+
+def _write_parquet(path: Path, schema: pa.Schema, row_groups: Iterable[pa.Table], *, compression: str) -> None:
+    with written_aside(path) as aside, parquet_file(aside, schema, compression=compression) as file:
+        for rows in row_groups:
+            file.write(rows)
+
+
+def _row_groups(rows: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
+    """The rows in pieces of about `_ROW_GROUP_BYTES`, with all columns of the schema."""
+    gathered: list[pa.Table] = []
+    size_bytes = 0
+    for piece in rows:
+        gathered.append(piece)
+        size_bytes += piece.nbytes
+        if size_bytes >= _ROW_GROUP_BYTES:
+            yield joined_rows(schema, gathered).combine_chunks()
+            gathered, size_bytes = [], 0
+    if gathered:
+        yield joined_rows(schema, gathered).combine_chunks()
