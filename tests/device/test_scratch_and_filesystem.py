@@ -16,8 +16,8 @@ from drivelab.state.filesystem import make_and_mount, require_filesystem_program
 from drivelab.state.journal import Journal, begin_journal
 from drivelab.state.loop_device import loops_over
 from drivelab.state.programs import run_program
-from drivelab.state.queue_attribute import read_queue_attribute, set_queue_attribute
 from drivelab.state.scratch import ScratchDrive, choose_directory, make_scratch
+from drivelab.state.settings.attribute import read_attribute, set_attribute
 from drivelab.state.undo import undo, undo_all
 
 SIZE = 32 * 2**20
@@ -43,8 +43,8 @@ def scratch(journal: Journal, request: pytest.FixtureRequest) -> ScratchDrive:
 
 def test_a_scratch_drive_is_as_asked_and_full_of_data(scratch: ScratchDrive) -> None:
     name = Path(scratch.path).name
-    assert read_queue_attribute(name, "write_cache") == "write back"
-    assert read_queue_attribute(name, "logical_block_size") == "512"
+    assert read_attribute(name, "queue/write_cache") == "write back"
+    assert read_attribute(name, "queue/logical_block_size") == "512"
     assert Path(f"/sys/block/{name}/loop/dio").read_text().strip() == "1"
     status = scratch.backing_file.stat()
     assert status.st_size == SIZE
@@ -69,29 +69,29 @@ def test_a_scratch_drive_is_gone_after_it_was_put_back(scratch: ScratchDrive, jo
 
 def test_the_write_cache_setting_of_the_loop_number_is_put_back(scratch: ScratchDrive, journal: Journal) -> None:
     name = Path(scratch.path).name
-    set_queue_attribute(name, "write_cache", "write through", journal)
-    assert read_queue_attribute(name, "write_cache") == "write through"
+    set_attribute(name, "queue/write_cache", "write through", journal)
+    assert read_attribute(name, "queue/write_cache") == "write through"
     change = journal.outstanding[0]
     assert undo(change, journal) == f"set queue/write_cache of {scratch.path} back to write back"
-    assert read_queue_attribute(name, "write_cache") == "write back"
+    assert read_attribute(name, "queue/write_cache") == "write back"
 
 
 @pytest.mark.provokes("R404")
-@pytest.mark.parametrize(("attribute", "value"), [("write_cache", "sideways"), ("no_such", "1")])
+@pytest.mark.parametrize(("attribute", "value"), [("queue/write_cache", "sideways"), ("queue/no_such", "1")])
 def test_a_setting_that_is_not_taken_is_an_error(
     scratch: ScratchDrive, journal: Journal, attribute: str, value: str
 ) -> None:
     with pytest.raises(DrivelabError) as refusal:
-        set_queue_attribute(Path(scratch.path).name, attribute, value, journal)
+        set_attribute(Path(scratch.path).name, attribute, value, journal)
     assert refusal.value.code == "R404"
 
 
 def test_a_setting_that_someone_else_changed_since_stays(scratch: ScratchDrive, journal: Journal) -> None:
     name = Path(scratch.path).name
-    set_queue_attribute(name, "read_ahead_kb", "64", journal)
+    set_attribute(name, "queue/read_ahead_kb", "64", journal)
     Path(f"/sys/block/{name}/queue/read_ahead_kb").write_text("256")
     assert undo(journal.outstanding[0], journal) == ""
-    assert read_queue_attribute(name, "read_ahead_kb") == "256"
+    assert read_attribute(name, "queue/read_ahead_kb") == "256"
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,23 @@ class Probes:
 PROBES = Probes()
 
 
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What the owners of drives typed.
+
+    Attributes
+    ----------
+    erase, purge : tuple of str
+        After ``--erase`` and after ``--purge``.
+    """
+
+    erase: tuple[str, ...] = ()
+    purge: tuple[str, ...] = ()
+
+
+NO_CONSENT = Consent()
+
+
 def require_erase_consent(
     target: TargetFacts, erase: Sequence[str], paths: SystemPaths = SYSTEM, probes: Probes = PROBES
 ) -> None:
@@ -79,6 +96,25 @@ def require_erase_consent(
     _refuse_ambiguous(target, consent, name, paths)
     if not consent.endswith(CONTENTS_SUFFIX):
         _refuse_contents(target, use, names[0], paths, probes)
+
+
+def require_purge_consent(target: TargetFacts, purge: Sequence[str], paths: SystemPaths = SYSTEM) -> None:
+    """Return only if the owner of a drive named it after ``--purge`` too.
+
+    A purge reaches what no write does: spare blocks, other namespaces, parts
+    that are hidden. So naming the drive after ``--erase`` is not enough.
+
+    Raises
+    ------
+    DrivelabError
+        C207: it is not the device that was resolved. C210: its owner did not name it.
+    """
+    names = erase_names(require_same_identity(target, paths), paths)
+    typed = [text.strip() for text in purge]
+    if not set(typed) & set(names):
+        what = f"{target.path} would be purged, and its owner has not named it"
+        what += f": --purge {', '.join(typed)} is not its name" if typed else ""
+        raise _refusal("C210", target, what, f"if nothing of it need ever be found again: --purge {names[0]}")
 
 
 def require_unused(text: str, paths: SystemPaths = SYSTEM) -> None:

@@ -13,6 +13,7 @@ from drivelab.inventory.tools import ToolOutput, ask_drive
 from drivelab.model.drive import WriteCacheFacts
 
 Parser = Callable[[str], bool | None]
+_SCSI_TRANSPORTS = ("scsi", "sas", "usb", "iscsi", "fc", "virtio", "scsi_debug")
 _NO_CACHE_OF_ITS_OWN = {
     "loop": "a loop device has none of its own: a flush becomes an fsync of its backing file",
     "zram": "memory has none",
@@ -27,7 +28,7 @@ def question(transport: str, node: Path, controller: Path | None) -> tuple[tuple
         return nvme.feature_command(controller), nvme.parse_write_cache
     if transport == "sata":
         return hdparm.command(node), hdparm.parse_write_cache
-    if transport in ("scsi", "sas", "usb", "iscsi", "fc", "virtio") and node.name.startswith("sd"):
+    if transport in _SCSI_TRANSPORTS and node.name.startswith("sd"):
         return sdparm.command(node), sdparm.parse_write_cache
     return None
 

@@ -25,6 +25,9 @@ _DEBIAN_PACKAGES = {
     "mkfs.xfs": "xfsprogs",
     "mkfs.btrfs": "btrfs-progs",
     "mkfs.f2fs": "f2fs-tools",
+    "blkdiscard": "util-linux",
+    "fstrim": "util-linux",
+    "nvme": "nvme-cli",
 }
 
 
@@ -55,7 +58,7 @@ def require_root(why: str) -> None:
         raise DrivelabError("R401", f"{why} needs root")
 
 
-def run_program(command: Sequence[str], journal: Journal | None = None) -> str:
+def run_program(command: Sequence[str], journal: Journal | None = None, *, timeout_s: float = TIMEOUT_S) -> str:
     """What a program prints on standard output.
 
     Parameters
@@ -65,11 +68,13 @@ def run_program(command: Sequence[str], journal: Journal | None = None) -> str:
     journal : Journal, optional
         Kept alive by the program: when drivelab is killed while the program
         runs on, nobody puts things back under its hands.
+    timeout_s : float
+        How long to wait for it.
 
     Raises
     ------
     DrivelabError
-        R402: it is not installed. R403: it failed, or took longer than `TIMEOUT_S`.
+        R402: it is not installed. R403: it failed, or took longer than `timeout_s`.
     """
     program = require_program(command[0])
     where = shlex.join(command)
@@ -78,14 +83,14 @@ def run_program(command: Sequence[str], journal: Journal | None = None) -> str:
             [program, *command[1:]],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=TIMEOUT_S,
+            timeout=timeout_s,
             env={**os.environ, "LC_ALL": "C"},
             # Ctrl-C reaches drivelab only, which then puts things back in order
             start_new_session=True,
             pass_fds=() if journal is None else (journal.descriptor,),
         )
     except subprocess.TimeoutExpired as error:
-        raise DrivelabError("R403", f"{command[0]} did not end within {TIMEOUT_S:g} s", where=where) from error
+        raise DrivelabError("R403", f"{command[0]} did not end within {timeout_s:g} s", where=where) from error
     if done.returncode:
         complaint = " ".join(done.stderr.decode(errors="replace").split())
         raise DrivelabError("R403", f"{command[0]} failed: {complaint or done.returncode}", where=where)

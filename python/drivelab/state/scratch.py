@@ -26,7 +26,7 @@ from drivelab.model.units import format_bytes
 from drivelab.state.journal import Journal
 from drivelab.state.loop_device import attach_loop
 from drivelab.state.programs import require_root
-from drivelab.state.queue_attribute import set_queue_attribute
+from drivelab.state.settings.attribute import set_attribute
 
 _PREFIX, _SUFFIX = "drivelab-scratch-", ".img"
 _FILL_BYTES = 8 * 2**20
@@ -85,7 +85,7 @@ def make_scratch(size_bytes: int, journal: Journal, progress: FillProgress | Non
     _fill(file, size_bytes, progress)
     loop = attach_loop(file, journal)
     # this setting stays on the loop's number when it is detached: whoever had it last may have changed it
-    set_queue_attribute(loop.name, "write_cache", "write back", journal)
+    set_attribute(loop.name, "queue/write_cache", "write back", journal)
     mount = mount_of_path(directory)
     below = f"{mount.filesystem} of {mount.source}" if mount else "an unknown file system"
     notes = [f"scratch drive: a loop device over a file, filled with random data, on {below}; it measures all of these"]
@@ -94,6 +94,31 @@ def make_scratch(size_bytes: int, journal: Journal, progress: FillProgress | Non
     if not loop.bypasses_page_cache:
         notes.append("the page cache lies between it and its file: its reads and plain writes measure memory")
     return ScratchDrive(loop.path, file, tuple(notes))
+
+
+def make_sparse_scratch(size_bytes: int, room_bytes: int, journal: Journal) -> str:
+    """Device node of a scratch drive that is not filled: to try things on, never to measure.
+
+    Parameters
+    ----------
+    size_bytes, room_bytes : int
+        Its size, and how much of it is going to be written at most.
+    journal : Journal
+        Learns of every change before it is made; undoing it removes the drive.
+
+    Raises
+    ------
+    DrivelabError
+        R402, R403: losetup is not there, or failed. R405: no directory has room.
+    """
+    file = choose_directory(room_bytes) / f"{_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
+    journal.will_change("scratch_file", path=str(file))
+    try:
+        with file.open("xb") as made:
+            made.truncate(size_bytes)
+    except OSError as error:
+        raise DrivelabError("R405", f"no scratch drive can be made: {error.strerror}", where=str(file)) from error
+    return attach_loop(file, journal).path
 
 
 def choose_directory(size_bytes: int) -> Path:

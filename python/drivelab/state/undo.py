@@ -12,17 +12,19 @@ from drivelab.state.data_directory import undo_data_directory
 from drivelab.state.filesystem import undo_filesystem, undo_mount
 from drivelab.state.journal import Change, Journal
 from drivelab.state.loop_device import undo_loop_device
-from drivelab.state.queue_attribute import undo_queue_attribute
+from drivelab.state.purge.catalogue import UNDO as UNDO_PURGES
 from drivelab.state.scratch import undo_scratch_file
+from drivelab.state.settings.catalogue import UNDO as UNDO_SETTINGS
 
 # each takes the facts of its change, does nothing where nothing is left to do, and says what it did
 UNDO: dict[str, Callable[..., str]] = {
     "scratch_file": undo_scratch_file,
     "loop_device": undo_loop_device,
-    "queue_attribute": undo_queue_attribute,
     "data_directory": undo_data_directory,
     "filesystem": undo_filesystem,
     "mount": undo_mount,
+    **UNDO_SETTINGS,
+    **UNDO_PURGES,
 }
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,7 +51,8 @@ def undo_all(journal: Journal) -> list[str]:
                 done += [sentence] if sentence else []
     if failures:
         what = "; ".join(f"{error.what} ({error.where})" if error.where else error.what for error in failures)
-        raise DrivelabError("R406", what, where=str(journal.path))
+        dos = "; ".join(dict.fromkeys(error.do for error in failures if error.do != error.kind.advice))
+        raise DrivelabError("R406", what, where=str(journal.path), do=dos)
     return done
 
 

@@ -1,0 +1,42 @@
+"""What is known, before a plan is made, about everything of a target that an experiment varies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivelab.model.drive import DriveFacts
+from drivelab.model.setting import SETTING_NAMES, SettingFacts
+from drivelab.model.target import TargetFacts
+from drivelab.state.purge.catalogue import PURGES, purge_reason
+from drivelab.state.settings.catalogue import SETTINGS, read_settings
+
+
+def known_settings(target: TargetFacts, varied: Sequence[str]) -> dict[str, SettingFacts]:
+    """The settings among the factors of an experiment, and whether the drive can be purged.
+
+    Parameters
+    ----------
+    target : TargetFacts
+        As resolved; of a scratch drive that is not made yet another loop device tells.
+    varied : sequence of str
+        Names of the factors that the experiment varies.
+    """
+    names = [name for name in varied if name in SETTING_NAMES]
+    found = _settings(target, names)
+    if "purge" in varied and target.drive is not None:
+        found["purge"] = _purge(target.drive)
+    return found
+
+
+def _settings(target: TargetFacts, names: Sequence[str]) -> dict[str, SettingFacts]:
+    if target.kind == "scratch" or target.drive is not None:
+        return read_settings(target.drive, names)
+    reason = f"{len(target.drives) or 'no'} drives lie beneath"
+    of_host = [name for name in names if SETTINGS[name].is_of_host]
+    return {name: SettingFacts(name, reason=reason) for name in names} | read_settings(None, of_host)
+
+
+def _purge(drive: DriveFacts) -> SettingFacts:
+    reasons = {method: purge_reason(drive, method) for method in PURGES}
+    possible = [method for method, reason in reasons.items() if not reason]
+    return SettingFacts("purge", "none", reasons, levels=("none", *possible))

@@ -1,0 +1,111 @@
+"""The list of purges by their names, and the order of steps that all of them share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from drivelab.inventory.block_devices import SECTOR_BYTES, device_node, directory_of, disk_of
+from drivelab.inventory.consent import require_same_identity
+from drivelab.inventory.sysfs import read_int
+from drivelab.inventory.system_paths import SYSTEM, SystemPaths
+from drivelab.model.drive import DriveFacts
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.state.exclusive import held_alone
+from drivelab.state.journal import Journal
+from drivelab.state.programs import require_root
+from drivelab.state.purge.ata_secure_erase import KIND, AtaSecureErase, undo_ata_password
+from drivelab.state.purge.marks import write_marks
+from drivelab.state.purge.method import PurgeMethod, PurgeProgress
+from drivelab.state.purge.nvme_format import NvmeFormat
+from drivelab.state.purge.nvme_sanitize import NvmeSanitize
+
+_METHODS: tuple[PurgeMethod, ...] = (NvmeFormat(), NvmeSanitize(), AtaSecureErase())
+PURGES: dict[str, PurgeMethod] = {method.name: method for method in _METHODS}
+UNDO: dict[str, Callable[..., str]] = {KIND: undo_ata_password}
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a purge did.
+
+    Attributes
+    ----------
+    method : str
+        A name of `PURGES`.
+    seconds : float
+        From the first command to the drive until it had ended.
+    marks : int
+        Blocks of known data that were on the drive before, from its first to
+        its last, and that could not be read any more afterwards.
+    """
+
+    method: str
+    seconds: float
+    marks: int
+
+
+def purge_reason(drive: DriveFacts, method: str, paths: SystemPaths = SYSTEM) -> str:
+    """Why a drive cannot be purged that way; empty when it can."""
+    return PURGES[method].reason(drive, paths)
+
+
+def purge(
+    target: TargetFacts,
+    method: str,
+    journal: Journal,
+    progress: PurgeProgress = lambda _: None,
+    paths: SystemPaths = SYSTEM,
+) -> Purged:
+    """Have a drive erase all that it holds, and make sure that it did.
+
+    Consent was asked for before; that it still is the same drive, and that
+    nobody uses it, is made sure of once more.
+
+    Parameters
+    ----------
+    target : TargetFacts
+        A whole drive, as resolved.
+    method : str
+        A name of `PURGES`.
+    journal : Journal
+        Learns of what would have to be undone when the purge is interrupted.
+    progress : callable, optional
+        Called with the part that is done, 0 to 1.
+    paths : SystemPaths
+        Where the kernel tells about itself.
+
+    Raises
+    ------
+    DrivelabError
+        C205: somebody uses the drive. C207: it is not the device that was
+        resolved. R401: not root. R402, R403: a program is not installed, or
+        failed. R410: the drive cannot be purged that way. R411: the drive did
+        not do it, or what was on it can still be read.
+    """
+    require_root("a purge")
+    name = require_same_identity(target, paths)
+    drive = target.drive
+    if drive is None or drive.name != name or disk_of(name, paths) != name:
+        what = f"{target.path} is no whole drive, and a purge erases the whole drive"
+        raise DrivelabError("R410", what, where=target.text)
+    reason = purge_reason(drive, method, paths)
+    if reason:
+        raise DrivelabError("R410", f"{target.path} cannot be purged by {method}: {reason}", where=target.text)
+    node = str(device_node(name, paths))
+    with held_alone(node):
+        size_bytes = read_int(directory_of(name, paths) / "size") * SECTOR_BYTES
+        marks = write_marks(node, size_bytes)
+        begun = time.monotonic()
+        PURGES[method].purge(name, journal, progress, paths)
+        seconds = time.monotonic() - begun
+    found, count = marks.read_again(), len(marks.content_by_offset)
+    if found.left:
+        what = f"{found.left} of {count} blocks that were looked at hold what they held before {method}"
+        raise DrivelabError("R411", what, where=node, do="do not trust the drive to erase anything")
+    if not found.readable:
+        do = "unplug the drive's power and plug it in again, then look: drivelab drives"
+        raise DrivelabError("R411", f"no block can be read after {method}", where=node, do=do)
+    return Purged(method, seconds, count)

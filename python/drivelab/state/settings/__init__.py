@@ -1,0 +1,1 @@
+"""Settings: one small file each."""
