@@ -5,38 +5,17 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from drivelab.experiments.toml_lines import line_of
+from drivelab.experiments.mistakes import mistake_in
 from drivelab.model.errors import DrivelabError
-from drivelab.model.experiment import Experiment, ExperimentWorkload, Reference
-from drivelab.model.factor import (
-    ActionFactor,
-    FileSystemFactor,
-    FileSystemLevel,
-    MountFactor,
-    MountLevel,
-    SettingFactor,
-    WorkloadFactor,
-)
-
-_MODELS = (
-    Experiment,
-    ExperimentWorkload,
-    Reference,
-    FileSystemFactor,
-    FileSystemLevel,
-    MountFactor,
-    MountLevel,
-    ActionFactor,
-    SettingFactor,
-    WorkloadFactor,
-)
+from drivelab.model.experiment import Experiment, ExperimentWorkload
+from drivelab.model.factor import WorkloadFactor
 
 
 def built_in_names() -> list[str]:
@@ -60,20 +39,36 @@ def load_experiment(name_or_path: str) -> Experiment:
         P701: neither a built-in name nor a file that can be read. P702: not
         TOML. P703: a key is wrong; the error names file, line and key.
     """
-    if "/" in name_or_path or name_or_path.endswith(".toml"):
+    if looks_like_path(name_or_path):
         try:
             text = Path(name_or_path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
             raise DrivelabError("P701", f"{name_or_path} cannot be read: {reason}") from error
         return parse_experiment(text, name_or_path)
+    return parse_experiment(built_in_text(name_or_path), f"{name_or_path}.toml")
+
+
+def looks_like_path(name_or_path: str) -> bool:
+    """Whether a file is meant: it holds a slash or ends in ``.toml``."""
+    return "/" in name_or_path or name_or_path.endswith(".toml")
+
+
+def built_in_text(name: str) -> str:
+    """The file of a built-in experiment.
+
+    Raises
+    ------
+    DrivelabError
+        P701: there is none of that name.
+    """
     names = built_in_names()
-    if name_or_path not in names:
-        raise DrivelabError(
-            "P701", f"there is no experiment '{name_or_path}'", do=f"choose one of {', '.join(names)}, or name a file"
-        )
-    file = resources.files("drivelab.experiments") / f"{name_or_path}.toml"
-    return parse_experiment(file.read_text(encoding="utf-8"), file.name)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        guess = f"did you mean {near[0]}? " if near else ""
+        do = f"{guess}choose one of {', '.join(names)}, or name a file"
+        raise DrivelabError("P701", f"there is no experiment '{name}'", do=do)
+    return (resources.files("drivelab.experiments") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def parse_experiment(text: str, file: str) -> Experiment:
@@ -98,24 +93,31 @@ def parse_experiment(text: str, file: str) -> Experiment:
     try:
         experiment = Experiment.model_validate(document)
     except ValidationError as error:
-        raise _mistake(error, text, file, ()) from error
+        raise mistake_in(document, error, text=text, file=file) from error
     for number, workload in enumerate(experiment.workloads):
         try:
             workload.pattern(quick=True)
         except ValidationError as error:
-            raise _mistake(error, text, file, ("workloads", number, "quick")) from error
-        _try_levels(experiment, workload, text, file)
+            raise mistake_in(document, error, text=text, file=file, above=("workloads", number, "quick")) from error
+        for place, level in _levels_for(experiment, workload):
+            try:
+                for quick in (False, True):
+                    workload.pattern(quick=quick).changed(**level)
+            except ValidationError as error:
+                raise mistake_in(document, error, text=text, file=file, above=place, names_keys=False) from error
     return experiment
 
 
-def _try_levels(experiment: Experiment, workload: ExperimentWorkload, text: str, file: str) -> None:
-    """Refuse a level that the key it varies cannot take."""
+def _levels_for(
+    experiment: Experiment, workload: ExperimentWorkload
+) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """Every level of a key that is varied for a workload: its place in the file, and the key with the level."""
     for number, factor in enumerate(experiment.factors):
-        for level in factor.levels if isinstance(factor, WorkloadFactor) else ():
-            try:
-                workload.pattern().changed(**{factor.name: level})
-            except ValidationError as error:
-                raise _mistake(error, text, file, ("factors", number, "levels")) from error
+        if not isinstance(factor, WorkloadFactor) or (factor.workloads and workload.name not in factor.workloads):
+            continue
+        for key in ("levels", "quick_levels"):
+            for index, level in enumerate(getattr(factor, key)):
+                yield ("factors", number, key, index), {factor.name: level}
 
 
 def _syntax_error(error: tomllib.TOMLDecodeError, file: str) -> DrivelabError:
@@ -123,42 +125,3 @@ def _syntax_error(error: tomllib.TOMLDecodeError, file: str) -> DrivelabError:
     place = re.search(r"\s*\(at line (\d+), column (\d+)\)$", message)
     where = f"{file}:{place[1]}, column {place[2]}" if place else f"{file}, at its end"
     return DrivelabError("P702", message[: place.start()] if place else message, where=where)
-
-
-def _mistake(error: ValidationError, text: str, file: str, above: tuple[str | int, ...]) -> DrivelabError:
-    """The first mistake, with file, line and key; the number of the others behind it."""
-    mistakes = error.errors(include_url=False)
-    first = mistakes[0]
-    location = above + _without_tag(first["loc"])
-    key = ".".join(str(part + 1) if isinstance(part, int) else part for part in location)
-    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
-    what = f"{key}: {_message(first)}{more}" if key else f"{_message(first)}{more}"
-    return DrivelabError("P703", what, where=f"{file}:{line_of(text, location)}", do=_advice(first))
-
-
-def _without_tag(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """The place in the document; pydantic names the kind of a factor as if it were a key."""
-    return location[:2] + location[3:] if location[:1] == ("factors",) else location
-
-
-def _message(mistake: Any) -> str:
-    if mistake["type"] == "extra_forbidden":
-        return "there is no such key"
-    if mistake["type"] == "union_tag_invalid":
-        return f"setting is {mistake['ctx']['expected_tags']}, not '{mistake['ctx']['tag']}'"
-    message = str(mistake["msg"]).removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
-    shown = repr(mistake["input"])
-    if mistake["type"] == "missing" or len(shown) > 60 or shown in message:
-        return message
-    return f"{message}, not {shown}"
-
-
-def _advice(mistake: Any) -> str:
-    if mistake["type"] == "missing":
-        return "add the key"
-    if mistake["type"] != "extra_forbidden":
-        return "correct the value"
-    known = sorted({name for model in _MODELS for name in model.model_fields})
-    near: Sequence[str] = difflib.get_close_matches(str(mistake["loc"][-1]), known, n=1)
-    return f"did you mean {near[0]}?" if near else "remove the key"

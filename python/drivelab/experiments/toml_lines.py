@@ -1,11 +1,21 @@
-"""Finds the line of a TOML file that a key stands in, so that an error can name it."""
+"""Finds the line of a TOML file that a key or a value stands in, so that an error can name it."""
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")
+Place = tuple[str | int, ...]
+
+# what may stand between two things: white space, commas, comments
+_BETWEEN = re.compile(r"(?:[\s,]|#[^\n]*)*")
+_KEY = re.compile(r"[ \t]*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|[A-Za-z0-9_-]+)[ \t]*(\.?)")
+_STRING = re.compile(
+    r"\"\"\"(?:[^\\]|\\.)*?\"{3,5}(?!\")|'''.*?'{3,5}(?!')|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'",
+    re.DOTALL,
+)
+_BARE = re.compile(r"[^,\]}#\n]+")
 
 
 def line_of(text: str, location: Sequence[str | int]) -> int:
@@ -14,65 +24,115 @@ def line_of(text: str, location: Sequence[str | int]) -> int:
     Parameters
     ----------
     text : str
-        A TOML document.
+        A TOML document; it must be valid.
     location : sequence of str or int
         Keys and indices from the top: ``("workloads", 1, "block_size")``.
 
     Returns
     -------
     int
-        The line of the innermost key that can be found; for a missing key the
-        header of its table; 1 when nothing is found.
+        The line of the innermost key or value that can be found; for a missing
+        key the header of its table; 1 when nothing is found.
     """
     best_depth, best_line = 0, 1
-    for line, path in _paths(text):
-        depth = _common_length(path, location)
-        if depth == len(path) and depth > best_depth:
+    for line, place in _Scanner(text).places():
+        depth = len(place)
+        if depth > best_depth and place == tuple(location[:depth]):
             best_depth, best_line = depth, line
     return best_line
 
 
-def _paths(text: str) -> list[tuple[int, tuple[str | int, ...]]]:
-    """Every header and key of the document: its line, and its place."""
-    found: list[tuple[int, tuple[str | int, ...]]] = []
-    table: tuple[str | int, ...] = ()
-    seen: dict[str, int] = {}
-    for line, content in enumerate(text.splitlines(), start=1):
-        header = _HEADER.match(content)
-        if header:
-            table = _table_path(header[2], is_array=header[1] == "[[", seen=seen)
-            found.append((line, table))
-            continue
-        for key in re.findall(r"(?:^|[{,])\s*\"?([A-Za-z0-9_-]+)\"?\s*=", content):
-            at_start = content.lstrip().startswith(key)
-            outer = () if at_start else _key_at_start(content)
-            found.append((line, (*table, *outer, key)))
-    return found
+class _Scanner:
+    """Walks through a valid TOML document."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._line_ends = [match.start() for match in re.finditer("\n", text)]
+        self._array_lengths: dict[str, int] = {}
 
-def _table_path(name: str, *, is_array: bool, seen: dict[str, int]) -> tuple[str | int, ...]:
-    """The place a header opens; a table below an array lies in its last element."""
-    if is_array:
-        seen[name] = seen.get(name, -1) + 1
-    path: list[str | int] = []
-    parts = [part.strip().strip('"') for part in name.split(".")]
-    for length, part in enumerate(parts, start=1):
-        path.append(part)
-        prefix = ".".join(parts[:length])
-        if prefix in seen:
-            path.append(seen[prefix])
-    return tuple(path)
+    def places(self) -> Iterator[tuple[int, Place]]:
+        """Every header, key and element of an array: its line, and its place."""
+        table: Place = ()
+        self._skip()
+        while self._at < len(self._text):
+            if self._text[self._at] == "[":
+                line = self._line()
+                table = self._header()
+                yield line, table
+            else:
+                yield from self._assignment(table)
+            self._skip()
 
+    def _header(self) -> Place:
+        is_array = self._text.startswith("[[", self._at)
+        self._at += 2 if is_array else 1
+        names = self._keys()
+        self._at += 2 if is_array else 1
+        whole = ".".join(names)
+        if is_array:
+            self._array_lengths[whole] = self._array_lengths.get(whole, 0) + 1
+        place: list[str | int] = []
+        for count, name in enumerate(names, start=1):
+            place.append(name)
+            elements = self._array_lengths.get(".".join(names[:count]), 0)
+            # a table below an array lies in its last element
+            place += [elements - 1] if elements else []
+        return tuple(place)
 
-def _key_at_start(content: str) -> tuple[str, ...]:
-    match = re.match(r"\s*\"?([A-Za-z0-9_-]+)\"?\s*=", content)
-    return (match[1],) if match else ()
+    def _assignment(self, table: Place) -> Iterator[tuple[int, Place]]:
+        line = self._line()
+        place = (*table, *self._keys())
+        yield line, place
+        # the equals sign
+        self._at += 1
+        yield from self._value(place)
 
+    def _keys(self) -> list[str]:
+        """A dotted key; ends before what follows it."""
+        names = []
+        while match := _KEY.match(self._text, self._at):
+            self._at = match.end()
+            names.append(match[1].strip("\"'"))
+            if not match[2]:
+                break
+        return names
 
-def _common_length(path: Sequence[str | int], location: Sequence[str | int]) -> int:
-    length = 0
-    for ours, theirs in zip(path, location, strict=False):
-        if ours != theirs:
-            break
-        length += 1
-    return length
+    def _value(self, place: Place) -> Iterator[tuple[int, Place]]:
+        while self._text[self._at] in " \t":
+            self._at += 1
+        opening = self._text[self._at]
+        if opening == "[":
+            yield from self._array(place)
+        elif opening == "{":
+            yield from self._inline_table(place)
+        else:
+            pattern = _STRING if opening in "\"'" else _BARE
+            match = pattern.match(self._text, self._at)
+            self._at = match.end() if match else len(self._text)
+
+    def _array(self, place: Place) -> Iterator[tuple[int, Place]]:
+        self._at += 1
+        index = 0
+        self._skip()
+        while self._text[self._at] != "]":
+            yield self._line(), (*place, index)
+            yield from self._value((*place, index))
+            index += 1
+            self._skip()
+        self._at += 1
+
+    def _inline_table(self, place: Place) -> Iterator[tuple[int, Place]]:
+        self._at += 1
+        self._skip()
+        while self._text[self._at] != "}":
+            yield from self._assignment(place)
+            self._skip()
+        self._at += 1
+
+    def _skip(self) -> None:
+        match = _BETWEEN.match(self._text, self._at)
+        self._at = match.end() if match else self._at
+
+    def _line(self) -> int:
+        return bisect.bisect_left(self._line_ends, self._at) + 1

@@ -66,6 +66,7 @@ _KINDS = (
     ErrorKind("C207", "not the drive that it was", "look again: drivelab drives", EXIT_REFUSED),
     ErrorKind("C208", "two drives go by this name", "name it by its WWN, or unplug the other one", EXIT_REFUSED),
     ErrorKind("C209", "the drive could not be looked at", "run as root", EXIT_REFUSED),
+    ErrorKind("C210", "nobody consented to purge this drive", "type --purge and its serial", EXIT_REFUSED),
     ErrorKind("C220", "a file of yours would be overwritten", "name a new file, or add --overwrite-file", EXIT_REFUSED),
     ErrorKind("C221", "the file for the records exists already", "name a file that does not exist", EXIT_REFUSED),
     # E: the engine
@@ -94,6 +95,11 @@ _KINDS = (
     ErrorKind("R407", "no step of the plan gave a result", "read why the steps failed, above"),
     ErrorKind("R408", "a journal cannot be read", "look at the file, put back what it names, and delete it"),
     ErrorKind("R409", "no journal can be written", "make the directory writable, or set XDG_STATE_HOME"),
+    ErrorKind("R420", "the drive failed an I/O", "look at the kernel log: dmesg"),
+    ErrorKind("R421", "the run has nothing left to do", "read its report: drivelab report RUN", EXIT_USAGE),
+    ErrorKind("R422", "the run cannot be resumed", "run the experiment again"),
+    ErrorKind("R410", "cannot be trimmed or purged that way", "leave that level out, or use another drive"),
+    ErrorKind("R411", "a trim or purge did not do its work", "read why, above, and look: drivelab drives"),
     ErrorKind("R451", "no working file can be made", "run it as a user who may write there"),
     ErrorKind("R452", "not enough room for a check", "free space there, or check a file: it is only read"),
     ErrorKind("R453", "the target is too small to be checked", "check a larger one, or use: drivelab io", EXIT_USAGE),
@@ -105,6 +111,7 @@ _KINDS = (
     ErrorKind("S504", "not a run directory", "name the directory that holds run.json", EXIT_USAGE),
     ErrorKind("S505", "a run of a newer drivelab", "install the newest drivelab: pip install --upgrade drivelab"),
     ErrorKind("S506", "a run directory is damaged", "restore it from a copy, or run the experiment again"),
+    ErrorKind("S507", "another drivelab is writing the run", "wait until it is done, or end it"),
     # P: what an experiment asks for, and whether it can be planned
     ErrorKind("P701", "no such experiment", "list them: drivelab experiments", EXIT_USAGE),
     ErrorKind("P702", "an experiment file that is not TOML", "correct the line that is named", EXIT_USAGE),

@@ -7,14 +7,22 @@ names of the fields are the keys of the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
-from drivelab.model.factor import Factor, FileSystemFactor, LevelText, Name
-from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern
+from drivelab.model.factor import Factor, FileSystemFactor, Name
+from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
 
 Design = Literal["full", "one-at-a-time"]
+
+
+class _SomeKeys:
+    """What an editor accepts: some of the keys of a workload, with other values."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(WorkloadPattern.__pydantic_core_schema__)
 
 
 class ExperimentWorkload(WorkloadPattern):
@@ -22,7 +30,7 @@ class ExperimentWorkload(WorkloadPattern):
 
     name: Name
     title: str = ""
-    quick: Mapping[str, Any] = Field(default_factory=dict)
+    quick: Annotated[Mapping[str, Any], _SomeKeys()] = Field(default_factory=dict)
 
     def pattern(self, *, quick: bool = False) -> WorkloadPattern:
         """The pattern at full size, or scaled down."""
@@ -44,7 +52,7 @@ class Reference(FrozenModel):
     """
 
     workload: Name
-    levels: Mapping[str, LevelText] = Field(default_factory=dict)
+    levels: Mapping[str, bool | int | float | str] = Field(default_factory=dict)
 
 
 class Experiment(FrozenModel):
@@ -70,43 +78,65 @@ class Experiment(FrozenModel):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        _refuse_doubles("workload", [workload.name for workload in self.workloads])
-        _refuse_doubles("factor", [factor.name for factor in self.factors])
-        for factor in self.factors:
-            for quick in (False, True):
-                names = [factor.name_of(level) for level in factor.levels_at(quick=quick)]
-                _refuse_doubles(f"level of {factor.name}", names)
+        _refuse_doubles("workload", [workload.name for workload in self.workloads], ("workloads",), ("name",))
+        _refuse_doubles("factor", [factor.name for factor in self.factors], ("factors",))
+        for number, factor in enumerate(self.factors):
+            for key in ("levels", "quick_levels"):
+                names = [factor.name_of(level) for level in getattr(factor, key)]
+                _refuse_doubles("level", names, ("factors", number, key))
         return self
 
     @model_validator(mode="after")
     def _factors_name_workloads(self) -> Self:
         known = {workload.name for workload in self.workloads}
-        for factor in self.factors:
-            unknown = sorted(set(factor.workloads) - known)
-            if unknown:
-                raise ValueError(f"factor {factor.name} names a workload that is not there: {', '.join(unknown)}")
+        for number, factor in enumerate(self.factors):
+            for place, name in enumerate(factor.workloads):
+                if name not in known:
+                    what = f"there is no workload {name}, only {', '.join(sorted(known))}"
+                    raise broken_rule(what, "factors", number, "workloads", place)
         return self
 
     @model_validator(mode="after")
     def _a_mount_has_a_file_system(self) -> Self:
-        if any(factor.setting == "mount" for factor in self.factors) and self.filesystem_factor is None:
-            raise ValueError("the factor mount needs a factor filesystem")
+        for number, factor in enumerate(self.factors):
+            if factor.setting == "mount" and self.filesystem_factor is None:
+                raise broken_rule("mount needs a factor filesystem: name what is mounted", "factors", number)
         return self
 
     @model_validator(mode="after")
     def _reference_is_there(self) -> Self:
         if self.reference is None:
             return self
-        if self.reference.workload not in {workload.name for workload in self.workloads}:
-            raise ValueError(f"reference names a workload that is not there: {self.reference.workload}")
-        known = {factor.name: factor for factor in self.factors}
+        workloads = [workload.name for workload in self.workloads]
+        if self.reference.workload not in workloads:
+            what = f"there is no workload {self.reference.workload}, only {', '.join(workloads)}"
+            raise broken_rule(what, "reference", "workload")
+        factors = {factor.name: factor for factor in self.factors}
         for name, level in self.reference.levels.items():
-            factor = known.get(name)
-            if factor is None:
-                raise ValueError(f"reference names a factor that is not there: {name}")
-            levels = [factor.name_of(each) for each in factor.levels_at(quick=True)]
-            if level not in levels:
-                raise ValueError(f"reference: the level of {name} is one of {', '.join(levels)}, not '{level}'")
+            if name not in factors:
+                what = f"there is no factor {name}" + (f", only {', '.join(factors)}" if factors else "")
+                raise broken_rule(what, "reference", "levels", name)
+            for quick in (False, True):
+                if factors[name].level_of(level, quick=quick) is None:
+                    levels = ", ".join([factors[name].name_of(each) for each in factors[name].levels_at(quick=quick)])
+                    what = f"it is one of {levels}{' with --quick' if quick else ''}, not {level}"
+                    raise broken_rule(what, "reference", "levels", name)
+        return self
+
+    @model_validator(mode="after")
+    def _every_level_is_reached(self) -> Self:
+        """One at a time, nothing is mounted and no fstrim is run while the first file system is raw."""
+        first = self.filesystem_factor
+        if self.design == "full" or first is None:
+            return self
+        for quick in (False, True):
+            if first.levels_at(quick=quick)[0].type != "raw":
+                continue
+            for number, factor in enumerate(self.factors):
+                if _needs_files(factor, quick=quick):
+                    what = f"{factor.name} needs a file system, and the first level of filesystem is raw"
+                    what += ': with design = "one-at-a-time" it would never be measured'
+                    raise broken_rule(what, "factors", number)
         return self
 
     @property
@@ -115,7 +145,13 @@ class Experiment(FrozenModel):
         return next((factor for factor in self.factors if isinstance(factor, FileSystemFactor)), None)
 
 
-def _refuse_doubles(what: str, names: list[str]) -> None:
-    doubles = sorted({name for name in names if names.count(name) > 1})
-    if doubles:
-        raise ValueError(f"there are two of the {what} {', '.join(doubles)}")
+def _needs_files(factor: Factor, *, quick: bool) -> bool:
+    """Whether a factor has levels that only a mounted file system can have."""
+    levels = factor.levels_at(quick=quick)
+    return factor.setting == "mount" or (factor.setting == "trim" and "fstrim" in levels)
+
+
+def _refuse_doubles(what: str, names: list[str], place: tuple[str | int, ...], below: tuple[str, ...] = ()) -> None:
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise broken_rule(f"there are two of the {what} {name}", *place, number, *below)

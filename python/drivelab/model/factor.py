@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
-from drivelab.model.setting import SettingName
-from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern
+from drivelab.model.setting import SettingName, canonical_level
+from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
 
 FileSystemType = Literal["raw", "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,39}$")]
@@ -46,6 +55,11 @@ class FileSystemLevel(FrozenModel):
         given = {"type": value} if isinstance(value, str) else value
         return {"name": given.get("type"), **given} if isinstance(given, dict) else given
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What an editor accepts: the type alone, or a table, which is named after its type."""
+        return _or_text(handler, core, required="type", text={"enum": list(get_args(FileSystemType))})
+
     @model_validator(mode="after")
     def _raw_has_no_options(self) -> Self:
         if self.type == "raw" and (self.mkfs_options or self.mount_options):
@@ -67,6 +81,17 @@ class MountLevel(FrozenModel):
     @classmethod
     def _named_after_its_option(cls, value: object) -> object:
         return {"name": value, "options": (value,)} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What an editor accepts: one option, or a table."""
+        return _or_text(handler, core, required="name", text={"type": "string"})
+
+
+def _or_text(handler: GetJsonSchemaHandler, core: CoreSchema, *, required: str, text: dict[str, Any]) -> dict[str, Any]:
+    table = handler(core)
+    handler.resolve_ref_schema(table)["required"] = [required]
+    return {"anyOf": [text, table]}
 
 
 class _Factor(FrozenModel):
@@ -90,6 +115,11 @@ class _Factor(FrozenModel):
     def name_of(level: Any) -> str:
         """Name of a level."""
         return str(level.name) if hasattr(level, "name") else str(level)
+
+    def level_of(self, given: Any, *, quick: bool) -> Any:
+        """The level that goes by a name, as a file writes it; None when there is none."""
+        name = self.name_of(given)
+        return next((level for level in self.levels_at(quick=quick) if self.name_of(level) == name), None)
 
 
 class FileSystemFactor(_Factor):
@@ -115,13 +145,22 @@ class ActionFactor(_Factor):
     levels: tuple[str, ...] = Field(min_length=1)
     quick_levels: tuple[str, ...] = ()
 
-    @model_validator(mode="after")
-    def _levels_are_known(self) -> Self:
-        known = ACTION_LEVELS[self.setting]
-        for level in (*self.levels, *self.quick_levels):
+    @field_validator("levels", "quick_levels")
+    @classmethod
+    def _levels_are_known(cls, levels: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        name = info.data.get("setting", "")
+        known = ACTION_LEVELS.get(name, levels)
+        for place, level in enumerate(levels):
             if level not in known:
-                raise ValueError(f"{self.setting} can be {', '.join(known)}, not '{level}'")
-        return self
+                raise broken_rule(f"{name} can be {', '.join(known)}, not '{level}'", below=(place,))
+        return levels
+
+
+def _canonical(name: str, level: str, place: int) -> str:
+    try:
+        return canonical_level(name, level)
+    except ValueError as error:
+        raise broken_rule(str(error), below=(place,)) from error
 
 
 class SettingFactor(_Factor):
@@ -133,6 +172,20 @@ class SettingFactor(_Factor):
     setting: SettingName
     levels: tuple[LevelText, ...] = Field(min_length=1)
     quick_levels: tuple[LevelText, ...] = ()
+
+    @field_validator("levels", "quick_levels")
+    @classmethod
+    def _levels_are_canonical(cls, levels: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        """The levels as `drivelab.model.setting.canonical_level` writes them."""
+        name = info.data.get("setting")
+        return tuple(_canonical(name, level, place) for place, level in enumerate(levels)) if name else levels
+
+    def level_of(self, given: Any, *, quick: bool) -> Any:
+        """The level that is meant, however it is written; None when there is none."""
+        try:
+            return super().level_of(canonical_level(self.setting, str(_level_text(given))), quick=quick)
+        except ValueError:
+            return None
 
 
 class WorkloadFactor(_Factor):

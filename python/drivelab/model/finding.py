@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -26,11 +27,15 @@ class Finding:
     text : str
         The sentence, for people.
     trial : str
-        Name of the trial it touches; empty for the whole run.
+        Name of the trial it touches, the first one where there are several; empty for the whole run.
     evidence : dict
         The measured values behind it, names carrying their unit.
     advice : str
         What to do about it; may be empty.
+    trials : sequence of str
+        Names of trials where it stands for many: the first of them, not all.
+    trial_count : int
+        How many trials it stands for; 0 where it stands for itself.
     """
 
     code: str
@@ -39,7 +44,12 @@ class Finding:
     trial: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
     advice: str = ""
+    trials: Sequence[str] = ()
+    trial_count: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+        """Plain data for JSON; what concerns many trials only where it stands for many."""
+        document = asdict(self)
+        if not self.trial_count:
+            del document["trials"], document["trial_count"]
+        return document

@@ -7,14 +7,25 @@ and held in bytes and ns; shares are written as ``"20%"`` and held as 0.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import parse_bytes, parse_duration_ns
 from drivelab.model.workload import (
     Access,
+    AccessKind,
     BackendName,
     BlockSizeShare,
     Contents,
@@ -64,15 +75,29 @@ def _table_of(key: str) -> BeforeValidator:
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
-def _schema(pattern: str, example: str, *, number: str | None = "integer") -> WithJsonSchema:
+@dataclass(frozen=True)
+class _OrText:
+    """What an editor accepts beside a table: one of its kinds alone."""
+
+    texts: tuple[str, ...]
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"enum": list(self.texts)}, handler(core)]}
+
+
+def _schema(pattern: str, example: str, *, number: Mapping[str, Any] | None) -> WithJsonSchema:
     """What an editor accepts: a text with its unit, and a bare number where that is allowed."""
     text = {"type": "string", "pattern": pattern, "examples": [example]}
-    return WithJsonSchema({"anyOf": [{"type": number, "minimum": 0}, text]} if number else text)
+    return WithJsonSchema({"anyOf": [dict(number), text]} if number else text)
 
 
-_SIZE_SCHEMA = _schema(r"^\s*[0-9][0-9._]*\s*([kKMGTPE]i?)?B?\s*$", "4KiB")
-_DURATION_SCHEMA = _schema(r"^\s*[0-9][0-9._]*\s*(ns|us|µs|ms|s|min|h|d)\s*$", "5s", number=None)
-_SHARE_SCHEMA = _schema(r"^\s*[0-9.]+\s*%?\s*$", "20%", number="number")
+_SIZE_SCHEMA = _schema(
+    r"^\s*[0-9]+(\.[0-9]+)?\s*((k|M|G|T|Ki|Mi|Gi|Ti)?B)?\s*$", "4KiB", number={"type": "integer", "minimum": 0}
+)
+_DURATION_SCHEMA = _schema(r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|min|h)\s*$", "5s", number=None)
+_SHARE_SCHEMA = _schema(
+    r"^\s*[0-9]+(\.[0-9]+)?\s*%?\s*$", "20%", number={"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+)
 
 ByteCount = Annotated[int, BeforeValidator(_bytes), Field(ge=0), _SIZE_SCHEMA]
 BlockSize = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**30), _SIZE_SCHEMA]
@@ -89,6 +114,12 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def broken_rule(what: str, *place: str | int, below: tuple[str | int, ...] = ()) -> PydanticCustomError:
+    """A mistake with the key that is best changed: its place in the file, or below the value that is validated."""
+    context: dict[str, Any] = {"what": what, "below": below} | ({"place": place} if place else {})
+    return PydanticCustomError("rule", "{what}", context)
+
+
 class WorkloadPattern(FrozenModel):
     """What I/O is issued, before it is known where to.
 
@@ -103,7 +134,7 @@ class WorkloadPattern(FrozenModel):
 
     operation: OperationName = "write"
     read_fraction: float | None = Field(default=None, ge=0, le=1)
-    access: Annotated[Access, _table_of("kind")] = Access(kind="sequential")
+    access: Annotated[Access, _table_of("kind"), _OrText(get_args(AccessKind))] = Access(kind="sequential")
     block_size: BlockSize = 4096
     queue_depth: int = Field(default=1, ge=1, le=4096)
     job_count: int = Field(default=1, ge=1, le=1024)
@@ -115,7 +146,7 @@ class WorkloadPattern(FrozenModel):
     file_size: ByteCount = 0
     fill_level: Share = 1.0
     shift: ByteCount = 0
-    contents: Annotated[Contents, _table_of("kind")] = Contents()
+    contents: Annotated[Contents, _table_of("kind"), _OrText(("random", "zeros"))] = Contents()
     pacing: Pacing = Pacing()
     count: int = Field(default=0, ge=0)
     bytes: ByteCount = 0

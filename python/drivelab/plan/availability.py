@@ -1,20 +1,54 @@
-"""What a target cannot have, told before anything is done: settings, trims, purges."""
+"""What a target cannot have, told before anything is done: settings, trims, purges, file systems."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from drivelab.model.plan import PlannedTarget
-from drivelab.model.setting import SettingFacts
+from drivelab.model.setting import AS_FOUND, SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.plan.cells import Cell
 
 KnownSettings = Mapping[str, SettingFacts]
 _ON_A_FILE = "the target is no block device"
+_NO_FILE_SYSTEM = "no file system is made on it"
+# the level of an action that is not done
+_NOT_DONE = {"trim": "none", "purge": "none", "page-cache": "keep"}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A level that a target cannot have.
+
+    Attributes
+    ----------
+    factor, level : str
+        The setting or action, and its level.
+    target : str
+        Label of the target.
+    reason : str
+        Why, in words.
+    """
+
+    factor: str
+    level: str
+    target: str
+    reason: str
+
+
+def in_words(refusals: Iterable[Refusal]) -> tuple[str, ...]:
+    """One sentence for all levels of a factor that one target refuses for one reason."""
+    levels: dict[tuple[str, str, str], dict[str, None]] = {}
+    for one in refusals:
+        levels.setdefault((one.factor, one.target, one.reason), {})[one.level] = None
+    return tuple(
+        f"{factor} {', '.join(found)} on {target}: {reason}" for (factor, target, reason), found in levels.items()
+    )
 
 
 def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
-    """What can be done to a target before a trial, in the form of settings.
+    """What can be done to a target before a trial, in the form of settings; whoever knows the drive knows more.
 
     Parameters
     ----------
@@ -27,36 +61,101 @@ def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
     trim = ["none"]
     if can_discard:
         trim += ["device", "fstrim"] if is_device else ["fstrim"]
-    purge = ["none"]
-    if drive is not None and is_device and target.devices[-1].kind == "disk":
-        purge += {"nvme": ["nvme-format", "nvme-sanitize"], "sata": ["ata-secure-erase"]}.get(drive.transport, [])
     return {
         "trim": SettingFacts("trim", levels=tuple(trim)),
-        "purge": SettingFacts("purge", levels=tuple(purge)),
+        "purge": SettingFacts("purge", levels=("none",)),
         "page-cache": SettingFacts("page-cache", levels=("keep", "drop")),
     }
 
 
-def refusals(cell: Cell, target: PlannedTarget, known: KnownSettings) -> list[str]:
-    """Why a target cannot have a cell's settings and actions; empty when it can.
+def refusals(cell: Cell, target: PlannedTarget, known: KnownSettings) -> list[Refusal]:
+    """The settings and actions of a cell that a target cannot have.
 
     Parameters
     ----------
     known : mapping of str to SettingFacts
         What is known about the target's settings and about what can be done to it.
     """
-    found = []
-    for name, level in (*cell.settings.items(), *cell.actions.items()):
-        facts = known.get(name)
-        reason = facts.refusal(level) if facts is not None else ""
-        if reason:
-            found.append(f"{name} {level} on {target.label}: {_why(name, level, reason, target)}")
-    return found
+    found = [_refusal(cell, name, level, target, known) for name, level in _asked(cell)]
+    return [refusal for refusal in found if refusal is not None]
+
+
+def reduced(
+    cells: Sequence[Cell], target: PlannedTarget, known: KnownSettings
+) -> tuple[tuple[Cell, ...], list[Refusal]]:
+    """The cells without the factors of which the target can have no level at all, and why.
+
+    Such a factor stays as it was found: the others can still be measured.
+    Where the target lies on a file system already, that one is kept.
+    """
+    asked = {(name, level) for cell in cells for name, level in _asked(cell)}
+    refused = {(one.factor, one.level): one for cell in cells for one in refusals(cell, target, known)}
+    gone = {name for name, _level in asked} - {name for name, level in asked if (name, level) not in refused}
+    told = [_kept(one) for one in refused.values() if one.factor in gone]
+    left: dict[tuple[str, tuple[tuple[str, str], ...]], Cell] = {}
+    for cell in cells:
+        one = _without(cell, gone)
+        if one.filesystem is not None and not _is_device(target):
+            told.append(_kept(Refusal("filesystem", one.filesystem.name, target.label, "it lies on one already")))
+            one = _on_the_file_system_that_is_there(one)
+        left.setdefault((one.workload, tuple(one.levels.items())), one)
+    return tuple(left.values()), told
+
+
+def without_unreadable(cell: Cell, known: KnownSettings) -> Cell:
+    """The cell without settings that stay as found and that nobody could read back here."""
+    unreadable = {
+        name
+        for name, level in cell.settings.items()
+        if level == AS_FOUND and name in known and known[name].reason and known[name].value is None
+    }
+    if not unreadable:
+        return cell
+    return replace(cell, settings={name: level for name, level in cell.settings.items() if name not in unreadable})
+
+
+def _asked(cell: Cell) -> Iterator[tuple[str, str]]:
+    yield from cell.settings.items()
+    yield from cell.actions.items()
+
+
+def _refusal(cell: Cell, name: str, level: str, target: PlannedTarget, known: KnownSettings) -> Refusal | None:
+    facts = known.get(name)
+    if facts is None or facts.value == level:
+        return None
+    reason = facts.refusal(level)
+    if level == "fstrim" and _is_device(target) and cell.filesystem is None:
+        reason = _NO_FILE_SYSTEM
+    return Refusal(name, level, target.label, _why(name, level, reason, target)) if reason else None
 
 
 def _why(name: str, level: str, reason: str, target: PlannedTarget) -> str:
-    if name == "trim" and level == "device" and target.kind not in ("block_device", "scratch"):
+    if name == "trim" and level == "device" and not _is_device(target):
         return _ON_A_FILE
-    if name in ("trim", "purge"):
+    if name in _NOT_DONE and reason != _NO_FILE_SYSTEM:
         return f"this target cannot be {'trimmed' if name == 'trim' else 'purged'} that way"
     return reason
+
+
+def _is_device(target: PlannedTarget) -> bool:
+    return target.kind in ("block_device", "scratch")
+
+
+def _kept(refusal: Refusal) -> Refusal:
+    return replace(refusal, reason=f"{refusal.reason}; it stays as it was found")
+
+
+def _without(cell: Cell, gone: set[str]) -> Cell:
+    """The cell with some settings as they were found, and some actions not done."""
+    if not gone & {*cell.settings, *cell.actions}:
+        return cell
+    settings = {name: AS_FOUND if name in gone else level for name, level in cell.settings.items()}
+    actions = {name: _NOT_DONE[name] if name in gone else level for name, level in cell.actions.items()}
+    changed = {name: level for name, level in (settings | actions).items() if name in gone}
+    return replace(cell, settings=settings, actions=actions, levels={**cell.levels, **changed})
+
+
+def _on_the_file_system_that_is_there(cell: Cell) -> Cell:
+    """The cell with neither a file system of its own nor mount options: both stay as they were found."""
+    levels = {name: level for name, level in cell.levels.items() if name != "mount"}
+    return replace(cell, filesystem=None, levels=levels | {"filesystem": AS_FOUND})

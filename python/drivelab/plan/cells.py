@@ -76,10 +76,9 @@ def reference_cell(experiment: Experiment, *, quick: bool) -> Cell | None:
     workload = next(workload for workload in experiment.workloads if workload.name == asked.workload)
     combination = []
     for factor in _factors_of(experiment, workload):
-        levels = factor.levels_at(quick=quick)
-        wanted = asked.levels.get(factor.name)
-        chosen = next((level for level in levels if factor.name_of(level) == wanted), levels[0])
-        combination.append((factor, chosen))
+        first = factor.levels_at(quick=quick)[0]
+        named = factor.name in asked.levels
+        combination.append((factor, factor.level_of(asked.levels[factor.name], quick=quick) if named else first))
     return _cell(workload, tuple(combination), {}, quick=quick)
 
 

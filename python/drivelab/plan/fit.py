@@ -31,9 +31,8 @@ def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell | None, tuple[str, ...]
     _refuse_filesystem(cell, target)
     _refuse_file(cell, target)
     on_device = is_on_device(cell, target)
-    if not on_device and cell.pattern.file_state != "append" and not cell.pattern.file_size:
-        what = f"{cell.workload} needs a file, and does not say how large"
-        raise DrivelabError("P706", what, where=target.text, do=f"add file_size to workload {cell.workload}")
+    if not on_device:
+        cell = _with_file_size(cell, target)
     goes_round = cell.pattern.capacities > 0
     cell = _of_target_size(cell, target)
     unaligned = _unaligned_level(cell, target)
@@ -45,6 +44,31 @@ def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell | None, tuple[str, ...]
         notes += (f"{cell.workload} on the device itself overwrites from its begin: there is nothing to append to",)
     _refuse_small_target(cell, target, goes_round=goes_round)
     return cell, notes
+
+
+def _with_file_size(cell: Cell, target: PlannedTarget) -> Cell:
+    """The cell with the size of its file: as told, or as large as what is written to space that is only reserved.
+
+    Raises
+    ------
+    DrivelabError
+        P706: nobody knows how large the file is.
+    """
+    pattern = cell.pattern
+    if target.kind == "file":
+        # it is only read, and all of it
+        return replace(cell, pattern=pattern.changed(file_size=target.size_bytes))
+    if pattern.file_size:
+        return cell
+    is_share = bool(pattern.capacities) or pattern.fill_level < 1
+    if pattern.file_state == "append" and not is_share:
+        return cell
+    moved = pattern.write_count_limit * pattern.block_size
+    in_one_pass = pattern.access.kind == "sequential" and not pattern.ramp and moved > 0
+    if pattern.file_state in ("preallocated", "sparse") and in_one_pass and not is_share:
+        return replace(cell, pattern=pattern.changed(file_size=moved + pattern.shift))
+    what = f"{cell.workload} needs a file, and does not say how large"
+    raise DrivelabError("P706", what, where=target.text, do=f"add file_size to workload {cell.workload}")
 
 
 def _of_target_size(cell: Cell, target: PlannedTarget) -> Cell:
@@ -64,7 +88,10 @@ def _unaligned_level(cell: Cell, target: PlannedTarget) -> str:
         return ""
     for key, length in (("block_size", pattern.block_size), ("shift", pattern.shift)):
         if key in cell.levels and length % logical:
-            return f"on {target.label} direct I/O takes whole blocks of {format_bytes(logical)}: not measured otherwise"
+            return (
+                f"{cell.workload} on {target.label}: levels of {key} that are not whole blocks of "
+                f"{format_bytes(logical)} are not measured with direct I/O, which takes no others"
+            )
     return ""
 
 
@@ -77,7 +104,8 @@ def is_on_device(cell: Cell, target: PlannedTarget) -> bool:
 def _refuse_filesystem(cell: Cell, target: PlannedTarget) -> None:
     if cell.filesystem is not None and target.kind not in ("block_device", "scratch"):
         what = f"the experiment varies the file system, and {target.text} lies on one already"
-        raise DrivelabError("P704", what, where=target.text)
+        do = "use a block device or scratch:SIZE, or measure the file system that is there: --skip-unavailable"
+        raise DrivelabError("P704", what, where=target.text, do=do)
 
 
 def _refuse_file(cell: Cell, target: PlannedTarget) -> None:
@@ -116,7 +144,10 @@ def _refuse_small_target(cell: Cell, target: PlannedTarget, *, goes_round: bool)
     needed = max(appended, pattern.file_size) if not on_device else pattern.block_size + pattern.shift
     if on_device and pattern.access.kind == "sequential" and not goes_round:
         needed = max(needed, moved)
-    room = target.size_bytes if on_device else int(target.size_bytes * FILE_SHARE)
+    if on_device:
+        room = int(target.size_bytes * pattern.fill_level)
+    else:
+        room = target.size_bytes if target.kind == "file" else int(target.size_bytes * FILE_SHARE)
     if needed > room:
         what = f"{cell.workload} needs {format_bytes(needed)}, the target has room for {format_bytes(room)}"
         raise DrivelabError("P705", what, where=target.text)

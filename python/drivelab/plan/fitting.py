@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedTarget
-from drivelab.plan.availability import KnownSettings, refusals
+from drivelab.plan.availability import KnownSettings, Refusal, in_words, reduced, refusals, without_unreadable
 from drivelab.plan.cells import Cell
 from drivelab.plan.fit import fit
 
@@ -19,16 +19,16 @@ class Fitting:
     known : mapping of str to mapping of str to SettingFacts
         What is known about the settings of each target, by its label.
     skip_unavailable : bool
-        Whether levels that a target cannot have are left out; on a scratch
-        drive they always are.
+        Whether levels that a target cannot have are left out, and factors of
+        which it can have none stay as found; on a scratch drive that is always so.
     """
 
     def __init__(self, known: Mapping[str, KnownSettings], *, skip_unavailable: bool) -> None:
         self._known = known
         self._skip_unavailable = skip_unavailable
         self._notes: dict[str, None] = {}
-        self._left_out: dict[str, None] = {}
-        self._refused: dict[str, None] = {}
+        self._left_out: list[Refusal] = []
+        self._refused: list[Refusal] = []
         self._measured = False
 
     @property
@@ -39,7 +39,7 @@ class Fitting:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Levels that are not measured, and why."""
-        return tuple(self._left_out)
+        return in_words(self._left_out)
 
     def cells(self, cells: Sequence[Cell], target: PlannedTarget) -> tuple[Cell, ...]:
         """The cells that the target can have.
@@ -49,15 +49,18 @@ class Fitting:
         DrivelabError
             P704, P705, P706: the target cannot have a cell at all.
         """
+        known = self._known[target.label]
+        leaves_out = self._skip_unavailable or target.kind == "scratch"
+        if leaves_out:
+            cells, kept = reduced(cells, target, known)
+            self._left_out += kept
         found = []
         for cell in cells:
-            reasons = refusals(cell, target, self._known[target.label])
-            if reasons:
-                self._left_out.update(dict.fromkeys(reasons))
-                if not self._skip_unavailable and target.kind != "scratch":
-                    self._refused.update(dict.fromkeys(reasons))
+            refused = refusals(cell, target, known)
+            if refused:
+                (self._left_out if leaves_out else self._refused).extend(refused)
                 continue
-            fitted, adapted = fit(cell, target)
+            fitted, adapted = fit(without_unreadable(cell, known), target)
             self._notes.update(dict.fromkeys(adapted))
             if fitted is not None:
                 found.append(fitted)
@@ -73,6 +76,6 @@ class Fitting:
             P707: a level is not to be had. P708: nothing is left.
         """
         if self._refused:
-            raise DrivelabError("P707", "; ".join(self._refused))
+            raise DrivelabError("P707", "; ".join(in_words(self._refused)))
         if not self._measured:
-            raise DrivelabError("P708", f"nothing is left to measure: {'; '.join((*self._left_out, *self._notes))}")
+            raise DrivelabError("P708", f"nothing is left to measure: {'; '.join((*self.left_out, *self._notes))}")

@@ -71,11 +71,7 @@ def make_plan(
     """
     cells = cells_of(experiment, quick=quick)
     planned = _planned(cells, targets, labels)
-    read = [settings[place] if place < len(settings) else {} for place in range(len(targets))]
-    known = {
-        target.label: {**action_facts(facts), **one} for target, facts, one in zip(planned, targets, read, strict=True)
-    }
-    fitting = Fitting(known, skip_unavailable=skip_unavailable)
+    fitting = Fitting(_known(planned, targets, settings), skip_unavailable=skip_unavailable)
     fitted = {target.label: fitting.cells(cells, target) for target in planned}
     reference = reference_cell(experiment, quick=quick)
     references = {
@@ -85,7 +81,6 @@ def make_plan(
     repeats = experiment.repeats.quick if quick else experiment.repeats.full
     generator = np.random.default_rng(seed)
     order = list(turns(fitted, references, repeats=repeats, generator=generator))
-    steps = tuple(_steps(order, planned, generator))
     scratch_bytes = sum(target.size_bytes for target in planned if target.kind == "scratch")
     return Plan(
         experiment=experiment.name,
@@ -93,7 +88,7 @@ def make_plan(
         quick=quick,
         seed=seed,
         targets=planned,
-        steps=steps,
+        steps=tuple(_steps(order, planned, generator)),
         preparation_ns=_preparation_ns(order, planned) + fill_ns(scratch_bytes),
         preparation_bytes=scratch_bytes,
         notes=fitting.notes,
@@ -101,13 +96,34 @@ def make_plan(
     )
 
 
+def _known(
+    planned: Sequence[PlannedTarget],
+    targets: Sequence[TargetFacts],
+    settings: Sequence[Mapping[str, SettingFacts]],
+) -> dict[str, dict[str, SettingFacts]]:
+    """What is known about each target's settings and about what can be done to it, by its label."""
+    read = [settings[place] if place < len(settings) else {} for place in range(len(targets))]
+    return {
+        target.label: {**action_facts(facts), **one} for target, facts, one in zip(planned, targets, read, strict=True)
+    }
+
+
 def _planned(cells: Sequence[Cell], targets: Sequence[TargetFacts], labels: Sequence[str]) -> tuple[PlannedTarget, ...]:
     return planned_targets(
         targets,
-        overwrites_devices=any(cell.filesystem is not None or cell.pattern.writes for cell in cells),
-        purges=any(cell.actions.get("purge", "none") != "none" for cell in cells),
+        overwrites_devices=any(_overwrites_device(cell) for cell in cells),
+        purges=any(_purges(cell) for cell in cells),
         labels=labels,
     )
+
+
+def _overwrites_device(cell: Cell) -> bool:
+    makes_filesystem = cell.filesystem is not None and cell.filesystem.type != "raw"
+    return makes_filesystem or cell.pattern.writes or cell.actions.get("trim") == "device" or _purges(cell)
+
+
+def _purges(cell: Cell) -> bool:
+    return cell.actions.get("purge", "none") != "none"
 
 
 def _steps(

@@ -99,8 +99,8 @@ def test_what_is_no_toml_is_named_by_line_and_column() -> None:
         ('"queue_depth"', '"depth"', 7, "factors.1.key"),
         ('runtime = "5s"\n', "", 11, "workloads.1"),
         ("format = 1", "format = 2", 1, "format"),
-        ('name = "writes"', 'name = "reads"', 1, "reads"),
-        ('workloads = ["reads"]', 'workloads = ["seeks"]', 1, "seeks"),
+        ('name = "writes"', 'name = "reads"', 18, "reads"),
+        ('workloads = ["reads"]', 'workloads = ["seeks"]', 9, "seeks"),
         ('name = "own"', 'name = "Own Test"', 2, "name"),
     ],
 )

@@ -1,0 +1,151 @@
+"""Says what is wrong in an experiment's file: where, which key, and what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from drivelab.experiments.toml_lines import Place, line_of
+from drivelab.model.errors import DrivelabError
+from drivelab.model.experiment import Experiment, ExperimentWorkload, Reference, Scale
+from drivelab.model.factor import (
+    ActionFactor,
+    FileSystemFactor,
+    FileSystemLevel,
+    MountFactor,
+    MountLevel,
+    WorkloadFactor,
+)
+from drivelab.model.workload import Access, Contents, Pacing
+from drivelab.model.workload_pattern import WorkloadPattern
+
+_SHOWN_CHARACTERS_MAX = 60
+# the keys of every table that a file can have, by the path to it without numbers
+_TABLES: dict[Place, type[BaseModel]] = {
+    (): Experiment,
+    ("repeats",): Scale,
+    ("reference",): Reference,
+    ("workloads",): ExperimentWorkload,
+    ("workloads", "quick"): WorkloadPattern,
+    ("workloads", "access"): Access,
+    ("workloads", "contents"): Contents,
+    ("workloads", "pacing"): Pacing,
+}
+_FACTORS: dict[str, type[BaseModel]] = {
+    "filesystem": FileSystemFactor,
+    "mount": MountFactor,
+    "workload": WorkloadFactor,
+}
+_LEVELS: dict[str, type[BaseModel]] = {"filesystem": FileSystemLevel, "mount": MountLevel}
+
+
+def mistake_in(
+    document: Mapping[str, Any],
+    error: ValidationError,
+    *,
+    text: str,
+    file: str,
+    above: Place = (),
+    names_keys: bool = True,
+) -> DrivelabError:
+    """P703 for the first mistake, with file, line and key; the number of the others behind it.
+
+    Parameters
+    ----------
+    document : mapping of str to Any
+        The file as read.
+    error : ValidationError
+        What is wrong with it.
+    text, file : str
+        The file's text and name.
+    above : tuple of str or int
+        Where in the document that lies which was validated.
+    names_keys : bool
+        Whether the places in `error` are places in the document, below `above`.
+    """
+    by_place: dict[Place, list[Any]] = {}
+    for one in error.errors(include_url=False):
+        if one["type"] == "too_short" and one["input"]:
+            # nothing was left of a list because its elements are wrong, which is told already
+            continue
+        context = one.get("ctx", {})
+        location = (*context.get("place", one["loc"]), *context.get("below", ())) if names_keys else ()
+        place = _in_document(document, (*above, *location), one["type"])
+        by_place.setdefault(place, []).append(one)
+    # a key with a typo is often also one that is missing
+    place, same = min(by_place.items(), key=lambda item: item[1][0]["type"] != "extra_forbidden")
+    more = f" (and {len(by_place) - 1} more)" if len(by_place) > 1 else ""
+    key = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
+    what = f"{key}: {_message(same)}{more}" if key else f"{_message(same)}{more}"
+    return DrivelabError("P703", what, where=f"{file}:{line_of(text, place)}", do=_advice(document, same[0], place))
+
+
+def _in_document(document: Mapping[str, Any], location: Place, kind: str) -> Place:
+    """A place that pydantic names, without its own names for the kinds that a value may be of."""
+    inside: Any = document
+    found: list[str | int] = []
+    for part in location:
+        is_key = isinstance(inside, dict) and part in inside
+        is_index = isinstance(inside, list) and isinstance(part, int) and part < len(inside)
+        if is_key or is_index:
+            inside = inside[part]
+            found.append(part)
+    if kind == "missing":
+        found.append(location[-1])
+    return tuple(found)
+
+
+def _message(mistakes: Sequence[Any]) -> str:
+    """What is wrong at one place; a value that may be of several kinds fails as each of them."""
+    first = mistakes[0]
+    if first["type"] == "extra_forbidden":
+        return "there is no such key"
+    if first["type"] == "union_tag_invalid":
+        return f"setting is {first['ctx']['expected_tags']}, not '{first['ctx']['tag']}'"
+    if first["type"] == "union_tag_not_found":
+        return "a factor needs the key setting"
+    messages = [str(one["msg"]).removeprefix("Value error, ").partition(", unable to")[0] for one in mistakes]
+    others = [message.removeprefix("Input should be ") for message in messages[1:]]
+    message = " or ".join([messages[0], *others]).replace("valid tuple", "list")
+    message = message[:1].lower() + message[1:]
+    return message if _shows_what_it_got(first, message) else f"{message}, not {first['input']!r}"
+
+
+def _shows_what_it_got(mistake: Any, message: str) -> bool:
+    shown = repr(mistake["input"])
+    is_of_many = isinstance(mistake["input"], list | dict) and mistake["type"] in ("value_error", "rule")
+    return mistake["type"] == "missing" or is_of_many or len(shown) > _SHOWN_CHARACTERS_MAX or shown in message
+
+
+def _advice(document: Mapping[str, Any], mistake: Any, place: Place) -> str:
+    kind = mistake["type"]
+    if kind == "missing":
+        return "add the key"
+    if kind == "union_tag_not_found":
+        return 'add the key: setting = "filesystem", "workload", "write-cache" ...'
+    if kind == "extra_forbidden":
+        return _guess(str(place[-1]), _known_keys(document, place[:-1])) or "remove the key"
+    expected = mistake.get("ctx", {}).get("expected_tags") or mistake.get("ctx", {}).get("expected") or ""
+    written = mistake.get("ctx", {}).get("tag") or mistake["input"]
+    return _guess(str(written), re.findall(r"'([^']+)'", str(expected))) or "correct the value"
+
+
+def _guess(written: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(written, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _known_keys(document: Mapping[str, Any], table: Place) -> list[str]:
+    """The keys that a table of the document can have."""
+    path = tuple(part for part in table if isinstance(part, str))
+    if path[:1] == ("factors",):
+        setting = document["factors"][table[1]].get("setting", "")
+        of_levels = _LEVELS.get(setting)
+        model = of_levels if len(path) > 1 and of_levels else _FACTORS.get(setting, ActionFactor)
+    else:
+        model = _TABLES.get(path, Experiment)
+    return sorted(model.model_fields)

@@ -1,0 +1,242 @@
+"""What the trials of a run come to together: repeats, effects of settings, drift of the drive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from drivelab.model.estimate import Estimate, Unit
+
+# matters: it changes the number by enough to care; no effect: it does not change it by that much
+EffectVerdict = Literal["matters", "no effect", "not settled"]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedMetric:
+    """One metric over the repeats of a trial.
+
+    Attributes
+    ----------
+    median, lowest, highest : float
+        Over the repeats. The range of n repeats holds the true median with a
+        confidence of 1 - 2**(1 - n): 75 % for 3, 94 % for 5.
+    unit : str
+        As in `Estimate`.
+    repeat_count : int
+        Repeats that had a value.
+    """
+
+    median: float
+    lowest: float
+    highest: float
+    unit: Unit
+    repeat_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationResult:
+    """One combination of target, workload and factors, over its repeats.
+
+    Attributes
+    ----------
+    target, workload, label : str
+        Label of the target, name of the workload, and what it is for people.
+    levels : mapping of str to str
+        Level of every factor, as asked.
+    achieved : mapping of str to tuple of str
+        What was read back of those settings where that is not what was asked, each value once.
+    metrics : mapping of str to RepeatedMetric
+        Over the repeats.
+    judged_metric : str
+        The metric that the workload is about: a median latency or the throughput.
+    trial_count : int
+        Trials behind it.
+    block_size_bytes : int or None
+        Size of one I/O; None when sizes are mixed.
+    is_durable : bool
+        Whether its latency ends when a write is durable.
+    """
+
+    target: str
+    workload: str
+    label: str
+    levels: Mapping[str, str]
+    achieved: Mapping[str, tuple[str, ...]]
+    metrics: Mapping[str, RepeatedMetric]
+    judged_metric: str
+    trial_count: int
+    block_size_bytes: int | None = None
+    is_durable: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandChange:
+    """Device commands per operation at the baseline and at a level.
+
+    Attributes
+    ----------
+    metric : str
+        ``device_flushes_per_operation`` and the like.
+    baseline, level : tuple of float
+        Lowest and highest over the trials; the two are equal where commands were counted exactly.
+    is_changed : bool
+        Whether the level costs another number of them.
+    """
+
+    metric: str
+    baseline: tuple[float, float]
+    level: tuple[float, float]
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEffect:
+    """What a level of a factor does to a workload, beside the factor's first level.
+
+    Attributes
+    ----------
+    target, workload, factor, level, baseline : str
+        Where, and the two levels.
+    metric : str
+        What was compared: a median latency or the throughput.
+    ratio : Estimate
+        Level over baseline; without an interval where there were too few blocks.
+    block_ratios : tuple of float
+        The same in every block, in order.
+    verdict : str
+        matters, no effect (larger than `bound`) or not settled.
+    bound : float
+        The threshold: an effect smaller than this share is called none (0.05).
+    p_value, adjusted_p_value : float or None
+        Of no effect at all; adjusted for the number of levels that were tried (Holm).
+    combination_count : int
+        Combinations of the other factors behind it.
+    commands : tuple of CommandChange
+        What the drive was told to do, with each of the two.
+    """
+
+    target: str
+    workload: str
+    factor: str
+    level: str
+    baseline: str
+    metric: str
+    ratio: Estimate
+    block_ratios: tuple[float, ...]
+    verdict: EffectVerdict
+    bound: float
+    p_value: float | None
+    adjusted_p_value: float | None
+    combination_count: int
+    commands: tuple[CommandChange, ...] = ()
+
+    @property
+    def is_slower(self) -> bool | None:
+        """Whether the level is the worse of the two; None where they are equal or nothing is known."""
+        if self.ratio.value is None or self.ratio.value == 1:
+            return None
+        is_more = self.ratio.value > 1
+        return is_more if "latency" in self.metric else not is_more
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in a few words."""
+        if self.verdict == "no effect":
+            return f"no effect larger than {100 * self.bound:.0f} %"
+        if self.verdict == "not settled":
+            return "not settled"
+        return "matters: slower" if self.is_slower else "matters: faster"
+
+    @property
+    def commands_changed(self) -> bool:
+        """Whether the drive was told to do something else, which explains most differences."""
+        return any(change.is_changed for change in self.commands)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self) | {"verdict_text": self.verdict_text, "commands_changed": self.commands_changed}
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceDrift:
+    """How the reference combination changed on one target while a run went on.
+
+    Attributes
+    ----------
+    target, workload, metric : str
+        Where, and what was measured again and again.
+    values : tuple of float
+        In the order in which they were measured.
+    unit : str
+        Of the values.
+    ratio : Estimate
+        Last over first: along the trend from four values on, otherwise of the two themselves.
+    spread_ratio : float
+        Highest over lowest value.
+    noise_ratio : float or None
+        How far two values may lie apart by the scatter within each; None when it is not known.
+    is_beyond_noise : bool or None
+        Whether there is more to it than scatter; None when too little is known to tell.
+    is_large : bool
+        Whether it is also so large that the run's numbers must not be compared as if nothing had happened.
+    """
+
+    target: str
+    workload: str
+    metric: str
+    values: tuple[float, ...]
+    unit: Unit
+    ratio: Estimate
+    spread_ratio: float
+    noise_ratio: float | None
+    is_beyond_noise: bool | None
+    is_large: bool
+
+    @property
+    def text(self) -> str:
+        """One line for people: ``reference: +3 % from first to last (not more than noise)``."""
+        if self.ratio.value is None:
+            return "reference: measured once; a drift would not show"
+        change = f"{100 * (self.ratio.value - 1):+.0f} %".replace("-0 %", "+0 %")
+        what = "throughput" if self.unit == "B/s" else "median latency"
+        weight = {True: "more than noise", False: "not more than noise", None: "too few to tell it from noise"}
+        return f"reference: {what} {change} from first to last of {len(self.values)} ({weight[self.is_beyond_noise]})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self) | {"text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """Everything that only the trials of a run together can tell.
+
+    Attributes
+    ----------
+    combinations : tuple of CombinationResult
+        In the order of the experiment's file.
+    effects : tuple of LevelEffect
+        Of every level beside the first one of its factor.
+    drifts : tuple of ReferenceDrift
+        One per target that has a reference.
+    trial_count : int
+        Trials of the run, those of the reference not counted.
+    """
+
+    combinations: tuple[CombinationResult, ...] = ()
+    effects: tuple[LevelEffect, ...] = ()
+    drifts: tuple[ReferenceDrift, ...] = ()
+    trial_count: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "results": [one.to_json() for one in self.combinations],
+            "effects": [one.to_json() for one in self.effects],
+            "reference": [one.to_json() for one in self.drifts],
+        }

@@ -1,0 +1,61 @@
+"""Writes what is made from the format of experiments: its JSON Schema, and the tables of its page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+SCHEMA = PROJECT / "docs" / "experiment.schema.json"
+PAGE = PROJECT / "docs" / "how-to" / "write-an-experiment.md"
+sys.path.insert(0, str(PROJECT / "python"))
+
+from drivelab.experiments.keys import KEYS, Key  # noqa: E402
+from drivelab.experiments.schema import experiment_schema  # noqa: E402
+
+_TABLE = re.compile(r"(<!-- keys of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def schema_text() -> str:
+    """The schema as its file holds it."""
+    return json.dumps(experiment_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def page_text() -> str:
+    """The page with its tables as the list of keys has them."""
+    return _TABLE.sub(lambda found: f"{found[1]}{key_table(KEYS[found[2]])}{found[3]}", PAGE.read_text())
+
+
+def key_table(keys: dict[str, Key]) -> str:
+    """A table of keys, in Markdown."""
+    rows = [f"| `{name}` | {key.takes} | {_default(key)} | {key.meaning} |" for name, key in keys.items()]
+    return "\n".join(["| key | takes | default | meaning |", "|---|---|---|---|", *rows, ""])
+
+
+def _default(key: Key) -> str:
+    if key.is_required:
+        return "required"
+    return f"`{key.default}`" if key.default else ""
+
+
+def main() -> int:
+    """Write the files, or with ``--check`` only say whether they are up to date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    is_check = parser.parse_args().check
+    stale = []
+    for path, text in ((SCHEMA, schema_text()), (PAGE, page_text())):
+        if is_check and (not path.exists() or path.read_text() != text):
+            stale.append(str(path.relative_to(PROJECT)))
+        elif not is_check:
+            path.write_text(text)
+    if stale:
+        print(f"out of date: {', '.join(stale)}: make docs", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
