@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from drivelab.analyse.reached_share import reached_device_share
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.target import TargetFacts
@@ -72,8 +73,8 @@ def commands_per_operation(measured: Measurement, target: TargetFacts | None = N
         ``device_writes_per_operation`` (those that carried data),
         ``device_flushes_per_operation``, ``fua_writes_per_operation``,
         ``metadata_writes_per_operation``, ``device_reads_per_operation``,
-        ``device_bytes_per_operation``, ``device_bytes_per_issued_byte``; those
-        that were counted. They are counts, not samples: both ends equal the
+        ``device_bytes_per_operation``, ``device_bytes_per_issued_byte``,
+        ``reached_device_share``; those that were counted. They are counts, not samples: both ends equal the
         value when it is exact, and are the bounds when it is not.
 
     Notes
@@ -83,9 +84,10 @@ def commands_per_operation(measured: Measurement, target: TargetFacts | None = N
     """
     counts = drive_counts(measured, target)
     reads, writes = issued_count(measured, "read"), issued_count(measured, "write")
+    reached = reached_device_share(measured, counts)
+    found: dict[str, Estimate] = {} if reached is None else {"reached_device_share": reached}
     if counts is None or not reads + writes:
-        return {}
-    found: dict[str, Estimate] = {}
+        return found
     if writes:
         found |= _write_commands(measured, counts, writes)
     if reads:

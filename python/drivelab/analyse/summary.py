@@ -14,6 +14,7 @@ from drivelab.analyse.commands import commands_per_operation
 from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
 from drivelab.analyse.quantile import quantile_estimate_from_histogram, quantile_estimates_from_intervals
 from drivelab.analyse.ratio import mean_estimate_from_intervals, rate_estimate_from_intervals
+from drivelab.analyse.throughput_change import throughput_tenths
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 from drivelab.model.measurement import Measurement
@@ -78,10 +79,9 @@ def _rates(measured: Measurement) -> dict[str, Estimate]:
             estimates[f"{name}_iops"] = _rate([one], "count", "1/s")
             estimates[f"{name}_throughput_bytes_per_s"] = _rate([one], "bytes", "B/s")
     together = list(series.values())
-    return {
-        "iops": _rate(together, "count", "1/s"),
-        "throughput_bytes_per_s": _rate(together, "bytes", "B/s"),
-    } | estimates
+    moved = np.sum([one.bytes for one in together], axis=0)
+    rates = {"iops": _rate(together, "count", "1/s"), "throughput_bytes_per_s": _rate(together, "bytes", "B/s")}
+    return rates | throughput_tenths(moved, together[0].duration_ns) | estimates
 
 
 def _rate(series: list[IntervalSeries], of: str, unit: Unit) -> Estimate:

@@ -32,6 +32,7 @@ from drivelab.analyse.findings import (
     unwritten_range,
 )
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.summary import summarise
 from drivelab.model.drive import LinkFacts
 from drivelab.model.estimate import Estimate
@@ -332,7 +333,7 @@ class TestCompressibleContent:
             "compression-zeros-2": 310e6,
             "compression-random-2": 205e6,
         }
-        (found,) = compressible_content.find_in_run(self.probe(rates))
+        (found,) = compressible_content.find_in_run(RunEvidence.of(self.probe(rates)))
         assert found.evidence["zeros_over_random_ratio"] == pytest.approx(1.506, abs=0.01)
 
     def test_the_probe_is_not_fooled_by_noise(self) -> None:
@@ -342,8 +343,8 @@ class TestCompressibleContent:
             "compression-zeros-2": 235e6,
             "compression-random-2": 205e6,
         }
-        assert compressible_content.find_in_run(self.probe(rates, spread=0.3)) == []
-        assert len(compressible_content.find_in_run(self.probe(rates, spread=0.03))) == 1
+        assert compressible_content.find_in_run(RunEvidence.of(self.probe(rates, spread=0.3))) == []
+        assert len(compressible_content.find_in_run(RunEvidence.of(self.probe(rates, spread=0.03)))) == 1
 
     def test_the_probe_is_not_fooled_by_drift(self) -> None:
         rates = {
@@ -352,8 +353,8 @@ class TestCompressibleContent:
             "compression-zeros-2": 240e6,
             "compression-random-2": 210e6,
         }
-        assert compressible_content.find_in_run(self.probe(rates)) == []
-        assert compressible_content.find_in_run([]) == []
+        assert compressible_content.find_in_run(RunEvidence.of(self.probe(rates))) == []
+        assert compressible_content.find_in_run(RunEvidence()) == []
 
 
 def test_a_null_trial_has_no_findings_about_a_drive() -> None:

@@ -20,6 +20,7 @@ from drivelab.analyse.findings import (
     virtual_drive,
     write_cache_views_disagree,
 )
+from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.model.drive import LinkFacts, WriteCacheFacts
 from drivelab.model.host import HostFacts
 
@@ -112,7 +113,7 @@ def test_everything_is_told_gravest_first() -> None:
     order = {"invalid": 0, "warning": 1, "note": 2}
     assert [order[one.severity] for one in found] == sorted(order[one.severity] for one in found)
     assert {one.code for one in target_findings(on)} <= {one.code for one in found}
-    assert run_findings([given.summary]) == []
+    assert run_findings(RunEvidence.of([given.summary])) == []
 
 
 def test_every_kind_has_a_file_of_its_own_name_and_a_section() -> None:

@@ -1,8 +1,9 @@
 """Findings: what a reader must know before trusting or using a number; one file per kind.
 
-A kind judges single trials (`find`), the target (`find_in_target`) or a run as
-a whole (`find_in_run`). ``docs/findings.md`` has a section for each; a test
-holds the two together.
+A kind judges single trials (`find`), the target (`find_in_target`), a run as a
+whole (`find_in_run`), or what a drive said of itself before and after it
+(`find_in_smart`). ``docs/findings.md`` has a section for each; a test holds the
+two together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from drivelab.analyse.findings import (
     compressible_content,
     direct_quietly_buffered,
     drift,
+    drive_hot,
     file_state_not_as_asked,
     flush_count_unexpected,
     flushes_missing,
@@ -29,8 +31,10 @@ from drivelab.analyse.findings import (
     operations_failed,
     page_cache_answered,
     queue_depth_not_reached,
+    reference_drift,
     short_measurement,
     short_operations,
+    smart_errors_grew,
     stall_at_end,
     too_little_data,
     unwritten_range,
@@ -38,9 +42,11 @@ from drivelab.analyse.findings import (
     write_cache_views_disagree,
 )
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
+from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 
@@ -70,8 +76,9 @@ TRIAL_KINDS = (
     too_little_data,
 )
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
-RUN_KINDS = (compressible_content,)
-CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS)))
+RUN_KINDS = (compressible_content, reference_drift)
+SMART_KINDS = (smart_errors_grew, drive_hot)
+CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
 
 # about how writes are made durable: they say nothing against the numbers of reads
 DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE})
@@ -91,9 +98,22 @@ def target_findings(target: TargetFacts, host: HostFacts | None = None) -> list[
     return by_gravity([finding for kind in TARGET_KINDS for finding in kind.find_in_target(target, host)])
 
 
-def run_findings(summaries: Sequence[TrialSummary]) -> list[Finding]:
+def run_findings(evidence: RunEvidence) -> list[Finding]:
     """What only several trials together can tell."""
-    return by_gravity([finding for kind in RUN_KINDS for finding in kind.find_in_run(summaries)])
+    return by_gravity([finding for kind in RUN_KINDS for finding in kind.find_in_run(evidence)])
+
+
+def smart_findings(readings: Sequence[tuple[str, SmartFacts, SmartFacts]]) -> list[Finding]:
+    """What drives said of themselves that touches the numbers of a whole run, the gravest first.
+
+    Parameters
+    ----------
+    readings : sequence of (str, SmartFacts, SmartFacts)
+        Of each drive its name, and what it said before the run and after it.
+    """
+    return by_gravity(
+        [finding for reading in readings for kind in SMART_KINDS for finding in kind.find_in_smart(*reading)]
+    )
 
 
 def all_findings(
@@ -110,7 +130,7 @@ def all_findings(
     host : HostFacts, optional
         The computer.
     """
-    found = target_findings(target, host) + run_findings([summary for _, summary in trials])
+    found = target_findings(target, host) + run_findings(RunEvidence.of(summary for _, summary in trials))
     for measured, summary in trials:
         found += trial_findings(measured, summary, target, host)
     return by_gravity(found)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from math import exp, hypot, log
 
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.run_evidence import PROBE, RunEvidence
+from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
-from drivelab.model.trial_summary import TrialSummary
 
 CODE = "compressible-content"
 # methodology: a larger ratio of zeros over random data means that something compresses
 RATIO_MIN = 1.05
-PROBE = "compression-"
-_ZEROS, _RANDOM = f"{PROBE}zeros", f"{PROBE}random"
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -29,14 +28,14 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     return [Finding(CODE, "warning", text, evidence.name, facts, "write random data, unless this is on purpose")]
 
 
-def find_in_run(summaries: Sequence[TrialSummary]) -> list[Finding]:
+def find_in_run(evidence: RunEvidence) -> list[Finding]:
     """The answer of the probe: the same writes with zeros and with random data, in the order A B B A.
 
     Said only when every pass with zeros was faster than every pass with random
     data, by more than `RATIO_MIN` on geometric average, in which a steady drift
     of the drive cancels, and by more than the passes' own 95 % intervals allow.
     """
-    zeros, random = (_throughputs(summaries, start) for start in (_ZEROS, _RANDOM))
+    zeros, random = (_throughputs(evidence.probes(kind)) for kind in ("zeros", "random"))
     if len(zeros) < 2 or len(random) < 2:
         return []
     fast, slow = ([value for value, _ in passes] for passes in (zeros, random))
@@ -55,9 +54,6 @@ def find_in_run(summaries: Sequence[TrialSummary]) -> list[Finding]:
     return [Finding(CODE, "note", text, "", facts, "compare this drive with others by random data only")]
 
 
-def _throughputs(summaries: Sequence[TrialSummary], start: str) -> list[tuple[float, float]]:
+def _throughputs(passes: Sequence[Estimate]) -> list[tuple[float, float]]:
     """Throughput of each pass, and half the width of its interval in the logarithm."""
-    found = (one.estimates.get("throughput_bytes_per_s") for one in summaries if one.name.startswith(start))
-    return [
-        (rate.value, log(rate.high / rate.low) / 2) for rate in found if rate and rate.value and rate.low and rate.high
-    ]
+    return [(rate.value, log(rate.high / rate.low) / 2) for rate in passes if rate.value and rate.low and rate.high]

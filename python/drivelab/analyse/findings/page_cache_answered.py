@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.reached_share import waiting_bytes
 from drivelab.model.finding import USE_DIRECT_IO, Finding
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 
@@ -38,14 +39,32 @@ def _from_device_bytes(evidence: TrialEvidence) -> list[Finding]:
         issued = evidence.issued(operation)
         if not answered_elsewhere(issued, seen):
             continue
-        verb = "delivered" if operation == "read" else "was given"
-        text = (
-            f"{format_bytes(issued)} of {operation}s were issued and the drive {verb} {format_bytes(seen)} "
-            f"({seen / issued:.0%}): memory answered the rest, and the numbers are not the drive's"
-        )
+        text = _reads_text(issued, seen) if operation == "read" else _writes_text(evidence, issued, seen)
         facts = {"operation": operation, "issued_bytes": issued, "device_bytes": seen, "device_share": seen / issued}
+        if operation == "write":
+            facts |= {"waiting_bytes_after": waiting_bytes(evidence.measured)}
         return [Finding(CODE, "invalid", text, evidence.name, facts, _advice(evidence))]
     return []
+
+
+def _reads_text(issued: int, seen: int) -> str:
+    return (
+        f"{format_bytes(issued)} of reads were issued and the drive delivered {format_bytes(seen)} "
+        f"({_percent(seen / issued)}): memory answered the rest, and the numbers are not the drive's"
+    )
+
+
+def _writes_text(evidence: TrialEvidence, issued: int, seen: int) -> str:
+    waiting = waiting_bytes(evidence.measured)
+    later = f" ({format_bytes(waiting)} still waited in the page cache)" if waiting else ""
+    return (
+        f"of {format_bytes(issued)} of writes, {_percent(seen / issued)} reached the drive while it was timed; "
+        f"the rest was memory{later}, and the numbers are not the drive's"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.005 or share == 0 else "less than 1 %"
 
 
 def _from_link(evidence: TrialEvidence) -> list[Finding]:

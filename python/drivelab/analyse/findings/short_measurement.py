@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drivelab.analyse.findings.compressible_content import PROBE
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.run_evidence import PROBE
 from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
 from drivelab.model.units import format_duration_ns
 

@@ -1,0 +1,295 @@
+"""What each level of a factor does: paired within blocks, as a ratio to the factor's first level.
+
+A block is one repeat of everything on one target. Within it both levels are
+measured close together, so a drive that drifts from block to block changes both
+alike, and their ratio stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import mean, median, stdev
+
+from drivelab.analyse.distributions import incomplete_beta, student_t
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import CommandChange, EffectVerdict, LevelEffect
+
+# smaller changes of a median latency or a throughput matter to nobody
+MATTERS_FROM = 1.05
+BLOCKS_MIN = 3
+SIGNIFICANCE = 0.05
+# commands per operation differ between blocks by less than this when the levels do not
+COMMANDS_CHANGE_MIN = 0.05
+
+Levels = tuple[tuple[str, str], ...]
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialValue:
+    """One trial of a run, as far as effects are concerned.
+
+    Attributes
+    ----------
+    target, workload : str
+        Where, and what.
+    block : int
+        Block of the randomised order.
+    levels : mapping of str to str
+        Level of every factor.
+    value : float
+        Its median latency in ns, or its throughput in B/s: above 0.
+    commands : mapping of str to (float, float)
+        Device commands per operation by metric, as bounds that are equal where the count is exact.
+    """
+
+    target: str
+    workload: str
+    block: int
+    levels: Mapping[str, str]
+    value: float
+    commands: Mapping[str, Bounds] = field(default_factory=dict)
+
+
+def level_effects(
+    trials: Iterable[TrialValue], factors: Mapping[str, Sequence[str]], metrics: Mapping[str, str]
+) -> list[LevelEffect]:
+    """The effect of every level beside the first measured level of its factor.
+
+    Parameters
+    ----------
+    trials : iterable of TrialValue
+        Those of the reference must not be among them.
+    factors : mapping of str to sequence of str
+        Levels of every factor in the order of the experiment's file; the first
+        one that was measured is the baseline.
+    metrics : mapping of str to str
+        Name of the metric that the values of each workload are.
+
+    Returns
+    -------
+    list of LevelEffect
+        By target and workload, in the order of the file. A level that was never
+        measured beside the baseline, all other factors alike, has none.
+
+    Notes
+    -----
+    In each block the logarithms of level over baseline are averaged over all
+    combinations of the other factors that have both: in a one-at-a-time design
+    that is one, in a full one it is the main effect. A factor that a combination
+    does not have (mount options on the bare drive) counts as its first level
+    there. The ratio is the geometric mean over blocks, its 95 % interval that of
+    Student's t with as many degrees of freedom as blocks less one; below
+    `BLOCKS_MIN` blocks there is none.
+
+    *matters*: the ratio is at least `MATTERS_FROM` either way, and no effect at
+    all is refused at 5 % after Holm's correction for the number of levels that
+    were tried on the target. *no effect*: the interval lies within that
+    threshold on both sides. Anything else is not settled.
+    """
+    groups: dict[tuple[str, str], list[TrialValue]] = {}
+    for trial in trials:
+        groups.setdefault((trial.target, trial.workload), []).append(trial)
+    found = [
+        effect
+        for (_, workload), members in groups.items()
+        for factor, order in factors.items()
+        for effect in _effects_of_factor(members, factor, order, factors, metrics[workload])
+    ]
+    by_target: dict[str, list[LevelEffect]] = {}
+    for effect in found:
+        by_target.setdefault(effect.target, []).append(effect)
+    return [effect for effects in by_target.values() for effect in _corrected(effects)]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted for their number, in the order given (Holm 1979).
+
+    The smallest is multiplied by how many there are, the next by one less, and
+    so on; none becomes smaller than one before it, nor larger than 1.
+    """
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    adjusted = [1.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None]:
+    """The geometric mean of paired ratios with its 95 % interval, and the p-value of no effect at all.
+
+    Parameters
+    ----------
+    logarithms : sequence of float
+        Logarithm of level over baseline in each block.
+
+    Returns
+    -------
+    Estimate, float or None
+        Below `BLOCKS_MIN` blocks there are neither ends nor a p-value.
+    """
+    count = len(logarithms)
+    if not count:
+        return Estimate(None, None, None, "1", 0, 0.0, "no block has both levels"), None
+    middle = mean(logarithms)
+    value = math.exp(middle)
+    if count < BLOCKS_MIN:
+        method = f"{count} {'block' if count == 1 else 'blocks'}: an interval needs {BLOCKS_MIN}"
+        return Estimate(value, None, None, "1", count, float(count), method), None
+    error = stdev(logarithms) / math.sqrt(count)
+    half = student_t(count - 1) * error
+    method = f"geometric mean over {count} blocks, Student t with {count - 1} degrees of freedom"
+    estimate = Estimate(value, math.exp(middle - half), math.exp(middle + half), "1", count, float(count), method)
+    return estimate, _two_sided_p(middle, error, count - 1)
+
+
+def _two_sided_p(middle: float, error: float, degrees_of_freedom: int) -> float:
+    if error == 0:
+        return 1.0 if middle == 0 else 0.0
+    square = (middle / error) ** 2
+    return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / (degrees_of_freedom + square))
+
+
+def _effects_of_factor(
+    trials: Sequence[TrialValue],
+    factor: str,
+    order: Sequence[str],
+    factors: Mapping[str, Sequence[str]],
+    metric: str,
+) -> list[LevelEffect]:
+    measured = {trial.levels[factor] for trial in trials if factor in trial.levels}
+    levels = [level for level in order if level in measured]
+    if len(levels) < 2:
+        return []
+    others = {name: known[0] for name, known in factors.items() if name != factor and known}
+    by_level: dict[str, dict[tuple[Levels, int], list[TrialValue]]] = {level: {} for level in levels}
+    for trial in trials:
+        # a level that the file does not name cannot be put in order, and is left out
+        cells = by_level.get(trial.levels.get(factor, ""))
+        if cells is not None:
+            key = tuple((name, trial.levels.get(name, first)) for name, first in others.items())
+            cells.setdefault((key, trial.block), []).append(trial)
+    baseline = by_level[levels[0]]
+    found = []
+    for level in levels[1:]:
+        pairs = _balanced([key for key in by_level[level] if key in baseline])
+        if pairs:
+            found.append(_effect(level, levels[0], factor, metric, pairs, by_level[level], baseline))
+    return found
+
+
+def _balanced(pairs: Sequence[tuple[Levels, int]]) -> dict[int, list[Levels]]:
+    """Combinations of the other factors by block, the same ones in every block.
+
+    Where some are missing, either the blocks or the combinations that are not
+    complete are left out, whichever leaves more: an average over other
+    combinations in other blocks would mix up their own differences.
+    """
+    blocks: dict[int, list[Levels]] = {}
+    for combination, block in pairs:
+        blocks.setdefault(block, []).append(combination)
+    if not blocks:
+        return {}
+    everywhere = set.intersection(*(set(members) for members in blocks.values()))
+    all_of_them = {combination for members in blocks.values() for combination in members}
+    whole = {block for block, members in blocks.items() if len(members) == len(all_of_them)}
+    if len(whole) * len(all_of_them) > len(blocks) * len(everywhere):
+        return {block: blocks[block] for block in sorted(whole)}
+    if not everywhere:
+        return {}
+    return {block: [one for one in blocks[block] if one in everywhere] for block in sorted(blocks)}
+
+
+def _effect(
+    level: str,
+    baseline: str,
+    factor: str,
+    metric: str,
+    pairs: Mapping[int, Sequence[Levels]],
+    at_level: Mapping[tuple[Levels, int], Sequence[TrialValue]],
+    at_baseline: Mapping[tuple[Levels, int], Sequence[TrialValue]],
+) -> LevelEffect:
+    logarithms = [
+        mean(_logarithm(at_level[one, block]) - _logarithm(at_baseline[one, block]) for one in combinations)
+        for block, combinations in pairs.items()
+    ]
+    ratio, p_value = ratio_of_blocks(logarithms)
+    keys = [(one, block) for block, combinations in pairs.items() for one in combinations]
+    first = at_level[keys[0]][0]
+    return LevelEffect(
+        target=first.target,
+        workload=first.workload,
+        factor=factor,
+        level=level,
+        baseline=baseline,
+        metric=metric,
+        ratio=ratio,
+        block_ratios=tuple(math.exp(one) for one in logarithms),
+        verdict="not settled",
+        bound=round(MATTERS_FROM - 1, 6),
+        p_value=p_value,
+        adjusted_p_value=None,
+        combination_count=len({one for one, _ in keys}),
+        commands=command_changes(
+            [trial.commands for key in keys for trial in at_baseline[key]],
+            [trial.commands for key in keys for trial in at_level[key]],
+        ),
+    )
+
+
+def _logarithm(trials: Sequence[TrialValue]) -> float:
+    return mean(math.log(trial.value) for trial in trials)
+
+
+def command_changes(
+    baseline: Sequence[Mapping[str, Bounds]], level: Sequence[Mapping[str, Bounds]]
+) -> tuple[CommandChange, ...]:
+    """Device commands per operation with the baseline and with the level: medians over the trials of each.
+
+    Parameters
+    ----------
+    baseline, level : sequence of mapping of str to (float, float)
+        Commands of each trial; a metric that some trial lacks is left out.
+
+    Returns
+    -------
+    tuple of CommandChange
+        Changed is what differs by more than `COMMANDS_CHANGE_MIN` per operation
+        and as a share, bounds taken at their nearest.
+    """
+    names = [name for name in baseline[0] if all(name in trial for trial in (*baseline, *level))] if baseline else []
+    found = []
+    for name in names:
+        before, after = (
+            (median(trial[name][0] for trial in trials), median(trial[name][1] for trial in trials))
+            for trials in (baseline, level)
+        )
+        apart = max(after[0] - before[1], before[0] - after[1])
+        least = COMMANDS_CHANGE_MIN * max(1.0, before[0])
+        found.append(CommandChange(name, before, after, apart > least))
+    return tuple(found)
+
+
+def _corrected(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
+    """The effects of one target with their verdicts, corrected for how many were tried."""
+    tested = [effect for effect in effects if effect.p_value is not None]
+    adjusted = dict(zip(map(id, tested), holm([effect.p_value or 0.0 for effect in tested]), strict=True))
+    return [
+        replace(effect, adjusted_p_value=adjusted.get(id(effect)), verdict=_verdict(effect, adjusted.get(id(effect))))
+        for effect in effects
+    ]
+
+
+def _verdict(effect: LevelEffect, adjusted_p_value: float | None) -> EffectVerdict:
+    ratio = effect.ratio
+    if adjusted_p_value is None or ratio.value is None or ratio.low is None or ratio.high is None:
+        return "not settled"
+    if adjusted_p_value <= SIGNIFICANCE and max(ratio.value, 1 / ratio.value) >= MATTERS_FROM:
+        return "matters"
+    if ratio.low >= 1 / MATTERS_FROM and ratio.high <= MATTERS_FROM:
+        return "no effect"
+    return "not settled"

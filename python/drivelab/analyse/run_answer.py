@@ -1,0 +1,213 @@
+"""What a run came to: its trials brought together by combination, the effects of levels, the drift of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from drivelab.analyse.effects import Bounds, TrialValue, level_effects
+from drivelab.analyse.judged_metric import TrialKind, judged_metric
+from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
+from drivelab.analyse.repeats import repeated_metric
+from drivelab.model.estimate import Unit
+from drivelab.model.run_answer import CombinationResult, LevelEffect, ReferenceDrift, RepeatedMetric, RunAnswer
+from drivelab.model.setting import AS_FOUND, SETTING_NAMES
+
+_COMMANDS = (
+    "device_writes_per_operation",
+    "device_flushes_per_operation",
+    "fua_writes_per_operation",
+    "device_reads_per_operation",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTrial:
+    """One trial of a run, as far as only several of them together tell something.
+
+    Attributes
+    ----------
+    target, workload : str
+        Where, and what.
+    block : int
+        Block of the randomised order.
+    levels, achieved : mapping of str to str
+        Level of every factor as asked, and as read back where that was done.
+    kind : TrialKind
+        What decides which of its numbers it is judged by.
+    values : mapping of str to float or None
+        Its numbers by metric; None where it has no such number.
+    ends : mapping of str to (float or None, float or None)
+        Ends of the 95 % interval, or bounds, of those that have them.
+    is_reference : bool
+        Whether it was measured only to see a drift.
+    """
+
+    target: str
+    workload: str
+    block: int
+    levels: Mapping[str, str]
+    achieved: Mapping[str, str]
+    kind: TrialKind
+    values: Mapping[str, float | None]
+    ends: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    is_reference: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentOrder:
+    """An experiment's words in the order of its file.
+
+    Attributes
+    ----------
+    titles : mapping of str to str
+        What each workload is for people.
+    factors : mapping of str to sequence of str
+        Levels of every factor.
+    is_one_at_a_time : bool
+        Whether every combination differs in one level from the first.
+    """
+
+    titles: Mapping[str, str] = field(default_factory=dict)
+    factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    is_one_at_a_time: bool = False
+
+
+def run_answer(
+    trials: Iterable[RunTrial], order: ExperimentOrder, units: Mapping[str, Unit], *, with_effects: bool
+) -> RunAnswer:
+    """Everything that only the trials of a run together can tell.
+
+    Parameters
+    ----------
+    trials : iterable of RunTrial
+        In the order in which they ran.
+    order : ExperimentOrder
+        As the experiment's author wrote it.
+    units : mapping of str to str
+        Unit of every metric that is wanted over the repeats.
+    with_effects : bool
+        Whether the experiment asks for the effects of its levels.
+
+    Returns
+    -------
+    RunAnswer
+        Trials of the reference are neither among the combinations nor among the effects.
+    """
+    ordinary: list[RunTrial] = []
+    references: dict[tuple[str, str], list[RunTrial]] = {}
+    for trial in trials:
+        if trial.is_reference:
+            references.setdefault((trial.target, trial.workload), []).append(trial)
+        else:
+            ordinary.append(trial)
+    metrics = _judged_metrics(ordinary)
+    return RunAnswer(
+        combinations=tuple(_combinations(ordinary, order, units, metrics)),
+        effects=tuple(_effects(ordinary, order, metrics)) if with_effects else (),
+        drifts=tuple(drift for members in references.values() if (drift := _drift(members)) is not None),
+        trial_count=len(ordinary),
+    )
+
+
+def reference_value(trial: RunTrial, metric: str) -> ReferenceValue | None:
+    """The judged number of a reference trial; None when it has none."""
+    value = trial.values.get(metric)
+    low, high = trial.ends.get(metric, (None, None))
+    return ReferenceValue(value, low, high) if value else None
+
+
+def _judged_metrics(trials: Sequence[RunTrial]) -> dict[str, str]:
+    """The metric that each workload is judged by."""
+    kinds: dict[str, list[TrialKind]] = {}
+    for trial in trials:
+        kinds.setdefault(trial.workload, []).append(trial.kind)
+    return {workload: judged_metric(members) for workload, members in kinds.items()}
+
+
+def _combinations(
+    trials: Sequence[RunTrial], order: ExperimentOrder, units: Mapping[str, Unit], metrics: Mapping[str, str]
+) -> list[CombinationResult]:
+    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[RunTrial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.target, trial.workload, tuple(trial.levels.items())), []).append(trial)
+    found = []
+    for (target, workload, levels), members in groups.items():
+        kinds = [trial.kind for trial in members]
+        sizes = {kind.block_size_bytes for kind in kinds}
+        found.append(
+            CombinationResult(
+                target=target,
+                workload=workload,
+                label=order.titles.get(workload) or workload,
+                levels=dict(levels),
+                achieved=_read_back(members),
+                metrics=_repeated(members, units),
+                judged_metric=metrics[workload],
+                trial_count=len(members),
+                block_size_bytes=sizes.pop() if len(sizes) == 1 else None,
+                is_durable=all(kind.is_durable for kind in kinds),
+            )
+        )
+    return sorted(found, key=_place_in_file(order))
+
+
+def _place_in_file(order: ExperimentOrder) -> Callable[[CombinationResult], tuple[int, str, list[int]]]:
+    """Where the experiment's file has a combination."""
+    workloads = {name: place for place, name in enumerate(order.titles)}
+    factors = {name: {level: place for place, level in enumerate(known)} for name, known in order.factors.items()}
+    # one at a time: level by level of the first factor, then of the second
+    names = list(reversed(factors)) if order.is_one_at_a_time else list(factors)
+
+    def place(one: CombinationResult) -> tuple[int, str, list[int]]:
+        levels = [factors[name].get(one.levels.get(name, ""), -1) for name in names]
+        return workloads.get(one.workload, len(workloads)), one.target, levels
+
+    return place
+
+
+def _read_back(members: Sequence[RunTrial]) -> dict[str, tuple[str, ...]]:
+    """Settings that were not read back as asked, or that were left as found: what they were."""
+    found: dict[str, dict[str, None]] = {}
+    for trial in members:
+        for name, asked in trial.levels.items():
+            achieved = trial.achieved.get(name)
+            if name in SETTING_NAMES and achieved is not None and (asked == AS_FOUND or achieved != asked):
+                found.setdefault(name, {})[achieved] = None
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _repeated(members: Sequence[RunTrial], units: Mapping[str, Unit]) -> dict[str, RepeatedMetric]:
+    found = {}
+    for metric, unit in units.items():
+        repeated = repeated_metric([trial.values.get(metric) for trial in members], unit)
+        if repeated is not None:
+            found[metric] = repeated
+    return found
+
+
+def _effects(trials: Sequence[RunTrial], order: ExperimentOrder, metrics: Mapping[str, str]) -> list[LevelEffect]:
+    values = [
+        TrialValue(trial.target, trial.workload, trial.block, trial.levels, value, _commands(trial))
+        for trial in trials
+        if (value := trial.values.get(metrics[trial.workload]))
+    ]
+    return level_effects(values, order.factors, metrics)
+
+
+def _commands(trial: RunTrial) -> dict[str, Bounds]:
+    found: dict[str, Bounds] = {}
+    for metric in _COMMANDS:
+        value = trial.values.get(metric)
+        low, high = trial.ends.get(metric, (None, None))
+        if value is not None:
+            found[metric] = (value, value)
+        elif low is not None and high is not None:
+            found[metric] = (low, high)
+    return found
+
+
+def _drift(members: Sequence[RunTrial]) -> ReferenceDrift | None:
+    metric = judged_metric(trial.kind for trial in members)
+    values = [value for trial in members if (value := reference_value(trial, metric)) is not None]
+    return reference_drift(members[0].target, members[0].workload, metric, values) if values else None

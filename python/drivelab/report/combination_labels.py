@@ -1,0 +1,103 @@
+"""What tells the combinations of a table apart, in as few words as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from drivelab.model.run_answer import CombinationResult
+from drivelab.model.setting import AS_FOUND, UNITS
+from drivelab.model.units import format_bytes, format_duration_ns
+
+# wider labels stand in one column, where they can be broken
+_LABELS_WIDTH_MAX = 40
+_FEW_MIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationLabels:
+    """The labels of a table's rows.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Heads of the columns; none when there is one combination only.
+    rows : tuple of tuple of str
+        One cell per name, in the order of the combinations.
+    constant : str
+        What all of them have in common, in words; may be empty.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    constant: str
+
+
+def combination_labels(
+    combinations: Sequence[CombinationResult], *, is_one_at_a_time: bool = False
+) -> CombinationLabels:
+    """Labels that tell some combinations of one target and workload apart.
+
+    Parameters
+    ----------
+    combinations : sequence of CombinationResult
+        In the order of the table; of one workload on one target.
+    is_one_at_a_time : bool
+        Whether each differs in one level from the first.
+    """
+    if not combinations:
+        return CombinationLabels((), (), "")
+    cells = [{name: level_words(one, name) for name in one.levels} for one in combinations]
+    names = list(dict.fromkeys(name for row in cells for name in row))
+    varying = [name for name in names if len({row.get(name, "") for row in cells}) > 1]
+    if is_one_at_a_time and len(combinations) >= _FEW_MIN:
+        return _one_at_a_time(cells, names)
+    common = ", ".join(f"{name} {cells[0][name]}" for name in names if name not in varying)
+    rows = [tuple(row.get(name, "-") for name in varying) for row in cells]
+    widths = [max(len(name), *(len(row[place]) for row in rows)) for place, name in enumerate(varying)]
+    if sum(widths) + 2 * len(widths) <= _LABELS_WIDTH_MAX or len(varying) < _FEW_MIN:
+        return CombinationLabels(tuple(varying), tuple(rows), common)
+    joined = tuple((", ".join(cell for cell in row if cell != "-"),) for row in rows)
+    return CombinationLabels((", ".join(varying),), joined, common)
+
+
+def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> CombinationLabels:
+    """The baseline, and of each other combination the one level that is different."""
+    first = cells[0]
+    rows = []
+    for row in cells:
+        changed = [name for name in names if _bare(row.get(name, "")) != _bare(first.get(name, ""))]
+        rows.append((", ".join(changed) or "baseline", ", ".join(row.get(name, "-") for name in changed)))
+    # a setting that nobody could read tells nothing
+    baseline = ", ".join(f"{name} {level}" for name, level in first.items() if level != AS_FOUND)
+    return CombinationLabels(("changed", "to"), tuple(rows), f"baseline: {baseline}")
+
+
+def _bare(words: str) -> str:
+    """A level without what was read back."""
+    return words.split(" (")[0]
+
+
+def level_words(combination: CombinationResult, name: str) -> str:
+    """The level of one factor: as asked, and what was read back where that differs.
+
+    ``off``; ``as-found (mq-deadline)``; ``off -> on`` where the setting did not take it.
+    """
+    asked = combination.levels[name]
+    achieved = combination.achieved.get(name, ())
+    found = " or ".join(level_text(name, level) for level in achieved)
+    if not found:
+        return level_text(name, asked)
+    return f"{AS_FOUND} ({found})" if asked == AS_FOUND else f"{level_text(name, asked)} -> {found}"
+
+
+def level_text(name: str, level: str) -> str:
+    """A level with its unit, where it is a number that has one: ``128 KiB``."""
+    if not level.isdecimal():
+        return level
+    unit = UNITS.get(name)
+    if unit == "B":
+        return format_bytes(int(level))
+    if unit == "ns":
+        return format_duration_ns(int(level))
+    return f"{level} {unit}" if unit else level

@@ -1,0 +1,94 @@
+"""The words of the table of effects, the same in a terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivelab.model.run_answer import CommandChange, LevelEffect, RunAnswer
+from drivelab.report.combination_labels import level_text, level_words
+
+# with so few, Student's t and the correction for several levels leave hardly anything settled
+FEW_BLOCKS_MAX = 4
+_COMMANDS = {
+    "device_writes_per_operation": "writes",
+    "device_flushes_per_operation": "flushes",
+    "fua_writes_per_operation": "FUA",
+    "device_reads_per_operation": "reads",
+}
+
+
+def effects_title(effects: Sequence[LevelEffect], answer: RunAnswer) -> str:
+    """What the effects of one workload on one target are about."""
+    first = effects[0]
+    labels = {one.workload: one.label for one in answer.combinations}
+    what = "throughput" if "bytes_per_s" in first.metric else "median latency"
+    return f"What changes {labels.get(first.workload, first.workload)} on {first.target}: {what}, level over baseline"
+
+
+def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
+    """How the numbers of a table of effects came about, and what they do not say."""
+    blocks = _blocks(sorted({effect.ratio.sample_count for effect in effects}))
+    tested = sum(effect.p_value is not None for effect in effects)
+    if not tested:
+        return [
+            (
+                f"{blocks.capitalize()}: too few for an interval, so nothing is settled. The ratios are what was seen; "
+                "repeat it, at full size."
+            )
+        ]
+    notes = [
+        (
+            f"Geometric mean of the ratios within {blocks}. Matters: {100 * effects[0].bound:.0f} % or more, and not "
+            f"chance, corrected for {tested} levels tried (Holm). The intervals are for each level alone."
+        )
+    ]
+    if max(effect.ratio.sample_count for effect in effects) <= FEW_BLOCKS_MAX:
+        notes.append("So few blocks settle little: repeat it at full size.")
+    if tested < len(effects):
+        notes.append(f"{len(effects) - tested} of {len(effects)} levels were measured in too few blocks to be judged.")
+    return notes
+
+
+def _blocks(counts: Sequence[int]) -> str:
+    span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{span} {'block' if counts[-1] == 1 else 'blocks'}"
+
+
+def interval_words(effect: LevelEffect) -> str:
+    """The interval of the ratio; without one, the ratios that were seen."""
+    ratio = effect.ratio
+    if ratio.low is not None and ratio.high is not None:
+        return f"{ratio.low:.3g} to {ratio.high:.3g}"
+    seen = [f"{value:.3g}" for value in effect.block_ratios]
+    return f"seen {', '.join(seen)}" if len(seen) > 1 else "one block"
+
+
+def baseline_words(effect: LevelEffect, answer: RunAnswer) -> str:
+    """The level that the effect is measured against, with what it was where it was left as found."""
+    for one in answer.combinations:
+        is_same = (one.target, one.workload) == (effect.target, effect.workload)
+        if is_same and one.levels.get(effect.factor) == effect.baseline:
+            return level_words(one, effect.factor)
+    return level_text(effect.factor, effect.baseline)
+
+
+def commands_words(effect: LevelEffect) -> str:
+    """Which commands per operation changed: ``flushes 2 -> 0``; ``same`` when none did."""
+    changed = [
+        f"{_COMMANDS.get(change.metric, change.metric)} {_count(change.baseline)} -> {_count(change.level)}"
+        for change in effect.commands
+        if change.is_changed
+    ]
+    if changed:
+        return ", ".join(changed)
+    return "same" if effect.commands else "not counted"
+
+
+def _count(bounds: tuple[float, float]) -> str:
+    low, high = (f"{end:.2f}".rstrip("0").rstrip(".") for end in bounds)
+    return low if low == high else f"{low} to {high}"
+
+
+def command_words(change: CommandChange) -> str:
+    """One kind of command at both levels, for people."""
+    return f"{_COMMANDS.get(change.metric, change.metric)}: {_count(change.baseline)} -> {_count(change.level)}"

@@ -1,0 +1,261 @@
+"""Effects of levels: paired within blocks, with the interval of the textbook and a verdict that keeps its promise."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from drivelab.analyse.effects import (
+    BLOCKS_MIN,
+    MATTERS_FROM,
+    TrialValue,
+    command_changes,
+    holm,
+    level_effects,
+    ratio_of_blocks,
+)
+from drivelab.model.run_answer import LevelEffect
+
+FACTORS = {"write-cache": ("on", "off"), "scheduler": ("none", "bfq", "kyber")}
+METRICS = {"small": "total_latency_ns_p50"}
+SIMULATIONS = 2000
+
+
+def trial(block: int, value: float, *, target: str = "sda", commands: float = 1.0, **levels: str) -> TrialValue:
+    given = {"write-cache": levels.get("cache", "on"), "scheduler": levels.get("scheduler", "none")}
+    return TrialValue(target, "small", block, given, value, {"device_flushes_per_operation": (commands, commands)})
+
+
+def one_at_a_time(effects: Mapping[str, float], blocks: int, spread: float = 0.01, seed: int = 1) -> list[TrialValue]:
+    """Blocks of a scan; every block has its own speed, which the pairs must cancel."""
+    random = np.random.default_rng(seed)
+    trials = []
+    for block in range(1, blocks + 1):
+        speed = 1e6 * random.lognormal(0, 0.5)
+        cells = [{}, {"cache": "off"}, {"scheduler": "bfq"}, {"scheduler": "kyber"}]
+        for levels in cells:
+            factor = effects.get(next(iter(levels.values()), ""), 1.0)
+            trials.append(trial(block, speed * factor * random.lognormal(0, spread), **levels))
+    return trials
+
+
+def by_level(found: list[LevelEffect]) -> dict[str, LevelEffect]:
+    return {effect.level: effect for effect in found}
+
+
+def test_ratio_interval_and_p_value_are_those_of_a_paired_t_test() -> None:
+    random = np.random.default_rng(3)
+    for blocks in (3, 5, 10, 40):
+        logarithms = random.normal(0.1, 0.2, blocks)
+        ratio, p_value = ratio_of_blocks(logarithms.tolist())
+        test = stats.ttest_1samp(logarithms, 0)
+        interval = test.confidence_interval(0.95)
+        assert ratio.value == pytest.approx(stats.gmean(np.exp(logarithms)))
+        assert (ratio.low, ratio.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
+        assert p_value == pytest.approx(test.pvalue, rel=1e-6)
+        assert ratio.sample_count == blocks
+
+
+@pytest.mark.parametrize("blocks", range(BLOCKS_MIN))
+def test_too_few_blocks_have_no_interval_and_no_verdict(blocks: int) -> None:
+    ratio, p_value = ratio_of_blocks([0.5] * blocks)
+    assert (ratio.low, ratio.high, p_value) == (None, None, None)
+    if blocks:
+        assert str(BLOCKS_MIN) in ratio.method
+        found = level_effects(one_at_a_time({"off": 3.0}, blocks), FACTORS, METRICS)
+        assert {effect.verdict for effect in found} == {"not settled"}
+        assert by_level(found)["off"].ratio.value == pytest.approx(3, rel=0.1)
+        assert len(by_level(found)["off"].block_ratios) == blocks
+
+
+def test_holm_is_what_its_definition_says() -> None:
+    random = np.random.default_rng(4)
+    for count in (1, 2, 5, 12):
+        p_values = random.uniform(0, 0.2, count).tolist()
+        adjusted = holm(p_values)
+        for level in (0.01, 0.05, 0.1, 0.3):
+            # Holm's own words: go through them from the smallest, and stop at the first that is too large
+            refused = set()
+            for rank, place in enumerate(sorted(range(count), key=p_values.__getitem__)):
+                if p_values[place] > level / (count - rank):
+                    break
+                refused.add(place)
+            assert {place for place in range(count) if adjusted[place] <= level} == refused
+    assert holm([]) == []
+
+
+def test_a_scan_settles_what_it_can() -> None:
+    found = by_level(level_effects(one_at_a_time({"off": 0.3, "bfq": 1.0, "kyber": 1.08}, 10), FACTORS, METRICS))
+    assert [effect.verdict for effect in found.values()] == ["matters", "no effect", "matters"]
+    assert found["off"].verdict_text == "matters: faster"
+    assert found["kyber"].verdict_text == "matters: slower"
+    assert found["bfq"].verdict_text == "no effect larger than 5 %"
+    assert found["off"].ratio.value == pytest.approx(0.3, rel=0.02)
+    assert all(effect.baseline == FACTORS[effect.factor][0] for effect in found.values())
+    noisy = by_level(level_effects(one_at_a_time({"kyber": 1.08}, 5, spread=0.2), FACTORS, METRICS))
+    assert noisy["kyber"].verdict == "not settled"
+
+
+def test_a_difference_too_small_to_care_is_none() -> None:
+    found = by_level(level_effects(one_at_a_time({"off": 1.02}, 10, spread=0.001), FACTORS, METRICS))
+    assert found["off"].p_value is not None
+    assert found["off"].p_value < 1e-6
+    assert found["off"].verdict == "no effect"
+
+
+def test_more_throughput_is_faster() -> None:
+    found = by_level(level_effects(one_at_a_time({"off": 2.0}, 6), FACTORS, {"small": "throughput_bytes_per_s"}))
+    assert found["off"].is_slower is False
+
+
+def test_levels_that_were_tried_together_are_corrected_together() -> None:
+    trials = one_at_a_time({}, 8)
+    others = [trial(one.block, one.value, target="sdb", cache=one.levels["write-cache"]) for one in trials[::4]]
+    found = level_effects([*trials, *others], FACTORS, METRICS)
+    tested = [effect for effect in found if effect.target == "sda"]
+    assert [effect.adjusted_p_value for effect in tested] == pytest.approx(holm([e.p_value or 0 for e in tested]))
+
+
+def full(blocks: int, cells: Mapping[tuple[str, str], float], spread: float = 0.02) -> list[TrialValue]:
+    random = np.random.default_rng(5)
+    return [
+        trial(block, 1e6 * value * random.lognormal(0, spread), cache=cache, scheduler=scheduler)
+        for block in range(1, blocks + 1)
+        for (cache, scheduler), value in cells.items()
+    ]
+
+
+def test_a_main_effect_is_the_mean_over_the_other_factors() -> None:
+    """The oracle fits the additive model of the logarithms, with blocks, by least squares."""
+    cells = {
+        (cache, scheduler): (2.0 if cache == "off" else 1.0) * {"none": 1.0, "bfq": 1.3, "kyber": 0.9}[scheduler]
+        for cache, scheduler in itertools.product(*FACTORS.values())
+    }
+    trials = full(6, cells)
+    found = by_level(level_effects(trials, FACTORS, METRICS))
+    names = ["off", "bfq", "kyber"]
+    rows = [
+        [
+            *(float(one.levels["write-cache"] == name or one.levels["scheduler"] == name) for name in names),
+            *(float(one.block == block) for block in range(1, 7)),
+        ]
+        for one in trials
+    ]
+    fitted, *_ = np.linalg.lstsq(np.array(rows), np.log([one.value for one in trials]), rcond=None)
+    assert [found[name].ratio.value for name in names] == pytest.approx(np.exp(fitted[:3]).tolist())
+    assert [found[name].combination_count for name in names] == [3, 2, 2]
+
+
+def test_missing_trials_do_not_mix_up_the_other_factors() -> None:
+    """One combination has another level ten times slower; dropping one of its trials must not move the effect."""
+    cells = dict.fromkeys(itertools.product(*FACTORS.values()), 1.0) | {("on", "kyber"): 10.0, ("off", "kyber"): 10.0}
+    trials = full(6, cells, spread=0.001)
+    lacking = [one for one in trials if not (one.block == 3 and one.levels["scheduler"] == "kyber")]
+    found = by_level(level_effects(lacking, FACTORS, METRICS))
+    assert found["off"].ratio.value == pytest.approx(1, rel=0.01)
+    # five whole blocks of three combinations are more than six of two
+    assert (found["off"].ratio.sample_count, found["off"].combination_count) == (5, 3)
+    cut_off = [one for one in trials if one.block < 3 or one.levels["scheduler"] == "none"]
+    few = by_level(level_effects(cut_off, FACTORS, METRICS))["off"]
+    assert (few.ratio.sample_count, few.combination_count) in ((6, 1), (2, 3))
+
+
+def test_a_factor_that_a_combination_does_not_have_stands_at_its_first_level() -> None:
+    factors = {"filesystem": ("ext4", "raw"), "mount": ("defaults", "noatime")}
+
+    def one(block: int, value: float, **levels: str) -> TrialValue:
+        return TrialValue("sda", "small", block, levels, value)
+
+    trials = [
+        item
+        for block in (1, 2, 3, 4)
+        for item in (
+            one(block, 2e6 + block, filesystem="ext4", mount="defaults"),
+            one(block, 2e6 + 2 * block, filesystem="ext4", mount="noatime"),
+            one(block, 1e6 + block, filesystem="raw"),
+        )
+    ]
+    found = by_level(level_effects(trials, factors, METRICS))
+    assert set(found) == {"raw", "noatime"}
+    assert found["raw"].ratio.value == pytest.approx(0.5, rel=1e-3)
+
+
+def test_levels_and_factors_that_were_not_measured_are_left_out() -> None:
+    trials = [one for one in one_at_a_time({}, 5) if one.levels["write-cache"] == "on"]
+    found = level_effects(trials, FACTORS | {"governor": ("performance", "powersave")}, METRICS)
+    assert [effect.level for effect in found] == ["bfq", "kyber"]
+    without_baseline = [one for one in trials if one.levels["scheduler"] != "none"]
+    (only,) = level_effects(without_baseline, FACTORS, METRICS)
+    assert (only.baseline, only.level) == ("bfq", "kyber")
+    assert level_effects([], FACTORS, METRICS) == []
+
+
+def test_commands_that_change_are_told() -> None:
+    two, none = {"device_flushes_per_operation": (2.0, 2.0)}, {"device_flushes_per_operation": (0.0, 0.0)}
+    (change,) = command_changes([two] * 3, [none] * 3)
+    assert (change.baseline, change.level, change.is_changed) == ((2, 2), (0, 0), True)
+    bounds = {"device_flushes_per_operation": (1.0, 2.0)}
+    assert [one.is_changed for one in command_changes([two], [bounds])] == [False]
+    close = {"device_flushes_per_operation": (2.08, 2.08)}
+    assert [one.is_changed for one in command_changes([two], [close])] == [False]
+    assert command_changes([two], [{}]) == ()
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 10])
+@pytest.mark.parametrize("law", ["normal", "heavy tails", "skewed", "a stall now and then"])
+def test_intervals_cover_the_truth(blocks: int, law: str) -> None:
+    """95 % intervals of simulated pairs: both levels scatter by the same law, blocks drift by far more."""
+    random = np.random.default_rng(6)
+    truth = np.log(1.2)
+    hits = 0
+    for _ in range(SIMULATIONS):
+        drift = random.normal(0, 1, blocks)
+        pairs = [drift + scatter(random, law, blocks) + effect for effect in (truth, 0.0)]
+        ratio, _ = ratio_of_blocks((pairs[0] - pairs[1]).tolist())
+        assert ratio.low is not None
+        assert ratio.high is not None
+        hits += ratio.low <= np.exp(truth) <= ratio.high
+    assert hits / SIMULATIONS >= 0.935
+
+
+def scatter(random: np.random.Generator, law: str, count: int) -> NDArray[np.float64]:
+    if law == "heavy tails":
+        return 0.05 * random.standard_t(2, count)
+    if law == "skewed":
+        return 0.1 * random.exponential(1, count)
+    if law == "a stall now and then":
+        return random.normal(0, 0.02, count) + 0.5 * (random.random(count) < 0.1)
+    return random.normal(0, 0.05, count)
+
+
+def test_a_scan_of_settings_without_effect_says_matters_in_one_of_twenty_at_most() -> None:
+    factors = {"scheduler": ("none", *(f"level-{number}" for number in range(12)))}
+    random = np.random.default_rng(7)
+    wrong = 0
+    for _ in range(400):
+        trials = [
+            TrialValue("sda", "small", block, {"scheduler": level}, float(random.lognormal(0, 0.1)))
+            for block in range(5)
+            for level in factors["scheduler"]
+        ]
+        wrong += any(effect.verdict == "matters" for effect in level_effects(trials, factors, METRICS))
+    assert wrong / 400 <= 0.06
+
+
+def test_no_effect_is_said_wrongly_of_one_in_twenty_at_most() -> None:
+    """A level that does matter by just the threshold must not be called without effect."""
+    random = np.random.default_rng(8)
+    wrong = 0
+    for _ in range(1000):
+        trials = [
+            trial(block, float(factor * random.lognormal(0, 0.02)), scheduler=level)
+            for block in range(5)
+            for level, factor in (("none", 1.0), ("bfq", MATTERS_FROM))
+        ]
+        wrong += by_level(level_effects(trials, FACTORS, METRICS))["bfq"].verdict == "no effect"
+    assert wrong / 1000 <= 0.05

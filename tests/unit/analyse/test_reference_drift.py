@@ -1,0 +1,132 @@
+"""Whether the drive changed while a run went on: trend, interval, noise, and when it is worth a warning."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from drivelab.analyse.findings import reference_drift as kind
+from drivelab.analyse.reference_drift import ReferenceValue, inversion_counts, reference_drift, theil_sen
+from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence
+from drivelab.model.run_answer import ReferenceDrift
+
+METRIC = "total_latency_ns_p50"
+
+
+def drift_of(values: list[float], width: float = 0.01, metric: str = METRIC) -> ReferenceDrift:
+    measured = [ReferenceValue(value, value * (1 - width), value * (1 + width)) for value in values]
+    return reference_drift("sda", "small", metric, measured)
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_orders_are_counted_as_if_one_by_one(count: int) -> None:
+    counted = [0] * (count * (count - 1) // 2 + 1)
+    for order in permutations(range(count)):
+        counted[sum(before > after for before, after in combinations(order, 2))] += 1
+    assert inversion_counts(count) == counted
+
+
+@pytest.mark.parametrize("count", [2, 4, 5, 9, 60])
+def test_the_slope_is_that_of_scipy(count: int) -> None:
+    values = np.random.default_rng(count).normal(0, 1, count).tolist()
+    assert theil_sen(values).slope == pytest.approx(stats.theilslopes(values).slope)
+
+
+@pytest.mark.parametrize("count", [5, 6, 9, 20])
+def test_the_interval_leaves_out_no_trend_exactly_when_kendall_does(count: int) -> None:
+    random = np.random.default_rng(count)
+    for _ in range(300):
+        values = random.normal(0, 1, count) + 0.3 * np.arange(count)
+        trend = theil_sen(values.tolist())
+        assert trend.low is not None
+        assert trend.high is not None
+        test = stats.kendalltau(np.arange(count), values, method="exact")
+        assert (trend.low > 0 or trend.high < 0) == (test.pvalue <= 0.05)
+
+
+@pytest.mark.parametrize("count", [5, 8, 15, 40, 41, 60])
+def test_the_interval_covers_the_truth(count: int) -> None:
+    random = np.random.default_rng(count)
+    hits = 0
+    for _ in range(1000):
+        trend = theil_sen((0.1 * np.arange(count) + random.standard_t(3, count)).tolist())
+        hits += trend.low is not None and trend.high is not None and trend.low <= 0.1 <= trend.high
+    assert hits / 1000 >= 0.93
+
+
+def test_fewer_than_five_values_carry_no_interval() -> None:
+    assert theil_sen([1.0, 2.0, 3.0, 4.0]).low is None
+    assert drift_of([1e6, 1.1e6, 1.2e6, 1.3e6]).ratio.low is None
+
+
+def test_a_steady_slowdown_is_large() -> None:
+    drift = drift_of([1e6, 1.05e6, 1.1e6, 1.15e6, 1.2e6, 1.25e6])
+    assert drift.is_large
+    assert drift.ratio.value == pytest.approx(1.25, rel=0.02)
+    assert drift.spread_ratio == pytest.approx(1.25)
+    assert drift.text == "reference: median latency +25 % from first to last of 6 (more than noise)"
+
+
+def test_scatter_without_a_trend_is_noise() -> None:
+    drift = drift_of([1e6, 1.3e6, 0.9e6, 1.2e6, 1e6, 1.1e6])
+    assert not drift.is_beyond_noise
+    assert not drift.is_large
+    assert drift.text.endswith("(not more than noise)")
+
+
+def test_a_small_trend_is_told_and_is_no_warning() -> None:
+    drift = drift_of([1e6, 1.01e6, 1.02e6, 1.03e6, 1.04e6, 1.05e6])
+    assert drift.is_beyond_noise
+    assert not drift.is_large
+
+
+@pytest.mark.parametrize(("width", "is_large"), [(0.01, True), (0.3, False)])
+def test_few_values_are_held_against_the_scatter_within_each(width: float, is_large: bool) -> None:
+    drift = drift_of([1e6, 1.3e6], width)
+    assert drift.is_large is is_large
+    assert drift.ratio.value == pytest.approx(1.3)
+    assert drift.noise_ratio is not None
+
+
+def test_without_intervals_few_values_decide_nothing() -> None:
+    values = [ReferenceValue(1e6), ReferenceValue(2e6)]
+    drift = reference_drift("sda", "small", METRIC, values)
+    assert (drift.is_beyond_noise, drift.is_large) == (None, False)
+    assert drift.text.endswith("(too few to tell it from noise)")
+
+
+def test_one_value_shows_no_drift() -> None:
+    drift = drift_of([1e6])
+    assert drift.ratio.value is None
+    assert drift.text == "reference: measured once; a drift would not show"
+
+
+def evidence_of(values: list[float], metric: str = METRIC) -> RunEvidence:
+    evidence = RunEvidence()
+    for number, value in enumerate(values):
+        measured = ReferenceValue(value, value * 0.99, value * 1.01)
+        evidence.add(f"{number:04}-reference-small", reference=ReferenceTrial("sda", "small", metric, measured))
+        evidence.add(f"{number:04}-small")
+    return evidence
+
+
+def test_a_large_drift_is_a_warning_with_its_numbers() -> None:
+    (found,) = kind.find_in_run(evidence_of([1e6, 1.1e6, 1.2e6, 1.3e6, 1.4e6]))
+    assert (found.code, found.severity, found.trial) == ("reference-drift", "warning", "")
+    assert "from 1 ms to 1.4 ms (+40 %)" in found.text
+    assert found.evidence["values"] == [1e6, 1.1e6, 1.2e6, 1.3e6, 1.4e6]
+    assert found.evidence["last_over_first_ratio_low"] > 1
+    assert found.evidence["highest_over_lowest_ratio"] == pytest.approx(1.4)
+
+
+def test_a_steady_reference_is_no_finding() -> None:
+    assert kind.find_in_run(evidence_of([1e6, 1.01e6, 0.99e6, 1e6, 1.005e6])) == []
+    assert kind.find_in_run(RunEvidence()) == []
+
+
+def test_a_throughput_that_falls_is_told_as_such() -> None:
+    (found,) = kind.find_in_run(evidence_of([5e8, 4.5e8, 4e8, 3.5e8, 3e8], "throughput_bytes_per_s"))
+    assert "its throughput went from 500 MB/s to 300 MB/s" in found.text
