@@ -33,7 +33,12 @@ COMMANDS = (
     Command(
         "drives",
         "What is here, and what may be touched.",
-        ("drives", "drives --json"),
+        ("drives", "drives --smart", "drives --json"),
+    ),
+    Command(
+        "settings",
+        "What each setting of a drive is, and what it can be.",
+        ("settings /dev/sda", "settings . --json"),
     ),
     Command(
         "check",
@@ -43,7 +48,7 @@ COMMANDS = (
     Command(
         "experiments",
         "The experiments there are, and what each one asks.",
-        ("experiments", "experiments --json"),
+        ("experiments", "experiments ssd-latency", "experiments ssd-latency --toml"),
     ),
     Command(
         "plan",
@@ -54,6 +59,11 @@ COMMANDS = (
         "run",
         "Run an experiment on targets; everything is kept.",
         ("run ssd-latency scratch:1GiB --quick", "run ssd-latency /dev/sdb --erase SERIAL"),
+    ),
+    Command(
+        "resume",
+        "Go on with a run that was cut off; its trials are kept.",
+        ("resume RUN", "resume RUN --erase SERIAL"),
     ),
     Command(
         "restore",

@@ -18,6 +18,7 @@ import typer
 from drivelab import __version__
 from drivelab.analyse.findings import by_gravity, operations_failed, run_findings, target_findings
 from drivelab.analyse.needs import NEEDS, find_need
+from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
 from drivelab.cli.check_progress import check_progress
@@ -181,7 +182,7 @@ def judge_check(
 ) -> CheckJudgement:
     """The findings and the verdict of a check."""
     summaries = results.summaries
-    findings = [*target_findings(target, host), *run_findings(summaries), *results.findings]
+    findings = [*target_findings(target, host), *run_findings(RunEvidence.of(summaries)), *results.findings]
     findings = by_gravity([*findings, *check_findings(plan, results)])
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need))

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from drivelab.experiments.load import load_experiment
+from drivelab.inventory.smart import read_all_smart
 from drivelab.inventory.target import resolve_target
+from drivelab.model.experiment import Experiment
 from drivelab.model.plan import Plan
+from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, format_wait_ns
+from drivelab.plan.endurance import EnduranceShare, endurance_share
 from drivelab.plan.make import make_plan
+from drivelab.state.known_settings import known_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,12 +34,18 @@ QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer repeats and le
 SeedOption = Annotated[
     int | None, typer.Option(min=0, max=2**32 - 1, help="Decides the order and the data; random, and recorded.")
 ]
+LabelOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="What to call a target; once for each, in the same order.")
+]
+SkipOption = Annotated[bool, typer.Option("--skip-unavailable", help="Leave out the levels that a target cannot have.")]
 
 
 def command(
     experiment: ExperimentArgument,
     targets: TargetsArgument,
     quick: QuickOption = False,
+    label: LabelOption = None,
+    skip_unavailable: SkipOption = False,
     seed: SeedOption = None,
     all_steps: Annotated[bool, typer.Option("--all", help="Show every step, however many there are.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -43,25 +54,64 @@ def command(
 
     Nothing is changed, and no I/O is sent to the targets.
     """
-    facts = [resolve_target(text) for text in targets]
-    plan = make_plan(load_experiment(experiment), facts, seed=seed_or_random(seed), quick=quick)
+    asked = load_experiment(experiment)
+    plan, facts = planned(asked, targets, seed=seed, quick=quick, skip_unavailable=skip_unavailable, labels=label or ())
+    shares = endurance_shares(plan, facts)
     if as_json:
-        print(json.dumps({"schema": SCHEMA} | plan.to_json(), indent=2))
+        wear = {name: share.to_json() for name, share in shares.items()}
+        print(json.dumps({"schema": SCHEMA} | plan.to_json() | {"endurance": wear}, indent=2))
         return
     # imported here: JSON needs no terminal library
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    print_overview(plan, console)
+    print_overview(plan, shares, console)
     print_steps(plan, console, steps_max=len(plan.steps) if all_steps else _STEPS_SHOWN_MAX)
 
 
-def seed_or_random(seed: int | None) -> int:
-    """The seed that was asked for, or a random one."""
-    return secrets.randbelow(2**32) if seed is None else seed
+def planned(
+    experiment: Experiment,
+    targets: Sequence[str],
+    *,
+    seed: int | None,
+    quick: bool,
+    skip_unavailable: bool,
+    labels: Sequence[str],
+) -> tuple[Plan, dict[str, TargetFacts]]:
+    """The plan of an experiment on targets as typed, and the targets by their label.
+
+    Raises
+    ------
+    DrivelabError
+        T101 to T108: something is no target. P704 to P709: it cannot be planned.
+    """
+    facts = [resolve_target(text) for text in targets]
+    varied = [factor.name for factor in experiment.factors]
+    plan = make_plan(
+        experiment,
+        facts,
+        seed=secrets.randbelow(2**32) if seed is None else seed,
+        quick=quick,
+        settings=[known_settings(target, varied) for target in facts],
+        skip_unavailable=skip_unavailable,
+        labels=labels,
+    )
+    return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
 
 
-def print_overview(plan: Plan, console: Console) -> None:
+def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str, EnduranceShare]:
+    """Which share of the life of each drive a plan uses up, by label and the drive's name; reads SMART."""
+    shares = {}
+    for label, facts in targets.items():
+        written = sum(step.bytes_written for step in plan.steps if step.target == label)
+        if facts.kind == "scratch" or not written:
+            continue
+        for smart in read_all_smart([drive for drive in facts.drives if drive.transport != "loop"]):
+            shares[f"{label} ({smart.drive})"] = endurance_share(written, smart)
+    return shares
+
+
+def print_overview(plan: Plan, shares: Mapping[str, EnduranceShare], console: Console) -> None:
     """Print everything about a plan but its steps."""
     from rich.text import Text
 
@@ -69,12 +119,18 @@ def print_overview(plan: Plan, console: Console) -> None:
     console.print(Text(f"{plan.experiment}{scale}: {plan.question}", style="bold"))
     for name, value in _overview_rows(plan):
         console.print(Text.assemble((f"  {name:<14}", "dim"), value))
+    for name, share in shares.items():
+        console.print(Text.assemble((f"  {'endurance':<14}", "dim"), f"{name}: {share.text}"))
     for sentence in plan.destroys or ("nothing",):
         style = "bold red" if plan.destroys else ""
         console.print(Text.assemble((f"  {'erases':<14}", "dim"), (sentence, style)))
     for target in plan.targets:
         if target.erase_argument:
             console.print(Text.assemble((f"  {'its owner types':<14}", "dim"), f" --erase {target.erase_argument}"))
+        if target.purge_argument:
+            console.print(Text.assemble((f"  {'and':<14}", "dim"), f" --purge {target.purge_argument}"))
+    for sentence in plan.left_out:
+        console.print(Text.assemble((f"  {'not measured':<14}", "dim"), (sentence, "yellow")))
     for note in plan.notes:
         console.print(Text.assemble((f"  {'note':<14}", "dim"), (note, "yellow")))
 

@@ -67,7 +67,8 @@ def command_counts(
         return {"command_counts": None, "command_counts_reason": reason}
     short = workload.model_copy(
         update={
-            "limits": Limits(count=OPERATIONS, runtime_ns=LONGEST_NS),
+            # no more than were timed: in a file with room for these, others would go over what is written already
+            "limits": Limits(count=min(OPERATIONS, timed_operations or OPERATIONS), runtime_ns=LONGEST_NS),
             "ramp_ns": 0,
             "record_ios": False,
         }
@@ -87,7 +88,7 @@ def command_counts(
     facts = counts_json(counted, operations) | {
         "writes_counted": kernel[0].writes if kernel else None,
         "flushes_counted": kernel[0].flushes if kernel else None,
-        "flushes_per_operation_timed": _timed_flushes(drive, timed_operations, timed_devices),
+        "flushes_per_operation_timed": timed_flushes_per_operation(target, timed_operations, timed_devices),
     }
     return {"command_counts": facts, "command_counts_reason": ""}
 
@@ -108,7 +109,11 @@ def counts_json(counted: CommandCounts, operations: int) -> dict[str, Any]:
     return facts
 
 
-def _timed_flushes(drive: str, operations: int, devices: tuple[DeviceCounts, ...]) -> float | None:
+def timed_flushes_per_operation(
+    target: TargetFacts, operations: int, devices: tuple[DeviceCounts, ...]
+) -> float | None:
+    """Flushes per operation that the kernel counted in a timed pass; None when it counted none of the drive."""
+    drive = counted_device(target.devices)
     for counts in devices:
         if counts.device == drive and operations:
             return counts.flushes / operations

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
+from drivelab.inventory.consent import NO_CONSENT, Consent
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
-from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.measurement import Measurement
 from drivelab.model.plan import Plan, PlannedStep
+from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import Workload
+from drivelab.run.applied_settings import AppliedSettings
+from drivelab.run.commands_of_cells import CommandsOfCells, CountCommands, counts_commands
 from drivelab.run.engine import ProgressListener, RecordListener, StopRequest
 from drivelab.run.progress import RunProgress
 from drivelab.run.stage import PreparedTrial, StoppedError, TargetStage
 from drivelab.state.journal import Journal
 from drivelab.state.undo import undo_all
 from drivelab.store.place import TrialPlace
+from drivelab.store.read import StoredRun
 from drivelab.store.write import RunWriter
 
 # a failure of these kinds would meet every later step too: the run directory, consent, root, the journal
 _ENDS_THE_RUN = ("S", "C", "R401", "R406", "R409")
-# larger writes are split by the kernel, and a pass that counts their commands would write a great deal
-_COUNTED_BLOCK_BYTES_MAX = 2**20
+# long enough to notice a busy drive; what the drive does in the trial itself is counted beside it
+_IDLE_WATCH_S = 0.01
+
+
+# of a drive its name, and what it said of itself before the run and after it
+SmartReading = tuple[str, SmartFacts, SmartFacts]
 
 
 class Measure(Protocol):
@@ -40,24 +50,10 @@ class Measure(Protocol):
         stop: StopRequest,
         progress: ProgressListener | None = None,
         on_records: RecordListener | None = None,
+        drops_page_cache: bool = False,
+        idle_watch_s: float = 0.0,
     ) -> Measurement:
         """What the trial measured."""
-        ...
-
-
-class CountCommands(Protocol):
-    """Counts the commands of a synchronous workload: `drivelab.run.counting_pass.command_counts`."""
-
-    def __call__(
-        self,
-        workload: Workload,
-        target: TargetFacts,
-        *,
-        timed_operations: int,
-        timed_devices: tuple[DeviceCounts, ...],
-        stop: StopRequest | None = None,
-    ) -> dict[str, Any]:
-        """What is added to the measurement's context."""
         ...
 
 
@@ -68,8 +64,10 @@ class Judge(Protocol):
         """The trial's numbers, and what is to be known about it."""
         ...
 
-    def run(self, targets: Sequence[TargetFacts], summaries: Sequence[TrialSummary]) -> Sequence[Finding]:
-        """What is to be known about the targets, and what only several trials can tell."""
+    def run(
+        self, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
+    ) -> Sequence[Finding]:
+        """What is to be known about the targets, about each trial, and what only several trials can tell."""
         ...
 
 
@@ -88,23 +86,29 @@ class Outcome:
 
     Attributes
     ----------
-    summaries : dict of str to TrialSummary
-        Of the trials that were completed, by name.
+    completed : int
+        Trials that were completed and stored.
+    invalid : int
+        Those of them whose numbers do not describe the drive.
     findings : list of Finding
-        About them, and about the targets.
+        About the targets and the run as a whole; those about a trial are stored with it.
     failures : dict of str to DrivelabError
         Why steps failed, by trial.
     restored : list of str
         What was put back in the end, in words.
     is_interrupted : bool
         Whether the user asked for the end before the last step.
+    is_stopped : bool
+        Whether a step that failed ended the run before the last step.
     """
 
-    summaries: dict[str, TrialSummary] = field(default_factory=dict)
+    completed: int = 0
+    invalid: int = 0
     findings: list[Finding] = field(default_factory=list)
     failures: dict[str, DrivelabError] = field(default_factory=dict)
     restored: list[str] = field(default_factory=list)
     is_interrupted: bool = False
+    is_stopped: bool = False
 
 
 class Execution:
@@ -126,8 +130,12 @@ class Execution:
         Told how it goes.
     stop : StopRequest
         Ends the run within an interval once it is set.
-    erase : sequence of str
-        What the owner typed after ``--erase``.
+    consent : Consent
+        What the owner typed after ``--erase`` and ``--purge``.
+    completed : collection of str
+        Trials of the plan that are stored already: their steps are not done again.
+    stops_on_error : bool
+        Whether the first step that fails ends the run.
 
     Attributes
     ----------
@@ -145,7 +153,9 @@ class Execution:
         instruments: Instruments,
         progress: RunProgress,
         stop: StopRequest,
-        erase: Sequence[str] = (),
+        consent: Consent = NO_CONSENT,
+        completed: Collection[str] = (),
+        stops_on_error: bool = False,
     ) -> None:
         self.outcome = Outcome()
         self._plan = plan
@@ -154,8 +164,14 @@ class Execution:
         self._instruments = instruments
         self._progress = progress
         self._stop = stop
+        self._completed = completed
+        self._stops_on_error = stops_on_error
+        self._commands = CommandsOfCells(instruments.count_commands)
+        settings = AppliedSettings(journal)
         self._stages = {
-            target.label: TargetStage(target, targets[target.label], journal, erase=erase, progress=progress, stop=stop)
+            target.label: TargetStage(
+                target, targets[target.label], journal, settings=settings, consent=consent, progress=progress, stop=stop
+            )
             for target in plan.targets
         }
 
@@ -165,7 +181,7 @@ class Execution:
         Raises
         ------
         DrivelabError
-            C201 to C209, R401, R406, R409, S501 to S503: nothing that follows
+            C201 to C210, R401, R406, R409, S501 to S503: nothing that follows
             could go better. Any other failure ends its own step only.
 
         Notes
@@ -175,17 +191,16 @@ class Execution:
         """
         try:
             for step in self._plan.steps:
-                if self._stop.is_set():
+                self.outcome.is_stopped = self._stops_on_error and bool(self.outcome.failures)
+                if self._stop.is_set() or self.outcome.is_stopped:
                     break
-                self._run_step(step)
+                if step.trial not in self._completed:
+                    self._run_step(step)
         finally:
             self.outcome.is_interrupted = self._stop.is_set()
             # a target tells what its numbers mean once it is made
             notes = [note for stage in self._stages.values() for note in stage.notes]
             self.outcome.findings += [Finding("target-note", "note", note) for note in notes]
-            self.outcome.findings += self._instruments.judge.run(
-                list(self.target_facts().values()), list(self.outcome.summaries.values())
-            )
             self._progress.preparing("putting everything back")
             self.outcome.restored += undo_all(self._journal)
         return self.outcome
@@ -196,7 +211,6 @@ class Execution:
 
     def _run_step(self, step: PlannedStep) -> None:
         self._progress.step_begins(step)
-        self._writer.add_journal("step begun", step=step.number, trial=step.trial)
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
         stage = self._stages[step.target]
         try:
@@ -210,37 +224,43 @@ class Execution:
         except DrivelabError as error:
             if error.code.startswith(_ENDS_THE_RUN):
                 raise
-            self.outcome.failures[step.trial] = error
-            self._writer.add_journal("step failed", step=step.number, trial=step.trial, error=str(error))
-            self._progress.step_failed(step, error)
+            self._fail(step, error)
             return
         if self._stop.is_set():
             return
         self._keep(step, trial, measured, started)
 
+    def _fail(self, step: PlannedStep, error: DrivelabError) -> None:
+        self.outcome.failures[step.trial] = error
+        self._writer.add_journal("step failed", step=step.number, trial=step.trial, error=str(error))
+        self._progress.step_failed(step, error)
+
     def _measured(self, step: PlannedStep, trial: PreparedTrial) -> Measurement:
         """What the trial measured; its single I/Os go straight to the run directory."""
-        measure, going_on = self._instruments.measure, self._progress.step_goes_on
-        if trial.workload.record_ios:
-            with self._writer.record_sink(step.trial, open_loop=trial.workload.pacing.kind != "closed") as sink:
-                measured = measure(
-                    step.trial, trial.workload, trial.facts, stop=self._stop, progress=going_on, on_records=sink
-                )
-        else:
-            measured = measure(step.trial, trial.workload, trial.facts, stop=self._stop, progress=going_on)
-        context = measured.context | {"label": step.label}
-        if counts_commands(trial.workload) and not self._stop.is_set():
-            context |= self._instruments.count_commands(
+        with self._sink(step, trial) as sink:
+            measured = self._instruments.measure(
+                step.trial,
                 trial.workload,
                 trial.facts,
-                timed_operations=int(measured.engine["all_phases"].get("write", {}).get("count", 0)),
-                timed_devices=measured.devices,
                 stop=self._stop,
+                progress=self._progress.step_goes_on,
+                on_records=sink,
+                drops_page_cache=trial.drops_page_cache,
+                idle_watch_s=_IDLE_WATCH_S,
             )
+        context = measured.context | trial.context | {"label": step.label}
+        if counts_commands(trial.workload) and not self._stop.is_set() and not failure_of(measured):
+            context |= self._commands.of(step, trial, measured, self._stop)
         return replace(measured, context=context)
+
+    def _sink(self, step: PlannedStep, trial: PreparedTrial) -> AbstractContextManager[RecordListener | None]:
+        if not trial.workload.record_ios:
+            return nullcontext()
+        return self._writer.record_sink(step.trial, open_loop=trial.workload.pacing.kind != "closed")
 
     def _keep(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement, started_utc: str) -> None:
         summary, findings = self._instruments.judge.trial(measured, trial.facts)
+        failure = failure_of(measured)
         place = TrialPlace(
             target=step.target,
             workload=step.workload,
@@ -250,15 +270,25 @@ class Execution:
             started_utc=started_utc,
             asked=step.levels,
             achieved=trial.achieved,
+            is_reference=step.is_reference,
+            failure=failure.what if failure else "",
         )
         self._writer.add_trial(measured, summary, place=place, findings=findings)
+        if failure is not None:
+            self._fail(step, failure)
+            return
         self._writer.add_journal("step done", step=step.number, trial=step.trial)
-        self.outcome.summaries[step.trial] = summary
-        self.outcome.findings += findings
+        self.outcome.completed += 1
+        self.outcome.invalid += any(finding.severity == "invalid" for finding in findings)
         self._progress.step_done(step, summary)
 
 
-def counts_commands(workload: Workload) -> bool:
-    """Whether the commands behind each operation decide what its latency means."""
-    largest = max(share.bytes for share in workload.block_sizes)
-    return workload.writes and workload.durability.method != "none" and largest <= _COUNTED_BLOCK_BYTES_MAX
+def failure_of(measured: Measurement) -> DrivelabError | None:
+    """Why a trial that gave numbers failed all the same: I/O that the drive refused; None when it did not."""
+    errors = measured.engine.get("errors") or ()
+    if measured.engine.get("stopped_by") != "error" or not errors:
+        return None
+    first = errors[0]
+    what = f"{first['operation']} failed with {first['name']} at byte {first['first_offset_bytes']}"
+    do = "look at the kernel log: dmesg; what was measured until then is kept"
+    return DrivelabError("R420", what, where=measured.workload.target.path, do=do)

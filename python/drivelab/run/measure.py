@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
-from drivelab.model.workload import Workload
+from drivelab.model.workload import OperationShare, Workload
 from drivelab.run.device_counters import (
     CounterReading,
     counted_device,
@@ -30,11 +31,11 @@ from drivelab.run.engine import (
     run_workload,
 )
 from drivelab.run.extents import ExtentShares, extent_shares
-from drivelab.run.page_cache import Residency, residency
+from drivelab.run.page_cache import Residency, drop_from_page_cache, residency
 from drivelab.run.surroundings import read_surroundings, surroundings_between
 
 # long enough to notice another program at work, short enough for a check of a dozen trials
-_IDLE_WATCH_S = 0.05
+IDLE_WATCH_S = 0.05
 _SYNC_CALLS = ("fdatasync", "fsync")
 
 
@@ -46,6 +47,8 @@ def measure(
     stop: StopRequest | None = None,
     progress: ProgressListener | None = None,
     on_records: RecordListener | None = None,
+    drops_page_cache: bool = False,
+    idle_watch_s: float = IDLE_WATCH_S,
 ) -> Measurement:
     """What one workload did, beside what the kernel counted meanwhile.
 
@@ -63,6 +66,11 @@ def measure(
         Called about every 0.1 s; the trial ends when it returns False.
     on_records : callable, optional
         Takes the records of single I/Os; without it they are kept in the measurement.
+    drops_page_cache : bool
+        Whether what the page cache holds of the file or device is written out
+        and given up first; what stays is in the context, under ``page_cache``.
+    idle_watch_s : float
+        How long to watch for the work of others before the trial.
 
     Returns
     -------
@@ -77,10 +85,11 @@ def measure(
     DrivelabError
         E301 to E315, as the engine reports them.
     """
-    prepare_target(workload, stop=stop)
+    prepare_target(_laying_out(workload), stop=stop)
     names, reason = counted_devices(target.devices) if workload.backend != "null" else ((), "null backend")
     counted = counted_device(target.devices)
-    other_work = watch_idle([counted] if counted in names else names)
+    dropped = {"dropped_page_cache": asdict(drop_from_page_cache(workload.target.path))} if drops_page_cache else {}
+    other_work = watch_idle([counted] if counted in names else names, idle_watch_s)
     found_before = look_at_file(workload)
     surroundings_before = read_surroundings([drive.name for drive in target.drives])
     before = read_counters(names)
@@ -97,8 +106,16 @@ def measure(
         devices=counts_between(before, after, sync_calls=sync_call_count(workload, run)),
         context=surroundings_between(surroundings_before, surroundings_after)
         | context_of_file(workload, found_before)
+        | dropped
         | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
     )
+
+
+def _laying_out(workload: Workload) -> Workload:
+    """The workload that prepares the target: a file of our own that is only read has to be written first."""
+    if workload.writes or not workload.target.create:
+        return workload
+    return workload.model_copy(update={"operations": (OperationShare(operation="write"),)})
 
 
 def sync_call_count(workload: Workload, run: EngineRun) -> int | None:
@@ -108,12 +125,12 @@ def sync_call_count(workload: Workload, run: EngineRun) -> int | None:
     return int(run.summary["all_phases"].get("sync", {}).get("count", 0))
 
 
-def watch_idle(names: Sequence[str]) -> dict[str, Any] | None:
+def watch_idle(names: Sequence[str], duration_s: float = IDLE_WATCH_S) -> dict[str, Any] | None:
     """What the first of some devices did while we did nothing: the work of others."""
     if not names:
         return None
     before = read_counters(names[:1])
-    time.sleep(_IDLE_WATCH_S)
+    time.sleep(duration_s)
     after: CounterReading = read_counters(names[:1])
     counted = counts_between(before, after)
     if not counted:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from drivelab.inventory.consent import require_erase_consent
+from drivelab.inventory.consent import Consent, require_erase_consent, require_purge_consent
 from drivelab.inventory.target import require_writable
 from drivelab.model.plan import Plan
+from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
+from drivelab.run.trial_mount import try_file_systems
 from drivelab.state.filesystem import require_filesystem_programs
 from drivelab.state.programs import require_program, require_root
 from drivelab.state.scratch import choose_directory
 
 
-def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], erase: Sequence[str]) -> None:
+def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Consent) -> None:
     """Return only if the plan can be carried out as far as can be told.
 
     Parameters
@@ -22,15 +24,16 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], erase: Sequ
         What is going to be done.
     targets : mapping of str to TargetFacts
         The targets by their label in the plan.
-    erase : sequence of str
-        What the owners typed after ``--erase``.
+    consent : Consent
+        What the owners typed after ``--erase`` and ``--purge``.
 
     Raises
     ------
     DrivelabError
-        C201 to C209: a target may not be written to. R401: root is needed.
-        R402: a program is not installed. R405: no room for a scratch drive.
-        T102, T103: a directory does not take files.
+        C201 to C210: a target may not be written to. R401: root is needed.
+        R402: a program is not installed. R403: mkfs or mount do not take an
+        option. R405: no room for a scratch drive. T102, T103: a directory does
+        not take files.
     """
     types = {step.filesystem.type for step in plan.steps if step.filesystem is not None} - {"raw"}
     if any(target.kind == "scratch" for target in plan.targets):
@@ -39,12 +42,18 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], erase: Sequ
     if types:
         require_root(f"making {' and '.join(sorted(types))}")
         require_filesystem_programs(types)
+    if any(level != AS_FOUND for step in plan.steps for level in step.settings.values()):
+        require_root("changing settings")
     writes = any(step.pattern.writes for step in plan.steps)
     for target in plan.targets:
         facts = targets[target.label]
         if facts.kind == "scratch":
             choose_directory(facts.size_bytes)
         elif facts.kind == "block_device" and target.erase_argument:
-            require_erase_consent(facts, erase)
+            require_erase_consent(facts, consent.erase)
+            if target.purge_argument:
+                require_purge_consent(facts, consent.purge)
         elif facts.kind == "directory" and writes:
             require_writable(facts)
+    # consent first: whoever may not touch the drive need not know more
+    try_file_systems(dict.fromkeys(step.filesystem for step in plan.steps if step.filesystem is not None))

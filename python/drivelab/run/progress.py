@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Collection
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -24,13 +25,15 @@ class RunProgress:
         What is going to be done.
     stream : text file, optional
         Where to; stderr by default.
+    completed : collection of str
+        Trials that are there already.
     """
 
-    def __init__(self, plan: Plan, stream: TextIO | None = None) -> None:
+    def __init__(self, plan: Plan, stream: TextIO | None = None, *, completed: Collection[str] = ()) -> None:
         self._plan = plan
         self._stream = stream or sys.stderr
         self._done_expected_ns = 0
-        self._left_expected_ns = sum(step.expected_ns for step in plan.steps)
+        self._left_expected_ns = sum(step.expected_ns for step in plan.steps if step.trial not in completed)
         self._begun_ns = self._counted_at_ns = time.monotonic_ns()
         self._left_ns = self._left_expected_ns
 
@@ -93,8 +96,8 @@ class RunProgress:
 class LiveProgress(RunProgress):
     """Progress of one plan on a terminal: finished steps scroll by above one live line."""
 
-    def __init__(self, plan: Plan, stream: TextIO | None = None) -> None:
-        super().__init__(plan, stream)
+    def __init__(self, plan: Plan, stream: TextIO | None = None, *, completed: Collection[str] = ()) -> None:
+        super().__init__(plan, stream, completed=completed)
         # imported here: a piped run needs no terminal library
         from rich.console import Console
         from rich.live import Live
@@ -165,6 +168,6 @@ def estimates_text(summary: TrialSummary) -> str:
     return ", ".join(texts) or "nothing completed"
 
 
-def progress_for(plan: Plan) -> RunProgress:
+def progress_for(plan: Plan, completed: Collection[str] = ()) -> RunProgress:
     """A live line when stderr is a terminal, lines otherwise."""
-    return LiveProgress(plan) if sys.stderr.isatty() else RunProgress(plan)
+    return (LiveProgress if sys.stderr.isatty() else RunProgress)(plan, completed=completed)

@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from drivelab import __version__
+from drivelab.inventory.consent import NO_CONSENT, Consent
+from drivelab.inventory.smart import read_all_smart
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.host import HostFacts
 from drivelab.model.plan import Plan
+from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest, probe_engine
-from drivelab.run.execute import Execution, Instruments, Outcome
+from drivelab.run.execute import Execution, Instruments, Outcome, SmartReading
 from drivelab.run.progress import RunProgress
 from drivelab.state.journal import begin_journal, journal_directory
 from drivelab.state.undo import signals_held
+from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
 
 
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How a run is conducted.
+
+    Attributes
+    ----------
+    instruments : Instruments
+        Measure, count, judge.
+    progress : RunProgress
+        Told how it goes.
+    stop : StopRequest
+        Ends the run within an interval once it is set.
+    host : HostFacts
+        The computer that measures.
+    consent : Consent
+        What the owner typed after ``--erase`` and ``--purge``.
+    command_line : str
+        What was typed, for the record.
+    stops_on_error : bool
+        Whether the first step that fails ends the run.
+    """
+
+    instruments: Instruments
+    progress: RunProgress
+    stop: StopRequest
+    host: HostFacts
+    consent: Consent = NO_CONSENT
+    command_line: str = ""
+    stops_on_error: bool = False
+
+
 def record_run(
-    plan: Plan,
-    experiment: Experiment,
-    targets: Mapping[str, TargetFacts],
-    parent: Path,
-    *,
-    instruments: Instruments,
-    progress: RunProgress,
-    stop: StopRequest,
-    host: HostFacts,
-    erase: Sequence[str] = (),
-    command_line: str = "",
+    plan: Plan, experiment: Experiment, targets: Mapping[str, TargetFacts], parent: Path, conduct: Conduct
 ) -> tuple[Path, Outcome]:
     """The run directory of a plan that was carried out, and what became of it.
 
@@ -43,73 +70,147 @@ def record_run(
         What to do, what it came from, and the targets by their label.
     parent : Path
         Where the run directory is made.
-    instruments, progress, stop, erase
-        As for `drivelab.run.execute.Execution`.
-    host : HostFacts
-        The computer that measures.
-    command_line : str
-        What was typed, for the record.
+    conduct : Conduct
+        How.
 
     Raises
     ------
     DrivelabError
-        C201 to C209, R401, R406, R409, S501 to S503. What was measured until
+        C201 to C210, R401, R406, R409, S501 to S503. What was measured until
         then is in the run directory all the same.
     """
     label = plan.targets[0].label if len(plan.targets) == 1 else f"{len(plan.targets)}-targets"
-    writer = create_run(parent, plan.experiment, label, datetime.now(UTC))
-    writer.write_run_json(_facts_before(plan, experiment, host, command_line))
-    journal = begin_journal(journal_directory(), command=command_line, run=str(writer.directory.absolute()))
+    with closing(create_run(parent, plan.experiment, label, datetime.now(UTC))) as writer:
+        writer.write_run_json(_facts_before(plan, experiment, targets, conduct))
+        return writer.directory, _carry_out(plan, targets, writer, conduct, completed=())
+
+
+def go_on_with_run(
+    writer: RunWriter, plan: Plan, targets: Mapping[str, TargetFacts], conduct: Conduct, *, completed: Collection[str]
+) -> Outcome:
+    """What became of the rest of a plan whose run directory exists.
+
+    Parameters
+    ----------
+    writer : RunWriter
+        Of that run directory.
+    plan, targets, conduct
+        As for `record_run`.
+    completed : collection of str
+        Trials that are stored already.
+
+    Raises
+    ------
+    DrivelabError
+        As for `record_run`.
+    """
+    before = open_run(writer.directory).run_json
+    resumed = [*before.get("resumed_utc", ()), datetime.now(UTC).isoformat(timespec="milliseconds")]
+    writer.write_run_json({"status": "running", "resumed_utc": resumed, "resumed_with": __version__})
+    return _carry_out(plan, targets, writer, conduct, completed=completed)
+
+
+def _carry_out(
+    plan: Plan,
+    targets: Mapping[str, TargetFacts],
+    writer: RunWriter,
+    conduct: Conduct,
+    *,
+    completed: Collection[str],
+) -> Outcome:
+    run_directory = str(writer.directory.absolute())
+    journal = begin_journal(journal_directory(), command=conduct.command_line, run=run_directory)
     try:
         execution = Execution(
-            plan, targets, writer, journal, instruments=instruments, progress=progress, stop=stop, erase=erase
+            plan,
+            targets,
+            writer,
+            journal,
+            instruments=conduct.instruments,
+            progress=conduct.progress,
+            stop=conduct.stop,
+            consent=conduct.consent,
+            completed=completed,
+            stops_on_error=conduct.stops_on_error,
         )
         status = "failed"
         try:
-            with progress:
+            with conduct.progress:
                 outcome = execution.run()
-            status = "interrupted" if outcome.is_interrupted else "complete"
+            status = "interrupted" if outcome.is_interrupted or outcome.is_stopped else "complete"
         finally:
             with signals_held():
-                _finish(writer, execution, targets, status)
+                _finish(writer, execution, targets, conduct, status)
     finally:
         journal.close()
-    return writer.directory, outcome
+    return outcome
 
 
-def _facts_before(plan: Plan, experiment: Experiment, host: HostFacts, command_line: str) -> dict[str, Any]:
+def _facts_before(
+    plan: Plan, experiment: Experiment, targets: Mapping[str, TargetFacts], conduct: Conduct
+) -> dict[str, Any]:
     return {
         "status": "running",
         "started_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "command_line": command_line,
+        "command_line": conduct.command_line,
         "drivelab_version": __version__,
         "experiment": experiment.model_dump(mode="json"),
         "plan": plan.to_json(),
-        "host": host.to_json(),
+        "host": conduct.host.to_json(),
         "engine": probe_engine(),
+        "targets": [_target_before(label, facts) for label, facts in targets.items()],
     }
 
 
-def _finish(writer: RunWriter, execution: Execution, targets: Mapping[str, TargetFacts], status: str) -> None:
+def _target_before(label: str, facts: TargetFacts) -> dict[str, Any]:
+    return {"label": label, "facts_before": facts.to_json(), "smart_before": _smart(facts)}
+
+
+def _smart(facts: TargetFacts) -> list[dict[str, Any]]:
+    """What each drive beneath a target says of itself."""
+    return [smart.to_json() for smart in read_all_smart([drive for drive in facts.drives if drive.transport != "loop"])]
+
+
+def _finish(
+    writer: RunWriter, execution: Execution, targets: Mapping[str, TargetFacts], conduct: Conduct, status: str
+) -> None:
     outcome = execution.outcome
+    used = execution.target_facts()
+    run = open_run(writer.directory)
+    before = {target["label"]: target for target in run.run_json.get("targets", ())}
+    failed_earlier = run.run_json.get("failures", {})
+    failures = failed_earlier | {trial: str(error) for trial, error in outcome.failures.items()}
+    completed = run.completed_trials()
+    after = [_target_after(before.get(label, {}), label, facts, targets[label]) for label, facts in used.items()]
+    outcome.findings += conduct.instruments.judge.run(list(used.values()), run, _readings(after))
     writer.finish(
         outcome.findings,
         status=status,
-        targets=[
-            {"label": label, "facts_before": before.to_json(), "facts_after": _facts_after(targets[label])}
-            for label, before in execution.target_facts().items()
-        ],
-        failures={trial: str(error) for trial, error in outcome.failures.items()},
-        restored=outcome.restored,
+        targets=after,
+        failures={trial: error for trial, error in failures.items() if trial not in completed},
+        restored=[*run.run_json.get("restored", ()), *outcome.restored],
     )
 
 
-def _facts_after(facts: TargetFacts) -> dict[str, Any] | None:
-    """The target as it is now: temperature and wear have changed; a scratch drive is gone."""
-    if facts.kind == "scratch":
-        return None
+def _target_after(before: dict[str, Any], label: str, used: TargetFacts, asked: TargetFacts) -> dict[str, Any]:
+    """The target as it was used and as it is now: temperature and wear have changed; a scratch drive is gone."""
+    if asked.kind == "scratch":
+        return {**before, "label": label, "facts_before": used.to_json(), "facts_after": None, "smart_after": []}
     try:
-        return resolve_target(facts.text).to_json()
+        after = resolve_target(asked.text)
     except DrivelabError:
         # it vanished during the run, which its steps have told
-        return None
+        return {**before, "label": label, "facts_after": None, "smart_after": []}
+    return {**before, "label": label, "facts_after": after.to_json(), "smart_after": _smart(after)}
+
+
+def _readings(targets: Sequence[dict[str, Any]]) -> list[SmartReading]:
+    """What each drive said of itself before and after the run, each drive once."""
+    found = {}
+    for target in targets:
+        before = {smart["drive"]: smart for smart in target.get("smart_before", ())}
+        for smart in target.get("smart_after", ()):
+            if smart["drive"] in before:
+                first = SmartFacts.from_json(before[smart["drive"]])
+                found[smart["drive"]] = (smart["drive"], first, SmartFacts.from_json(smart))
+    return list(found.values())

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from drivelab.inventory.consent import require_erase_consent, require_same_identity
+from drivelab.inventory.consent import Consent, require_erase_consent, require_same_identity
 from drivelab.inventory.drives import read_drives
 from drivelab.inventory.target import resolve_target
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedStep, PlannedTarget
 from drivelab.model.target import TargetFacts
+from drivelab.model.units import format_bytes
 from drivelab.model.workload import TargetRange, Workload
-from drivelab.run.engine import StopRequest
+from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.run.actions import purge_target, trim_device, trim_filesystem
+from drivelab.run.applied_settings import AppliedSettings
+from drivelab.run.engine import StopRequest, prepare_target
 from drivelab.run.progress import RunProgress
 from drivelab.state.data_directory import make_data_directory
 from drivelab.state.filesystem import MountedFileSystem, make_and_mount
@@ -42,11 +46,17 @@ class PreparedTrial:
         What it is issued to.
     achieved : dict of str to str
         Level of every setting, as read back.
+    context : dict
+        What was done before it, and what each layer says of each setting.
+    drops_page_cache : bool
+        Whether the page cache is to be emptied of its data before it is measured.
     """
 
     workload: Workload
     facts: TargetFacts
     achieved: dict[str, str]
+    context: dict[str, Any] = field(default_factory=dict)
+    drops_page_cache: bool = False
 
 
 class TargetStage:
@@ -60,8 +70,10 @@ class TargetStage:
         As resolved.
     journal : Journal
         Learns of every change before it is made.
-    erase : sequence of str
-        What the owner typed after ``--erase``.
+    settings : AppliedSettings
+        Of the whole run: some settings belong to all targets.
+    consent : Consent
+        What the owner typed after ``--erase`` and ``--purge``.
     progress : RunProgress
         Told what is being done.
     stop : StopRequest
@@ -81,7 +93,8 @@ class TargetStage:
         facts: TargetFacts,
         journal: Journal,
         *,
-        erase: Sequence[str],
+        settings: AppliedSettings,
+        consent: Consent,
         progress: RunProgress,
         stop: StopRequest,
     ) -> None:
@@ -89,7 +102,8 @@ class TargetStage:
         self.notes: tuple[str, ...] = ()
         self.facts = facts
         self._journal = journal
-        self._erase = erase
+        self._settings = settings
+        self._consent = consent
         self._progress = progress
         self._stop = stop
         self._is_ready = False
@@ -105,20 +119,34 @@ class TargetStage:
         Raises
         ------
         DrivelabError
-            C201 to C209: the target may not be written to. R401 to R405: a scratch
-            drive, a file system or a directory could not be made.
+            C201 to C210: the target may not be written to. R401 to R406: a scratch
+            drive, a file system or a directory could not be made, a setting was not taken.
         StoppedError
             The user asked for the end meanwhile.
         """
         if not self._is_ready:
             self._make_ready()
+        if self._settings.bring(self.facts, step.settings):
+            self._look_again()
+        context = self._cleared(step)
         if self._place is None or (step.filesystem, step.block) != (self._level, self._block):
             self.clear()
             self._place = self._make_place(step)
             self._level, self._block = step.filesystem, step.block
-        if self._place.kind == "block_device":
-            return self._on_device(step, self._place)
-        return self._in_file(step, self._place)
+        if step.actions.get("trim") == "fstrim":
+            context["trim"] = trim_filesystem(self._place)
+        trial = (
+            self._on_device(step, self._place)
+            if self._place.kind == "block_device"
+            else self._in_file(step, self._place)
+        )
+        levels, views = self._settings.achieved(self.facts, step.settings)
+        return replace(
+            trial,
+            achieved=trial.achieved | levels | dict(step.actions),
+            context=context | ({"settings": views} if views else {}),
+            drops_page_cache=step.actions.get("page-cache") == "drop",
+        )
 
     def tidy(self, trial: PreparedTrial) -> None:
         """Remove the trial's file, and let the file system finish with it."""
@@ -162,8 +190,8 @@ class TargetStage:
 
     def _seen_from_loop(self, facts: TargetFacts) -> TargetFacts:
         """A loop device that is measured is the drive: commands are counted at it, not at the disk below its file."""
-        layer = facts.devices[-1]
-        return replace(facts, drives=tuple(read_drives([layer.name]))) if layer.kind == "loop" else facts
+        is_loop = bool(facts.devices) and facts.devices[-1].kind == "loop"
+        return replace(facts, drives=tuple(read_drives([facts.devices[-1].name]))) if is_loop else facts
 
     def _make_place(self, step: PlannedStep) -> TargetFacts:
         """Where the step's I/O goes: the target itself, or a file system made on it."""
@@ -173,7 +201,42 @@ class TargetStage:
         self._require_consent()
         self._progress.preparing(f"making {level.name} on {self.planned.label}")
         self._mounted = make_and_mount(self.facts.path, level, self._journal)
-        place = replace(resolve_target(str(self._mounted.mount_point)), text=self.facts.text)
+        return self._in_mounted(self._mounted)
+
+    def _cleared(self, step: PlannedStep) -> dict[str, Any]:
+        """What was purged and trimmed of the whole device; a file system that was on it is gone then."""
+        purges, trims = step.actions.get("purge", "none") != "none", step.actions.get("trim") == "device"
+        if not (purges or trims):
+            return {}
+        self.clear()
+        self._require_consent()
+        done: dict[str, Any] = {}
+        if purges:
+            self._progress.preparing(f"purging {self.planned.label}: {step.actions['purge']}")
+            method, goes_on = step.actions["purge"], self._progress.preparing_goes_on
+            done["purge"] = purge_target(self.facts, method, self._consent, self._journal, goes_on)
+        if trims:
+            done["trim"] = trim_device(self.facts, self._journal)
+        return done
+
+    def _look_again(self) -> None:
+        """A setting was changed: the kernel's view of the drive may be another now."""
+        is_place = self._place is self.facts
+        self.facts = self._looked_at(self.facts)
+        if self._mounted is not None:
+            self._place = self._in_mounted(self._mounted)
+        elif is_place:
+            self._place = self.facts
+
+    def _looked_at(self, facts: TargetFacts) -> TargetFacts:
+        """The target as it is now; its identity stays what it was, so that another drive in its place is noticed."""
+        if facts.kind == "block_device":
+            require_same_identity(facts)
+        now = resolve_target(facts.path)
+        return self._seen_from_loop(replace(now, text=facts.text, identity=facts.identity))
+
+    def _in_mounted(self, mounted: MountedFileSystem) -> TargetFacts:
+        place = replace(resolve_target(str(mounted.mount_point)), text=self.facts.text)
         return replace(place, drives=self.facts.drives)
 
     def _require_consent(self) -> None:
@@ -183,23 +246,44 @@ class TargetStage:
         if self._was_written:
             require_same_identity(self.facts)
             return
-        require_erase_consent(self.facts, self._erase)
+        require_erase_consent(self.facts, self._consent.erase)
         self._was_written = True
 
     def _on_device(self, step: PlannedStep, place: TargetFacts) -> PreparedTrial:
         if step.pattern.writes:
             self._require_consent()
-        size = step.pattern.file_size if place.kind == "file" else 0
+        size = used_bytes(step.pattern, place.size_bytes, place.logical_block_size_bytes)
         target = TargetRange(path=place.path, size_bytes=size, exclusive=step.pattern.writes)
         achieved = {"filesystem": "raw"} if step.filesystem is not None else {}
         return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
 
     def _in_file(self, step: PlannedStep, place: TargetFacts) -> PreparedTrial:
         achieved = {"filesystem": self._mounted.text} if self._mounted else {}
+        if self._mounted and "mount" in step.levels:
+            achieved["mount"] = ",".join(self._mounted.options)
+        size = used_bytes(step.pattern, step.pattern.file_size, place.logical_block_size_bytes)
         if place.kind == "file":
-            target = TargetRange(path=place.path, size_bytes=step.pattern.file_size)
+            target = TargetRange(path=place.path, size_bytes=size)
             return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
         path = str(Path(place.path) / _DATA_FILE)
-        target = TargetRange(path=path, size_bytes=step.pattern.file_size, create=True)
+        target = TargetRange(path=path, size_bytes=size, create=True)
         facts = replace(place, kind="missing_file", path=path, exists=False, size_bytes=0)
+        if not step.pattern.writes:
+            self._lay_out(step, target)
         return PreparedTrial(step.pattern.on(target, seed=step.seed), facts, achieved)
+
+    def _lay_out(self, step: PlannedStep, target: TargetRange) -> None:
+        """Write the file that is going to be read; it is durable then, and not in the page cache."""
+        self._progress.preparing(f"writing {format_bytes(target.size_bytes)} that are going to be read")
+        writing = step.pattern.changed(operation="write", read_fraction=None, direct=False, durability="none")
+        prepare_target(writing.on(target, seed=step.seed), stop=self._stop)
+        if self._stop.is_set():
+            raise StoppedError
+
+
+def used_bytes(pattern: WorkloadPattern, size_bytes: int, logical_block_size_bytes: int) -> int:
+    """Bytes of a target or file of `size_bytes` that a workload uses: its begin, in whole blocks."""
+    if pattern.fill_level == 1:
+        return size_bytes
+    unit = max(pattern.block_size, logical_block_size_bytes)
+    return max(unit, int(size_bytes * pattern.fill_level) // unit * unit)

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.inventory.target import resolve_target
+from drivelab.model.workload import Access, Limits, TargetRange, Workload
 from drivelab.run import page_cache
+from drivelab.run.measure import measure
 from drivelab.run.page_cache import drop_from_page_cache, residency, residency_by_mincore
 
 MIB = 2**20
@@ -70,3 +73,16 @@ def test_a_user_who_may_not_know_gets_no_answer(written: Path, monkeypatch: pyte
 def test_what_cannot_be_opened_has_a_reason() -> None:
     assert "No such file" in residency("/nowhere/at/all").reason
     assert "No such file" in drop_from_page_cache("/nowhere/at/all").reason
+
+
+@pytest.mark.parametrize("drops", [True, False])
+def test_a_trial_may_begin_with_an_empty_page_cache(tmp_path: Path, drops: bool) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(os.urandom(2**20))
+    os.sync()
+    workload = Workload(
+        target=TargetRange(path=str(file)), backend="sync", access=Access(kind="sequential"), limits=Limits(count=16)
+    )
+    measured = measure("read", workload, resolve_target(str(file)), drops_page_cache=drops, idle_watch_s=0)
+    assert measured.context["page_cache"]["resident_bytes_before"] == (0 if drops else 2**20)
+    assert ("dropped_page_cache" in measured.context) == drops

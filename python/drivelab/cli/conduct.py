@@ -1,0 +1,116 @@
+"""What ``drivelab run`` and ``drivelab resume`` have in common: judging, showing, and the exit status."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from drivelab import __version__
+from drivelab.analyse.findings import smart_findings, target_findings, trial_findings
+from drivelab.analyse.summary import summarise
+from drivelab.cli.run_answer import findings_of_run
+from drivelab.cli.run_results import print_results, results_json
+from drivelab.inventory.consent import Consent
+from drivelab.inventory.host import host_facts
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.model.finding import Finding
+from drivelab.model.host import HostFacts
+from drivelab.model.measurement import Measurement
+from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.report.html import write_html_report
+from drivelab.run.counting_pass import command_counts
+from drivelab.run.execute import Instruments, Outcome, SmartReading
+from drivelab.run.interruption import Interruption
+from drivelab.run.measure import measure
+from drivelab.run.progress import RunProgress
+from drivelab.run.recorded import Conduct
+from drivelab.state.journal import journal_directory
+from drivelab.state.restore import restore_left_over
+from drivelab.store.read import StoredRun, open_run
+
+
+def conduct_for(progress: RunProgress, stop: Interruption, consent: Consent, *, stops_on_error: bool) -> Conduct:
+    """How a run is conducted that was started from the command line."""
+    host = host_facts(__version__)
+    return Conduct(
+        instruments=Instruments(measure, command_counts, Judgement(host)),
+        progress=progress,
+        stop=stop,
+        host=host,
+        consent=consent,
+        command_line=shlex.join(["drivelab", *sys.argv[1:]]),
+        stops_on_error=stops_on_error,
+    )
+
+
+def put_back_left_over() -> None:
+    """Put back what killed runs left changed, and say so."""
+    for one in restore_left_over(journal_directory()):
+        print(f"put back what '{one.command}' had left changed: {'; '.join(one.done)}", file=sys.stderr)
+
+
+def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool) -> int:
+    """Print what a run came to, write its report, and give the exit status.
+
+    Raises
+    ------
+    DrivelabError
+        R407: not a single step gave a result. O802: the report cannot be written.
+    """
+    run = open_run(directory)
+    if not as_json:
+        # before the report: what was measured is worth seeing also when that cannot be written
+        print_results(run)
+    report = write_html_report(run)
+    print(results_json(run, report) if as_json else f"report: {report}")
+    if outcome.is_interrupted or outcome.is_stopped or outcome.failures:
+        print(f"to go on with it: drivelab resume {directory}", file=sys.stderr)
+    return stop.exit_code if outcome.is_interrupted else exit_status(outcome)
+
+
+class Judgement:
+    """Numbers and findings, from the pure functions that make them.
+
+    Parameters
+    ----------
+    host : HostFacts
+        The computer that measures.
+    """
+
+    def __init__(self, host: HostFacts) -> None:
+        self._host = host
+
+    def trial(self, measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
+        """The trial's numbers, and what is to be known about it."""
+        summary = summarise(measured, facts)
+        return summary, trial_findings(measured, summary, facts, self._host)
+
+    def run(
+        self, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
+    ) -> Sequence[Finding]:
+        """What is to be known about the targets, about each trial, and what only several trials can tell."""
+        about_targets = [finding for facts in targets for finding in target_findings(facts, self._host)]
+        return [*about_targets, *smart_findings(readings), *findings_of_run(run)]
+
+
+def exit_status(outcome: Outcome) -> int:
+    """Exit status of a run that came to its end.
+
+    Raises
+    ------
+    DrivelabError
+        R407: not a single step gave a result.
+    """
+    if not outcome.completed:
+        first = next(iter(outcome.failures.values()))
+        raise DrivelabError("R407", f"all {len(outcome.failures)} steps failed; the first: {first.what}", do=first.do)
+    if outcome.failures:
+        return EXIT_FAILED
+    return EXIT_NOT_TRUSTED if outcome.invalid or _any_invalid(outcome.findings) else EXIT_OK
+
+
+def _any_invalid(findings: Sequence[Finding]) -> bool:
+    return any(finding.severity == "invalid" for finding in findings)

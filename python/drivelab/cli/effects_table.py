@@ -1,0 +1,76 @@
+"""The table of effects in a terminal: what each level does beside the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from drivelab.model.run_answer import LevelEffect, RunAnswer
+from drivelab.report.combination_labels import level_text
+from drivelab.report.effect_words import baseline_words, commands_words, effects_notes, effects_title, interval_words
+from drivelab.report.fitting_table import FittingTable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_LABEL_WIDTH_MAX = 34
+_STYLES = {"matters": "bold", "no effect": "dim", "not settled": "yellow"}
+
+
+def print_effects(answer: RunAnswer, console: Console) -> None:
+    """Print the effects of a run, a table for each workload on each target; nothing when there are none."""
+    from rich.text import Text
+
+    groups: dict[tuple[str, str], list[LevelEffect]] = {}
+    for effect in answer.effects:
+        groups.setdefault((effect.target, effect.workload), []).append(effect)
+    for effects in groups.values():
+        console.print(Text(effects_title(effects, answer), style="bold"))
+        _print_group(effects, answer, console)
+        for note in effects_notes(effects):
+            console.print(Text(note, style="dim"))
+        console.print()
+
+
+def _print_group(effects: Sequence[LevelEffect], answer: RunAnswer, console: Console) -> None:
+    from rich.text import Text
+
+    verdicts = {"no effect": f"none over {100 * effects[0].bound:.0f} %"}
+    columns: list[tuple[str, list[Text]]] = [
+        ("ratio", [Text(ratio_text(effect)) for effect in effects]),
+        ("95 % interval", [Text(interval_words(effect)) for effect in effects]),
+        (
+            "verdict",
+            [
+                Text(verdicts.get(effect.verdict, effect.verdict_text), style=_STYLES[effect.verdict])
+                for effect in effects
+            ],
+        ),
+        ("commands per op", [Text(commands_words(effect).replace(", ", "\n")) for effect in effects]),
+    ]
+    labels = [f"{effect.factor} {level_text(effect.factor, effect.level)}" for effect in effects]
+
+    def make(some: Sequence[tuple[str, list[Text]]]) -> Table:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+        # broken between factor and level where there is little room
+        words = max(len(word) for label in labels for word in label.split())
+        table.add_column("level", min_width=words, max_width=_LABEL_WIDTH_MAX)
+        for head, texts in some:
+            width = max(len(line) for text in (head, *(text.plain for text in texts)) for line in text.split("\n"))
+            table.add_column(head, justify="right" if head == "ratio" else "left", no_wrap=True, min_width=width)
+        for number, label in enumerate(labels):
+            table.add_row(label, *(texts[number] for _, texts in some))
+        return table
+
+    baselines = {effect.factor: baseline_words(effect, answer) for effect in effects}
+    told = ", ".join(f"{factor} {words}" for factor, words in baselines.items())
+    console.print(Text(f"baseline: {told}", style="dim"))
+    console.print(FittingTable(columns, make))
+
+
+def ratio_text(effect: LevelEffect) -> str:
+    """Level over baseline with three digits; a dash when no block has both."""
+    return "-" if effect.ratio.value is None else f"{effect.ratio.value:.3g}"

@@ -1,0 +1,166 @@
+"""An experiment in full, in words: what it varies and issues, how long it takes, and what it erases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from drivelab.experiments.load import built_in_names
+from drivelab.inventory.target import resolve_target
+from drivelab.model.errors import DrivelabError
+from drivelab.model.experiment import Experiment, ExperimentWorkload
+from drivelab.model.factor import Factor, FileSystemLevel, MountLevel, WorkloadFactor
+from drivelab.model.setting import SETTING_NAMES, SettingFacts
+from drivelab.model.units import format_bytes, format_duration_ns, format_wait_ns
+from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.plan.make import make_plan
+
+_SMALL, _LARGE = "scratch:1GiB", "scratch:1TB"
+_STATES = {
+    "append": "appended to a file",
+    "preallocated": "in reserved space",
+    "sparse": "into a sparse file",
+    "overwrite": "over what is there",
+}
+
+
+def sections_of(experiment: Experiment) -> Iterator[tuple[str, list[str]]]:
+    """Headings with their lines."""
+    yield "what is varied", [_factor_line(factor) for factor in experiment.factors] or ["nothing"]
+    yield (
+        "what is issued",
+        [_workload_line(workload, _varied(experiment, workload)) for workload in experiment.workloads],
+    )
+    yield "how often", list(_order_lines(experiment))
+    yield "how long, as a guess", [*_cost_lines(experiment, quick=True), *_cost_lines(experiment, quick=False)]
+    yield "what it erases", [_erased(experiment)]
+    if experiment.source:
+        yield "source", [" ".join(experiment.source.split())]
+    if experiment.name in built_in_names():
+        yield (
+            "more",
+            [
+                f"its page: docs/experiments/{experiment.name}.md",
+                f"its file, to begin one of your own with: drivelab experiments {experiment.name} --toml > own.toml",
+            ],
+        )
+
+
+def _varied(experiment: Experiment, workload: ExperimentWorkload) -> set[str]:
+    """The keys of a workload that factors vary."""
+    return {
+        factor.name
+        for factor in experiment.factors
+        if isinstance(factor, WorkloadFactor) and (not factor.workloads or workload.name in factor.workloads)
+    }
+
+
+def _factor_line(factor: Factor) -> str:
+    what = f"{factor.name}: {', '.join([_level(factor, level) for level in factor.levels])}"
+    if factor.quick_levels:
+        what += f"; with --quick {', '.join([_level(factor, level) for level in factor.quick_levels])}"
+    return what + (f" (only {', '.join(factor.workloads)})" if factor.workloads else "")
+
+
+def _level(factor: Factor, level: object) -> str:
+    options: tuple[str, ...] = ()
+    if isinstance(level, FileSystemLevel):
+        options = (*level.mkfs_options, *(("-o", ",".join(level.mount_options)) if level.mount_options else ()))
+    elif isinstance(level, MountLevel) and level.options != (level.name,):
+        options = level.options
+    name = factor.name_of(level)
+    return f"{name} ({' '.join(options)})" if options else name
+
+
+def _workload_line(workload: ExperimentWorkload, varied: set[str]) -> str:
+    title = f"{workload.name} ({workload.title})" if workload.title else workload.name
+    quick = workload.pattern(quick=True)
+    size = f"{format_bytes(quick.block_size)} each" if "block_size" in {*workload.quick} - varied else ""
+    amount = _amount(quick, varied)
+    changed = [size, amount if amount != _amount(workload.pattern(), varied) else ""]
+    scaled = f"; with --quick {', '.join(filter(None, changed))}" if any(changed) else ""
+    return f"{title}: {pattern_words(workload.pattern(), varied)}{scaled}"
+
+
+def pattern_words(pattern: WorkloadPattern, varied: Collection[str] = ()) -> str:
+    """What a workload issues: ``sequential writes of 512 B, 1000 of them, appended to a file, o_sync``.
+
+    Parameters
+    ----------
+    pattern : WorkloadPattern
+        The workload.
+    varied : collection of str
+        Keys that factors vary, and that are told of there.
+    """
+    fraction = pattern.read_fraction
+    kind = f"{pattern.operation}s" if fraction is None else f"{fraction:.0%} reads, else writes"
+    size = "" if "block_size" in varied else f" of {format_bytes(pattern.block_size)}"
+    words = [f"{pattern.access.kind} {kind}{size}", *filter(None, [_amount(pattern, varied)])]
+    if pattern.writes and "file_state" not in varied:
+        words.append(_STATES[pattern.file_state])
+    if "direct" not in varied:
+        words.append("past the page cache" if pattern.direct else "through the page cache")
+    if pattern.durability != "none" and "durability" not in varied:
+        every = pattern.sync_every_writes
+        words.append(pattern.durability + {1: "", "end": " after the last"}.get(every, f" after every {every}"))
+    if "queue_depth" not in varied and (pattern.queue_depth, pattern.job_count) != (1, 1):
+        jobs = f" in each of {pattern.job_count} jobs" if pattern.job_count > 1 else ""
+        words.append(f"{pattern.queue_depth} outstanding{jobs}")
+    return ", ".join(words)
+
+
+def _amount(pattern: WorkloadPattern, varied: Collection[str]) -> str:
+    """When it ends: ``1000 of them``, ``2 GiB in all or 30 s``."""
+    limits = []
+    if pattern.count and "count" not in varied:
+        limits.append(f"{pattern.count} of them")
+    if pattern.bytes and "bytes" not in varied:
+        limits.append(f"{format_bytes(pattern.bytes)} in all")
+    if pattern.capacities:
+        limits.append(f"{pattern.capacities:g} times the size of the target in all")
+    if pattern.runtime:
+        limits.append(format_duration_ns(pattern.runtime))
+    return " or ".join(limits)
+
+
+def _order_lines(experiment: Experiment) -> Iterator[str]:
+    repeats = experiment.repeats
+    which = "every combination" if experiment.design == "full" else "the base, and one level changed at a time,"
+    times = "once" if repeats.full == 1 else f"{repeats.full} times"
+    quick = "" if repeats.quick == repeats.full else f", with --quick {repeats.quick}"
+    yield f"{which} {times}{quick}, in random order within each repeat"
+    if experiment.reference is not None:
+        levels = [f"{name} {level}" for name, level in experiment.reference.levels.items()]
+        what = ", ".join([experiment.reference.workload, *levels])
+        yield f"before every repeat and after the last one, to see a drift: {what}"
+
+
+def _cost_lines(experiment: Experiment, *, quick: bool) -> Iterator[str]:
+    """How long it takes and how much it writes, on a small scratch drive or on a drive of 1 TB."""
+    facts = resolve_target(_SMALL if quick else _LARGE)
+    # on a scratch drive there are no settings to change; a drive may have them all
+    known = {name: SettingFacts(name, reason="a scratch drive has none") for name in SETTING_NAMES} if quick else {}
+    where = f"--quick on {_SMALL}" if quick else "in full on a drive of 1 TB"
+    try:
+        plan = make_plan(experiment, [facts], seed=1, quick=quick, settings=[known])
+    except DrivelabError as refusal:
+        yield f"{where}: cannot be done: {refusal.what}"
+        return
+    expected_ns = plan.expected_ns
+    written = plan.bytes_written - plan.preparation_bytes
+    if not quick:
+        expected_ns -= plan.preparation_ns
+    yield (
+        f"{where}: {len(plan.steps)} steps, about {format_wait_ns(expected_ns)}, "
+        f"{format_bytes(written) if written else 'nothing'} written"
+    )
+
+
+def _erased(experiment: Experiment) -> str:
+    clears = any(factor.setting in ("trim", "purge") for factor in experiment.factors)
+    writes = any(workload.pattern().writes for workload in experiment.workloads)
+    if not (clears or writes or experiment.filesystem_factor is not None):
+        return "nothing: it only reads"
+    return (
+        "everything on a drive that it is run on, after its owner typed --erase SERIAL; in a directory it makes files "
+        "of its own and removes them; a scratch drive holds nothing"
+    )

@@ -1,0 +1,242 @@
+"""Reads from a stored run what only its trials together can tell: columns in, and the pure analysis of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drivelab.analyse.finding_groups import group_findings
+from drivelab.analyse.findings import run_findings
+from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT, TrialKind, judged_metric
+from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
+from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
+from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence
+from drivelab.model.estimate import Unit
+from drivelab.model.finding import Finding
+from drivelab.model.run_answer import RunAnswer
+from drivelab.store import layout
+from drivelab.store.read import StoredRun
+from drivelab.store.selection import rows_of_trials, trial_columns
+from drivelab.store.tables import row_quantiles
+
+COMMANDS = (
+    "device_writes_per_operation",
+    "device_flushes_per_operation",
+    "fua_writes_per_operation",
+    "device_reads_per_operation",
+)
+# what tables and figures show of each combination
+SHOWN_METRICS = (
+    LATENCY,
+    RESPONSE,
+    "total_latency_ns_p99",
+    "iops",
+    THROUGHPUT,
+    "throughput_first_tenth_bytes_per_s",
+    "throughput_last_tenth_bytes_per_s",
+    "throughput_last_over_first_ratio",
+    "reached_device_share",
+    "device_bytes_per_operation",
+    *COMMANDS,
+)
+EFFECTS_TABLE = "effects"
+# columns of the trials table that begin with asked_ and are no factor
+_NO_FACTORS = ("asked_backend", "asked_direct", "asked_queue_depth", "asked_job_count")
+_NOT_DURABLE = (None, "none")
+_FIXED = (
+    "target",
+    "workload",
+    "block",
+    "block_size_bytes",
+    "asked_queue_depth",
+    "asked_job_count",
+    "durability",
+    "is_reference",
+)
+_WITH_ENDS = (LATENCY, RESPONSE, THROUGHPUT, *COMMANDS)
+
+
+def answer_of_run(run: StoredRun, metrics: Collection[str] | None = None) -> RunAnswer:
+    """What the trials of a stored run come to together.
+
+    Parameters
+    ----------
+    run : StoredRun
+        Finished or not.
+    metrics : collection of str, optional
+        Which metrics to bring together over the repeats; all of them when left out.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of the run cannot be read.
+    """
+    experiment = _mapping(run.run_json.get("experiment"))
+    table = trial_columns(run, lambda field: not field.name.endswith("_json"))
+    units = metric_units(run, table)
+    wanted = {name: unit for name, unit in units.items() if metrics is None or name in metrics}
+    return run_answer(
+        _trials(run, table, wanted),
+        experiment_order(experiment, quick=bool(_mapping(run.run_json.get("plan")).get("quick"))),
+        wanted,
+        with_effects=EFFECTS_TABLE in experiment.get("tables", ()),
+    )
+
+
+def findings_of_run(run: StoredRun) -> list[Finding]:
+    """What only the trials of a run together tell, and what is to be known about each, told once where many have it.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of the run cannot be read.
+    """
+    evidence = RunEvidence()
+    table = trial_columns(run, lambda field: not field.name.endswith("_json") or field.name == "findings_json")
+    units: dict[str, Unit] = {LATENCY: "ns", RESPONSE: "ns", THROUGHPUT: "B/s"}
+    for name, trial in zip(table["trial"].to_pylist(), _trials(run, table, units), strict=True):
+        evidence.add(name, reference=_reference(trial))
+    of_trials = (Finding(**one) for text in table["findings_json"].to_pylist() for one in json.loads(text))
+    return group_findings(chain(run_findings(evidence), of_trials))
+
+
+def _reference(trial: RunTrial) -> ReferenceTrial | None:
+    if not trial.is_reference:
+        return None
+    metric = judged_metric([trial.kind])
+    value = reference_value(trial, metric)
+    return ReferenceTrial(trial.target, trial.workload, metric, value) if value is not None else None
+
+
+def experiment_order(experiment: Mapping[str, Any], *, quick: bool = False) -> ExperimentOrder:
+    """Workloads, factors and levels in the order in which their author wrote them.
+
+    Parameters
+    ----------
+    experiment : mapping
+        As ``run.json`` has it.
+    quick : bool
+        Whether the run was scaled down.
+    """
+    factors = {}
+    for factor in experiment.get("factors", ()):
+        name = factor["key"] if factor["setting"] == "workload" else factor["setting"]
+        levels = (factor.get("quick_levels") if quick else None) or factor.get("levels", ())
+        factors[name] = tuple(_level_name(level) for level in levels)
+    workloads = experiment.get("workloads", ())
+    titles = {one["name"]: one.get("title") or one["name"] for one in workloads}
+    return ExperimentOrder(titles, factors, experiment.get("design") == "one-at-a-time")
+
+
+def metric_units(run: StoredRun, trials: pa.Table) -> dict[str, Unit]:
+    """Unit of every metric that some trial of the run has.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    trials : pyarrow.Table
+        Its trials, with their workload and operation.
+    """
+    # trials of the same workload and operation have the same metrics
+    kinds = zip(*_texts(trials, "workload", "operation"), strict=True)
+    names = trials["trial"].to_pylist()
+    first = {kind: name for kind, name in zip(kinds, names, strict=True)}
+    units: dict[str, Unit] = {}
+    for text in rows_of_trials(run, layout.TRIALS, first.values())["estimates_json"].to_pylist():
+        units |= {name: estimate["unit"] for name, estimate in json.loads(text).items()}
+    return units
+
+
+def _trials(run: StoredRun, table: pa.Table, units: Mapping[str, Unit]) -> Iterator[RunTrial]:
+    names = table["trial"].to_pylist()
+    steps = {step["trial"]: step for step in _mapping(run.run_json.get("plan")).get("steps", ())}
+    columns = {name: table[name].to_pylist() for name in _wanted_columns(table, units)}
+    columns |= _exact_quantiles(run, table)
+    metrics = [name for name in units if name in columns]
+    settings = [name for name in columns if name.startswith("achieved_")]
+    for place, name in enumerate(names):
+        step = steps.get(name)
+        yield RunTrial(
+            target=columns["target"][place],
+            workload=columns["workload"][place],
+            block=columns["block"][place] or 0,
+            levels=step["levels"] if step else _asked(columns, place),
+            achieved={
+                key.removeprefix("achieved_"): level for key in settings if (level := columns[key][place]) is not None
+            },
+            kind=_kind(columns, place),
+            values={metric: columns[metric][place] for metric in metrics},
+            ends={
+                metric: (columns[f"{metric}_low"][place], columns[f"{metric}_high"][place])
+                for metric in _WITH_ENDS
+                if f"{metric}_low" in columns
+            },
+            is_reference=bool(columns["is_reference"][place]),
+        )
+
+
+def _wanted_columns(table: pa.Table, units: Mapping[str, Unit]) -> Iterator[str]:
+    ends = {f"{metric}{end}" for metric in _WITH_ENDS for end in ("_low", "_high")}
+    for field in table.schema:
+        is_level = field.name.startswith(("asked_", "achieved_")) and field.type == pa.string()
+        if field.name in _FIXED or field.name in units or field.name in ends or is_level:
+            yield field.name
+
+
+def _exact_quantiles(run: StoredRun, trials: pa.Table) -> dict[str, list[float | None]]:
+    """Quantiles of the total latency that each trial is about, where it has enough I/Os for them.
+
+    A trial that drifted has none with an interval of its own; between repeats
+    the spread says how sure they are.
+    """
+    operations = dict(zip(*_texts(trials, "trial", "operation"), strict=True))
+    rows = run.histograms.filter(pc.equal(run.histograms["latency"], "total"))
+    pairs = zip(*_texts(rows, "trial", "operation"), strict=True)
+    rows = rows.filter(pa.array([operations.get(trial) == operation for trial, operation in pairs], pa.bool_()))
+    counts = np.asarray(rows["count"])
+    places = {trial: place for place, trial in enumerate(rows["trial"].to_pylist())}
+    found: dict[str, list[float | None]] = {}
+    for name, (at, fewest) in FEWEST_FOR_QUANTILE.items():
+        values = np.where(counts >= fewest, row_quantiles(rows, at), np.nan)
+        known = [None if np.isnan(value) else float(value) for value in values]
+        found[f"total_latency_ns_{name}"] = [known[places[trial]] if trial in places else None for trial in operations]
+    return found
+
+
+def _kind(columns: Mapping[str, Sequence[Any]], place: int) -> TrialKind:
+    return TrialKind(
+        block_size_bytes=columns["block_size_bytes"][place],
+        outstanding=(columns["asked_queue_depth"][place] or 1) * (columns["asked_job_count"][place] or 1),
+        is_durable=columns["durability"][place] not in _NOT_DURABLE,
+        has_latency=columns[LATENCY][place] is not None,
+        has_response=RESPONSE in columns and columns[RESPONSE][place] is not None,
+    )
+
+
+def _asked(columns: Mapping[str, Sequence[Any]], place: int) -> dict[str, str]:
+    return {
+        name.removeprefix("asked_"): str(values[place])
+        for name, values in columns.items()
+        if name.startswith("asked_") and name not in _NO_FACTORS and values[place] is not None
+    }
+
+
+def _level_name(level: Any) -> str:
+    if isinstance(level, Mapping):
+        return str(level["name"])
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def _texts(table: pa.Table, *names: str) -> list[list[str]]:
+    return [table[name].to_pylist() for name in names]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

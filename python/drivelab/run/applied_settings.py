@@ -1,0 +1,116 @@
+"""The settings of a run: brought to the level that a step wants, and back to how they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from drivelab.model.drive import DriveFacts
+from drivelab.model.errors import DrivelabError
+from drivelab.model.setting import AS_FOUND
+from drivelab.model.target import TargetFacts
+from drivelab.state.journal import Change, Journal
+from drivelab.state.settings.catalogue import SETTINGS
+from drivelab.state.undo import undo
+
+_HOST = ""
+
+
+@dataclass(slots=True)
+class _Applied:
+    """One setting as this run has changed it."""
+
+    level: str
+    achieved: str
+    views: dict[str, str]
+    changes: tuple[Change, ...] = field(default_factory=tuple)
+
+
+class AppliedSettings:
+    """What this run has done to settings so far.
+
+    Parameters
+    ----------
+    journal : Journal
+        Learns of every change before it is made.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._applied: dict[tuple[str, str], _Applied] = {}
+
+    def bring(self, target: TargetFacts, wanted: Mapping[str, str]) -> bool:
+        """Bring every setting that is named to its level, and read it back.
+
+        Parameters
+        ----------
+        target : TargetFacts
+            Its drive is the one that is set.
+        wanted : mapping of str to str
+            Level of each setting; ``as-found`` puts it back.
+
+        Returns
+        -------
+        bool
+            Whether anything was changed.
+
+        Raises
+        ------
+        DrivelabError
+            R401 to R406: a setting was not taken, or could not be put back.
+        """
+        changed = False
+        # in the order of the list: a scheduler brings its own number of requests
+        for name in (name for name in SETTINGS if name in wanted):
+            changed = self._bring_one(_drive_for(name, target), name, wanted[name]) or changed
+        return changed
+
+    def achieved(
+        self, target: TargetFacts, wanted: Mapping[str, str]
+    ) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+        """Every setting that is named, as read back: its level, and what each layer says."""
+        found = {name: self._applied[self._key(_drive_for(name, target), name)] for name in wanted}
+        levels = {name: applied.achieved for name, applied in found.items()}
+        return levels, {name: applied.views for name, applied in found.items()}
+
+    def _bring_one(self, drive: DriveFacts | None, name: str, level: str) -> bool:
+        key = self._key(drive, name)
+        before = self._applied.get(key)
+        if before is not None and before.level == level:
+            return False
+        self._applied.pop(key, None)
+        self._undo(before.changes if before else ())
+        known = {change.number for change in self._journal.outstanding}
+        try:
+            if level != AS_FOUND:
+                SETTINGS[name].set(drive, level, self._journal)
+        except BaseException:
+            # half set is neither: the steps that want it as found must find it so
+            self._undo(self._since(known))
+            raise
+        changes = self._since(known)
+        facts = SETTINGS[name].read(drive)
+        self._applied[key] = _Applied(level, facts.value or "unknown", facts.views, changes)
+        return bool(changes or (before and before.changes))
+
+    def _since(self, known: set[int]) -> tuple[Change, ...]:
+        return tuple(change for change in self._journal.outstanding if change.number not in known)
+
+    def _undo(self, changes: Sequence[Change]) -> None:
+        """Put some changes back; the newest comes first."""
+        for change in changes:
+            undo(change, self._journal)
+
+    @staticmethod
+    def _key(drive: DriveFacts | None, name: str) -> tuple[str, str]:
+        return (drive.name if drive is not None else _HOST, name)
+
+
+def _drive_for(name: str, target: TargetFacts) -> DriveFacts | None:
+    """The drive that a setting belongs to; None for one of the computer."""
+    if SETTINGS[name].is_of_host:
+        return None
+    if target.drive is None:
+        what = f"{len(target.drives) or 'no'} drives lie beneath {target.text}: {name} cannot be set"
+        raise DrivelabError("R404", what, where=target.text)
+    return target.drive

@@ -1,0 +1,56 @@
+"""Makes and mounts every file system of a plan once, on a small loop device, before anything is changed.
+
+Which options a kernel takes nobody can tell from a list: it depends on its
+version and on how it was built. So each combination is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.factor import FileSystemLevel
+from drivelab.state.filesystem import make_and_mount
+from drivelab.state.journal import Journal, begin_journal, journal_directory
+from drivelab.state.scratch import make_sparse_scratch
+from drivelab.state.undo import undo, undo_all
+
+# sparse: only what mkfs writes takes room; the smallest that every mkfs takes, xfs included
+_SIZE_BYTES = 512 * 2**20
+_ROOM_BYTES = 64 * 2**20
+
+
+def try_file_systems(levels: Iterable[FileSystemLevel]) -> None:
+    """Return only if every file system can be made and mounted with its options.
+
+    Raises
+    ------
+    DrivelabError
+        R403: mkfs or the kernel refuses an option; the error names the level.
+        R405: there is no room to try it.
+    """
+    wanted = [level for level in levels if level.type != "raw"]
+    if not wanted:
+        return
+    journal = begin_journal(journal_directory(), command="trying file systems and their options")
+    try:
+        device = make_sparse_scratch(_SIZE_BYTES, _ROOM_BYTES, journal)
+        for level in wanted:
+            _try(device, level, journal)
+    finally:
+        try:
+            undo_all(journal)
+        finally:
+            journal.close()
+
+
+def _try(device: str, level: FileSystemLevel, journal: Journal) -> None:
+    try:
+        mounted = make_and_mount(device, level, journal)
+    except DrivelabError as error:
+        if error.code != "R403":
+            raise
+        do = f"correct the options of level {level.name} in the experiment; nothing was changed"
+        raise DrivelabError("R403", f"{level.name}: {error.what}", where=error.where, do=do) from error
+    for change in reversed(mounted.changes):
+        undo(change, journal)

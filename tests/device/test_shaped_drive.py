@@ -1,0 +1,192 @@
+"""What drivelab measures is true: against a drive whose latencies are known and which counts its own commands.
+
+Counts must agree exactly. Times: a command never takes less than the drive's
+latency, and the median at most `ADDED_NS` more. The way from a loop device to
+the shaped drive adds 0.1 to 0.5 ms on an idle machine; the rest of `ADDED_NS`
+is for machines that do other things meanwhile, and for the median of 100
+commands it is enough with every processor busy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab.cli import main
+from shaped_drive.loop import LoopDrive
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "qemu-storage-daemon")]
+
+MS = 1_000_000
+MIB = 2**20
+ADDED_NS = 2 * MS
+WRITE_NS, FLUSH_NS = 2 * MS, 5 * MS
+COUNT = 100
+Measure = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def measure(shaped_drive: LoopDrive, capsys: pytest.CaptureFixture[str]) -> Measure:
+    """Runs ``drivelab io`` on the shaped drive, with counts that begin at zero."""
+    shaped_drive.shape(write_latency_ns=WRITE_NS, flush_latency_ns=FLUSH_NS)
+
+    def run(*arguments: str, status: int = 0) -> dict[str, Any]:
+        shaped_drive.reset_counts()
+        target = ["io", str(shaped_drive.path), "--direct", "--json", "--size", "64MiB"]
+        ended = main.run([*target, "--erase", f"{shaped_drive.name}+contents", *arguments])
+        captured = capsys.readouterr()
+        assert ended == status, captured.err
+        document: dict[str, Any] = json.loads(captured.out)
+        return document
+
+    return run
+
+
+def synchronous_writes(measure: Measure, *arguments: str) -> dict[str, Any]:
+    return measure("--operation", "write", "--durability", "fdatasync", "--count", str(COUNT), *arguments)
+
+
+def assert_median(operation: dict[str, Any], shaped_ns: int) -> None:
+    """A latency of the shaped drive was measured as what it is."""
+    latency = operation["total_latency_ns"]
+    assert latency["min"] >= shaped_ns
+    assert latency["quantiles"]["0.5"] == pytest.approx(shaped_ns + ADDED_NS / 2, abs=ADDED_NS / 2)
+
+
+def sector_contents(drive: LoopDrive, offset_bytes: int, length_bytes: int = 4096) -> bytes:
+    """What the drive itself returns, not the page cache."""
+    command = ["dd", f"if={drive.path}", "iflag=direct,skip_bytes,count_bytes", "bs=4096", "status=none"]
+    return subprocess.check_output([*command, f"skip={offset_bytes}", f"count={length_bytes}"])
+
+
+def write(drive: LoopDrive, offset_bytes: int, content: bytes, *, flush: bool) -> None:
+    """Write whole pages past the page cache."""
+    # dd flushes by itself when the last block is not whole
+    command = ["dd", f"of={drive.path}", "iflag=fullblock", "oflag=direct,seek_bytes", "bs=4096", "status=none"]
+    conversion = "conv=notrunc,fdatasync" if flush else "conv=notrunc"
+    subprocess.run([*command, conversion, f"seek={offset_bytes}"], input=content, check=True)
+
+
+def test_a_durable_write_takes_as_long_as_the_drives_write_and_flush_together(measure: Measure) -> None:
+    operations = synchronous_writes(measure)["operations"]
+    assert_median(operations["write"], WRITE_NS)
+    assert_median(operations["sync"], FLUSH_NS)
+    assert_median(operations["durable_write"], WRITE_NS + FLUSH_NS)
+
+
+def test_writes_and_flushes_per_operation_are_those_that_the_drive_counted(
+    measure: Measure, shaped_drive: LoopDrive
+) -> None:
+    counted = synchronous_writes(measure)["devices"][0]
+    sent = shaped_drive.counts()
+    assert (sent.writes, sent.flushes, sent.fua_writes, sent.written_bytes) == (COUNT, COUNT, 0, COUNT * 4096)
+    assert (counted["data_writes_low"], counted["bytes_written"]) == (sent.writes, sent.written_bytes)
+    assert (counted["flushes"], counted["flushes_per_operation"]) == (sent.flushes, 1)
+
+
+def test_without_fua_a_synchronous_direct_write_is_flushed_twice(measure: Measure, shaped_drive: LoopDrive) -> None:
+    measure("--operation", "write", "--durability", "o_dsync", "--count", str(COUNT))
+    sent = shaped_drive.counts()
+    assert (sent.writes, sent.fua_writes, sent.flushes) == (COUNT, 0, 2 * COUNT)
+
+
+def test_the_pass_that_traces_commands_sees_what_the_drive_counted(measure: Measure, shaped_drive: LoopDrive) -> None:
+    counts = synchronous_writes(measure, "--count-commands", "--sync-every", "4")["context"]["command_counts"]
+    sent = shaped_drive.counts()
+    assert sent.writes == COUNT + counts["data_writes"]
+    assert sent.flushes == COUNT // 4 + counts["flushes"]
+    assert counts["flushes_per_operation"] == pytest.approx(1 / 4)
+
+
+def test_a_kernel_that_believes_in_no_volatile_cache_sends_no_flush(measure: Measure, shaped_drive: LoopDrive) -> None:
+    shaped_drive.kernel_cache_mode.write_text("write through")
+    found = synchronous_writes(measure)
+    assert (shaped_drive.counts().writes, shaped_drive.counts().flushes) == (COUNT, 0)
+    assert found["devices"][0]["flushes_per_operation"] == 0
+    assert_median(found["operations"]["durable_write"], WRITE_NS)
+
+
+def test_reads_take_the_drives_read_latency(measure: Measure, shaped_drive: LoopDrive) -> None:
+    shaped_drive.shape(read_latency_ns=3 * MS)
+    found = measure("--operation", "read", "--access", "random", "--count", str(COUNT))
+    assert_median(found["operations"]["read"], 3 * MS)
+
+
+def test_more_in_flight_than_the_drive_has_channels_waits_in_line(measure: Measure, shaped_drive: LoopDrive) -> None:
+    shaped_drive.shape(write_latency_ns=10 * MS, channels=4)
+    medians_ns = {}
+    for depth in (1, 4, 8):
+        found = measure(
+            "--operation", "write", "--access", "random", "--queue-depth", str(depth), "--count", str(depth * 30)
+        )
+        medians_ns[depth] = found["operations"]["write"]["total_latency_ns"]["quantiles"]["0.5"]
+        busy = min(depth, 4)
+        assert found["iops"] == pytest.approx(busy / 0.011, rel=0.15), depth
+    assert medians_ns[1] == pytest.approx(11 * MS, abs=1 * MS)
+    assert medians_ns[4] == pytest.approx(11 * MS, abs=1 * MS)
+    assert medians_ns[8] == pytest.approx(21 * MS, abs=2 * MS)
+
+
+def test_a_range_that_fails_fails_for_the_program_too_and_changes_nothing(
+    measure: Measure, shaped_drive: LoopDrive
+) -> None:
+    shaped_drive.fail(["write"], offset_bytes=32 * MIB, length_bytes=512)
+    once = ("--operation", "write", "--access", "sequential", "--block-size", "128KiB", "--once")
+    found = measure(*once, status=1)
+    assert found["error_count"] == shaped_drive.counts().errors == 1
+    assert sector_contents(shaped_drive, 32 * MIB, MIB // 8) == bytes(MIB // 8)
+    shaped_drive.heal()
+    assert measure(*once)["error_count"] == 0
+    assert sector_contents(shaped_drive, 32 * MIB, MIB // 8) != bytes(MIB // 8)
+
+
+def test_a_flush_that_fails_is_an_error_of_the_sync_call(measure: Measure, shaped_drive: LoopDrive) -> None:
+    shaped_drive.fail(["flush"])
+    found = measure("--operation", "write", "--durability", "fdatasync", "--count", "5", status=1)
+    assert found["error_count"] >= 1
+    assert shaped_drive.counts().errors >= 1
+
+
+def test_a_power_cut_takes_exactly_what_was_not_flushed(shaped_drive: LoopDrive) -> None:
+    write(shaped_drive, 0, b"A" * 8192, flush=True)
+    write(shaped_drive, 4096, b"B" * 8192, flush=False)
+    assert sector_contents(shaped_drive, 0, 12288) == b"A" * 4096 + b"B" * 8192
+    assert shaped_drive.power_cycle() == 16
+    assert sector_contents(shaped_drive, 0, 12288) == b"A" * 8192 + bytes(4096)
+
+
+def test_a_power_cut_can_tear_a_write_between_sectors(shaped_drive: LoopDrive) -> None:
+    write(shaped_drive, 0, b"B" * MIB, flush=False)
+    lost = shaped_drive.power_cycle(kept_fraction=0.5)
+    content = sector_contents(shaped_drive, 0, MIB)
+    sectors = [content[start : start + 512] for start in range(0, MIB, 512)]
+    assert sectors.count(bytes(512)) == lost
+    assert sectors.count(b"B" * 512) == 2048 - lost
+    assert 900 < lost < 1150
+
+
+@pytest.mark.needs_tool("blkdiscard")
+def test_a_discard_arrives_and_leaves_zeros(shaped_drive: LoopDrive) -> None:
+    write(shaped_drive, MIB, os.urandom(MIB), flush=True)
+    shaped_drive.reset_counts()
+    subprocess.run(["blkdiscard", "--offset", str(MIB), "--length", str(MIB), str(shaped_drive.path)], check=True)
+    counts = shaped_drive.counts()
+    assert (counts.discards, counts.discarded_bytes) == (1, MIB)
+    assert sector_contents(shaped_drive, MIB, MIB) == bytes(MIB)
+
+
+def test_nothing_is_left_when_the_drive_is_closed(tmp_path: Path) -> None:
+    drive = LoopDrive(tmp_path)
+    path, socket_path = drive.path, drive.socket_path
+    drive.kernel_cache_mode.write_text("write through")
+    drive.close()
+    assert str(tmp_path) not in Path("/proc/mounts").read_text()
+    assert not Path("/sys/class/block", path.name, "loop").exists()
+    assert not socket_path.exists()
+    assert list(tmp_path.iterdir()) == []
