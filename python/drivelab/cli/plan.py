@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from drivelab.cli.plan_steps import print_steps
 from drivelab.experiments.load import load_experiment
+from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.smart import read_all_smart
 from drivelab.inventory.target import resolve_target
 from drivelab.model.experiment import Experiment
@@ -85,7 +87,7 @@ def planned(
     DrivelabError
         T101 to T108: something is no target. P704 to P709: it cannot be planned.
     """
-    facts = [resolve_target(text) for text in targets]
+    facts = [with_loop_as_drive(resolve_target(text)) for text in targets]
     varied = [factor.name for factor in experiment.factors]
     plan = make_plan(
         experiment,
@@ -149,31 +151,3 @@ def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
     if plan.preparation_bytes:
         rows[-1] = ("writes", f"{rows[-1][1]}, {format_bytes(plan.preparation_bytes)} of it to fill scratch drives")
     return rows
-
-
-def print_steps(plan: Plan, console: Console, *, steps_max: int) -> None:
-    """Print the steps of a plan as a table."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    factors = list(dict.fromkeys(name for step in plan.steps for name in step.levels))
-    several = len(plan.targets) > 1
-    heads = ["step", "block", *(["target"] if several else []), "workload", *factors, "repeat", "writes", "about"]
-    for head in heads:
-        table.add_column(head, justify="right" if head in ("step", "block", "repeat", "writes", "about") else "left")
-    for step in plan.steps[:steps_max]:
-        cells: Sequence[str] = [
-            str(step.number),
-            str(step.block),
-            *([step.target] if several else []),
-            step.workload,
-            *(step.levels.get(name, "") for name in factors),
-            str(step.repeat),
-            format_bytes(step.bytes_written) if step.bytes_written else "-",
-            format_wait_ns(step.expected_ns),
-        ]
-        table.add_row(*cells)
-    console.print()
-    console.print(table)
-    if len(plan.steps) > steps_max:
-        console.print(f"and {len(plan.steps) - steps_max} more: drivelab plan ... --all", style="dim")

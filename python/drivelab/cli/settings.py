@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import resolve_target
 from drivelab.model.drive import DriveFacts
 from drivelab.model.setting import SETTING_NAMES, UNITS, SettingFacts
@@ -35,7 +36,7 @@ def command(
     Nothing is changed. Drives answer root only; other users see what the kernel
     knows. An experiment varies settings as factors, and puts them back.
     """
-    facts = resolve_target(target)
+    facts = with_loop_as_drive(resolve_target(target))
     drives = _settings_by_drive(facts)
     host = read_settings(None, _HOST)
     if as_json:

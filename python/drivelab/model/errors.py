@@ -47,6 +47,13 @@ _KINDS = (
     ErrorKind("U005", "unknown name", "choose one of the names that are listed", EXIT_USAGE),
     ErrorKind("U006", "arguments that cannot be understood", "read the help: drivelab COMMAND --help", EXIT_USAGE),
     ErrorKind("U007", "results could not be written to stdout", "send them to a place with room"),
+    ErrorKind(
+        "U008",
+        "a query that cannot be answered",
+        "correct it; what there is: drivelab sql 'show tables', drivelab sql 'describe trials'",
+        EXIT_USAGE,
+    ),
+    ErrorKind("U009", "no runs to query", "name the directory of a run, or make one: drivelab run", EXIT_USAGE),
     # T: the target that was typed
     ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),
     ErrorKind("T102", "no permission to use the target", "run as root, or choose a target of your own"),
@@ -112,6 +119,8 @@ _KINDS = (
     ErrorKind("S505", "a run of a newer drivelab", "install the newest drivelab: pip install --upgrade drivelab"),
     ErrorKind("S506", "a run directory is damaged", "restore it from a copy, or run the experiment again"),
     ErrorKind("S507", "another drivelab is writing the run", "wait until it is done, or end it"),
+    ErrorKind("S508", "a query needs more memory than it may take", "name fewer columns, or fewer runs"),
+    ErrorKind("S509", "the name of a run's directory is no UTF-8 text", "rename the directory"),
     # P: what an experiment asks for, and whether it can be planned
     ErrorKind("P701", "no such experiment", "list them: drivelab experiments", EXIT_USAGE),
     ErrorKind("P702", "an experiment file that is not TOML", "correct the line that is named", EXIT_USAGE),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.target import TargetKind
 from drivelab.model.workload_pattern import WorkloadPattern
+
+# a disk that turns, flash, or a loop device
+PaceName = Literal["disk", "flash", "loop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,8 @@ class PlannedTarget:
         What a run would erase, in words; empty when nothing is lost.
     erase_argument : str
         What its owner must type after ``--erase``; empty when no consent is needed.
-    is_rotational : bool
-        Whether times are guessed for a turning disk.
+    pace : str
+        Which kind of drive times are guessed for.
     purge_argument : str
         What its owner must type after ``--purge``; empty when nothing is purged.
     """
@@ -42,7 +45,7 @@ class PlannedTarget:
     logical_block_size_bytes: int
     destroys: tuple[str, ...] = ()
     erase_argument: str = ""
-    is_rotational: bool = False
+    pace: PaceName = "flash"
     purge_argument: str = ""
 
 

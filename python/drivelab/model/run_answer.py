@@ -50,8 +50,8 @@ class CombinationResult:
         Over the repeats.
     judged_metric : str
         The metric that the workload is about: a median latency or the throughput.
-    trial_count : int
-        Trials behind it.
+    trials : tuple of str
+        Names of the trials behind it.
     block_size_bytes : int or None
         Size of one I/O; None when sizes are mixed.
     is_durable : bool
@@ -65,13 +65,18 @@ class CombinationResult:
     achieved: Mapping[str, tuple[str, ...]]
     metrics: Mapping[str, RepeatedMetric]
     judged_metric: str
-    trial_count: int
+    trials: tuple[str, ...]
     block_size_bytes: int | None = None
     is_durable: bool = False
 
+    @property
+    def trial_count(self) -> int:
+        """Trials behind it: its repeats that were completed."""
+        return len(self.trials)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return asdict(self)
+        return asdict(self) | {"trial_count": self.trial_count}
 
 
 @dataclass(frozen=True, slots=True)

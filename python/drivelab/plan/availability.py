@@ -126,15 +126,16 @@ def _refusal(cell: Cell, name: str, level: str, target: PlannedTarget, known: Kn
     reason = facts.refusal(level)
     if level == "fstrim" and _is_device(target) and cell.filesystem is None:
         reason = _NO_FILE_SYSTEM
-    return Refusal(name, level, target.label, _why(name, level, reason, target)) if reason else None
+    elif reason and not facts.reason:
+        reason = _why(name, level, target) or reason
+    return Refusal(name, level, target.label, reason) if reason else None
 
 
-def _why(name: str, level: str, reason: str, target: PlannedTarget) -> str:
+def _why(name: str, level: str, target: PlannedTarget) -> str:
+    """Why an action is not to be had; empty for what tells it itself."""
     if name == "trim" and level == "device" and not _is_device(target):
         return _ON_A_FILE
-    if name in _NOT_DONE and reason != _NO_FILE_SYSTEM:
-        return f"this target cannot be {'trimmed' if name == 'trim' else 'purged'} that way"
-    return reason
+    return {"trim": "it cannot be trimmed that way", "purge": "it cannot be purged that way"}.get(name, "")
 
 
 def _is_device(target: PlannedTarget) -> bool:

@@ -7,17 +7,30 @@ time left is worked out from the steps that are done.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from drivelab.model.factor import FileSystemLevel
+from drivelab.model.plan import PaceName
 from drivelab.model.workload_pattern import WorkloadPattern
 
-# a drive with a volatile cache and no capacitor flushes in 0.5 to 5 ms; a turning disk needs a turn and a seek
-_DURABLE_COMMAND_NS = 1_000_000
-_DURABLE_COMMAND_ROTATIONAL_NS = 10_000_000
-_PLAIN_COMMAND_NS = 100_000
-_PLAIN_COMMAND_ROTATIONAL_NS = 8_000_000
-_THROUGHPUT_BYTES_PER_S = 250_000_000
-_THROUGHPUT_ROTATIONAL_BYTES_PER_S = 100_000_000
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """How fast a kind of drive is, roughly."""
+
+    durable_command_ns: int
+    plain_command_ns: int
+    throughput_bytes_per_s: int
+
+
+_PACES: dict[PaceName, _Pace] = {
+    # a turning disk needs a turn and a seek
+    "disk": _Pace(10_000_000, 8_000_000, 100_000_000),
+    # a drive with a volatile cache and no capacitor flushes in 0.5 to 5 ms
+    "flash": _Pace(1_000_000, 100_000, 250_000_000),
+    # a loop device, mostly over a drive of a virtual machine whose host does not wait for its own
+    "loop": _Pace(80_000, 60_000, 500_000_000),
+}
 # commands that an appending, durable write becomes: the data, the journal's or log's writes, and the flushes
 _COMMANDS_PER_DURABLE_WRITE = {"raw": 2, "ext2": 4, "ext3": 5, "ext4": 5, "xfs": 4, "btrfs": 8, "f2fs": 4}
 MAKE_FILESYSTEM_NS = 2_000_000_000
@@ -39,9 +52,9 @@ def actions_ns(actions: Mapping[str, str]) -> int:
     return sum(_ACTION_NS.get(action, 0) for action in actions.items())
 
 
-def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_rotational: bool) -> int:
+def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> int:
     """Guessed duration of one trial."""
-    per_io = _io_ns(pattern, filesystem, is_rotational=is_rotational)
+    per_io = _io_ns(pattern, filesystem, pace=pace)
     limits = [pattern.runtime] if pattern.runtime else []
     if pattern.count:
         limits.append(round(pattern.count * per_io))
@@ -50,7 +63,7 @@ def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | Non
     return pattern.ramp + min(limits) + BETWEEN_STEPS_NS
 
 
-def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_rotational: bool) -> int:
+def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> int:
     """Bytes that a trial writes: exact when it ends by count or bytes, else guessed from its runtime."""
     if not pattern.writes or pattern.operation == "trim":
         return 0
@@ -58,7 +71,7 @@ def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, 
     if pattern.bytes:
         limits.append(pattern.bytes)
     if not limits:
-        per_io = _io_ns(pattern, filesystem, is_rotational=is_rotational)
+        per_io = _io_ns(pattern, filesystem, pace=pace)
         outstanding = pattern.queue_depth * pattern.job_count
         limits.append(round((pattern.runtime + pattern.ramp) / per_io * pattern.block_size * outstanding))
     return round(min(limits) * (1 - (pattern.read_fraction or 0.0)))
@@ -66,18 +79,17 @@ def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, 
 
 def fill_ns(size_bytes: int) -> int:
     """Guessed time to fill a scratch drive."""
-    return round(size_bytes / _THROUGHPUT_BYTES_PER_S * 1e9)
+    return round(size_bytes / _PACES["loop"].throughput_bytes_per_s * 1e9)
 
 
-def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, is_rotational: bool) -> float:
-    throughput = _THROUGHPUT_ROTATIONAL_BYTES_PER_S if is_rotational else _THROUGHPUT_BYTES_PER_S
-    transfer_ns = pattern.block_size / throughput * 1e9
+def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> float:
+    roughly = _PACES[pace]
+    transfer_ns = pattern.block_size / roughly.throughput_bytes_per_s * 1e9
     if pattern.writes and pattern.durability not in ("none", "sync_file_range"):
-        command_ns = _DURABLE_COMMAND_ROTATIONAL_NS if is_rotational else _DURABLE_COMMAND_NS
         commands = _COMMANDS_PER_DURABLE_WRITE[filesystem.type if filesystem else "raw"]
         every = pattern.write_count_limit if pattern.sync_every_writes == "end" else pattern.sync_every_writes
-        return transfer_ns + commands * command_ns / every
-    return transfer_ns + (_PLAIN_COMMAND_ROTATIONAL_NS if is_rotational else _PLAIN_COMMAND_NS)
+        return transfer_ns + commands * roughly.durable_command_ns / every
+    return transfer_ns + roughly.plain_command_ns
 
 
 def time_left_ns(left_expected_ns: int, done_expected_ns: int, done_actual_ns: int) -> int:

@@ -149,9 +149,8 @@ def _steps(
             block=turn.block,
             repeat=turn.repeat,
             seed=int(generator.integers(1, 2**32)),
-            expected_ns=expected_step_ns(cell.pattern, cell.filesystem, is_rotational=target.is_rotational)
-            + actions_ns(cell.actions),
-            bytes_written=bytes_written(cell.pattern, cell.filesystem, is_rotational=target.is_rotational),
+            expected_ns=expected_step_ns(cell.pattern, cell.filesystem, pace=target.pace) + actions_ns(cell.actions),
+            bytes_written=bytes_written(cell.pattern, cell.filesystem, pace=target.pace),
             settings=cell.settings,
             actions=cell.actions,
             is_reference=turn.is_reference,

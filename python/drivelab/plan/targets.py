@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from drivelab.model.drive import BlockUse
 from drivelab.model.errors import DrivelabError
-from drivelab.model.plan import PlannedTarget
+from drivelab.model.plan import PaceName, PlannedTarget
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes
 
@@ -48,11 +48,17 @@ def planned_targets(
                 logical_block_size_bytes=facts.logical_block_size_bytes,
                 destroys=(_destroyed(facts),) if loses else (),
                 erase_argument=_erase_argument(facts) if loses else "",
-                is_rotational=any(layer.is_rotational for layer in facts.devices[:1]),
+                pace=_pace(facts),
                 purge_argument=_erase_argument(facts) if loses and purges else "",
             )
         )
     return tuple(planned)
+
+
+def _pace(facts: TargetFacts) -> PaceName:
+    if facts.kind == "scratch" or (facts.devices and facts.devices[-1].kind == "loop"):
+        return "loop"
+    return "disk" if any(layer.is_rotational for layer in facts.devices[:1]) else "flash"
 
 
 def _refuse_labels(labels: Sequence[str], targets: Sequence[TargetFacts]) -> None:

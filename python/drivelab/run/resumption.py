@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.inventory.drives import list_drives
+from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedTarget
@@ -55,7 +56,7 @@ def plan_resumption(run: StoredRun) -> Resumption:
         facts = _same_target(planned, stored.get(planned.label, {}))
         if facts.path != stored.get(planned.label, {}).get("path", facts.path) and facts.kind == "block_device":
             notes.append(f"{planned.label} was {stored[planned.label]['path']} and is {facts.path} now")
-        targets[planned.label] = facts
+        targets[planned.label] = with_loop_as_drive(facts)
     return Resumption(plan, targets, completed, tuple(notes))
 
 

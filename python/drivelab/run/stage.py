@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.inventory.consent import Consent, require_erase_consent, require_same_identity
-from drivelab.inventory.drives import read_drives
+from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import resolve_target
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedStep, PlannedTarget
@@ -174,12 +174,12 @@ class TargetStage:
             self._progress.preparing(f"filling {self.planned.text} with random data")
             scratch = make_scratch(self.facts.size_bytes, self._journal, self._filled)
             self.notes = scratch.notes
-            self.facts = self._seen_from_loop(replace(resolve_target(scratch.path), text=self.facts.text))
+            self.facts = with_loop_as_drive(replace(resolve_target(scratch.path), text=self.facts.text))
         elif self.facts.kind == "directory":
             directory, _change = make_data_directory(Path(self.facts.path), self._journal)
             self.facts = replace(resolve_target(str(directory)), text=self.facts.text)
         elif self.facts.kind == "block_device":
-            self.facts = self._seen_from_loop(self.facts)
+            self.facts = with_loop_as_drive(self.facts)
         self._is_ready = True
 
     def _filled(self, filled_bytes: int, size_bytes: int) -> None:
@@ -187,11 +187,6 @@ class TargetStage:
         if self._stop.is_set():
             raise StoppedError
         self._progress.preparing_goes_on(filled_bytes / size_bytes)
-
-    def _seen_from_loop(self, facts: TargetFacts) -> TargetFacts:
-        """A loop device that is measured is the drive: commands are counted at it, not at the disk below its file."""
-        is_loop = bool(facts.devices) and facts.devices[-1].kind == "loop"
-        return replace(facts, drives=tuple(read_drives([facts.devices[-1].name]))) if is_loop else facts
 
     def _make_place(self, step: PlannedStep) -> TargetFacts:
         """Where the step's I/O goes: the target itself, or a file system made on it."""
@@ -233,7 +228,7 @@ class TargetStage:
         if facts.kind == "block_device":
             require_same_identity(facts)
         now = resolve_target(facts.path)
-        return self._seen_from_loop(replace(now, text=facts.text, identity=facts.identity))
+        return with_loop_as_drive(replace(now, text=facts.text, identity=facts.identity))
 
     def _in_mounted(self, mounted: MountedFileSystem) -> TargetFacts:
         place = replace(resolve_target(str(mounted.mount_point)), text=self.facts.text)

@@ -1,6 +1,9 @@
-"""Targets that plans are made for, made up."""
+"""Targets that plans are made for, made up, and a small experiment."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -12,9 +15,36 @@ from drivelab.model.drive import (
     Touchability,
     WriteCacheFacts,
 )
+from drivelab.model.experiment import Experiment
+from drivelab.model.setting import SETTING_NAMES, SettingFacts
 from drivelab.model.target import BlockLayer, FilesystemFacts, TargetFacts
 
 GIB = 2**30
+WRITE = {"name": "w", "block_size": "4KiB", "count": 10, "durability": "fdatasync", "file_state": "append"}
+MakeExperiment = Callable[..., Experiment]
+
+
+@pytest.fixture
+def experiment() -> MakeExperiment:
+    """Makes a small experiment with some keys changed: ``experiment(factors=[...])``."""
+
+    def make(**changed: object) -> Experiment:
+        keys = {"format": 1, "name": "x", "question": "?", "workloads": [WRITE], "repeats": {"full": 4, "quick": 2}}
+        return Experiment.model_validate(keys | changed)
+
+    return make
+
+
+@pytest.fixture
+def no_settings() -> Mapping[str, SettingFacts]:
+    """What is known of a target without any setting."""
+    return {name: SettingFacts(name, reason="it has none") for name in SETTING_NAMES}
+
+
+@pytest.fixture
+def write() -> dict[str, Any]:
+    """Keys of the only workload of `experiment`."""
+    return dict(WRITE)
 
 
 @pytest.fixture

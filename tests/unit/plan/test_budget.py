@@ -17,23 +17,23 @@ def pattern(**keys: object) -> WorkloadPattern:
 
 
 def test_bytes_are_exact_where_the_workload_says_how_many() -> None:
-    assert bytes_written(pattern(count=10, block_size="4KiB"), RAW, is_rotational=False) == 40960
-    assert bytes_written(pattern(count=10, bytes="8KiB"), RAW, is_rotational=False) == 8192
+    assert bytes_written(pattern(count=10, block_size="4KiB"), RAW, pace="flash") == 40960
+    assert bytes_written(pattern(count=10, bytes="8KiB"), RAW, pace="flash") == 8192
 
 
 def test_reads_write_nothing_and_mixes_write_their_share() -> None:
-    assert bytes_written(pattern(operation="read", count=10), RAW, is_rotational=False) == 0
-    assert bytes_written(pattern(read_fraction=0.75, count=100), RAW, is_rotational=False) == 100 * 4096 / 4
+    assert bytes_written(pattern(operation="read", count=10), RAW, pace="flash") == 0
+    assert bytes_written(pattern(read_fraction=0.75, count=100), RAW, pace="flash") == 100 * 4096 / 4
 
 
 def test_a_runtime_bounds_the_time() -> None:
-    step = expected_step_ns(pattern(runtime="2s", ramp="1s", count=10**9), RAW, is_rotational=False)
+    step = expected_step_ns(pattern(runtime="2s", ramp="1s", count=10**9), RAW, pace="flash")
     assert step == pytest.approx(3e9, rel=0.1)
 
 
 def test_a_journal_makes_durable_writes_slower() -> None:
     durable = pattern(durability="o_sync", count=1000, block_size="512")
-    raw, ext4 = (expected_step_ns(durable, level, is_rotational=False) for level in (RAW, EXT4))
+    raw, ext4 = (expected_step_ns(durable, level, pace="flash") for level in (RAW, EXT4))
     assert raw < ext4 < 4 * raw
 
 

@@ -1,0 +1,18 @@
+"""Looks at a loop device as the drive that it is to whoever measures it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from drivelab.inventory.drives import read_drives
+from drivelab.model.target import TargetFacts
+
+
+def with_loop_as_drive(target: TargetFacts) -> TargetFacts:
+    """The same target; where it is a loop device, or lies on one, that is its drive.
+
+    Settings and commands are those of the loop device then: what lies below
+    its file is another matter, and often the drive that the system runs from.
+    """
+    loops = [layer.name for layer in target.devices if layer.kind == "loop"]
+    return replace(target, drives=tuple(read_drives(loops[-1:]))) if loops else target
