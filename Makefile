@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # the binding is a Python module: its own test binary could not be linked
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
-.PHONY: help build demo test test-rust test-python lint format bench docs lock clean dev packages
+.PHONY: help build demo test test-rust test-python test-vm lint format bench docs lock clean dev packages
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ demo: build ## Measure a directory here (as root also a scratch drive) and write
 	@$(BIN)/python tools/system_packages.py demo
 	@$(BIN)/python tools/demo.py
 
-test: packages ## Set up, lint, and run every test
+test: packages ## Set up, lint, and run every test but those of test-vm
 	@$(MAKE) build dev
 	@$(MAKE) lint
 	@$(MAKE) test-rust
@@ -36,7 +36,11 @@ test-rust: ## Only the tests of the crates
 	$(CARGO_TEST) $(ARGS)
 
 test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -m "not vm" $(ARGS)
+
+test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS as above
+	@$(MAKE) build dev
+	$(BIN)/python -m pytest tests/vm $(ARGS)
 
 lint: build dev ## Formatting, lints, types and import rules
 	$(BIN)/ruff check

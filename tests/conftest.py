@@ -16,6 +16,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from shaped_drive.loop import LoopDrive
 from system_packages import GOALS, SYSTEM_PATH, find_program
 
 RELEASE_S = 10
@@ -151,3 +152,14 @@ def mount_filesystem(make_loop_device: MakeLoopDevice, tmp_path: Path) -> Iterat
 
     yield mount
     release([["umount", str(directory)] for directory in reversed(mounted)])
+
+
+@pytest.fixture
+def shaped_drive(tmp_path: Path) -> Iterator[LoopDrive]:
+    """A drive of 256 MiB with known latencies that counts its commands, as a loop device: ``shaped_drive.path``.
+
+    The test must be marked ``needs_root`` and ``needs_tool("losetup", "qemu-storage-daemon")``.
+    """
+    drive = LoopDrive(tmp_path)
+    yield drive
+    drive.close()

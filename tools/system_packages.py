@@ -74,6 +74,15 @@ TEST_TOOLS = (
     *DEMO_TOOLS,
     Tool("fio", "fio", "fio", "fio"),
     Tool("chromium", "chromium", "chromium", "chromium"),
+    # a drive whose speed is known, as a loop device
+    Tool("qemu-storage-daemon", "qemu-system-common", "qemu-img", "qemu-tools"),
+    Tool("blkdiscard", "util-linux", "util-linux", "util-linux"),
+    # the virtual machine with drives of every kind
+    Tool("qemu-system-x86_64", "qemu-system-x86", "qemu-system-x86", "qemu-system-x86"),
+    Tool("busybox", "busybox-static", "busybox", "busybox"),
+    Tool("modprobe", "kmod", "kmod", "kmod"),
+    Tool("setpriv", "util-linux", "util-linux", "util-linux"),
+    Tool("sdparm", "sdparm", "sdparm", "sdparm"),
 )
 GOALS = {"build": BUILD_TOOLS, "demo": DEMO_TOOLS, "test": TEST_TOOLS}
 

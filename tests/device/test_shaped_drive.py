@@ -1,10 +1,10 @@
 """What drivelab measures is true: against a drive whose latencies are known and which counts its own commands.
 
-Counts must agree exactly. Times: a command never takes less than the drive's
+Counts must agree exactly. Times: no command takes less than the drive's
 latency, and the median at most `ADDED_NS` more. The way from a loop device to
 the shaped drive adds 0.1 to 0.5 ms on an idle machine; the rest of `ADDED_NS`
-is for machines that do other things meanwhile, and for the median of 100
-commands it is enough with every processor busy.
+is for a machine with several programs waiting for each of its processors. The
+latencies are so far apart that none can be taken for another all the same.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "qemu-st
 
 MS = 1_000_000
 MIB = 2**20
-ADDED_NS = 2 * MS
-WRITE_NS, FLUSH_NS = 2 * MS, 5 * MS
+ADDED_NS = 4 * MS
+WRITE_NS, FLUSH_NS = 5 * MS, 10 * MS
 COUNT = 100
 Measure = Callable[..., dict[str, Any]]
 
@@ -56,7 +56,7 @@ def assert_median(operation: dict[str, Any], shaped_ns: int) -> None:
     """A latency of the shaped drive was measured as what it is."""
     latency = operation["total_latency_ns"]
     assert latency["min"] >= shaped_ns
-    assert latency["quantiles"]["0.5"] == pytest.approx(shaped_ns + ADDED_NS / 2, abs=ADDED_NS / 2)
+    assert latency["quantiles"]["0.5"] <= shaped_ns + ADDED_NS
 
 
 def sector_contents(drive: LoopDrive, offset_bytes: int, length_bytes: int = 4096) -> bytes:
@@ -113,24 +113,22 @@ def test_a_kernel_that_believes_in_no_volatile_cache_sends_no_flush(measure: Mea
 
 
 def test_reads_take_the_drives_read_latency(measure: Measure, shaped_drive: LoopDrive) -> None:
-    shaped_drive.shape(read_latency_ns=3 * MS)
+    shaped_drive.shape(read_latency_ns=5 * MS)
     found = measure("--operation", "read", "--access", "random", "--count", str(COUNT))
-    assert_median(found["operations"]["read"], 3 * MS)
+    assert_median(found["operations"]["read"], 5 * MS)
 
 
-def test_more_in_flight_than_the_drive_has_channels_waits_in_line(measure: Measure, shaped_drive: LoopDrive) -> None:
-    shaped_drive.shape(write_latency_ns=10 * MS, channels=4)
-    medians_ns = {}
-    for depth in (1, 4, 8):
-        found = measure(
-            "--operation", "write", "--access", "random", "--queue-depth", str(depth), "--count", str(depth * 30)
-        )
-        medians_ns[depth] = found["operations"]["write"]["total_latency_ns"]["quantiles"]["0.5"]
-        busy = min(depth, 4)
-        assert found["iops"] == pytest.approx(busy / 0.011, rel=0.15), depth
-    assert medians_ns[1] == pytest.approx(11 * MS, abs=1 * MS)
-    assert medians_ns[4] == pytest.approx(11 * MS, abs=1 * MS)
-    assert medians_ns[8] == pytest.approx(21 * MS, abs=2 * MS)
+@pytest.mark.parametrize(("depth", "at_work", "rounds"), [(1, 1, 1), (4, 4, 1), (8, 4, 2)])
+def test_more_in_flight_than_the_drive_has_channels_waits_in_line(
+    measure: Measure, shaped_drive: LoopDrive, depth: int, at_work: int, rounds: int
+) -> None:
+    shaped_drive.shape(write_latency_ns=20 * MS, channels=4)
+    random_writes = ("--operation", "write", "--access", "random", "--queue-depth", str(depth))
+    found = measure(*random_writes, "--count", str(30 * at_work))
+    median_ns = found["operations"]["write"]["total_latency_ns"]["quantiles"]["0.5"]
+    assert rounds * 20 * MS <= median_ns <= rounds * 20 * MS + ADDED_NS * rounds
+    # at best one write every 20 ms on each channel; a busy machine lets channels idle
+    assert 0.6 <= found["iops"] / (at_work / 0.020) <= 1
 
 
 def test_a_range_that_fails_fails_for_the_program_too_and_changes_nothing(

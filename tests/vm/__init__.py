@@ -1,0 +1,1 @@
+"""Tests in a virtual machine: drives of every kind, and drivelab itself running beside them."""

@@ -1,0 +1,41 @@
+"""The one guest that all these tests share; README.md says how a test uses it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vm.guest import Guest
+
+HERE = Path(__file__).parent
+# the first test fetches the kernel and boots
+TIMEOUT_S = 600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test here: ``make test-vm`` runs them, ``make test-python`` does not."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.vm)
+            item.add_marker(pytest.mark.needs_tool("qemu-system-x86_64", "busybox", "modprobe"))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(TIMEOUT_S))
+
+
+@pytest.fixture(scope="session")
+def shared_guest() -> Iterator[Guest]:
+    """The guest, from the first test that wants it to the last."""
+    if platform.machine() != "x86_64":
+        pytest.skip("the guest runs this machine's programs, and they must be those of an x86-64")
+    with Guest() as running:
+        yield running
+
+
+@pytest.fixture
+def guest(shared_guest: Guest) -> Guest:
+    """The shared guest, with drives that are empty, answer at once, fail nothing and have counted nothing."""
+    shared_guest.be_new()
+    return shared_guest
