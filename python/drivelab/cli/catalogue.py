@@ -76,6 +76,15 @@ COMMANDS = (
         ("report RUN", "report RUN --text"),
     ),
     Command(
+        "sql",
+        "Ask runs a question in SQL: one, several, or all that are kept.",
+        (
+            'sql "select run, experiment, status, trial_count from runs"',
+            'sql "select trial, iops from trials order by iops" RUN',
+            'sql "describe trials" RUN --json',
+        ),
+    ),
+    Command(
         "io",
         "One workload, every option of the engine a flag.",
         (

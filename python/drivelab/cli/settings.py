@@ -133,13 +133,13 @@ def _described(facts: SettingFacts) -> str:
 
 
 def _possible(facts: SettingFacts) -> str:
-    unit = UNITS.get(facts.name, "")
+    unit = f" {UNITS[facts.name]}" if facts.name in UNITS else ""
     numbers = ""
     if facts.minimum is not None and facts.maximum is not None:
-        numbers = f"{facts.minimum} to {facts.maximum}"
+        numbers = f"{facts.minimum} to {facts.maximum}{unit}"
     elif facts.minimum is not None:
-        numbers = f"{facts.minimum} and more"
-    return ", ".join(filter(None, [*facts.levels, f"{numbers} {unit}".strip() if numbers else ""]))
+        numbers = f"{facts.minimum}{unit} and more"
+    return ", ".join(filter(None, [*facts.levels, numbers]))
 
 
 def _for_people(value: int, unit: str) -> str:

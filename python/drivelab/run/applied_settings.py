@@ -59,10 +59,18 @@ class AppliedSettings:
         DrivelabError
             R401 to R406: a setting was not taken, or could not be put back.
         """
-        changed = False
         # in the order of the list: a scheduler brings its own number of requests
-        for name in (name for name in SETTINGS if name in wanted):
-            changed = self._bring_one(_drive_for(name, target), name, wanted[name]) or changed
+        levels = self._levels(target, wanted)
+        stale = [name for name in levels if not self._has(target, name, levels[name])]
+        if not stale:
+            return False
+        # what comes later in the list was set on top of it: it is put back before, and set anew
+        later = list(levels)[list(levels).index(stale[0]) :]
+        changed = False
+        for name in reversed(later):
+            changed |= self._put_back(target, name)
+        for name in later:
+            changed |= self._set(target, name, levels[name])
         return changed
 
     def achieved(
@@ -73,13 +81,28 @@ class AppliedSettings:
         levels = {name: applied.achieved for name, applied in found.items()}
         return levels, {name: applied.views for name, applied in found.items()}
 
-    def _bring_one(self, drive: DriveFacts | None, name: str, level: str) -> bool:
-        key = self._key(drive, name)
-        before = self._applied.get(key)
-        if before is not None and before.level == level:
-            return False
-        self._applied.pop(key, None)
+    def _levels(self, target: TargetFacts, wanted: Mapping[str, str]) -> dict[str, str]:
+        """Levels that are wanted, and those that this target has from before, in the order of the list."""
+        found = {}
+        for name, setting in SETTINGS.items():
+            if name in wanted:
+                found[name] = wanted[name]
+            elif setting.is_of_host or target.drive is not None:
+                before = self._applied.get(self._key(_drive_for(name, target), name))
+                found |= {name: before.level} if before else {}
+        return found
+
+    def _has(self, target: TargetFacts, name: str, level: str) -> bool:
+        before = self._applied.get(self._key(_drive_for(name, target), name))
+        return before is not None and before.level == level
+
+    def _put_back(self, target: TargetFacts, name: str) -> bool:
+        before = self._applied.pop(self._key(_drive_for(name, target), name), None)
         self._undo(before.changes if before else ())
+        return bool(before and before.changes)
+
+    def _set(self, target: TargetFacts, name: str, level: str) -> bool:
+        drive = _drive_for(name, target)
         known = {change.number for change in self._journal.outstanding}
         try:
             if level != AS_FOUND:
@@ -90,8 +113,8 @@ class AppliedSettings:
             raise
         changes = self._since(known)
         facts = SETTINGS[name].read(drive)
-        self._applied[key] = _Applied(level, facts.value or "unknown", facts.views, changes)
-        return bool(changes or (before and before.changes))
+        self._applied[self._key(drive, name)] = _Applied(level, facts.value or "unknown", facts.views, changes)
+        return bool(changes)
 
     def _since(self, known: set[int]) -> tuple[Change, ...]:
         return tuple(change for change in self._journal.outstanding if change.number not in known)

@@ -89,3 +89,46 @@ def test_wipefs_lists_each_type_once() -> None:
     text = '{"signatures": [{"type": "gpt"}, {"type": "gpt"}, {"type": "PMBR"}, {"type": null}]}'
     assert wipefs.parse(text) == ("gpt", "PMBR")
     assert wipefs.parse("") == ()
+
+
+def test_hdparm_tells_the_level_of_power_management() -> None:
+    assert hdparm.parse_apm("\n/dev/sda:\n APM_level\t= 254\n") == "254"
+    assert hdparm.parse_apm("\n/dev/sda:\n APM_level\t= off\n") == "off"
+    assert hdparm.parse_apm("\n/dev/sda:\n APM_level\t= not supported\n") is None
+
+
+def test_hdparm_tells_whether_a_password_protects_a_drive(golden: Golden) -> None:
+    frozen = hdparm.parse_security(golden("hdparm_security_frozen.txt"))
+    assert frozen == hdparm.AtaSecurity(True, False, False, True, erase_minutes=98)
+    locked = hdparm.parse_security(golden("hdparm_security_locked.txt"))
+    assert locked == hdparm.AtaSecurity(True, True, True, False, erase_minutes=508)
+    assert hdparm.parse_security(golden("hdparm_sata.txt")) is None
+
+
+def test_sdparm_tells_whether_the_write_cache_can_be_switched(golden: Golden) -> None:
+    assert sdparm.parse_changeable(golden("sdparm_sas.txt")) is True
+    assert sdparm.parse_changeable("WCE           1  [cha: n, def:  1, sav:  1]\n") is False
+    assert sdparm.parse_changeable(golden("sdparm_virtio.txt")) is None
+
+
+def test_nvme_tells_what_a_controller_can_do_to_all_that_it_holds() -> None:
+    text = '{"oacs":266,"fna":4,"sanicap":2684354563}'
+    assert nvme.parse_abilities(text) == nvme.ControllerAbilities(True, False, True, True, False)
+    assert nvme.parse_abilities('{"oacs":0,"fna":2,"sanicap":4}') == nvme.ControllerAbilities(
+        False, True, False, False, True
+    )
+    assert nvme.parse_abilities("NVMe status: ...") is None
+    assert nvme.parse_abilities('{"oacs":1}') is None
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("nvme_sanitize_running.txt", nvme.SanitizeStatus(0.25, True, False)),
+        ("nvme_sanitize_done.txt", nvme.SanitizeStatus(1.0, False, False)),
+        ("nvme_sanitize_failed.txt", nvme.SanitizeStatus(1.0, False, True)),
+    ],
+)
+def test_nvme_tells_how_far_a_sanitize_is(golden: Golden, name: str, status: nvme.SanitizeStatus) -> None:
+    assert nvme.parse_sanitize_status(golden(name)) == status
+    assert nvme.parse_sanitize_status("") is None

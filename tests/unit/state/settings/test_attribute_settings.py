@@ -217,8 +217,9 @@ def test_two_drives_of_one_name_are_not_told_apart(system: FakeSystem, settings:
     assert len(undo_all(journal)) == 1, "the one that has the name still"
     settings["read-ahead"].set(system.add("vda", "virtio", serial="TWIN"), "4096", journal)
     (system.root / "sys/block/vda").unlink()
-    with pytest.raises(DrivelabError, match="sda and sdb both go by the name TWIN"):
+    with pytest.raises(DrivelabError, match="sda and sdb both go by the name TWIN") as failure:
         undo_all(journal)
+    assert failure.value.code == "R406"
 
 
 @pytest.mark.provokes("R401")
