@@ -1,0 +1,147 @@
+"""A run goes on where it was cut off: on the same drive, wherever it is now, and on no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab.inventory.target import resolve_target
+from drivelab.model.drive import DriveIdentity
+from drivelab.model.errors import DrivelabError
+from drivelab.model.experiment import Experiment
+from drivelab.model.plan import Plan
+from drivelab.model.target import BlockLayer, TargetFacts
+from drivelab.plan.make import make_plan
+from drivelab.run import resumption
+from drivelab.run.resumption import plan_resumption
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "format": 1,
+        "name": "x",
+        "question": "?",
+        "workloads": [{"name": "w", "count": 1, "file_size": 4096}],
+        "repeats": {"full": 2},
+    }
+)
+SIZE = 10**9
+
+
+def disk(name: str, serial: str, *, partition: int = 0, size_bytes: int = SIZE) -> TargetFacts:
+    """A drive of that serial under a kernel name, or one of its partitions."""
+    layers = [layer(name, "disk")]
+    if partition:
+        layers.append(layer(f"{name}{partition}", "part"))
+    serials = (serial,) if serial else ()
+    identity = DriveIdentity(layers[-1].name, "8:0", size_bytes, serials, None, 7)
+    path = layers[-1].path
+    return TargetFacts(path, "block_device", path, True, None, tuple(layers), (), size_bytes, 512, False, identity)
+
+
+def layer(name: str, kind: Any) -> BlockLayer:
+    return BlockLayer(name, f"/dev/{name}", "8:0", kind, SIZE, 0, 512, 512, None, None, False, False, None)
+
+
+class Computer:
+    """Stands in for this computer: which drives there are, and under which names."""
+
+    def __init__(self, *present: TargetFacts) -> None:
+        self.present = {facts.path: facts for facts in present}
+
+    def resolve(self, text: str) -> TargetFacts:
+        if text not in self.present:
+            raise DrivelabError("T101", f"there is no {text}")
+        return self.present[text]
+
+    def drives(self) -> list[Any]:
+        whole = [facts for facts in self.present.values() if len(facts.devices) == 1]
+        return [
+            type("Drive", (), {"serials": facts.identity.serials, "path": facts.path, "name": facts.devices[0].name})
+            for facts in whole
+            if facts.identity is not None
+        ]
+
+
+@pytest.fixture
+def found_on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., TargetFacts]:
+    """The target that a run which began on `before` goes on with, on a computer with these drives."""
+
+    def find(before: TargetFacts, *present: TargetFacts) -> TargetFacts:
+        computer = Computer(*present)
+        monkeypatch.setattr(resumption, "resolve_target", computer.resolve)
+        monkeypatch.setattr(resumption, "list_drives", computer.drives)
+        plan = make_plan(EXPERIMENT, [before], seed=1)
+        run_json = {
+            "plan": plan.to_json(),
+            "targets": [{"label": plan.targets[0].label, "facts_before": before.to_json()}],
+        }
+        stored: Any = type("Stored", (), {"run_json": run_json, "directory": Path("run")})
+        stored.completed_trials = lambda: {plan.steps[0].trial}
+        rest = plan_resumption(stored)
+        assert rest.plan == plan
+        assert rest.completed == {plan.steps[0].trial}
+        return rest.targets[plan.targets[0].label]
+
+    return find
+
+
+def test_a_drive_is_found_where_it_was(found_on: Callable[..., TargetFacts]) -> None:
+    assert found_on(disk("sdb", "S1"), disk("sda", "S0"), disk("sdb", "S1")).path == "/dev/sdb"
+
+
+def test_a_drive_is_found_under_another_name(found_on: Callable[..., TargetFacts]) -> None:
+    assert found_on(disk("sdb", "S1"), disk("sdb", "S0"), disk("sdc", "S1")).path == "/dev/sdc"
+
+
+def test_a_partition_is_found_on_the_drive_that_it_belongs_to(found_on: Callable[..., TargetFacts]) -> None:
+    others = disk("sdb", "S0"), disk("sdb", "S0", partition=1)
+    mine = disk("sdc", "S1"), disk("sdc", "S1", partition=1)
+    assert found_on(disk("sdb", "S1", partition=1), *others, *mine).path == "/dev/sdc1"
+
+
+@pytest.mark.provokes("C207")
+@pytest.mark.parametrize(
+    "present",
+    [
+        (),
+        (disk("sdb", "S0"),),
+        (disk("sdb", "S1", size_bytes=2 * SIZE),),
+    ],
+)
+def test_another_drive_in_its_place_is_refused(
+    found_on: Callable[..., TargetFacts], present: tuple[TargetFacts, ...]
+) -> None:
+    with pytest.raises(DrivelabError, match=r"is not the drive that the run began on \(serial S1\)") as refused:
+        found_on(disk("sdb", "S1"), *present)
+    assert refused.value.code == "C207"
+
+
+def test_a_device_without_a_serial_is_known_by_the_count_of_disks(found_on: Callable[..., TargetFacts]) -> None:
+    before = disk("loop3", "")
+    assert before.identity is not None
+    assert found_on(before, before).path == "/dev/loop3"
+    another = replace(before, identity=replace(before.identity, diskseq=8))
+    with pytest.raises(DrivelabError, match="is not the drive"):
+        found_on(before, another)
+
+
+def test_a_directory_on_another_file_system_is_refused(tmp_path: Path) -> None:
+    before = resolve_target(str(tmp_path))
+    assert before.filesystem is not None
+    plan = make_plan(EXPERIMENT, [before], seed=1)
+    moved = replace(before, filesystem=replace(before.filesystem, source="/dev/elsewhere"))
+    with pytest.raises(DrivelabError, match="and lay on .* of /dev/elsewhere") as refused:
+        plan_resumption(stored_run(plan, moved))
+    assert refused.value.code == "C207"
+
+
+def stored_run(plan: Plan, facts: TargetFacts, *completed: str) -> Any:
+    """What is asked of a stored run."""
+    targets = [{"label": plan.targets[0].label, "facts_before": facts.to_json()}]
+    run_json = {"plan": plan.to_json(), "targets": targets}
+    members = {"run_json": run_json, "directory": Path("run"), "completed_trials": lambda _: set(completed)}
+    return type("Stored", (), members)()
