@@ -129,6 +129,8 @@ def print_overview(plan: Plan, shares: Mapping[str, EnduranceShare], console: Co
     for target in plan.targets:
         if target.erase_argument:
             console.print(Text.assemble((f"  {'its owner types':<14}", "dim"), f" --erase {target.erase_argument}"))
+        if target.changes:
+            console.print(Text.assemble((f"  {'changes':<14}", "dim"), f"meanwhile: {target.changes}"))
         if target.purge_argument:
             console.print(Text.assemble((f"  {'and':<14}", "dim"), f" --purge {target.purge_argument}"))
     for sentence in plan.left_out:

@@ -74,6 +74,8 @@ _KINDS = (
     ErrorKind("C208", "two drives go by this name", "name it by its WWN, or unplug the other one", EXIT_REFUSED),
     ErrorKind("C209", "the drive could not be looked at", "run as root", EXIT_REFUSED),
     ErrorKind("C210", "nobody consented to purge this drive", "type --purge and its serial", EXIT_REFUSED),
+    ErrorKind("C211", "another run uses the drive", "wait until that run has ended", EXIT_REFUSED),
+    ErrorKind("C212", "a setting that puts data at risk", "measure a whole drive that may be erased", EXIT_REFUSED),
     ErrorKind("C220", "a file of yours would be overwritten", "name a new file, or add --overwrite-file", EXIT_REFUSED),
     ErrorKind("C221", "the file for the records exists already", "name a file that does not exist", EXIT_REFUSED),
     # E: the engine

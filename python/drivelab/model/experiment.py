@@ -16,6 +16,18 @@ from drivelab.model.factor import Factor, FileSystemFactor, Name
 from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
 
 Design = Literal["full", "one-at-a-time"]
+TableName = Literal["results", "effects"]
+FigureName = Literal[
+    "commands-per-operation",
+    "effects-overview",
+    "io-scatter",
+    "latency-cdf",
+    "latency-histogram",
+    "latency-over-size",
+    "latency-over-time",
+    "latency-overview",
+    "throughput-over-time",
+]
 
 
 class _SomeKeys:
@@ -73,8 +85,8 @@ class Experiment(FrozenModel):
     factors: tuple[Factor, ...] = ()
     workloads: tuple[ExperimentWorkload, ...] = Field(min_length=1)
     reference: Reference | None = None
-    tables: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()
+    tables: tuple[TableName, ...] = ()
+    figures: tuple[FigureName, ...] = ()
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

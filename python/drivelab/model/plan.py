@@ -36,6 +36,9 @@ class PlannedTarget:
         Which kind of drive times are guessed for.
     purge_argument : str
         What its owner must type after ``--purge``; empty when nothing is purged.
+    changes : str
+        Which settings of its drive a run changes meanwhile, and what else lies
+        on that drive, in words; empty when it changes none.
     """
 
     label: str
@@ -47,6 +50,7 @@ class PlannedTarget:
     erase_argument: str = ""
     pace: PaceName = "flash"
     purge_argument: str = ""
+    changes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from drivelab.model.experiment import Experiment
 from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
-from drivelab.model.setting import SettingFacts
+from drivelab.model.setting import AS_FOUND, SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.plan.availability import action_facts
 from drivelab.plan.budget import (
@@ -24,7 +25,7 @@ from drivelab.plan.cells import Cell, cells_of, reference_cell
 from drivelab.plan.fit import is_on_device
 from drivelab.plan.fitting import Fitting
 from drivelab.plan.order import Turn, turns
-from drivelab.plan.targets import planned_targets
+from drivelab.plan.targets import changes_text, planned_targets
 
 
 def make_plan(
@@ -78,6 +79,10 @@ def make_plan(
         target.label: found for target in planned for found in fitting.cells((reference,) if reference else (), target)
     }
     fitting.refuse()
+    planned = tuple(
+        replace(target, changes=changes_text(facts, _changed_settings(fitted[target.label])))
+        for target, facts in zip(planned, targets, strict=True)
+    )
     repeats = experiment.repeats.quick if quick else experiment.repeats.full
     generator = np.random.default_rng(seed)
     order = list(turns(fitted, references, repeats=repeats, generator=generator))
@@ -115,6 +120,11 @@ def _planned(cells: Sequence[Cell], targets: Sequence[TargetFacts], labels: Sequ
         purges=any(_purges(cell) for cell in cells),
         labels=labels,
     )
+
+
+def _changed_settings(cells: Sequence[Cell]) -> list[str]:
+    changed = (name for cell in cells for name, level in cell.settings.items() if level != AS_FOUND)
+    return list(dict.fromkeys(changed))
 
 
 def _overwrites_device(cell: Cell) -> bool:

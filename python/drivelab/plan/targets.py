@@ -13,7 +13,11 @@ from drivelab.model.units import format_bytes
 
 
 def planned_targets(
-    targets: Sequence[TargetFacts], *, overwrites_devices: bool, purges: bool = False, labels: Sequence[str] = ()
+    targets: Sequence[TargetFacts],
+    *,
+    overwrites_devices: bool,
+    purges: bool = False,
+    labels: Sequence[str] = (),
 ) -> tuple[PlannedTarget, ...]:
     """The targets with unique labels.
 
@@ -73,6 +77,16 @@ def _refuse_labels(labels: Sequence[str], targets: Sequence[TargetFacts]) -> Non
 def _free_label(label: str, taken: set[str]) -> str:
     candidates = (label if number == 1 else f"{label}-{number}" for number in itertools.count(1))
     return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def changes_text(facts: TargetFacts, settings: Sequence[str]) -> str:
+    """Which settings a run changes meanwhile and what else lies on that drive, in words; empty when it changes none."""
+    if not settings:
+        return ""
+    what = ", ".join(settings) + (f" of {facts.drive.path}" if facts.drive is not None else "")
+    uses = facts.drive.use.walk() if facts.drive is not None else ()
+    places = [place for layer in uses for place in layer.mount_points]
+    return f"{what}, which also holds {', '.join(places)}" if places else what
 
 
 def _room(facts: TargetFacts) -> int:

@@ -14,6 +14,8 @@ from drivelab.state.settings.catalogue import SETTINGS
 from drivelab.state.undo import undo
 
 _HOST = ""
+# programs are run to read these; all others are a file of the kernel
+ASKED_OF_THE_DRIVE = frozenset({"write-cache", "apm"})
 
 
 @dataclass(slots=True)
@@ -80,6 +82,49 @@ class AppliedSettings:
         found = {name: self._applied[self._key(_drive_for(name, target), name)] for name in wanted}
         levels = {name: applied.achieved for name, applied in found.items()}
         return levels, {name: applied.views for name, applied in found.items()}
+
+    def ensure(self, target: TargetFacts, wanted: Mapping[str, str]) -> None:
+        """Make sure, right before a trial, that every setting still is what it was brought to.
+
+        Raises
+        ------
+        DrivelabError
+            R404: something else on this computer keeps setting it.
+        """
+        if not self.changed_by_others(target, wanted, ask_drive=False):
+            return
+        self.put_back(target)
+        self.bring(target, wanted)
+        again = self.changed_by_others(target, wanted, ask_drive=False)
+        if again:
+            kept = "; ".join(f"{name} was set to {wanted[name]} and is {now}" for name, now in again.items())
+            do = "find out who sets it (a rule of udev, tuned), and stop that while the experiment runs"
+            raise DrivelabError("R404", kept, where=target.text, do=do)
+
+    def changed_by_others(self, target: TargetFacts, wanted: Mapping[str, str], *, ask_drive: bool) -> dict[str, str]:
+        """Settings that are not any more what they were read back as, and what they are now.
+
+        Parameters
+        ----------
+        ask_drive : bool
+            Whether to read also what only the drive itself can tell, which takes a while.
+        """
+        changed = {}
+        for name in wanted:
+            drive = _drive_for(name, target)
+            before = self._applied.get(self._key(drive, name))
+            if before is None or (name in ASKED_OF_THE_DRIVE and not ask_drive):
+                continue
+            now = SETTINGS[name].read(drive).value or "unknown"
+            if now != before.achieved:
+                changed[name] = now
+        return changed
+
+    def put_back(self, target: TargetFacts) -> None:
+        """Put everything of a target's drive, and of the computer, back to how it was found."""
+        for name in reversed(SETTINGS):
+            if SETTINGS[name].is_of_host or target.drive is not None:
+                self._put_back(target, name)
 
     def _levels(self, target: TargetFacts, wanted: Mapping[str, str]) -> dict[str, str]:
         """Levels that are wanted, and those that this target has from before, in the order of the list."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from drivelab.inventory.consent import NO_CONSENT, Consent
 from drivelab.model.errors import DrivelabError
@@ -16,6 +16,7 @@ from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
 from drivelab.run.applied_settings import AppliedSettings
 from drivelab.run.commands_of_cells import CommandsOfCells, CountCommands, counts_commands
@@ -32,6 +33,8 @@ from drivelab.store.write import RunWriter
 _ENDS_THE_RUN = ("S", "C", "R401", "R406", "R409")
 # long enough to notice a busy drive; what the drive does in the trial itself is counted beside it
 _IDLE_WATCH_S = 0.01
+# a drive is asked for its settings again after trials that are long beside the asking
+_ASK_DRIVE_NS = 1_000_000_000
 
 
 # of a drive its name, and what it said of itself before the run and after it
@@ -249,6 +252,10 @@ class Execution:
                 idle_watch_s=_IDLE_WATCH_S,
             )
         context = measured.context | trial.context | {"label": step.label}
+        ask_drive = int(measured.engine.get("measured_ns", 0)) >= _ASK_DRIVE_NS
+        changed = self._stages[step.target].changed_settings(step, ask_drive=ask_drive)
+        if changed:
+            context["settings_changed"] = changed
         if counts_commands(trial.workload) and not self._stop.is_set() and not failure_of(measured):
             context |= self._commands.of(step, trial, measured, self._stop)
         return replace(measured, context=context)
@@ -269,7 +276,7 @@ class Execution:
             repeat=step.repeat,
             started_utc=started_utc,
             asked=step.levels,
-            achieved=trial.achieved,
+            achieved=trial.achieved | measured.context.get("settings_changed", {}) | achieved_actions(measured.context),
             is_reference=step.is_reference,
             failure=failure.what if failure else "",
         )
@@ -281,6 +288,15 @@ class Execution:
         self.outcome.completed += 1
         self.outcome.invalid += any(finding.severity == "invalid" for finding in findings)
         self._progress.step_done(step, summary)
+
+
+def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:
+    """What the actions before a trial came to, where they did not do all that was asked."""
+    achieved = {}
+    left = (context.get("dropped_page_cache") or {}).get("resident_bytes")
+    if left:
+        achieved["page-cache"] = f"partly: {format_bytes(left)} stayed"
+    return achieved
 
 
 def failure_of(measured: Measurement) -> DrivelabError | None:

@@ -140,6 +140,7 @@ def watch_idle(names: Sequence[str], duration_s: float = IDLE_WATCH_S) -> dict[s
         "reads": counted[0].reads,
         "writes": counted[0].writes,
         "flushes": counted[0].flushes,
+        "discards": counted[0].discards,
         "bytes_read": counted[0].bytes_read,
         "bytes_written": counted[0].bytes_written,
     }

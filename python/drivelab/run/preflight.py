@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from drivelab.inventory.consent import Consent, require_erase_consent, require_purge_consent
 from drivelab.inventory.target import require_writable
-from drivelab.model.plan import Plan
+from drivelab.model.errors import DrivelabError
+from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
 from drivelab.run.trial_mount import try_file_systems
@@ -30,7 +31,8 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
     Raises
     ------
     DrivelabError
-        C201 to C210: a target may not be written to. R401: root is needed.
+        C201 to C210: a target may not be written to. C212: a setting would put
+        data of others at risk. R401: root is needed.
         R402: a program is not installed. R403: mkfs or mount do not take an
         option. R405: no room for a scratch drive. T102, T103: a directory does
         not take files.
@@ -55,5 +57,16 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
                 require_purge_consent(facts, consent.purge)
         elif facts.kind == "directory" and writes:
             require_writable(facts)
+        _refuse_risk(plan, target, facts)
     # consent first: whoever may not touch the drive need not know more
     try_file_systems(dict.fromkeys(step.filesystem for step in plan.steps if step.filesystem is not None))
+
+
+def _refuse_risk(plan: Plan, target: PlannedTarget, facts: TargetFacts) -> None:
+    """Refuse to keep flushes from a drive that holds anything but what its owner has given up."""
+    levels = {step.settings.get("kernel-write-cache") for step in plan.steps if step.target == target.label}
+    is_whole = bool(facts.devices) and facts.devices[-1].kind in ("disk", "loop")
+    is_given_up = facts.kind == "scratch" or (facts.kind == "block_device" and is_whole and target.erase_argument != "")
+    if "write through" in levels and not is_given_up:
+        what = "kernel-write-cache write through keeps flushes from the drive: a loss of power would harm what is on it"
+        raise DrivelabError("C212", what, where=target.text)

@@ -17,11 +17,13 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.host import HostFacts
 from drivelab.model.plan import Plan
+from drivelab.model.setting import AS_FOUND
 from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest, probe_engine
 from drivelab.run.execute import Execution, Instruments, Outcome, SmartReading
 from drivelab.run.progress import RunProgress
+from drivelab.state.drive_lock import held_drives
 from drivelab.state.journal import begin_journal, journal_directory
 from drivelab.state.undo import signals_held
 from drivelab.store.read import open_run
@@ -120,6 +122,8 @@ def _carry_out(
 ) -> Outcome:
     run_directory = str(writer.directory.absolute())
     journal = begin_journal(journal_directory(), command=conduct.command_line, run=run_directory)
+    drives = [drive for facts in targets.values() for drive in facts.drives]
+    varies = any(level != AS_FOUND for step in plan.steps for level in step.settings.values())
     try:
         execution = Execution(
             plan,
@@ -135,7 +139,7 @@ def _carry_out(
         )
         status = "failed"
         try:
-            with conduct.progress:
+            with held_drives(drives, changes_settings=varies), conduct.progress:
                 outcome = execution.run()
             status = "interrupted" if outcome.is_interrupted or outcome.is_stopped else "complete"
         finally:

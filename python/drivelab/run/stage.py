@@ -11,6 +11,7 @@ from typing import Any
 from drivelab.inventory.consent import Consent, require_erase_consent, require_same_identity
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import resolve_target
+from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedStep, PlannedTarget
 from drivelab.model.target import TargetFacts
@@ -21,6 +22,7 @@ from drivelab.run.actions import purge_target, trim_device, trim_filesystem
 from drivelab.run.applied_settings import AppliedSettings
 from drivelab.run.engine import StopRequest, prepare_target
 from drivelab.run.progress import RunProgress
+from drivelab.run.settle import settle
 from drivelab.state.data_directory import make_data_directory
 from drivelab.state.filesystem import MountedFileSystem, make_and_mount
 from drivelab.state.journal import Journal
@@ -106,6 +108,7 @@ class TargetStage:
         self._consent = consent
         self._progress = progress
         self._stop = stop
+        self._drives = None if facts.kind == "scratch" else [drive.identity for drive in facts.drives]
         self._is_ready = False
         self._was_written = False
         self._level: FileSystemLevel | None = None
@@ -126,11 +129,13 @@ class TargetStage:
         """
         if not self._is_ready:
             self._make_ready()
+        if (step.filesystem, step.block) != (self._level, self._block):
+            self.clear()
+        # a purge resets what was set in the drive: it comes before the settings, and they come before the file system
+        context = self._cleared(step)
         if self._settings.bring(self.facts, step.settings):
             self._look_again()
-        context = self._cleared(step)
-        if self._place is None or (step.filesystem, step.block) != (self._level, self._block):
-            self.clear()
+        if self._place is None:
             self._place = self._make_place(step)
             self._level, self._block = step.filesystem, step.block
         if step.actions.get("trim") == "fstrim":
@@ -140,6 +145,8 @@ class TargetStage:
             if self._place.kind == "block_device"
             else self._in_file(step, self._place)
         )
+        # making a file system may have changed a setting: a rule of udev answers to every device that was written
+        self._settings.ensure(self.facts, step.settings)
         levels, views = self._settings.achieved(self.facts, step.settings)
         return replace(
             trial,
@@ -147,6 +154,10 @@ class TargetStage:
             context=context | ({"settings": views} if views else {}),
             drops_page_cache=step.actions.get("page-cache") == "drop",
         )
+
+    def changed_settings(self, step: PlannedStep, *, ask_drive: bool) -> dict[str, str]:
+        """Settings that are not any more what they were brought to, and what they are."""
+        return self._settings.changed_by_others(self.facts, step.settings, ask_drive=ask_drive)
 
     def tidy(self, trial: PreparedTrial) -> None:
         """Remove the trial's file, and let the file system finish with it."""
@@ -161,6 +172,8 @@ class TargetStage:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+        if trial.facts.filesystem is not None and "discard" in trial.facts.filesystem.options:
+            settle([layer.name for layer in trial.facts.devices[-1:]])
 
     def clear(self) -> None:
         """Take away the file system that was made, if one was."""
@@ -177,9 +190,8 @@ class TargetStage:
             self.facts = with_loop_as_drive(replace(resolve_target(scratch.path), text=self.facts.text))
         elif self.facts.kind == "directory":
             directory, _change = make_data_directory(Path(self.facts.path), self._journal)
-            self.facts = replace(resolve_target(str(directory)), text=self.facts.text)
-        elif self.facts.kind == "block_device":
-            self.facts = with_loop_as_drive(self.facts)
+            self.facts = with_loop_as_drive(replace(resolve_target(str(directory)), text=self.facts.text))
+        self._require_same_drives(self.facts)
         self._is_ready = True
 
     def _filled(self, filled_bytes: int, size_bytes: int) -> None:
@@ -207,6 +219,7 @@ class TargetStage:
         self._require_consent()
         done: dict[str, Any] = {}
         if purges:
+            self._settings.put_back(self.facts)
             self._progress.preparing(f"purging {self.planned.label}: {step.actions['purge']}")
             method, goes_on = step.actions["purge"], self._progress.preparing_goes_on
             done["purge"] = purge_target(self.facts, method, self._consent, self._journal, goes_on)
@@ -227,8 +240,21 @@ class TargetStage:
         """The target as it is now; its identity stays what it was, so that another drive in its place is noticed."""
         if facts.kind == "block_device":
             require_same_identity(facts)
-        now = resolve_target(facts.path)
-        return with_loop_as_drive(replace(now, text=facts.text, identity=facts.identity))
+        now = with_loop_as_drive(replace(resolve_target(facts.path), text=facts.text, identity=facts.identity))
+        self._require_same_drives(now)
+        return now
+
+    def _require_same_drives(self, facts: TargetFacts) -> None:
+        """Return only if the drives beneath are those that the plan was made for; a scratch drive is a new one."""
+        if self.planned.kind == "scratch" and self._drives is None:
+            self._drives = [drive.identity for drive in facts.drives]
+        now = [drive.identity for drive in facts.drives]
+        if now != self._drives:
+            names = [", ".join(identity.name for identity in found) or "none" for found in (self._drives or [], now)]
+            what = (
+                f"{self.planned.text} does not lie on the drive that it lay on: {names[0]} was beneath, now {names[1]}"
+            )
+            raise DrivelabError("C207", what, where=self.planned.text)
 
     def _in_mounted(self, mounted: MountedFileSystem) -> TargetFacts:
         place = replace(resolve_target(str(mounted.mount_point)), text=self.facts.text)

@@ -1,0 +1,73 @@
+"""Keeps two runs from changing, or measuring, one drive under each other's hands."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from drivelab.model.drive import DriveFacts
+from drivelab.model.errors import DrivelabError
+
+LOCKS = Path("/run/drivelab/locks")
+
+
+@contextmanager
+def held_drives(drives: Iterable[DriveFacts], *, changes_settings: bool, locks: Path = LOCKS) -> Iterator[None]:
+    """Have drives for oneself while the block runs, or share them with others that change no setting of them.
+
+    A lock ends with its process. A user who may not write where locks lie
+    cannot change settings either; such a user only keeps out of the way of one
+    who does.
+
+    Raises
+    ------
+    DrivelabError
+        C211: another run changes settings of a drive, or this one would and
+        another is measuring it.
+    """
+    held: list[int] = []
+    try:
+        for drive in {_lock_name(drive): drive for drive in drives}.values():
+            descriptor = _opened(locks / _lock_name(drive))
+            if descriptor is None:
+                continue
+            held.append(descriptor)
+            _lock(descriptor, drive, changes_settings=changes_settings)
+        yield
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, drive: DriveFacts, *, changes_settings: bool) -> None:
+    kind = fcntl.LOCK_EX if changes_settings else fcntl.LOCK_SH
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        doing = "is measuring it, and this one changes its settings" if changes_settings else "changes its settings"
+        do = "wait until that run has ended, or choose another drive"
+        raise DrivelabError("C211", f"another run {doing}", where=drive.path, do=do) from error
+
+
+def _opened(path: Path) -> int | None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except PermissionError:
+        try:
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            # nobody has ever locked it
+            return None
+    except OSError as error:
+        raise DrivelabError("R409", f"no lock can be had: {error.strerror}", where=str(path)) from error
+
+
+def _lock_name(drive: DriveFacts) -> str:
+    identity = drive.identity
+    name = identity.wwn or (identity.serials[0] if identity.serials else f"{identity.name}-{identity.diskseq}")
+    return re.sub(r"[^A-Za-z0-9.-]+", "_", name) + ".lock"
