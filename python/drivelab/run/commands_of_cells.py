@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Hashable
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from drivelab.model.measurement import DeviceCounts, Measurement
@@ -12,11 +12,14 @@ from drivelab.model.plan import PlannedStep
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
 from drivelab.run.counting_pass import timed_flushes_per_operation
-from drivelab.run.engine import StopRequest, prepare_target
+from drivelab.run.device_counters import counted_device
+from drivelab.run.engine import StopRequest
 from drivelab.run.stage import PreparedTrial
 
 # larger writes are split by the kernel, and a pass that counts their commands would write a great deal
 _COUNTED_BLOCK_BYTES_MAX = 2**20
+# work of others on the drive moves the counters a little
+_ALIKE_SHARE = 0.05
 
 
 class CountCommands(Protocol):
@@ -39,9 +42,10 @@ class CommandsOfCells:
     """What one operation costs the drive, by combination of factors.
 
     A pass that counts writes as much as 200 operations do and takes as long;
-    the commands are a property of the combination and not of the repeat. The
-    kernel's own counters are read in every trial: where they differ from those
-    of the pass, that is a finding.
+    the commands belong to the combination, not to the repeat. Whether that
+    holds is seen from the kernel's counters, which are read in every trial:
+    where writes, flushes or bytes of an operation differ from those of the
+    trial that was counted, the commands are counted again.
 
     Parameters
     ----------
@@ -51,7 +55,7 @@ class CommandsOfCells:
 
     def __init__(self, count: CountCommands) -> None:
         self._count = count
-        self._known: dict[Hashable, dict[str, Any]] = {}
+        self._known: dict[Hashable, tuple[dict[str, Any], _PerOperation | None]] = {}
 
     def of(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement, stop: StopRequest) -> dict[str, Any]:
         """What is added to the context of a trial that was just measured.
@@ -63,46 +67,50 @@ class CommandsOfCells:
         """
         cell = (step.target, step.workload, tuple(step.levels.items()))
         operations = int(measured.engine["all_phases"].get("write", {}).get("count", 0))
-        if cell not in self._known:
-            renew_file(trial, stop)
-            counted = self._count(
-                trial.workload,
-                trial.facts,
-                timed_operations=operations,
-                timed_devices=measured.devices,
-                stop=stop,
-            )
-            if not stop.is_set():
-                self._known[cell] = counted | {"command_counts_trial": step.trial}
-            return counted
-        return self._of_this_trial(self._known[cell], operations, measured, trial.facts)
-
-    @staticmethod
-    def _of_this_trial(
-        known: dict[str, Any], operations: int, measured: Measurement, facts: TargetFacts
-    ) -> dict[str, Any]:
-        """The counts of the combination, with the flushes that the kernel counted in this trial."""
-        if known["command_counts"] is None:
-            return known
-        timed = timed_flushes_per_operation(facts, operations, measured.devices)
-        return known | {"command_counts": known["command_counts"] | {"flushes_per_operation_timed": timed}}
+        timed = _PerOperation.of(trial.facts, operations, measured.devices)
+        counted, timed_then = self._known.get(cell, ({}, None))
+        if counted and _is_alike(timed, timed_then):
+            return _of_this_trial(counted, operations, measured, trial.facts)
+        counted = self._count(
+            trial.workload, trial.facts, timed_operations=operations, timed_devices=measured.devices, stop=stop
+        ) | {"command_counts_trial": step.trial}
+        if not stop.is_set():
+            self._known[cell] = counted, timed
+        return counted
 
 
-def renew_file(trial: PreparedTrial, stop: StopRequest) -> None:
-    """Bring the file of a trial back to what it was before: in space that is written already, writes cost less.
+@dataclass(frozen=True, slots=True)
+class _PerOperation:
+    """What the kernel counted at the drive for one operation of a timed pass."""
 
-    Raises
-    ------
-    DrivelabError
-        E301 to E315: it could not be prepared again.
-    """
-    is_ours = trial.facts.kind == "missing_file"
-    if not is_ours or trial.workload.file_state == "overwrite":
-        return
-    # a file that cannot be emptied is told of by the pass itself
-    with suppress(OSError):
-        os.truncate(trial.workload.target.path, 0)
-    prepare_target(trial.workload, stop=stop)
+    writes: float
+    flushes: float
+    bytes_written: float
+
+    @classmethod
+    def of(cls, facts: TargetFacts, operations: int, devices: tuple[DeviceCounts, ...]) -> _PerOperation | None:
+        drive = counted_device(facts.devices)
+        counts = next((counts for counts in devices if counts.device == drive), None)
+        if counts is None or not operations:
+            return None
+        return cls(counts.writes / operations, counts.flushes / operations, counts.bytes_written / operations)
+
+
+def _is_alike(now: _PerOperation | None, then: _PerOperation | None) -> bool:
+    if now is None or then is None:
+        return now is then
+    pairs = ((now.writes, then.writes), (now.flushes, then.flushes), (now.bytes_written, then.bytes_written))
+    return all(math.isclose(one, other, rel_tol=_ALIKE_SHARE, abs_tol=_ALIKE_SHARE) for one, other in pairs)
+
+
+def _of_this_trial(
+    counted: dict[str, Any], operations: int, measured: Measurement, facts: TargetFacts
+) -> dict[str, Any]:
+    """The counts of the combination, with the flushes that the kernel counted in this trial."""
+    if counted["command_counts"] is None:
+        return counted
+    timed = timed_flushes_per_operation(facts, operations, measured.devices)
+    return counted | {"command_counts": counted["command_counts"] | {"flushes_per_operation_timed": timed}}
 
 
 def counts_commands(workload: Workload) -> bool:

@@ -134,7 +134,7 @@ def test_a_directory_on_another_file_system_is_refused(tmp_path: Path) -> None:
     assert before.filesystem is not None
     plan = make_plan(EXPERIMENT, [before], seed=1)
     moved = replace(before, filesystem=replace(before.filesystem, source="/dev/elsewhere"))
-    with pytest.raises(DrivelabError, match="and lay on .* of /dev/elsewhere") as refused:
+    with pytest.raises(DrivelabError, match=r"and lay on .* of /dev/elsewhere") as refused:
         plan_resumption(stored_run(plan, moved))
     assert refused.value.code == "C207"
 
