@@ -60,6 +60,7 @@ bench: build dev ## Measure drivelab itself beside its peers; writes docs/perfor
 
 docs: build ## Write the pages that are made from the code
 	$(BIN)/python tools/error_list.py
+	$(BIN)/python tools/experiment_format.py
 
 lock: $(VENV)/.made ## Choose versions again: requirements/*.lock
 	$(BIN)/python -m venv $(VENV)/lock

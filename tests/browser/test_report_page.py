@@ -11,11 +11,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
-from make_runs import HOSTILE_MODEL, build
+from large_run import write_large_run
+from make_runs import HOSTILE_MODEL, NAMES, build
 
 from drivelab.analyse.summary import summarise
+from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.report.html import write_html_report
-from drivelab.store.read import open_run
+from drivelab.store.read import StoredRun, open_run
 from system_packages import find_program
 
 pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(180)]
@@ -23,7 +25,8 @@ pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(180)]
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 ARGUMENTS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 WIDTHS = (1440, 768, 390)
-RUNS = ("check-directory", "check-hostile-names", "ssd-latency-scratch")
+LARGE = "large-run"
+RUNS = (*NAMES, LARGE)
 DRAWN = "html[data-figures=drawn]"
 OpenPage = Callable[..., "OpenedPage"]
 
@@ -48,10 +51,14 @@ class OpenedPage:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The reports of the golden runs, by name."""
+    """The reports of the golden runs and of one with a thousand trials, by name."""
     directory = tmp_path_factory.mktemp("reports")
-    runs = build(directory / "runs", summarise)
-    return {path.name: write_html_report(open_run(path), directory / f"{path.name}.html") for path in runs}
+    runs = [*build(directory / "runs", summarise), write_large_run(directory / "runs" / LARGE, shifts=4)]
+    return {path.name: _report(open_run(path), directory / f"{path.name}.html") for path in runs}
+
+
+def _report(run: StoredRun, path: Path) -> Path:
+    return write_html_report(run, path, answer_of_run(run, SHOWN_METRICS) if "plan" in run.run_json else None)
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +111,10 @@ def test_the_page_fits_its_width_without_complaint_or_request(open_page: OpenPag
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("name", ["check-hostile-names", "settings-scan-drive", LARGE])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_is_cut_off_at_the_side(open_page: OpenPage, width: int) -> None:
-    page = open_page("check-hostile-names", width=width).page
+def test_nothing_is_cut_off_at_the_side(open_page: OpenPage, name: str, width: int) -> None:
+    page = open_page(name, width=width).page
     beyond = page.evaluate(
         """() => [...document.querySelectorAll("h1, h2, h3, p, li, dd, dt, summary, .results *, .plot, svg.main-svg")]
           .filter((element) => element.getClientRects().length && !element.closest(".scroll, .data-scroll, thead"))
@@ -117,9 +125,10 @@ def test_nothing_is_cut_off_at_the_side(open_page: OpenPage, width: int) -> None
     assert beyond == []
 
 
+@pytest.mark.parametrize("name", ["check-hostile-names", "settings-scan-drive", "fill-level-drive", LARGE])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, width: int) -> None:
-    page = open_page("check-hostile-names", width=width).page
+def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, name: str, width: int) -> None:
+    page = open_page(name, width=width).page
     beyond = page.evaluate(
         """() => [...document.querySelectorAll(".plot")].flatMap((plot) => {
           const right = plot.getBoundingClientRect().right;

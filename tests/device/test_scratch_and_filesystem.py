@@ -12,7 +12,8 @@ import pytest
 from drivelab.inventory.mounts import read_mounts
 from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import FileSystemLevel
-from drivelab.state.filesystem import make_and_mount, require_filesystem_programs, undo_filesystem, undo_mount
+from drivelab.run.filesystem_on_target import FileSystemOnTarget
+from drivelab.state.filesystem import require_filesystem_programs, undo_filesystem, undo_mount
 from drivelab.state.journal import Journal, begin_journal
 from drivelab.state.loop_device import loops_over
 from drivelab.state.programs import run_program
@@ -100,31 +101,47 @@ def test_a_setting_that_someone_else_changed_since_stays(scratch: ScratchDrive, 
 def test_a_file_system_is_made_mounted_read_back_and_wiped(
     scratch: ScratchDrive, journal: Journal, level: FileSystemLevel
 ) -> None:
-    mounted = make_and_mount(scratch.path, level, journal)
+    filesystem = FileSystemOnTarget(journal)
+    mounted = filesystem.bring(scratch.path, level)
     assert (mounted.mount_point / "file").write_text("x") == 1
     assert mounted.type == level.type
     assert set(level.mount_options) <= set(mounted.options)
     assert mounted.text.startswith(f"{level.type} rw,")
-    for change in reversed(mounted.changes):
-        undo(change, journal)
+    filesystem.take_away()
     assert not mounted.mount_point.exists()
     assert scratch.path not in {mount.source for mount in read_mounts()}
     assert subprocess.run(["blkid", "-p", scratch.path], capture_output=True).returncode == 2, "nothing is found"
 
 
 def test_a_file_system_that_someone_else_made_since_stays(scratch: ScratchDrive, journal: Journal) -> None:
-    mounted = make_and_mount(scratch.path, EXT4, journal)
+    mounted = FileSystemOnTarget(journal).bring(scratch.path, EXT4)
     undo_mount(str(mounted.mount_point), scratch.path)
     run_program(["mkfs.ext4", "-q", "-F", scratch.path])
-    made = mounted.changes[0]
+    made = next(change for change in journal.outstanding if change.kind == "filesystem")
     assert undo_filesystem(**made.facts) == ""
     assert "ext4" in run_program(["blkid", "-p", scratch.path])
+
+
+def test_other_mount_options_need_no_new_file_system(scratch: ScratchDrive, journal: Journal) -> None:
+    filesystem = FileSystemOnTarget(journal)
+    first = filesystem.bring(scratch.path, EXT4.mounted_with(("nodiscard",)))
+    (first.mount_point / "stays").write_text("x")
+    wanted = EXT4.mounted_with(("discard",))
+    assert filesystem.can_stay(wanted)
+    second = filesystem.bring(scratch.path, wanted)
+    assert (second.mount_point / "stays").read_text() == "x"
+    assert "discard" in second.options
+    assert "discard" not in first.options
+    assert not filesystem.can_stay(XFS)
+    assert not filesystem.can_stay(None)
+    filesystem.take_away()
+    assert filesystem.can_stay(None)
 
 
 @pytest.mark.provokes("R403")
 def test_an_option_that_is_refused_is_told_in_the_words_of_the_program(scratch: ScratchDrive, journal: Journal) -> None:
     with pytest.raises(DrivelabError) as refusal:
-        make_and_mount(scratch.path, EXT4.model_copy(update={"mount_options": ("sideways",)}), journal)
+        FileSystemOnTarget(journal).bring(scratch.path, EXT4.mounted_with(("sideways",)))
     assert refusal.value.code == "R403"
     assert "sideways" in refusal.value.where
     undo_all(journal)
@@ -135,12 +152,12 @@ def test_a_mount_in_use_is_told_and_stays_in_the_journal(
     scratch: ScratchDrive, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("drivelab.state.filesystem._UNMOUNT_PATIENCE_S", 0.2)
-    mounted = make_and_mount(scratch.path, EXT4, journal)
+    mounted = FileSystemOnTarget(journal).bring(scratch.path, EXT4)
     with (mounted.mount_point / "file").open("w"):
         with pytest.raises(DrivelabError) as failure:
-            undo(mounted.changes[1], journal)
+            undo(mounted.change, journal)
         assert failure.value.code == "R406"
-    assert mounted.changes[1] in journal.outstanding
+    assert mounted.change in journal.outstanding
 
 
 @pytest.mark.provokes("R405")

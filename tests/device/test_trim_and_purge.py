@@ -211,6 +211,7 @@ def test_a_password_that_stays_is_in_the_journal_until_it_is_gone(
     system.set_state("sda", system.state("sda") | {"locked": True, "frozen": True})
     with pytest.raises(DrivelabError, match="frozen") as failure:
         undo_all(journal)
+    assert failure.value.code == "R406"
     assert "systemctl suspend" in failure.value.do
     system.set_state("sda", system.state("sda") | {"frozen": False})
     (sentence,) = undo_all(journal)

@@ -15,6 +15,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
 
+from experiment_runs import write_fill_level, write_settings_scan  # noqa: E402
 from synthetic import SyntheticTrial, log_normal, two_levels, with_stalls, with_step  # noqa: E402
 
 from drivelab.model.finding import Finding  # noqa: E402
@@ -26,6 +27,13 @@ from drivelab.store.place import TrialPlace  # noqa: E402
 from drivelab.store.write import RunWriter  # noqa: E402
 
 RUNS = HERE / "runs"
+NAMES = (
+    "check-directory",
+    "check-hostile-names",
+    "ssd-latency-scratch",
+    "settings-scan-drive",
+    "fill-level-drive",
+)
 Summarise = Callable[[Measurement], TrialSummary]
 HOSTILE_MODEL = "<script>alert(1)</script>"
 _HOST = {
@@ -262,11 +270,15 @@ def write_experiment(directory: Path, summarise: Summarise) -> None:
 def build(parent: Path, summarise: Summarise) -> list[Path]:
     """All golden runs, made anew in `parent`."""
     parent.mkdir(parents=True, exist_ok=True)
-    names = ("check-directory", "check-hostile-names", "ssd-latency-scratch")
-    made = [parent / name for name in names]
+    made = [parent / name for name in NAMES]
     write_check(made[0], summarise, model="SAMSUNG MZQL2480HCHQ", slow=1.0, hostile=False)
     write_check(made[1], summarise, model=HOSTILE_MODEL, slow=30.0, hostile=True)
     write_experiment(made[2], summarise)
+    facts = drive("SAMSUNG MZ7LH480HAHQ", "S45P")
+    target = {"text": "/dev/sdb", "kind": "block_device", "drives": [facts | {"name": "sdb", "path": "/dev/sdb"}]}
+    common = {"host": _HOST, "targets": [{"label": "sdb", "facts_before": target, "facts_after": target}]}
+    write_settings_scan(_writer(made[3]), summarise, common)
+    write_fill_level(_writer(made[4]), summarise, common)
     return made
 
 

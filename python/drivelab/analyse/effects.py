@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import mean, median, stdev
+from statistics import fmean, median, stdev
 
 from drivelab.analyse.distributions import incomplete_beta, student_t
 from drivelab.model.estimate import Estimate
@@ -135,7 +135,7 @@ def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None
     count = len(logarithms)
     if not count:
         return Estimate(None, None, None, "1", 0, 0.0, "no block has both levels"), None
-    middle = mean(logarithms)
+    middle = fmean(logarithms)
     value = math.exp(middle)
     if count < BLOCKS_MIN:
         method = f"{count} {'block' if count == 1 else 'blocks'}: an interval needs {BLOCKS_MIN}"
@@ -214,7 +214,7 @@ def _effect(
     at_baseline: Mapping[tuple[Levels, int], Sequence[TrialValue]],
 ) -> LevelEffect:
     logarithms = [
-        mean(_logarithm(at_level[one, block]) - _logarithm(at_baseline[one, block]) for one in combinations)
+        fmean(_logarithm(at_level[one, block]) - _logarithm(at_baseline[one, block]) for one in combinations)
         for block, combinations in pairs.items()
     ]
     ratio, p_value = ratio_of_blocks(logarithms)
@@ -242,7 +242,7 @@ def _effect(
 
 
 def _logarithm(trials: Sequence[TrialValue]) -> float:
-    return mean(math.log(trial.value) for trial in trials)
+    return fmean(math.log(trial.value) for trial in trials)
 
 
 def command_changes(

@@ -110,8 +110,9 @@ def reference_drift(target: str, workload: str, metric: str, measured: Sequence[
         trend (Theil and Sen, of the logarithms), with an interval from five on.
         It is beyond noise when that interval leaves out 1; with fewer values,
         when the highest and the lowest lie further apart than their own 95 %
-        intervals allow; where these are not known, nobody can tell. Then it is large when the ratio of the ends, or without
-        a trend that of highest and lowest, is `LARGE_FROM` or more either way.
+        intervals allow; where these are not known, nobody can tell. Then it is
+        large when the ratio of the ends, or without a trend that of highest and
+        lowest, is `LARGE_FROM` or more either way.
     """
     values = tuple(one.value for one in measured)
     unit: Unit = "ns" if "latency_ns" in metric else "B/s"

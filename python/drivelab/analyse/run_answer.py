@@ -27,8 +27,8 @@ class RunTrial:
 
     Attributes
     ----------
-    target, workload : str
-        Where, and what.
+    name, target, workload : str
+        Its name, where, and what.
     block : int
         Block of the randomised order.
     levels, achieved : mapping of str to str
@@ -43,6 +43,7 @@ class RunTrial:
         Whether it was measured only to see a drift.
     """
 
+    name: str
     target: str
     workload: str
     block: int
@@ -144,7 +145,7 @@ def _combinations(
                 achieved=_read_back(members),
                 metrics=_repeated(members, units),
                 judged_metric=metrics[workload],
-                trial_count=len(members),
+                trials=tuple(trial.name for trial in members),
                 block_size_bytes=sizes.pop() if len(sizes) == 1 else None,
                 is_durable=all(kind.is_durable for kind in kinds),
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 from drivelab import __version__
 from drivelab.analyse.findings import smart_findings, target_findings, trial_findings
 from drivelab.analyse.summary import summarise
-from drivelab.cli.run_answer import findings_of_run
+from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
 from drivelab.cli.run_results import print_results, results_json
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.host import host_facts
@@ -61,11 +61,16 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
         R407: not a single step gave a result. O802: the report cannot be written.
     """
     run = open_run(directory)
+    answer = answer_of_run(run, None if as_json else SHOWN_METRICS)
     if not as_json:
         # before the report: what was measured is worth seeing also when that cannot be written
-        print_results(run)
-    report = write_html_report(run)
-    print(results_json(run, report) if as_json else f"report: {report}")
+        print_results(run, answer)
+    report = write_html_report(run, answer=answer)
+    if as_json:
+        for piece in results_json(run, report, answer):
+            print(piece, end="")
+    else:
+        print(f"report: {report}")
     if outcome.is_interrupted or outcome.is_stopped or outcome.failures:
         print(f"to go on with it: drivelab resume {directory}", file=sys.stderr)
     return stop.exit_code if outcome.is_interrupted else exit_status(outcome)

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from drivelab.model.run_answer import LevelEffect, RunAnswer
-from drivelab.report.combination_labels import level_text
-from drivelab.report.effect_words import baseline_words, commands_words, effects_notes, effects_title, interval_words
+from drivelab.report.effect_words import (
+    baseline_words,
+    commands_words,
+    effects_notes,
+    effects_title,
+    interval_words,
+    level_of_effect_words,
+    ratio_words,
+)
 from drivelab.report.fitting_table import FittingTable
 
 if TYPE_CHECKING:
@@ -38,7 +45,7 @@ def _print_group(effects: Sequence[LevelEffect], answer: RunAnswer, console: Con
 
     verdicts = {"no effect": f"none over {100 * effects[0].bound:.0f} %"}
     columns: list[tuple[str, list[Text]]] = [
-        ("ratio", [Text(ratio_text(effect)) for effect in effects]),
+        ("ratio", [Text(ratio_words(effect.ratio.value)) for effect in effects]),
         ("95 % interval", [Text(interval_words(effect)) for effect in effects]),
         (
             "verdict",
@@ -49,7 +56,7 @@ def _print_group(effects: Sequence[LevelEffect], answer: RunAnswer, console: Con
         ),
         ("commands per op", [Text(commands_words(effect).replace(", ", "\n")) for effect in effects]),
     ]
-    labels = [f"{effect.factor} {level_text(effect.factor, effect.level)}" for effect in effects]
+    labels = [f"{effect.factor} {level_of_effect_words(effect, answer)}" for effect in effects]
 
     def make(some: Sequence[tuple[str, list[Text]]]) -> Table:
         from rich.table import Table
@@ -69,8 +76,3 @@ def _print_group(effects: Sequence[LevelEffect], answer: RunAnswer, console: Con
     told = ", ".join(f"{factor} {words}" for factor, words in baselines.items())
     console.print(Text(f"baseline: {told}", style="dim"))
     console.print(FittingTable(columns, make))
-
-
-def ratio_text(effect: LevelEffect) -> str:
-    """Level over baseline with three digits; a dash when no block has both."""
-    return "-" if effect.ratio.value is None else f"{effect.ratio.value:.3g}"

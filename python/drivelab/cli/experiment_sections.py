@@ -8,13 +8,15 @@ from drivelab.experiments.load import built_in_names
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, ExperimentWorkload
-from drivelab.model.factor import Factor, FileSystemLevel, MountLevel, WorkloadFactor
+from drivelab.model.factor import ACTION_LEVELS, Factor, FileSystemLevel, MountLevel, WorkloadFactor
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
+from drivelab.model.target import BlockLayer, TargetFacts
 from drivelab.model.units import format_bytes, format_duration_ns, format_wait_ns
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.make import make_plan
 
-_SMALL, _LARGE = "scratch:1GiB", "scratch:1TB"
+_SCRATCH = "scratch:1GiB"
+_TB = 10**12
 _STATES = {
     "append": "appended to a file",
     "preallocated": "in reserved space",
@@ -136,23 +138,41 @@ def _order_lines(experiment: Experiment) -> Iterator[str]:
 
 def _cost_lines(experiment: Experiment, *, quick: bool) -> Iterator[str]:
     """How long it takes and how much it writes, on a small scratch drive or on a drive of 1 TB."""
-    facts = resolve_target(_SMALL if quick else _LARGE)
-    # on a scratch drive there are no settings to change; a drive may have them all
-    known = {name: SettingFacts(name, reason="a scratch drive has none") for name in SETTING_NAMES} if quick else {}
-    where = f"--quick on {_SMALL}" if quick else "in full on a drive of 1 TB"
+    facts = resolve_target(_SCRATCH) if quick else _some_drive()
+    # a scratch drive has hardly any setting; a drive may have them all
+    none = {name: SettingFacts(name, reason="a scratch drive has none") for name in SETTING_NAMES}
+    known = none if quick else {"trim": SettingFacts("trim", levels=ACTION_LEVELS["trim"])}
+    where = f"--quick on {_SCRATCH}" if quick else "in full on an SSD of 1 TB"
     try:
         plan = make_plan(experiment, [facts], seed=1, quick=quick, settings=[known])
     except DrivelabError as refusal:
         yield f"{where}: cannot be done: {refusal.what}"
         return
-    expected_ns = plan.expected_ns
     written = plan.bytes_written - plan.preparation_bytes
-    if not quick:
-        expected_ns -= plan.preparation_ns
     yield (
-        f"{where}: {len(plan.steps)} steps, about {format_wait_ns(expected_ns)}, "
+        f"{where}: {len(plan.steps)} steps, about {format_wait_ns(plan.expected_ns)}, "
         f"{format_bytes(written) if written else 'nothing'} written"
     )
+
+
+def _some_drive() -> TargetFacts:
+    """A drive that stands for any: an SSD of 1 TB."""
+    layer = BlockLayer(
+        name="sdx",
+        path="/dev/sdx",
+        device_number="",
+        kind="disk",
+        size_bytes=_TB,
+        start_bytes=0,
+        logical_block_size_bytes=512,
+        physical_block_size_bytes=4096,
+        write_cache=None,
+        uses_fua=None,
+        is_rotational=False,
+        is_read_only=False,
+        scheduler=None,
+    )
+    return TargetFacts("/dev/sdx", "block_device", "/dev/sdx", True, None, (layer,), (), _TB, 512, False)
 
 
 def _erased(experiment: Experiment) -> str:

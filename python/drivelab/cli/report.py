@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.run_results import print_results
 from drivelab.store.layout import default_parent
 from drivelab.store.read import StoredRun, open_run
 
@@ -29,13 +31,19 @@ def command(
     """
     stored = open_run(find_run(run))
     if text:
-        print_answer(stored)
+        print_results(stored) if is_of_experiment(stored) else print_answer(stored)
         return 0
     from drivelab.report.html import write_html_report
 
-    path = write_html_report(stored, _file(out, stored))
+    answer = answer_of_run(stored, SHOWN_METRICS) if is_of_experiment(stored) else None
+    path = write_html_report(stored, _file(out, stored), answer)
     print(json.dumps({"schema": 1, "run": str(stored.directory), "report": str(path)}) if as_json else path)
     return 0
+
+
+def is_of_experiment(stored: StoredRun) -> bool:
+    """Whether a run carried out the plan of an experiment, so that its trials belong together."""
+    return "plan" in stored.run_json
 
 
 def find_run(name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -20,9 +21,10 @@ from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
 from drivelab.model.run_answer import RunAnswer
+from drivelab.model.stored_experiment import factor_levels
 from drivelab.store import layout
 from drivelab.store.read import StoredRun
-from drivelab.store.selection import rows_of_trials, trial_columns
+from drivelab.store.selection import reduced_rows, rows_of_trials, trial_columns
 from drivelab.store.tables import row_quantiles
 
 COMMANDS = (
@@ -124,14 +126,10 @@ def experiment_order(experiment: Mapping[str, Any], *, quick: bool = False) -> E
     quick : bool
         Whether the run was scaled down.
     """
-    factors = {}
-    for factor in experiment.get("factors", ()):
-        name = factor["key"] if factor["setting"] == "workload" else factor["setting"]
-        levels = (factor.get("quick_levels") if quick else None) or factor.get("levels", ())
-        factors[name] = tuple(_level_name(level) for level in levels)
     workloads = experiment.get("workloads", ())
     titles = {one["name"]: one.get("title") or one["name"] for one in workloads}
-    return ExperimentOrder(titles, factors, experiment.get("design") == "one-at-a-time")
+    levels = factor_levels(experiment, is_quick=quick)
+    return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time")
 
 
 def metric_units(run: StoredRun, trials: pa.Table) -> dict[str, Unit]:
@@ -147,7 +145,7 @@ def metric_units(run: StoredRun, trials: pa.Table) -> dict[str, Unit]:
     # trials of the same workload and operation have the same metrics
     kinds = zip(*_texts(trials, "workload", "operation"), strict=True)
     names = trials["trial"].to_pylist()
-    first = {kind: name for kind, name in zip(kinds, names, strict=True)}
+    first = dict(zip(kinds, names, strict=True))
     units: dict[str, Unit] = {}
     for text in rows_of_trials(run, layout.TRIALS, first.values())["estimates_json"].to_pylist():
         units |= {name: estimate["unit"] for name, estimate in json.loads(text).items()}
@@ -164,6 +162,7 @@ def _trials(run: StoredRun, table: pa.Table, units: Mapping[str, Unit]) -> Itera
     for place, name in enumerate(names):
         step = steps.get(name)
         yield RunTrial(
+            name=name,
             target=columns["target"][place],
             workload=columns["workload"][place],
             block=columns["block"][place] or 0,
@@ -197,17 +196,26 @@ def _exact_quantiles(run: StoredRun, trials: pa.Table) -> dict[str, list[float |
     the spread says how sure they are.
     """
     operations = dict(zip(*_texts(trials, "trial", "operation"), strict=True))
-    rows = run.histograms.filter(pc.equal(run.histograms["latency"], "total"))
-    pairs = zip(*_texts(rows, "trial", "operation"), strict=True)
-    rows = rows.filter(pa.array([operations.get(trial) == operation for trial, operation in pairs], pa.bool_()))
-    counts = np.asarray(rows["count"])
-    places = {trial: place for place, trial in enumerate(rows["trial"].to_pylist())}
-    found: dict[str, list[float | None]] = {}
-    for name, (at, fewest) in FEWEST_FOR_QUANTILE.items():
-        values = np.where(counts >= fewest, row_quantiles(rows, at), np.nan)
-        known = [None if np.isnan(value) else float(value) for value in values]
-        found[f"total_latency_ns_{name}"] = [known[places[trial]] if trial in places else None for trial in operations]
-    return found
+    wanted = FEWEST_FOR_QUANTILE
+
+    def quantiles(rows: pa.Table) -> dict[str, list[float]]:
+        rows = rows.filter(pc.equal(rows["latency"], "total"))
+        pairs = zip(*_texts(rows, "trial", "operation"), strict=True)
+        rows = rows.filter(pa.array([operations.get(trial) == operation for trial, operation in pairs], pa.bool_()))
+        counts = np.asarray(rows["count"])
+        found = [np.where(counts >= fewest, row_quantiles(rows, at), np.nan) for at, fewest in wanted.values()]
+        return dict(zip(rows["trial"].to_pylist(), np.transpose(found).tolist(), strict=True))
+
+    by_trial: dict[str, list[float]] = {}
+    for part in reduced_rows(run, layout.HISTOGRAMS, quantiles):
+        by_trial |= part
+    nothing = [math.nan] * len(wanted)
+    return {
+        f"total_latency_ns_{name}": [
+            None if math.isnan(value := by_trial.get(trial, nothing)[place]) else value for trial in operations
+        ]
+        for place, name in enumerate(wanted)
+    }
 
 
 def _kind(columns: Mapping[str, Sequence[Any]], place: int) -> TrialKind:
@@ -226,12 +234,6 @@ def _asked(columns: Mapping[str, Sequence[Any]], place: int) -> dict[str, str]:
         for name, values in columns.items()
         if name.startswith("asked_") and name not in _NO_FACTORS and values[place] is not None
     }
-
-
-def _level_name(level: Any) -> str:
-    if isinstance(level, Mapping):
-        return str(level["name"])
-    return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 def _texts(table: pa.Table, *names: str) -> list[list[str]]:

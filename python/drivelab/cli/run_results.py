@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,12 @@ from drivelab.analyse.judged_metric import THROUGHPUT
 from drivelab.cli.effects_table import print_effects
 from drivelab.cli.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
 from drivelab.model.finding import Finding
-from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.units import format_quantity
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.fitting_table import FittingTable
 from drivelab.store.read import StoredRun
+from drivelab.store.selection import trial_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 SCHEMA = 1
 ROWS_MAX = 60
 FAILURES_MAX = 10
-# below this share of its bytes at the drive a trial has measured memory too
-_REACHED_WHOLE = 0.98
 _OVER_TIME = "throughput-over-time"
 _NOTHING = "-"
 _LABEL_WIDTH_MAX = 36
@@ -46,24 +45,39 @@ class _Column:
     write: Format | None = None
 
 
-def results_json(run: StoredRun, report: Path) -> str:
-    """Everything about a run as one JSON document."""
+def results_json(run: StoredRun, report: Path, answer: RunAnswer) -> Iterator[str]:
+    """Everything about a run as one JSON document, in pieces: a run can have ten thousand trials.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    report : Path
+        Where its report lies.
+    answer : RunAnswer
+        What its trials come to together.
+    """
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "run": str(run.directory),
         "report": str(report),
         "status": run.run_json["status"],
         "seed": run.run_json["plan"]["seed"],
-        **answer_of_run(run).to_json(),
-        "trials": [
-            {"trial": row["trial"], "target": row["target"], "label": row["label"], "operation": row["operation"]}
-            | {"estimates": json.loads(row["estimates_json"])}
-            for row in run.trials.select(["trial", "target", "label", "operation", "estimates_json"]).to_pylist()
-        ],
+        **answer.to_json(),
         "findings": [finding.to_json() for finding in run.findings],
         "failures": run.run_json["failures"],
     }
-    return json.dumps(document, indent=2)
+    yield json.dumps(document, indent=2).removesuffix("\n}")
+    yield ',\n  "trials": ['
+    wanted = ("target", "label", "operation", "is_reference", "estimates_json")
+    rows = trial_columns(run, lambda field: field.name in wanted)
+    for number, batch in enumerate(rows.to_batches(max_chunksize=1)):
+        (row,) = batch.to_pylist()
+        estimates = row.pop("estimates_json")
+        facts = {name: row[name] for name in ("trial", *wanted[:-1])}
+        # the estimates are JSON already
+        yield f'{"," if number else ""}\n    {json.dumps(facts)[:-1]}, "estimates": {estimates}}}'
+    yield "\n  ]\n}\n"
 
 
 def print_results(run: StoredRun, answer: RunAnswer | None = None) -> None:
@@ -122,7 +136,7 @@ def _print_table(
 
     repeats = max(one.trial_count for one in rows)
     over = f"median of {repeats} repeats" if repeats > 1 else "one repeat"
-    labels = combination_labels(rows, is_one_at_a_time=is_one_at_a_time)
+    labels = combination_labels(rows, is_one_at_a_time=is_one_at_a_time, is_narrow=True)
     console.print(Text(f"{rows[0].label} on {rows[0].target}: {over}", style="bold"))
     if labels.constant:
         console.print(Text(labels.constant, style="dim"))
@@ -166,6 +180,8 @@ def _columns(rows: Sequence[CombinationResult], repeats: int, *, over_time: bool
     columns += latencies
     if not by_throughput and max(one.block_size_bytes or 0 for one in rows) >= _THROUGHPUT_FROM_BYTES:
         columns.append(_Column("throughput", THROUGHPUT))
+    if not any(one.is_durable for one in rows):
+        return columns
     return [
         *columns,
         _Column("writes\nper op", "device_writes_per_operation"),
@@ -175,7 +191,7 @@ def _columns(rows: Sequence[CombinationResult], repeats: int, *, over_time: bool
 
 def _is_partly_memory(one: CombinationResult) -> bool:
     reached = one.metrics.get("reached_device_share")
-    return reached is not None and reached.median < _REACHED_WHOLE
+    return reached is not None and reached.median < REACHED_WHOLE
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[tuple[_Column, list[str]]]) -> Table:

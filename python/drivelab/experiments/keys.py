@@ -6,6 +6,9 @@ The schema for editors and the page about the format are made from this list.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
+
+from drivelab.model.experiment import FigureName
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,12 @@ KEYS: dict[str, dict[str, Key]] = {
         "factors": Key("tables", "[]", "what is varied"),
         "workloads": Key("tables", "", "the I/O that is issued; at least one", is_required=True),
         "reference": Key("a table", "", "a combination that is measured again and again, so that a drift shows"),
-        "tables": Key("a list of names", "[]", "tables of the report"),
-        "figures": Key("a list of names", "[]", "figures of the report, in this order"),
+        "tables": Key("a list of `results`, `effects`", "[]", "the tables of the report that answer the question"),
+        "figures": Key(
+            "a list of " + ", ".join(f"`{name}`" for name in get_args(FigureName)),
+            "[]",
+            "the figures that answer it; `throughput-over-time` is drawn only when it is named",
+        ),
     },
     "Scale": {
         "full": Key("1 to 1000", "5", "repeats at full size"),

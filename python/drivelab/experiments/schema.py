@@ -30,7 +30,7 @@ def experiment_schema() -> dict[str, Any]:
     for key in ("levels", "quick_levels"):
         made["$defs"]["ActionFactor"]["properties"][key]["items"] = {"enum": levels}
     # TOML has no null: a key that may be missing is left out
-    plain = _without(made, titles=True)
+    plain: dict[str, Any] = _without(made, titles=True)
     return {"$schema": DIALECT, "title": "drivelab experiment"} | plain
 
 

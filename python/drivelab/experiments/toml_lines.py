@@ -49,7 +49,7 @@ class _Scanner:
         self._text = text
         self._at = 0
         self._line_ends = [match.start() for match in re.finditer("\n", text)]
-        self._array_lengths: dict[str, int] = {}
+        self._array_lengths: dict[Place, int] = {}
 
     def places(self) -> Iterator[tuple[int, Place]]:
         """Every header, key and element of an array: its line, and its place."""
@@ -59,6 +59,9 @@ class _Scanner:
             if self._text[self._at] == "[":
                 line = self._line()
                 table = self._header()
+                if table[-1] == 0:
+                    # the array as a whole
+                    yield line, table[:-1]
                 yield line, table
             else:
                 yield from self._assignment(table)
@@ -69,16 +72,18 @@ class _Scanner:
         self._at += 2 if is_array else 1
         names = self._keys()
         self._at += 2 if is_array else 1
-        whole = ".".join(names)
+        place: Place = ()
+        for name in names[:-1]:
+            place = self._last_element((*place, name))
+        place = (*place, names[-1])
         if is_array:
-            self._array_lengths[whole] = self._array_lengths.get(whole, 0) + 1
-        place: list[str | int] = []
-        for count, name in enumerate(names, start=1):
-            place.append(name)
-            elements = self._array_lengths.get(".".join(names[:count]), 0)
-            # a table below an array lies in its last element
-            place += [elements - 1] if elements else []
-        return tuple(place)
+            self._array_lengths[place] = self._array_lengths.get(place, 0) + 1
+        return self._last_element(place)
+
+    def _last_element(self, place: Place) -> Place:
+        """The last element of an array of tables: what stands below its name lies in that."""
+        length = self._array_lengths.get(place, 0)
+        return (*place, length - 1) if length else place
 
     def _assignment(self, table: Place) -> Iterator[tuple[int, Place]]:
         line = self._line()

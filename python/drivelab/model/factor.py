@@ -21,10 +21,11 @@ from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken
 FileSystemType = Literal["raw", "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,39}$")]
 # done before a trial; there is nothing to put back
-ActionName = Literal["trim", "purge", "page-cache"]
+ActionName = Literal["trim", "purge", "precondition", "page-cache"]
 ACTION_LEVELS: dict[str, tuple[str, ...]] = {
     "trim": ("none", "device", "fstrim"),
     "purge": ("none", "nvme-format", "nvme-sanitize", "ata-secure-erase"),
+    "precondition": ("none", "sequential"),
     "page-cache": ("keep", "drop"),
 }
 

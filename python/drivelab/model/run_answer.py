@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
 
+# above this share of its bytes at the drive a trial of writes has measured the drive, and not memory
+REACHED_WHOLE = 0.98
 # matters: it changes the number by enough to care; no effect: it does not change it by that much
 EffectVerdict = Literal["matters", "no effect", "not settled"]
 

@@ -64,6 +64,7 @@ def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
     return {
         "trim": SettingFacts("trim", levels=tuple(trim)),
         "purge": SettingFacts("purge", levels=("none",)),
+        "precondition": SettingFacts("precondition", levels=("none", "sequential")),
         "page-cache": SettingFacts("page-cache", levels=("keep", "drop")),
     }
 

@@ -75,9 +75,7 @@ def make_plan(
     fitting = Fitting(_known(planned, targets, settings), skip_unavailable=skip_unavailable)
     fitted = {target.label: fitting.cells(cells, target) for target in planned}
     reference = reference_cell(experiment, quick=quick)
-    references = {
-        target.label: found for target in planned for found in fitting.cells((reference,) if reference else (), target)
-    }
+    references = _references(reference, planned, fitting)
     fitting.refuse()
     planned = tuple(
         replace(target, changes=changes_text(facts, _changed_settings(fitted[target.label])))
@@ -101,6 +99,12 @@ def make_plan(
     )
 
 
+def _references(reference: Cell | None, planned: Sequence[PlannedTarget], fitting: Fitting) -> dict[str, Cell]:
+    """The reference as each target can have it, by the target's label."""
+    asked = (reference,) if reference else ()
+    return {target.label: found for target in planned for found in fitting.cells(asked, target)}
+
+
 def _known(
     planned: Sequence[PlannedTarget],
     targets: Sequence[TargetFacts],
@@ -122,6 +126,10 @@ def _planned(cells: Sequence[Cell], targets: Sequence[TargetFacts], labels: Sequ
     )
 
 
+def _writes_whole(cell: Cell) -> bool:
+    return cell.actions.get("trim") == "device" or cell.actions.get("precondition") == "sequential"
+
+
 def _changed_settings(cells: Sequence[Cell]) -> list[str]:
     changed = (name for cell in cells for name, level in cell.settings.items() if level != AS_FOUND)
     return list(dict.fromkeys(changed))
@@ -129,7 +137,7 @@ def _changed_settings(cells: Sequence[Cell]) -> list[str]:
 
 def _overwrites_device(cell: Cell) -> bool:
     makes_filesystem = cell.filesystem is not None and cell.filesystem.type != "raw"
-    return makes_filesystem or cell.pattern.writes or cell.actions.get("trim") == "device" or _purges(cell)
+    return makes_filesystem or cell.pattern.writes or _writes_whole(cell) or _purges(cell)
 
 
 def _purges(cell: Cell) -> bool:

@@ -60,8 +60,8 @@ def turns(
     Notes
     -----
     A block is one repeat on one target. Within it file systems are in random
-    order, within each of them combinations of settings, and within these the
-    workloads (a split-split-plot design): making a file system before every
+    order, within each of them the options it is mounted with, then combinations
+    of settings, and within these the workloads (a split-plot design): making a file system before every
     trial would wear the drive and take most of the time. A reference is
     measured at the begin of every block and once more in the end.
     """
@@ -85,9 +85,16 @@ def shuffled(items: Sequence[T], generator: np.random.Generator) -> list[T]:
 
 
 def _cells_in_order(cells: Sequence[Cell], generator: np.random.Generator) -> Iterator[Cell]:
-    for of_filesystem in shuffled(_grouped(cells, lambda cell: cell.filesystem), generator):
-        for alike in shuffled(_grouped(of_filesystem, lambda cell: tuple(cell.settings.items())), generator):
-            yield from shuffled(alike, generator)
+    for made_alike in shuffled(_grouped(cells, _made_as), generator):
+        for mounted_alike in shuffled(_grouped(made_alike, lambda cell: cell.filesystem), generator):
+            for set_alike in shuffled(_grouped(mounted_alike, lambda cell: tuple(cell.settings.items())), generator):
+                yield from shuffled(set_alike, generator)
+
+
+def _made_as(cell: Cell) -> Hashable:
+    """What has to be alike so that a file system need not be made anew."""
+    level = cell.filesystem
+    return None if level is None else (level.type, level.mkfs_options)
 
 
 def _grouped(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> list[list[Cell]]:

@@ -68,9 +68,24 @@ class Answer:
 
 
 def answer_of(
-    verdict: Mapping[str, Any] | None, trials: Sequence[TrialContent], findings: Sequence[ReportedFinding]
+    verdict: Mapping[str, Any] | None,
+    trials: Sequence[TrialContent],
+    findings: Sequence[ReportedFinding],
+    of_run: Sequence[str] = (),
 ) -> Answer:
-    """The answer of a run, from its stored verdict (one need, or several under ``verdicts``) or its trials."""
+    """The answer of a run.
+
+    Parameters
+    ----------
+    verdict : mapping or None
+        As stored: one need, or several under ``verdicts``.
+    trials : sequence of TrialContent
+        Where nothing was judged they tell.
+    findings : sequence of ReportedFinding
+        What limits the numbers.
+    of_run : sequence of str
+        What the trials of an experiment come to together, in sentences; told instead of single trials.
+    """
     known = {text for finding in findings for text, _ in finding.says}
     blocks: tuple[VerdictBlock, ...] = ()
     outcome = sentence = ""
@@ -78,7 +93,7 @@ def answer_of(
         many = verdict.get("verdicts")
         blocks = tuple(_block(one, known) for one in (many if many is not None else [verdict]))
         outcome, sentence = str(verdict.get("outcome", "")), str(verdict.get("sentence", ""))
-    sentences = () if blocks else tuple(_plain_sentences(trials))
+    sentences = () if blocks else tuple(of_run) or tuple(_plain_sentences(trials))
     return Answer(outcome, sentence, blocks, sentences, _trust(findings))
 
 

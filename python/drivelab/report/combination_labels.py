@@ -34,7 +34,7 @@ class CombinationLabels:
 
 
 def combination_labels(
-    combinations: Sequence[CombinationResult], *, is_one_at_a_time: bool = False
+    combinations: Sequence[CombinationResult], *, is_one_at_a_time: bool = False, is_narrow: bool = False
 ) -> CombinationLabels:
     """Labels that tell some combinations of one target and workload apart.
 
@@ -44,6 +44,8 @@ def combination_labels(
         In the order of the table; of one workload on one target.
     is_one_at_a_time : bool
         Whether each differs in one level from the first.
+    is_narrow : bool
+        Whether many factors are to stand in one column, where it can be broken.
     """
     if not combinations:
         return CombinationLabels((), (), "")
@@ -55,7 +57,8 @@ def combination_labels(
     common = ", ".join(f"{name} {cells[0][name]}" for name in names if name not in varying)
     rows = [tuple(row.get(name, "-") for name in varying) for row in cells]
     widths = [max(len(name), *(len(row[place]) for row in rows)) for place, name in enumerate(varying)]
-    if sum(widths) + 2 * len(widths) <= _LABELS_WIDTH_MAX or len(varying) < _FEW_MIN:
+    fits = sum(widths) + 2 * len(widths) <= _LABELS_WIDTH_MAX or len(varying) < _FEW_MIN
+    if fits or not is_narrow:
         return CombinationLabels(tuple(varying), tuple(rows), common)
     joined = tuple((", ".join(cell for cell in row if cell != "-"),) for row in rows)
     return CombinationLabels((", ".join(varying),), joined, common)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram
+from drivelab.model.run_answer import RunAnswer
 from drivelab.report.reported_findings import ReportedFinding
 
 _GROUPS = {
@@ -103,7 +104,12 @@ class ReportContent:
     name, title, question : str
         Name of the run, what was run, and what was asked.
     trials : tuple of TrialContent
-        In the order in which they ran.
+        Those that are shown one by one: all of them, or a selection of a run
+        that has too many. Trials of the reference are not among them.
+    trial_count : int
+        How many the run has, those of the reference not counted.
+    answer : RunAnswer
+        What only the trials together can tell; empty where nobody asked.
     findings : tuple of ReportedFinding
         About the run and its trials.
     verdict : mapping or None
@@ -119,3 +125,16 @@ class ReportContent:
     findings: tuple[ReportedFinding, ...] = ()
     verdict: Mapping[str, Any] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    trial_count: int = 0
+    answer: RunAnswer = field(default_factory=RunAnswer)
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether only some of the trials are shown one by one."""
+        return self.trial_count > len(self.trials)
+
+    @property
+    def experiment(self) -> Mapping[str, Any]:
+        """The experiment as stored; only a name, or nothing, where there was none."""
+        found = self.facts.get("experiment", {})
+        return found if isinstance(found, Mapping) else {"name": str(found)}

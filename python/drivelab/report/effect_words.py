@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from drivelab.model.run_answer import CommandChange, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_text, level_words
+from drivelab.report.numerals import THIN_SPACE, number_text
 
 # with so few, Student's t and the correction for several levels leave hardly anything settled
 FEW_BLOCKS_MAX = 4
@@ -42,7 +43,8 @@ def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
             f"chance, corrected for {tested} levels tried (Holm). The intervals are for each level alone."
         )
     ]
-    if max(effect.ratio.sample_count for effect in effects) <= FEW_BLOCKS_MAX:
+    is_open = any(effect.verdict == "not settled" for effect in effects)
+    if is_open and max(effect.ratio.sample_count for effect in effects) <= FEW_BLOCKS_MAX:
         notes.append("So few blocks settle little: repeat it at full size.")
     if tested < len(effects):
         notes.append(f"{len(effects) - tested} of {len(effects)} levels were measured in too few blocks to be judged.")
@@ -54,22 +56,38 @@ def _blocks(counts: Sequence[int]) -> str:
     return f"{span} {'block' if counts[-1] == 1 else 'blocks'}"
 
 
+def ratio_words(value: float | None) -> str:
+    """A ratio with three digits; a dash where there is none."""
+    return "-" if value is None else number_text(value).replace(THIN_SPACE, " ")
+
+
 def interval_words(effect: LevelEffect) -> str:
     """The interval of the ratio; without one, the ratios that were seen."""
     ratio = effect.ratio
     if ratio.low is not None and ratio.high is not None:
-        return f"{ratio.low:.3g} to {ratio.high:.3g}"
-    seen = [f"{value:.3g}" for value in effect.block_ratios]
+        return f"{ratio_words(ratio.low)} to {ratio_words(ratio.high)}"
+    seen = [ratio_words(value) for value in effect.block_ratios]
     return f"seen {', '.join(seen)}" if len(seen) > 1 else "one block"
 
 
 def baseline_words(effect: LevelEffect, answer: RunAnswer) -> str:
     """The level that the effect is measured against, with what it was where it was left as found."""
-    for one in answer.combinations:
-        is_same = (one.target, one.workload) == (effect.target, effect.workload)
-        if is_same and one.levels.get(effect.factor) == effect.baseline:
-            return level_words(one, effect.factor)
-    return level_text(effect.factor, effect.baseline)
+    return _words_of_level(effect, effect.baseline, answer)
+
+
+def level_of_effect_words(effect: LevelEffect, answer: RunAnswer) -> str:
+    """The level itself, with what was read back where it was not taken."""
+    return _words_of_level(effect, effect.level, answer)
+
+
+def _words_of_level(effect: LevelEffect, level: str, answer: RunAnswer) -> str:
+    found = [
+        level_words(one, effect.factor)
+        for one in answer.combinations
+        if (one.target, one.workload) == (effect.target, effect.workload) and one.levels.get(effect.factor) == level
+    ]
+    # the longest tells what was read back
+    return max(found, key=len, default=level_text(effect.factor, level))
 
 
 def commands_words(effect: LevelEffect) -> str:

@@ -10,7 +10,7 @@ no numbers, by name). All others are facts, shown as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,16 +20,38 @@ import pyarrow.compute as pc
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
+from drivelab.model.run_answer import RunAnswer
+from drivelab.model.stored_experiment import factor_levels
+from drivelab.report.combination_labels import level_text
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.reported_findings import reported
+from drivelab.store import layout
 from drivelab.store.read import StoredRun
+from drivelab.store.selection import rows_of_trials, trial_columns
 from drivelab.store.tables import histogram_from_row
 
+# more are not looked at one by one, and their figures would make a page that no browser likes to open
+TRIALS_IN_FULL_MAX = 60
+TRIALS_SELECTED = 24
 _FAILED = "trial-failed"
 
 
-def gather(run: StoredRun) -> ReportContent:
+def gather(run: StoredRun, answer: RunAnswer | None = None) -> ReportContent:
     """Everything that the report of a run tells.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    answer : RunAnswer, optional
+        What its trials come to together.
+
+    Returns
+    -------
+    ReportContent
+        A run of more than `TRIALS_IN_FULL_MAX` trials is told by its
+        combinations, and `TRIALS_SELECTED` of its trials are shown one by one:
+        the first repeat of combinations at equal distances in the experiment's file.
 
     Raises
     ------
@@ -37,41 +59,91 @@ def gather(run: StoredRun) -> ReportContent:
         S506: a table of the run cannot be read.
     """
     facts = run.run_json
+    order = _order_of_file(facts)
+    names, trial_count = _shown_trials(run, order)
     histograms: dict[str, dict[tuple[str, str], Histogram]] = {}
-    for row in run.histograms.to_pylist():
+    for row in rows_of_trials(run, layout.HISTOGRAMS, names).to_pylist():
         histograms.setdefault(row["trial"], {})[row["operation"], row["latency"]] = histogram_from_row(row)
-    rows = run.trials.to_pylist()
-    trials = [_trial(row, histograms.get(row["trial"], {}), run) for row in rows]
+    intervals = rows_of_trials(run, layout.INTERVALS, names)
+    rows = {row["trial"]: row for row in rows_of_trials(run, layout.TRIALS, names).to_pylist()}
+    trials = [
+        _trial(rows[name], histograms.get(name, {}), intervals, run.ios(name), _short_label(rows[name], facts))
+        for name in names
+    ]
     return ReportContent(
         name=run.name,
         title=_title(facts),
         question=_question(facts),
-        trials=tuple(_for_reading(trials, _order_of_file(facts))),
-        findings=reported([*run.findings, *_failures(run)]),
+        trials=tuple(_for_reading(trials, order)),
+        findings=reported([*run.findings, *_failures(run)], _findings_of(rows.values())),
         verdict=facts.get("verdict"),
         facts=facts,
+        trial_count=trial_count,
+        answer=answer or RunAnswer(),
     )
 
 
-def _trial(row: Mapping[str, Any], histograms: dict[tuple[str, str], Histogram], run: StoredRun) -> TrialContent:
+def _shown_trials(run: StoredRun, order: Sequence[str]) -> tuple[list[str], int]:
+    """Names of the trials that are shown one by one, in the order in which they ran, and how many there are in all."""
+    wanted = ("target", "workload", "repeat", "is_reference", "label")
+    columns = trial_columns(run, lambda field: field.name in wanted or _is_level(field.name))
+    rows = [row for row in columns.to_pylist() if not row["is_reference"]]
+    if len(rows) <= TRIALS_IN_FULL_MAX:
+        return [row["trial"] for row in rows], len(rows)
+    first = sorted((row for row in rows if row["repeat"] == 1), key=lambda row: _place(row, row["label"], order))
+    step = max(1, len(first) / TRIALS_SELECTED)
+    chosen = {first[int(number * step)]["trial"] for number in range(min(TRIALS_SELECTED, len(first)))}
+    return [row["trial"] for row in rows if row["trial"] in chosen], len(rows)
+
+
+def _is_level(column: str) -> bool:
+    return column.startswith("asked_")
+
+
+def _short_label(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """What a trial of a one-at-a-time design changed; empty for other designs, whose labels are short enough."""
+    experiment = _experiment(facts)
+    if experiment.get("design") != "one-at-a-time":
+        return ""
+    is_quick = bool(facts.get("plan", {}).get("quick"))
+    changed = []
+    for name, levels in factor_levels(experiment, is_quick=is_quick).items():
+        level = row.get(f"asked_{name}")
+        if level is not None and str(level) != levels[0]:
+            changed.append(f"{name} {level_text(name, str(level))}")
+    titles = {workload.get("name"): workload.get("title") for workload in experiment.get("workloads", ())}
+    return f"{titles.get(row['workload']) or row['workload']}, {', '.join(changed) or 'baseline'}"
+
+
+def _findings_of(rows: Iterable[Mapping[str, Any]]) -> list[Finding]:
+    """What is to be known about the trials that are shown one by one."""
+    return [Finding(**one) for row in rows for one in json.loads(row["findings_json"])]
+
+
+def _trial(
+    row: Mapping[str, Any],
+    histograms: dict[tuple[str, str], Histogram],
+    intervals: pa.Table,
+    records: pa.Table | None,
+    label: str,
+) -> TrialContent:
     workload = json.loads(row["workload_json"])
-    intervals: pa.Table = run.intervals.filter(pc.equal(run.intervals["trial"], row["trial"]))
     operation = row["operation"]
     open_loop = workload.get("pacing", {}).get("kind", "closed") != "closed"
     return TrialContent(
         name=row["trial"],
-        label=row["label"] or row["trial"],
+        label=label or row["label"] or row["trial"],
         operation=operation,
         latency="response" if open_loop and (operation, "response") in histograms else "total",
         estimates={key: Estimate(**stored) for key, stored in json.loads(row["estimates_json"]).items()},
         histograms=histograms,
-        intervals=intervals,
+        intervals=intervals.filter(pc.equal(intervals["trial"], row["trial"])),
         row=row,
         workload=workload,
         engine=json.loads(row["engine_json"]),
         context=json.loads(row["context_json"]),
         devices=tuple(json.loads(row["devices_json"])),
-        records=run.ios(row["trial"]),
+        records=records,
     )
 
 
@@ -85,35 +157,28 @@ def _for_reading(trials: Sequence[TrialContent], order: Sequence[str]) -> list[T
     order : sequence of str
         Workloads and levels as their author wrote them.
     """
-
-    def place(trial: TrialContent) -> tuple[Any, ...]:
-        row = trial.row
-        levels = [str(value) for key, value in row.items() if key.startswith("asked_") and str(value) in order]
-        known = [order.index(name) for name in [str(row.get("workload")), *levels] if name in order]
-        return str(row["target"]), known, trial.label, row["repeat"]
-
     groups: dict[str, list[TrialContent]] = {}
     for trial in trials:
         groups.setdefault(trial.group, []).append(trial)
     found = []
     for members in groups.values():
         is_planned = all(trial.row.get("step") for trial in members)
-        found += sorted(members, key=place) if is_planned else members
+        found += sorted(members, key=lambda trial: _place(trial.row, trial.label, order)) if is_planned else members
     return _told_apart(found)
+
+
+def _place(row: Mapping[str, Any], label: str, order: Sequence[str]) -> tuple[Any, ...]:
+    """Where the experiment's file has a trial."""
+    levels = [str(value) for key, value in row.items() if _is_level(key) and str(value) in order]
+    known = [order.index(name) for name in [str(row.get("workload")), *levels] if name in order]
+    return str(row["target"]), known, label, row["repeat"]
 
 
 def _order_of_file(facts: Mapping[str, Any]) -> list[str]:
     """Names of workloads and levels in the order of the experiment's file."""
     experiment = _experiment(facts)
     names = [str(workload.get("name")) for workload in experiment.get("workloads", ())]
-    for factor in experiment.get("factors", ()):
-        for level in factor.get("levels", ()):
-            names.append(str(level.get("name")) if isinstance(level, Mapping) else _as_written(level))
-    return names
-
-
-def _as_written(level: object) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)
+    return names + [level for levels in factor_levels(experiment).values() for level in levels]
 
 
 def _told_apart(trials: Sequence[TrialContent]) -> list[TrialContent]:
@@ -133,7 +198,7 @@ def _failures(run: StoredRun) -> list[Finding]:
     told = {finding.trial for finding in run.findings if finding.code == _FAILED}
     failures: Mapping[str, str] = run.run_json.get("failures") or {}
     return [
-        Finding(_FAILED, "invalid", f"{trial} was not measured: {text.splitlines()[0]}", trial)
+        Finding(_FAILED, "invalid", f"this was not measured: {text.splitlines()[0]}", trial)
         for trial, text in failures.items()
         if trial not in told
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.run_answer import RunAnswer
 from drivelab.report.gather import gather
 from drivelab.report.numerals import count_text, typeset
 from drivelab.report.page import Page, page_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 FILE_NAME = "report.html"
 
 
-def write_html_report(run: StoredRun, path: Path | None = None) -> Path:
+def write_html_report(run: StoredRun, path: Path | None = None, answer: RunAnswer | None = None) -> Path:
     """Path of the report, written whole or not at all.
 
     Parameters
@@ -33,6 +34,8 @@ def write_html_report(run: StoredRun, path: Path | None = None) -> Path:
         The run, finished or not.
     path : Path, optional
         The file to write; default ``report.html`` in the run's directory.
+    answer : RunAnswer, optional
+        What the trials of an experiment come to together.
 
     Raises
     ------
@@ -41,7 +44,7 @@ def write_html_report(run: StoredRun, path: Path | None = None) -> Path:
         S506: a table of the run cannot be read.
     """
     target = path or run.directory / FILE_NAME
-    page = page_of(gather(run))
+    page = page_of(gather(run, answer))
     script = PlotlyScript()
     try:
         with written_aside(target) as aside, aside.open("wb") as file:

@@ -42,6 +42,8 @@ class ReportedFinding:
         What is said, and of which trials; several of a kind say it with their own numbers.
     metrics : mapping of str to frozenset of str
         The numbers it touches, by trial; empty when it is about the whole trial.
+    trial_count : int
+        How many trials have it: more than are named where many do.
     """
 
     number: int
@@ -50,6 +52,7 @@ class ReportedFinding:
     advice: str
     says: tuple[tuple[str, tuple[str, ...]], ...]
     metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    trial_count: int = 0
 
     @property
     def text(self) -> str:
@@ -77,25 +80,50 @@ class ReportedFinding:
         return _SIGNS[self.severity]
 
 
-def reported(findings: Sequence[Finding]) -> tuple[ReportedFinding, ...]:
-    """The findings in the order of their weight, those of a kind together."""
+def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> tuple[ReportedFinding, ...]:
+    """The findings in the order of their weight, those of a kind together.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        Those of the run; one may stand for many trials.
+    of_shown : sequence of Finding
+        Those of the trials that are shown one by one: with them, what stands
+        for many is marked at each of these trials too.
+    """
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
+    counts: dict[tuple[str, str, str], int] = {}
     for finding in findings:
-        severity = finding.severity if finding.severity in _GRAVITY else "note"
-        kinds.setdefault((severity, finding.code, finding.advice), []).append(finding)
+        kinds.setdefault(_kind(finding), []).append(finding)
+        counts[_kind(finding)] = counts.get(_kind(finding), 0) + finding.trial_count
+    for finding in of_shown:
+        if counts.get(_kind(finding)):
+            kinds[_kind(finding)].append(finding)
     ordered = sorted(kinds.items(), key=lambda entry: _GRAVITY[entry[0][0]])
     return tuple(
-        ReportedFinding(number, severity, code, sentence(advice), _says(members), _metrics(members))
+        ReportedFinding(
+            number,
+            severity,
+            code,
+            sentence(advice),
+            _says(members),
+            _metrics(members),
+            counts[severity, code, advice] or len({finding.trial for finding in members} - {""}),
+        )
         for number, ((severity, code, advice), members) in enumerate(ordered, start=1)
     )
 
 
+def _kind(finding: Finding) -> tuple[str, str, str]:
+    return finding.severity if finding.severity in _GRAVITY else "note", finding.code, finding.advice
+
+
 def _says(findings: Sequence[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    said: dict[str, list[str]] = {}
+    said: dict[str, dict[str, None]] = {}
     for finding in findings:
-        trials = said.setdefault(ended(finding.text), [])
-        if finding.trial and finding.trial not in trials:
-            trials.append(finding.trial)
+        trials = said.setdefault(ended(finding.text), {})
+        if finding.trial:
+            trials[finding.trial] = None
     return tuple((text, tuple(trials)) for text, trials in said.items())
 
 

@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import REACHED_WHOLE
 from drivelab.report.content import TrialContent
-from drivelab.report.numerals import DisplayUnit, column_unit, count_text, estimate_numbers, number_text
+from drivelab.report.numerals import (
+    THIN_SPACE,
+    DisplayUnit,
+    column_unit,
+    count_text,
+    estimate_numbers,
+    number_text,
+)
 from drivelab.report.reported_findings import ReportedFinding
 
 _LATENCIES = {"p50": "p50", "p99": "p99", "p999": "p99.9"}
@@ -17,6 +25,7 @@ _COMMANDS = {
     "device_flushes_per_operation": "flushes",
 }
 _BYTES = "device_bytes_per_operation"
+_REACHED = "reached_device_share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,8 @@ def _headers(trials: Sequence[TrialContent], units: Mapping[str, DisplayUnit]) -
         *(Header(key, "latency", name, units["latency"].name) for key, name in _LATENCIES.items()),
         Header("max", "latency", "max", units["latency"].name),
     ]
+    if any(_is_partly_memory(trial.estimate(_REACHED)) for trial in trials):
+        headers.insert(3, Header(_REACHED, "", "reached the drive", "%"))
     durable = [trial for trial in trials if trial.is_durable]
     for key, name in _COMMANDS.items():
         estimates = [e for trial in durable if (e := trial.estimate(key))]
@@ -123,6 +134,10 @@ def _headers(trials: Sequence[TrialContent], units: Mapping[str, DisplayUnit]) -
     if any(trial.estimate(_BYTES) for trial in durable):
         headers.append(Header(_BYTES, "device, per operation", "data", units["bytes"].name))
     return tuple(headers)
+
+
+def _is_partly_memory(reached: Estimate | None) -> bool:
+    return reached is not None and reached.value is not None and reached.value < REACHED_WHOLE
 
 
 def _row(
@@ -154,6 +169,10 @@ def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit],
     estimate = trial.estimate(header.key)
     if estimate is None or (header.band.startswith("device") and not trial.is_durable):
         return NumberCell("")
+    if header.key == _REACHED:
+        most = estimate.high if estimate.value is None else estimate.value
+        sign = "≤" + THIN_SPACE if estimate.value is None else ""
+        return NumberCell("–" if most is None else f"{sign}{number_text(100 * most)}", "", _note(estimate), marks)
     value, interval = estimate_numbers(estimate, _unit_of(header, units))
     if header.band.startswith("device") and estimate.low == estimate.high:
         # counted exactly: there is no interval to tell

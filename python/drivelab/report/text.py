@@ -190,7 +190,7 @@ def _findings_list(findings: Sequence[ReportedFinding], labels: Mapping[str, str
             line.append(f" ({_text(labels.get(finding.trials[0], finding.trials[0]), plain)})", style="dim")
         elif finding.trials:
             alike = "The same" if len(finding.says) == 1 else "Much the same"
-            line.append(f" {alike} holds for {len(finding.trials)} trials, marked {finding.mark}.", style="dim")
+            line.append(f" {alike} holds for {finding.trial_count} trials, marked {finding.mark}.", style="dim")
         table.add_row(Text(finding.mark, style=style), line)
     return table
 

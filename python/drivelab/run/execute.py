@@ -21,8 +21,9 @@ from drivelab.model.workload import Workload
 from drivelab.run.applied_settings import AppliedSettings
 from drivelab.run.commands_of_cells import CommandsOfCells, CountCommands, counts_commands
 from drivelab.run.engine import ProgressListener, RecordListener, StopRequest
+from drivelab.run.prepared_trial import PreparedTrial, StoppedError
 from drivelab.run.progress import RunProgress
-from drivelab.run.stage import PreparedTrial, StoppedError, TargetStage
+from drivelab.run.stage import TargetStage
 from drivelab.state.journal import Journal
 from drivelab.state.undo import undo_all
 from drivelab.store.place import TrialPlace

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,53 +10,22 @@ from drivelab.inventory.consent import Consent, require_erase_consent, require_s
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
-from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedStep, PlannedTarget
 from drivelab.model.target import TargetFacts
-from drivelab.model.units import format_bytes
-from drivelab.model.workload import TargetRange, Workload
-from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.model.workload import TargetRange
 from drivelab.run.actions import purge_target, trim_device, trim_filesystem
 from drivelab.run.applied_settings import AppliedSettings
-from drivelab.run.engine import StopRequest, prepare_target
+from drivelab.run.engine import Progress, StopRequest
+from drivelab.run.filesystem_on_target import FileSystemOnTarget
+from drivelab.run.precondition import write_once
+from drivelab.run.prepared_trial import PreparedTrial, StoppedError, used_bytes
 from drivelab.run.progress import RunProgress
 from drivelab.run.settle import settle
+from drivelab.run.trial_file import TrialFile
 from drivelab.state.data_directory import make_data_directory
-from drivelab.state.filesystem import MountedFileSystem, make_and_mount
+from drivelab.state.filesystem import MountedFileSystem
 from drivelab.state.journal import Journal
 from drivelab.state.scratch import make_scratch
-from drivelab.state.undo import undo
-
-_DATA_FILE = "trial.data"
-
-
-class StoppedError(Exception):
-    """The user asked for the end while something was being made."""
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedTrial:
-    """Where a trial's I/O goes.
-
-    Attributes
-    ----------
-    workload : Workload
-        What is issued.
-    facts : TargetFacts
-        What it is issued to.
-    achieved : dict of str to str
-        Level of every setting, as read back.
-    context : dict
-        What was done before it, and what each layer says of each setting.
-    drops_page_cache : bool
-        Whether the page cache is to be emptied of its data before it is measured.
-    """
-
-    workload: Workload
-    facts: TargetFacts
-    achieved: dict[str, str]
-    context: dict[str, Any] = field(default_factory=dict)
-    drops_page_cache: bool = False
 
 
 class TargetStage:
@@ -111,10 +78,12 @@ class TargetStage:
         self._drives = None if facts.kind == "scratch" else [drive.identity for drive in facts.drives]
         self._is_ready = False
         self._was_written = False
-        self._level: FileSystemLevel | None = None
-        self._mounted: MountedFileSystem | None = None
+        self._filesystem = FileSystemOnTarget(journal)
+        self._file: TrialFile | None = None
         self._place: TargetFacts | None = None
         self._block = 0
+        # a scratch drive is filled when it is made
+        self._is_filled = facts.kind == "scratch"
 
     def prepare(self, step: PlannedStep) -> PreparedTrial:
         """Make everything that a step needs.
@@ -129,22 +98,19 @@ class TargetStage:
         """
         if not self._is_ready:
             self._make_ready()
-        if (step.filesystem, step.block) != (self._level, self._block):
+        if step.block != self._block or not self._filesystem.can_stay(step.filesystem):
             self.clear()
+            self._block = step.block
         # a purge resets what was set in the drive: it comes before the settings, and they come before the file system
         context = self._cleared(step)
         if self._settings.bring(self.facts, step.settings):
             self._look_again()
-        if self._place is None:
-            self._place = self._make_place(step)
-            self._level, self._block = step.filesystem, step.block
+        if step.actions.get("precondition") == "sequential":
+            context |= self._preconditioned(step)
+        place = self._brought(step)
         if step.actions.get("trim") == "fstrim":
-            context["trim"] = trim_filesystem(self._place)
-        trial = (
-            self._on_device(step, self._place)
-            if self._place.kind == "block_device"
-            else self._in_file(step, self._place)
-        )
+            context["trim"] = trim_filesystem(place)
+        trial = self._on_device(step, place) if place.kind == "block_device" else self._in_file(step, place)
         # making a file system may have changed a setting: a rule of udev answers to every device that was written
         self._settings.ensure(self.facts, step.settings)
         levels, views = self._settings.achieved(self.facts, step.settings)
@@ -161,26 +127,16 @@ class TargetStage:
 
     def tidy(self, trial: PreparedTrial) -> None:
         """Remove the trial's file, and let the file system finish with it."""
-        if trial.facts.kind != "missing_file":
+        if self._file is None or trial.facts.kind != "missing_file":
             return
-        path = Path(trial.workload.target.path)
-        # a target that fails now is told of by the next step; what is left goes with the file system or directory
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-            descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        self._file.tidy(was_written=trial.workload.writes)
         if trial.facts.filesystem is not None and "discard" in trial.facts.filesystem.options:
             settle([layer.name for layer in trial.facts.devices[-1:]])
 
     def clear(self) -> None:
         """Take away the file system that was made, if one was."""
-        mounted, self._mounted, self._place = self._mounted, None, None
-        if mounted is not None:
-            for change in reversed(mounted.changes):
-                undo(change, self._journal)
+        self._file = self._place = None
+        self._filesystem.take_away()
 
     def _make_ready(self) -> None:
         if self.facts.kind == "scratch":
@@ -200,15 +156,21 @@ class TargetStage:
             raise StoppedError
         self._progress.preparing_goes_on(filled_bytes / size_bytes)
 
-    def _make_place(self, step: PlannedStep) -> TargetFacts:
+    def _brought(self, step: PlannedStep) -> TargetFacts:
         """Where the step's I/O goes: the target itself, or a file system made on it."""
         level = step.filesystem
         if level is None or level.type == "raw":
+            self._place = self.facts
             return self.facts
-        self._require_consent()
-        self._progress.preparing(f"making {level.name} on {self.planned.label}")
-        self._mounted = make_and_mount(self.facts.path, level, self._journal)
-        return self._in_mounted(self._mounted)
+        before = self._filesystem.mounted
+        if before is None:
+            self._require_consent()
+            self._progress.preparing(f"making {level.name} on {self.planned.label}")
+            self._is_filled = False
+        mounted = self._filesystem.bring(self.facts.path, level)
+        if self._place is None or mounted is not before:
+            self._place, self._file = self._in_mounted(mounted), None
+        return self._place
 
     def _cleared(self, step: PlannedStep) -> dict[str, Any]:
         """What was purged and trimmed of the whole device; a file system that was on it is gone then."""
@@ -217,6 +179,7 @@ class TargetStage:
             return {}
         self.clear()
         self._require_consent()
+        self._is_filled = False
         done: dict[str, Any] = {}
         if purges:
             self._settings.put_back(self.facts)
@@ -227,14 +190,30 @@ class TargetStage:
             done["trim"] = trim_device(self.facts, self._journal)
         return done
 
+    def _preconditioned(self, step: PlannedStep) -> dict[str, Any]:
+        """What was written so that every block of the device holds something; nothing when it does already."""
+        if self._is_filled or self.facts.kind not in ("block_device", "scratch"):
+            return {}
+        if step.filesystem is not None and step.filesystem.type != "raw":
+            # the files of a file system are written before they are read
+            return {}
+        self._require_consent()
+        self._progress.preparing(f"writing all of {self.planned.label} once")
+        written = write_once(self.facts, seed=step.seed, stop=self._stop, progress=self._written)
+        if self._stop.is_set():
+            raise StoppedError
+        self._is_filled = True
+        return {"precondition": {"kind": "sequential", "bytes_written": written}}
+
+    def _written(self, progress: Progress) -> bool:
+        self._progress.preparing_goes_on(min(1.0, progress.byte_count() / max(1, self.facts.size_bytes)))
+        return not self._stop.is_set()
+
     def _look_again(self) -> None:
         """A setting was changed: the kernel's view of the drive may be another now."""
-        is_place = self._place is self.facts
         self.facts = self._looked_at(self.facts)
-        if self._mounted is not None:
-            self._place = self._in_mounted(self._mounted)
-        elif is_place:
-            self._place = self.facts
+        if self._filesystem.mounted is not None:
+            self._place = self._in_mounted(self._filesystem.mounted)
 
     def _looked_at(self, facts: TargetFacts) -> TargetFacts:
         """The target as it is now; its identity stays what it was, so that another drive in its place is noticed."""
@@ -279,32 +258,18 @@ class TargetStage:
         return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
 
     def _in_file(self, step: PlannedStep, place: TargetFacts) -> PreparedTrial:
-        achieved = {"filesystem": self._mounted.text} if self._mounted else {}
-        if self._mounted and "mount" in step.levels:
-            achieved["mount"] = ",".join(self._mounted.options)
+        mounted = self._filesystem.mounted
+        achieved = {"filesystem": mounted.text} if mounted else {}
+        if mounted and "mount" in step.levels:
+            achieved["mount"] = ",".join(mounted.options)
         size = used_bytes(step.pattern, step.pattern.file_size, place.logical_block_size_bytes)
         if place.kind == "file":
             target = TargetRange(path=place.path, size_bytes=size)
             return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
-        path = str(Path(place.path) / _DATA_FILE)
+        if self._file is None:
+            self._file = TrialFile(place.path, self._progress, self._stop)
+        path = str(self._file.path)
         target = TargetRange(path=path, size_bytes=size, create=True)
+        self._file.make_ready(step, target)
         facts = replace(place, kind="missing_file", path=path, exists=False, size_bytes=0)
-        if not step.pattern.writes:
-            self._lay_out(step, target)
         return PreparedTrial(step.pattern.on(target, seed=step.seed), facts, achieved)
-
-    def _lay_out(self, step: PlannedStep, target: TargetRange) -> None:
-        """Write the file that is going to be read; it is durable then, and not in the page cache."""
-        self._progress.preparing(f"writing {format_bytes(target.size_bytes)} that are going to be read")
-        writing = step.pattern.changed(operation="write", read_fraction=None, direct=False, durability="none")
-        prepare_target(writing.on(target, seed=step.seed), stop=self._stop)
-        if self._stop.is_set():
-            raise StoppedError
-
-
-def used_bytes(pattern: WorkloadPattern, size_bytes: int, logical_block_size_bytes: int) -> int:
-    """Bytes of a target or file of `size_bytes` that a workload uses: its begin, in whole blocks."""
-    if pattern.fill_level == 1:
-        return size_bytes
-    unit = max(pattern.block_size, logical_block_size_bytes)
-    return max(unit, int(size_bytes * pattern.fill_level) // unit * unit)

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import FileSystemLevel
-from drivelab.state.filesystem import make_and_mount
+from drivelab.run.filesystem_on_target import FileSystemOnTarget
 from drivelab.state.journal import Journal, begin_journal, journal_directory
 from drivelab.state.scratch import make_sparse_scratch
-from drivelab.state.undo import undo, undo_all
+from drivelab.state.undo import undo_all
 
 # sparse: only what mkfs writes takes room; the smallest that every mkfs takes, xfs included
 _SIZE_BYTES = 512 * 2**20
@@ -45,12 +45,12 @@ def try_file_systems(levels: Iterable[FileSystemLevel]) -> None:
 
 
 def _try(device: str, level: FileSystemLevel, journal: Journal) -> None:
+    filesystem = FileSystemOnTarget(journal)
     try:
-        mounted = make_and_mount(device, level, journal)
+        filesystem.bring(device, level)
     except DrivelabError as error:
         if error.code != "R403":
             raise
         do = f"correct the options of level {level.name} in the experiment; nothing was changed"
         raise DrivelabError("R403", f"{level.name}: {error.what}", where=error.where, do=do) from error
-    for change in reversed(mounted.changes):
-        undo(change, journal)
+    filesystem.take_away()

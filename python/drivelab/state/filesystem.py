@@ -30,7 +30,7 @@ _MKFS = {
 
 @dataclass(frozen=True, slots=True)
 class MountedFileSystem:
-    """A file system that drivelab made and mounted, as read back from the kernel.
+    """A file system that drivelab mounted, as read back from the kernel.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class MountedFileSystem:
         Type as mounted.
     options : tuple of str
         Mount options in effect.
-    changes : tuple of Change
-        Its entries in the journal, the first one first.
+    change : Change
+        Its entry in the journal.
     """
 
     mount_point: Path
     type: str
     options: tuple[str, ...]
-    changes: tuple[Change, ...]
+    change: Change
 
     @property
     def text(self) -> str:
@@ -67,8 +67,8 @@ def require_filesystem_programs(types: Iterable[str]) -> None:
         require_program(program)
 
 
-def make_and_mount(device: str, level: FileSystemLevel, journal: Journal) -> MountedFileSystem:
-    """Make a file system on a block device, and mount it.
+def make_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> Change:
+    """Make a file system on a block device; its entry in the journal.
 
     Parameters
     ----------
@@ -82,12 +82,22 @@ def make_and_mount(device: str, level: FileSystemLevel, journal: Journal) -> Mou
     Raises
     ------
     DrivelabError
-        R402: the mkfs program is not installed. R403: mkfs or mount failed.
-        R404: the kernel mounted something else.
+        R402: the mkfs program is not installed. R403: it failed.
     """
     identifier = str(uuid.uuid4())
     made = journal.will_change("filesystem", device=device, filesystem=level.type, uuid=identifier)
     run_program([*_MKFS[level.type], *_uuid_options(level.type, identifier), *level.mkfs_options, device], journal)
+    return made
+
+
+def mount_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> MountedFileSystem:
+    """Mount the file system on a block device in a private place.
+
+    Raises
+    ------
+    DrivelabError
+        R403: mount failed. R404: the kernel mounted something else.
+    """
     mount_point = MOUNT_PARENT / f"{Path(device).name}-{level.type}-{secrets.token_hex(4)}"
     mounted = journal.will_change("mount", mount_point=str(mount_point), device=device)
     mount_point.mkdir(parents=True)
@@ -97,7 +107,7 @@ def make_and_mount(device: str, level: FileSystemLevel, journal: Journal) -> Mou
     if found is None or found.source != device or found.filesystem != level.type:
         what = f"{level.type} was mounted, and the kernel lists {found.filesystem if found else 'nothing'}"
         raise DrivelabError("R404", what, where=str(mount_point))
-    return MountedFileSystem(mount_point, found.filesystem, found.options, (made, mounted))
+    return MountedFileSystem(mount_point, found.filesystem, found.options, mounted)
 
 
 def undo_mount(mount_point: str, device: str) -> str:

@@ -20,7 +20,9 @@ def rate(value: float) -> Estimate:
 
 def found(number: int, code: str = "page-cache-answered") -> Finding:
     text = f"{number} of 100 reached the drive"
-    return Finding(code, "invalid", text, f"trial-{number:05}", {"device_share": number / TRIALS, "is": True}, "sync it")
+    return Finding(
+        code, "invalid", text, f"trial-{number:05}", {"device_share": number / TRIALS, "is": True}, "sync it"
+    )
 
 
 def test_only_probes_and_references_are_kept() -> None:

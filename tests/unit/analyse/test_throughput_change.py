@@ -51,7 +51,7 @@ def test_intervals_of_the_ratio_cover_the_truth() -> None:
         speeds[-20:] *= 0.5
         ratio = throughput_tenths(1e7 * speeds, np.full(200, 1e8))["throughput_last_over_first_ratio"]
         assert ratio.low is not None
-        hits += ratio.low <= 0.5 and (ratio.high is None or 0.5 <= ratio.high)
+        hits += ratio.low <= 0.5 and (ratio.high is None or ratio.high >= 0.5)
     assert hits / 1000 >= 0.93
 
 
@@ -111,7 +111,9 @@ def test_the_finding_says_how_much_was_memory() -> None:
     context = {"page_cache": {"dirty_bytes_after": 620 * 4096}}
     trial = measured(BUFFERED, {"write": latencies(1000)}, devices=[counted(writes=380)], context=context)
     (found,) = page_cache_answered.find(evidence(trial))
-    assert found.text.startswith("of 3.91 MiB of writes, 38 % reached the drive while it was timed; the rest was memory")
+    assert found.text.startswith(
+        "of 3.91 MiB of writes, 38 % reached the drive while it was timed; the rest was memory"
+    )
     assert "(2.42 MiB still waited in the page cache)" in found.text
     assert (found.evidence["device_share"], found.evidence["waiting_bytes_after"]) == (0.38, 620 * 4096)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from drivelab.experiments.load import built_in_names, load_experiment, parse_experiment
-from drivelab.experiments.toml_lines import line_of
 from drivelab.model.errors import DrivelabError
+from drivelab.model.experiment import FigureName, TableName
 
 OWN = """\
 format = 1
@@ -55,10 +56,15 @@ def test_every_built_in_experiment_loads_and_is_named_after_its_file(name: str) 
 
 
 @pytest.mark.parametrize("name", built_in_names())
-def test_every_table_and_figure_that_is_named_exists(name: str) -> None:
+def test_every_built_in_experiment_names_what_answers_it(name: str) -> None:
     experiment = load_experiment(name)
-    modules = [f"drivelab.report.{table}_table" for table in experiment.tables]
-    modules += [f"drivelab.report.figures.{figure.replace('-', '_')}" for figure in experiment.figures]
+    assert experiment.tables
+    assert experiment.figures
+
+
+def test_every_table_and_figure_that_can_be_named_exists() -> None:
+    modules = [f"drivelab.report.{name}_table" for name in get_args(TableName)]
+    modules += [f"drivelab.report.figures.{name.replace('-', '_')}" for name in get_args(FigureName)]
     assert [module for module in modules if find_spec(module) is None] == []
 
 
@@ -115,24 +121,178 @@ def test_a_misspelt_key_comes_with_a_guess() -> None:
     assert mistake('block_size = "4KiB"', 'block_sise = "4KiB"').do == "did you mean block_size?"
 
 
+def test_a_figure_that_does_not_exist_is_refused_with_a_guess() -> None:
+    question = 'question = "Is it fast?"'
+    error = mistake(question, f'{question}\nfigures = ["latency-cdf", "latency-overveiw"]')
+    assert (error.code, error.where, error.do) == ("P703", "own.toml:4", "did you mean latency-overview?")
+    assert error.what.startswith("figures.2: input should be ")
+
+
 def test_a_setting_that_is_not_known_lists_those_that_are() -> None:
     assert "'filesystem', 'mount', 'trim'," in mistake('setting = "workload"', 'setting = "colour"').what
 
 
+FACTORS = """\
+format = 1
+name = "own"
+question = "Is it fast?"
+
+[[factors]]
+{first}
+
+[[factors]]
+{second}
+
+[[workloads]]
+name = "w"
+count = 10
+{keys}
+
+[reference]
+workload = "w"
+{reference}
+"""
+SIZES = 'setting = "workload"\nkey = "block_size"\nlevels = ["4KiB", "8KiB"]'
+RAW = 'setting = "filesystem"\nlevels = ["raw"]'
+
+
+def mistake_of(**parts: str) -> DrivelabError:
+    """The error that a file with two factors, a workload and a reference gives with some parts changed."""
+    given = {"first": RAW, "second": SIZES, "keys": "", "reference": ""}
+    parse_experiment(FACTORS.format(**given), "own.toml")
+    with pytest.raises(DrivelabError) as refusal:
+        parse_experiment(FACTORS.format(**given | parts), "own.toml")
+    assert refusal.value.code == "P703"
+    return refusal.value
+
+
+@pytest.mark.provokes("P703")
 @pytest.mark.parametrize(
-    ("location", "line"),
+    ("parts", "where", "what", "do"),
     [
-        (("workloads", 1, "block_size"), 19),
-        (("workloads", 0), 11),
-        (("workloads", 1, "quick", "bytes"), 22),
-        (("factors", 0, "levels", 1), 8),
-        (("nothing",), 1),
+        (
+            {"first": 'setting = "write-cache"\nlevels = ["on", "of"]'},
+            "own.toml:7",
+            "factors.1.levels.2: write-cache can be on, off, as-found, not 'of'",
+            "",
+        ),
+        (
+            {"first": 'setting = "read-ahead"\nlevels = [\n    "128KiB",\n    "1000",\n]'},
+            "own.toml:9",
+            "factors.1.levels.2: read-ahead takes whole KiB, and 1000 B are none",
+            "",
+        ),
+        (
+            {"first": 'setting = "scheduler"\nlevels = ["none"]\nquick_levels = ["No!"]'},
+            "own.toml:8",
+            "factors.1.quick_levels.1: scheduler takes a name as the kernel lists them, not 'No!'",
+            "",
+        ),
+        ({"first": 'setting = "trim"\nlevels = ["all"]'}, "own.toml:7", "factors.1.levels.1: trim can be none", ""),
+        ({"first": 'setting = "schedular"\nlevels = ["none"]'}, "own.toml:5", "'schedular'", "did you mean scheduler?"),
+        ({"first": 'levels = ["none"]'}, "own.toml:5", "a factor needs the key setting", 'setting = "filesystem"'),
+        (
+            {"first": 'setting = "filesystem"\nlevel = ["raw"]'},
+            "own.toml:7",
+            "factors.1.level: there is no such key",
+            "did you mean levels?",
+        ),
+        (
+            {"first": 'setting = "filesystem"\nlevels = ["raw", "ext5"]'},
+            "own.toml:7",
+            "factors.1.levels.2: input should be 'raw', 'ext2'",
+            "did you mean ext4?",
+        ),
+        (
+            {"first": 'setting = "filesystem"\nlevels = [\n  "raw",\n  { type = "xfs", mkfs_option = ["-K"] },\n]'},
+            "own.toml:9",
+            "factors.1.levels.2.mkfs_option: there is no such key",
+            "did you mean mkfs_options?",
+        ),
+        (
+            {"second": 'setting = "workload"\nkey = "blocksize"\nlevels = [1]'},
+            "own.toml:11",
+            "factors.2.key",
+            "did you mean block_size?",
+        ),
+        (
+            {"second": 'setting = "workload"\nkey = "block_size"\nlevels = ["4KiB"]\nquick_levels = ["4K"]'},
+            "own.toml:13",
+            "factors.2.quick_levels.1: '4K' is not a size",
+            "",
+        ),
+        ({"second": RAW}, "own.toml:9", "factors.2: there are two of the factor filesystem", ""),
+        (
+            {"second": 'setting = "write-cache"\nlevels = ["on", true]'},
+            "own.toml:11",
+            "factors.2.levels.2: there are two of the level on",
+            "",
+        ),
+        (
+            {"second": SIZES + '\nworkloads = ["other"]'},
+            "own.toml:13",
+            "factors.2.workloads.1: there is no workload other, only w",
+            "",
+        ),
+        (
+            {"first": 'setting = "mount"\nlevels = ["discard"]'},
+            "own.toml:5",
+            "factors.1: mount needs a factor filesystem",
+            "",
+        ),
+        ({"keys": 'sync_every_writes = "ende"'}, "own.toml:17", "a valid integer or 'end', not 'ende'", ""),
+        ({"keys": 'access = { kind = "randm" }'}, "own.toml:17", "workloads.1.access.kind", "did you mean random?"),
+        ({"keys": 'durability = "fsnc"'}, "own.toml:17", "workloads.1.durability", "did you mean fsync?"),
+        ({"keys": "quick = { cuont = 3 }"}, "own.toml:17", "workloads.1.quick.cuont", "did you mean count?"),
+        ({"keys": "quick = { count = 0 }"}, "own.toml:17", "would never end", ""),
+        ({"reference": 'workloads = ["w"]'}, "own.toml:21", "reference.workloads", "did you mean workload?"),
+        (
+            {"reference": 'levels = { block_size = "16KiB" }'},
+            "own.toml:21",
+            "reference.levels.block_size: it is one of 4KiB, 8KiB, not 16KiB",
+            "",
+        ),
+        (
+            {"reference": 'levels = { blocksize = "4KiB" }'},
+            "own.toml:21",
+            "reference.levels.blocksize: there is no factor blocksize, only filesystem, block_size",
+            "",
+        ),
     ],
 )
-def test_lines_are_found_by_place(location: tuple[str | int, ...], line: int) -> None:
-    assert line_of(OWN, location) == line
+def test_a_mistake_in_a_factor_or_a_workload_is_named_with_what_was_meant(
+    parts: dict[str, str], where: str, what: str, do: str
+) -> None:
+    error = mistake_of(**parts)
+    assert error.where == where
+    assert what in error.what
+    assert do in error.do
 
 
-def test_keys_of_an_inline_table_are_found_too() -> None:
-    text = 'a = 1\nquick = { count = 4, size = "x" }\n'
-    assert line_of(text, ("quick", "size")) == 2
+@pytest.mark.parametrize(
+    "needing", ['setting = "mount"\nlevels = ["discard"]', 'setting = "trim"\nlevels = ["fstrim"]']
+)
+def test_one_at_a_time_refuses_what_the_raw_base_would_never_measure(needing: str) -> None:
+    one_at_a_time = FACTORS.replace('name = "own"', 'name = "own"\ndesign = "one-at-a-time"')
+    text = one_at_a_time.format(first=RAW, second=needing, keys="", reference="")
+    with pytest.raises(DrivelabError, match="would never be measured") as refusal:
+        parse_experiment(text, "own.toml")
+    assert refusal.value.where == "own.toml:10"
+    parse_experiment(text.replace('["raw"]', '["ext4", "raw"]'), "own.toml")
+
+
+def test_levels_of_settings_are_understood_however_they_are_written() -> None:
+    text = FACTORS.format(
+        first='setting = "read-ahead"\nlevels = ["as-found", "128KiB", "1 MiB"]',
+        second='setting = "write-cache"\nlevels = [true, false]',
+        keys="",
+        reference='levels = { read-ahead = "1MiB", write-cache = false }',
+    )
+    experiment = parse_experiment(text, "own.toml")
+    assert [factor.levels for factor in experiment.factors] == [("as-found", "131072", "1048576"), ("on", "off")]
+
+
+def test_a_level_is_tried_only_with_the_workloads_that_it_is_for() -> None:
+    text = OWN + '\n[[factors]]\nsetting = "workload"\nkey = "count"\nlevels = [0]\nworkloads = ["reads"]\n'
+    # without its count the other workload would never end
+    assert parse_experiment(text.replace('bytes = "1GiB"', "count = 7"), "own.toml").factors[1].levels == (0,)

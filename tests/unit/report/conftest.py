@@ -12,7 +12,7 @@ import pytest
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 sys.path.insert(0, str(GOLDEN))
 
-from make_runs import build  # noqa: E402
+from make_runs import NAMES, build  # noqa: E402
 from synthetic import histogram_of  # noqa: E402
 
 from drivelab.analyse.summary import summarise  # noqa: E402
@@ -22,10 +22,8 @@ from drivelab.report.content import ReportContent, TrialContent  # noqa: E402
 from drivelab.report.gather import gather  # noqa: E402
 from drivelab.store.read import StoredRun, open_run  # noqa: E402
 
-RUN_NAMES = ("check-directory", "check-hostile-names", "ssd-latency-scratch")
 
-
-@pytest.fixture(params=RUN_NAMES)
+@pytest.fixture(params=NAMES)
 def stored_run(request: pytest.FixtureRequest) -> StoredRun:
     """Each of the golden runs in turn."""
     return open_run(GOLDEN / "runs" / request.param)

@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from drivelab.cli.run_answer import answer_of_run
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import Histogram
+from drivelab.model.run_answer import RunAnswer
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures import theme
 from drivelab.report.figures.commands_per_operation import commands_per_operation
+from drivelab.report.figures.effects_overview import effects_overview
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.io_scatter import SLOWEST, io_scatter
 from drivelab.report.figures.latency_cdf import latency_cdf
@@ -23,6 +26,7 @@ from drivelab.report.figures.latency_histogram import latency_histogram
 from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.latency_over_time import latency_over_time
 from drivelab.report.figures.latency_overview import latency_overview
+from drivelab.report.figures.throughput_over_time import throughput_over_time
 from drivelab.report.gather import gather
 from drivelab.store.read import StoredRun
 
@@ -40,8 +44,11 @@ COLOUR = re.compile(r"var\(--[a-z0-9-]+\)|rgba\(0,0,0,0\)")
 
 
 def figures_of(run: StoredRun) -> list[Figure]:
-    trials = gather(run).trials
-    return [figure for make in MAKERS if (figure := make(trials)) is not None]
+    answer = answer_of_run(run) if "plan" in run.run_json else RunAnswer()
+    trials = gather(run, answer).trials
+    made = [make(trials) for make in MAKERS]
+    made += [latency_over_size(trials, answer), throughput_over_time(trials, answer), effects_overview(answer)]
+    return list({figure.key: figure for figure in made if figure is not None}.values())
 
 
 def strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -70,7 +77,7 @@ def test_every_axis_has_a_name_with_a_unit(stored_run: StoredRun) -> None:
             with_unit = [title for title in titles if re.search(r"\[.+\]", title)]
             # the last of several panels names the time axis of all; rows of trials are no quantity
             assert with_unit, figure.key
-            assert all(re.search(r"\[.+\]", title) or title in ("", "trial") for title in titles), titles
+            assert all(re.search(r"\[.+\]", title) or title in ("", "trial", "level") for title in titles), titles
 
 
 def test_colours_are_left_to_the_page(stored_run: StoredRun) -> None:

@@ -39,5 +39,13 @@ def test_only_kinds_of_findings_that_exist_are_known() -> None:
     assert set(_TOUCHED) <= set(CODES)
 
 
+def test_what_stands_for_many_trials_is_marked_at_those_that_are_shown() -> None:
+    many = Finding("drift", "warning", "it got slower", "t1", {}, "wait", trials=("t1", "t2"), trial_count=830)
+    shown = [Finding("drift", "warning", "it got faster", "t500", {}, "wait"), Finding("other", "note", "x", "t500")]
+    (told,) = reported([many], shown)
+    assert (told.trial_count, told.trials) == (830, ("t1", "t500"))
+    assert told.metrics["t500"] == {"p50"}
+
+
 def test_an_unknown_weight_is_a_note() -> None:
     assert reported([Finding("a", "curious", "x")])[0].word == "Note"

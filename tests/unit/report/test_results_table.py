@@ -91,3 +91,16 @@ def test_bands_span_the_columns_below_them(check_content: ReportContent) -> None
     table = results_table(check_content.trials, ())
     assert sum(span for _, span in table.bands) == len(table.headers)
     assert ("latency", 4) in table.bands
+
+
+def test_the_share_that_reached_the_drive_stands_beside_writes_that_memory_took(
+    trial: Callable[..., TrialContent], make_estimate: Callable[..., Estimate]
+) -> None:
+    def write(share: float | None, high: float) -> TrialContent:
+        estimates = {"reached_device_share": make_estimate(share, share or 0.0, high, "1")}
+        return trial(operation="write", estimates=estimates)
+
+    table = results_table([write(0.38, 0.38), write(None, 0.6)], ())
+    assert [cells(table, row)["reached_device_share"].value for row in (0, 1)] == ["38.0", "≤\u202f60.0"]
+    whole = results_table([write(1.0, 1.0)], ())
+    assert "reached_device_share" not in [header.key for header in whole.headers]

@@ -18,7 +18,7 @@ from drivelab.model.target import BlockLayer, TargetFacts
 from drivelab.model.workload import TargetRange
 from drivelab.plan.make import make_plan
 from drivelab.run.commands_of_cells import CommandsOfCells
-from drivelab.run.stage import PreparedTrial
+from drivelab.run.prepared_trial import PreparedTrial
 
 EXPERIMENT = Experiment.model_validate(
     {

@@ -12,6 +12,7 @@ from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.numerals import rate_text
 
 ROW_PX, TOP_PX, BOTTOM_PX = 50, 40, 56
+ROWS_PER_PLOT = 18
 _LABEL_ABOVE = 0.42
 _LABEL_SHARE = 0.56
 # metric, words, colour and the pattern that tells it from its neighbours without colour
@@ -32,27 +33,32 @@ def commands_per_operation(trials: Sequence[TrialContent]) -> Figure | None:
     if not shown:
         return None
     kinds = [kind for kind in KINDS if any(_is_seen(trial.estimate(kind[0])) for trial in shown)] or [KINDS[0]]
-    height = TOP_PX + BOTTOM_PX + ROW_PX * len(shown)
+    sheets = [("", shown)] if len(shown) <= ROWS_PER_PLOT else theme.sheets(shown, ROWS_PER_PLOT)
+    return Figure(
+        key="commands-per-operation",
+        title="What the drive was told to do for each durable write",
+        caption=CAPTION,
+        plots=tuple(_plot(group, members, kinds) for group, members in sheets),
+        table=_table(shown),
+    )
+
+
+def _plot(group: str, trials: Sequence[TrialContent], kinds: Sequence[tuple[str, str, str, str]]) -> Plot:
+    height = TOP_PX + BOTTOM_PX + ROW_PX * len(trials)
     layout = theme.layout(height, barmode="group", bargap=_LABEL_SHARE, bargroupgap=0.1, annotations=[])
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
     layout["xaxis"] = theme.axis("commands per operation [1]", rangemode="tozero", nticks=12)
     layout["yaxis"] = theme.axis(
         "trial",
-        range=[len(shown) - 0.5, -0.62],
-        tickvals=list(range(len(shown))),
-        ticktext=[""] * len(shown),
+        range=[len(trials) - 0.5, -0.62],
+        tickvals=list(range(len(trials))),
+        ticktext=[""] * len(trials),
         ticks="",
         showgrid=False,
         fixedrange=True,
     )
-    layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(shown)]
-    return Figure(
-        key="commands-per-operation",
-        title="What the drive was told to do for each durable write",
-        caption=CAPTION,
-        plots=(Plot([_bars(shown, *kind) for kind in kinds], layout, height),),
-        table=_table(shown),
-    )
+    layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(trials)]
+    return Plot([_bars(trials, *kind) for kind in kinds], layout, height, group)
 
 
 def _is_seen(estimate: Estimate | None) -> bool:

@@ -1,132 +1,155 @@
-"""Time of a durable write over its size, both logarithmic: do the bytes cost, or the commands."""
+"""Latency over the size of an I/O, both logarithmic: do the bytes cost, or the commands."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import RunAnswer
 from drivelab.model.units import format_bytes
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
-from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
+from drivelab.report.figures.size_series import Panel, SizePoint, SizeSeries, panels_of_answer, panels_of_trials
 from drivelab.report.numerals import count_text, latency_text
 
 HEIGHT_PX = 380
-CAPTION = (
-    "From the begin of the write call until its sync call returned. A flat line: the commands cost, not the bytes. "
-    "Whiskers are 95\u00a0% intervals."
-)
-_Series = dict[str, list[TrialContent]]
+PLOTS_AT_MOST = 12
+FLAT = "A flat line: the commands cost, not the bytes."
+FROM_DURABLE = "From the begin of the write call until its sync call returned."
+FROM_ANY = "From the begin of the call until the I/O had completed, durable writes until their sync call returned."
+OF_TRIALS = "Whiskers are 95\u00a0% intervals."
+OF_REPEATS = "Lines are medians over all trials of a size, bands reach from the fastest trial to the slowest."
 
 
-def latency_over_size(trials: Sequence[TrialContent]) -> Figure | None:
-    """The median and p99 of durable writes over their size; None when no series has two sizes."""
-    series = _series(trials)
-    if not series:
+def latency_over_size(trials: Sequence[TrialContent], answer: RunAnswer | None = None) -> Figure | None:
+    """The latency of I/Os over their size; None when no series has two sizes.
+
+    Parameters
+    ----------
+    trials : sequence of TrialContent
+        Trials of a check, or of a run whose combinations were measured once.
+    answer : RunAnswer, optional
+        The combinations of a run; with repeats they are what is drawn.
+    """
+    combinations = answer.combinations if answer is not None else ()
+    # with repeats, or of trials that are not all here
+    is_repeated = any(one.trial_count > 1 for one in combinations) or len(trials) < len(combinations)
+    panels = panels_of_answer(answer) if answer is not None and is_repeated else panels_of_trials(trials)
+    if not panels:
         return None
-    points = [(trial, trial.estimate(name)) for members in series.values() for trial in members for name in _SHOWN]
-    ends = [end for _, e in points if e for end in (e.value, e.low, e.high) if end]
+    is_durable = all(series.is_durable for panel in panels for series in panel.series)
+    words = [FROM_DURABLE if is_durable else FROM_ANY, FLAT, OF_REPEATS if is_repeated else OF_TRIALS]
+    common = panels[0].common if len(panels) == 1 else ""
+    if len(panels) > PLOTS_AT_MOST:
+        words.append(f"The first {PLOTS_AT_MOST} of {len(panels)} drawings are shown; the data below hold all.")
+    ends = [
+        end
+        for panel in panels
+        for series in panel.series
+        for points in series.lines.values()
+        for point in points
+        for end in (point.value_ns, point.low_ns, point.high_ns)
+        if end
+    ]
+    return Figure(
+        key="latency-over-size",
+        title="Time of a durable write over its size" if is_durable else "Latency over the size of an I/O",
+        caption=" ".join([*([f"{common}."] if common else []), *words]),
+        plots=tuple(_plot(panel, min(ends), max(ends), is_repeated=is_repeated) for panel in panels[:PLOTS_AT_MOST]),
+        table=_table(panels),
+    )
+
+
+def _plot(panel: Panel, low_ns: float, high_ns: float, *, is_repeated: bool) -> Plot:
     layout = theme.layout(HEIGHT_PX)
-    sizes = sorted({size for members in series.values() for t in members if (size := t.block_size_bytes)})
+    sizes = sorted({point.size_bytes for one in panel.series for line in one.lines.values() for point in line})
     layout["xaxis"] = theme.axis(
-        "size of a write [unit at each tick, log scale]",
+        "size of an I/O [unit at each tick, log scale]",
         type="log",
         tickmode="array",
         tickvals=sizes,
         ticktext=[format_bytes(size) for size in sizes],
     )
-    layout["yaxis"] = theme.latency_axis(min(ends), max(ends), ticks_at_most=8)
-    data = [
-        _line(label if len(series) > 1 else "", members, name, place)
-        for place, (label, members) in enumerate(series.items())
-        for name in _SHOWN
-        if any(_value(trial, name) for trial in members)
-    ]
-    return Figure(
-        key="latency-over-size",
-        title="Time of a durable write over its size",
-        caption=CAPTION if len(series) > 1 else f"{next(iter(series))}. {CAPTION}",
-        plots=(Plot(data, layout, HEIGHT_PX),),
-        table=_table(series),
-    )
+    layout["yaxis"] = theme.latency_axis(low_ns, high_ns, ticks_at_most=8)
+    data: list[Mapping[str, Any]] = []
+    for place, series in enumerate(panel.series):
+        for name, points in series.lines.items():
+            if is_repeated:
+                data.append(_band(points, place))
+            data.append(_line(series, name, points, place, is_alone=len(panel.series) == 1, is_repeated=is_repeated))
+    return Plot(data, layout, HEIGHT_PX, panel.name)
 
 
-_SHOWN = ("p50", "p99")
-
-
-def _series(trials: Sequence[TrialContent]) -> _Series:
-    """Trials that differ in nothing but size and repeat, by what they have in common."""
-    found: _Series = {}
-    for trial in trials:
-        if trial.is_durable and trial.block_size_bytes and _value(trial, "p50"):
-            found.setdefault(_common(trial), []).append(trial)
-    kept = {label: members for label, members in found.items() if len({t.block_size_bytes for t in members}) > 1}
-    return {label: sorted(members, key=lambda t: t.block_size_bytes or 0) for label, members in kept.items()}
-
-
-def _common(trial: TrialContent) -> str:
-    """Everything set but the size, in words."""
-    workload, row = trial.workload, trial.row
-    method = workload.get("durability", {}).get("method", "none")
-    levels = [str(v) for k, v in row.items() if k.startswith("asked_") and k not in _NO_FACTORS and v is not None]
-    parts = [str(row.get("target") or ""), *levels, str(workload.get("file_state", "")), method]
-    parts += ["direct"] if workload.get("direct") else []
-    return " · ".join(part for part in parts if part and part != "none")
-
-
-_NO_FACTORS = ("asked_backend", "asked_direct", "asked_queue_depth", "asked_job_count", "asked_block_size")
-
-
-def _value(trial: TrialContent, name: str) -> float | None:
-    estimate = trial.estimate(name)
-    return estimate.value if estimate else None
-
-
-def _line(label: str, members: Sequence[TrialContent], name: str, place: int) -> dict[str, Any]:
-    symbol, quantile_color = theme.QUANTILE_MARKS[name]
-    found = [(t, e, e.value) for t in members if (e := t.estimate(name)) and e.value is not None]
-    color = theme.SERIES[place % len(theme.SERIES)] if place else quantile_color
+def _band(points: Sequence[SizePoint], place: int) -> dict[str, Any]:
+    """The range of a line, as an area without a border."""
+    ends = [(point.size_bytes, point.high_ns) for point in points]
+    ends += [(point.size_bytes, point.low_ns) for point in reversed(points)]
     return {
         "type": "scatter",
-        "mode": "lines+markers",
-        "name": f"{theme.QUANTILE_LABELS[name]}{', ' if label else ''}{theme.escaped(label)}",
-        "x": [trial.block_size_bytes for trial, _, _ in found],
-        "y": [value for _, _, value in found],
-        "text": [_hover(trial, name, estimate) for trial, estimate, _ in found],
-        "hoverinfo": "text",
-        "line": {"color": color, "width": 1.6, "dash": "solid" if name == "p50" else "dot"},
-        "marker": {"symbol": symbol, "size": 8, "color": color},
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(0.0, (e.high or v) - v) for _, e, v in found],
-            "arrayminus": [max(0.0, v - (e.low or v)) for _, e, v in found],
-            "color": color,
-            "thickness": 1.2,
-            "width": 4,
-        },
+        "mode": "lines",
+        "x": [size for size, _ in ends],
+        "y": [end for _, end in ends],
+        "fill": "toself",
+        "fillcolor": theme.BANDS[place % len(theme.BANDS)],
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
     }
 
 
-def _hover(trial: TrialContent, name: str, estimate: Estimate) -> str:
-    low = "…" if estimate.low is None else latency_text(estimate.low)
-    high = "…" if estimate.high is None else latency_text(estimate.high)
+def _line(
+    series: SizeSeries, name: str, points: Sequence[SizePoint], place: int, *, is_alone: bool, is_repeated: bool
+) -> dict[str, Any]:
+    symbol, quantile_color = theme.QUANTILE_MARKS[name]
+    color = theme.SERIES[place % len(theme.SERIES)] if place or is_repeated else quantile_color
+    dash = theme.DASHES[place % len(theme.DASHES)] if is_repeated else "solid" if name == "p50" else "dot"
+    quantile = theme.QUANTILE_LABELS[name]
+    label = quantile if is_alone else series.label if is_repeated else f"{quantile}, {series.label}"
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": theme.escaped(label),
+        "x": [point.size_bytes for point in points],
+        "y": [point.value_ns for point in points],
+        "text": [_hover(series, point, quantile, is_repeated=is_repeated) for point in points],
+        "hoverinfo": "text",
+        "line": {"color": color, "width": 1.6, "dash": dash},
+        "marker": {"symbol": symbol, "size": 6 if is_repeated else 8, "color": color},
+    }
+    if not is_repeated:
+        trace["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(0.0, (point.high_ns or point.value_ns) - point.value_ns) for point in points],
+            "arrayminus": [max(0.0, point.value_ns - (point.low_ns or point.value_ns)) for point in points],
+            "color": color,
+            "thickness": 1.2,
+            "width": 4,
+        }
+    return trace
+
+
+def _hover(series: SizeSeries, point: SizePoint, quantile: str, *, is_repeated: bool) -> str:
+    low = "…" if point.low_ns is None else latency_text(point.low_ns)
+    high = "…" if point.high_ns is None else latency_text(point.high_ns)
+    span = f"{count_text(point.count)} trials: {low} to {high}" if is_repeated else f"95 % interval {low} to {high}"
+    behind = "" if is_repeated else f"<br>{count_text(point.count)} operations"
     return (
-        f"{theme.escaped(trial.label)}<br>{theme.QUANTILE_LABELS[name]}: <b>{latency_text(estimate.value or 0)}</b>"
-        f"<br>95 % interval {low} to {high}<br>{count_text(estimate.sample_count)} operations"
+        f"{theme.escaped(point.label or series.label)}<br>{format_bytes(point.size_bytes)}, {quantile}: "
+        f"<b>{latency_text(point.value_ns)}</b><br>{span}{behind}"
     )
 
 
-def _table(series: _Series) -> DataTable:
-    rows: list[list[str | int | float | None]] = []
-    for label, members in series.items():
-        for trial in members:
-            for name in _SHOWN:
-                e = trial.estimate(name)
-                if e and e.value is not None:
-                    ends = [None if end is None else round(end) for end in (e.value, e.low, e.high)]
-                    size = trial.block_size_bytes
-                    rows.append([label, trial.name, size, theme.QUANTILES[name], *ends, e.sample_count])
-    names = ("series", "trial", "block_size_bytes", "quantile")
-    return DataTable((*names, "latency_ns", "latency_ns_low", "latency_ns_high", "operation_count"), rows)
+def _table(panels: Sequence[Panel]) -> DataTable:
+    rows: list[list[Cell]] = []
+    for panel in panels:
+        for series in panel.series:
+            label = " · ".join(part for part in (panel.name or panel.common, series.label) if part)
+            for name, points in series.lines.items():
+                for point in points:
+                    ends = (point.value_ns, point.low_ns, point.high_ns)
+                    rounded = [None if end is None else round(end) for end in ends]
+                    rows.append([label, point.size_bytes, theme.QUANTILES[name], *rounded, point.count])
+    columns = ("series", "block_size_bytes", "quantile", "latency_ns", "latency_ns_low", "latency_ns_high", "count")
+    return DataTable(columns, rows)

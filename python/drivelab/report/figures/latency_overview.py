@@ -12,6 +12,7 @@ from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.numerals import count_text, latency_text
 
 ROW_PX, TOP_PX, BOTTOM_PX = 38, 40, 56
+ROWS_PER_PLOT = 22
 _LABEL_ABOVE = 0.42
 CAPTION = (
     "Whiskers are 95\u00a0% intervals; the thin line reaches to the slowest I/O. An open mark with an arrow is a "
@@ -34,25 +35,37 @@ def latency_overview(
     shown = [trial for trial in trials if trial.histogram.total_count]
     if not shown:
         return None
-    height = TOP_PX + BOTTOM_PX + ROW_PX * len(shown)
-    layout = theme.layout(height, annotations=[], shapes=[])
-    layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
     limits = [limit for name in (t.name for t in shown) for limit, _ in (thresholds or {}).get(name, ())]
     highs = [trial.histogram.maximum_ns for trial in shown]
     middle = [_first_value(trial) for trial in shown]
-    layout["xaxis"] = theme.latency_axis(min([*middle, *limits]), max([*highs, *limits]))
-    layout["yaxis"] = _row_axis(len(shown))
-    layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(shown)]
-    data = [_reach(shown)]
-    data += [trace for name in theme.QUANTILES for trace in _marks(shown, name)]
-    data += [mark for mark in [_thresholds(shown, thresholds or {})] if mark]
+    ends = min([*middle, *limits]), max([*highs, *limits])
+    # few trials stand in one drawing, whatever their kinds; many must be divided to fit a sheet of paper
+    sheets = [("", shown)] if len(shown) <= ROWS_PER_PLOT else theme.sheets(shown, ROWS_PER_PLOT)
     return Figure(
         key="latency-overview",
         title="Latency at a glance",
         caption=CAPTION,
-        plots=(Plot(data, layout, height),),
+        plots=tuple(_plot(group, members, ends, thresholds or {}) for group, members in sheets),
         table=_table(shown),
     )
+
+
+def _plot(
+    group: str,
+    trials: Sequence[TrialContent],
+    ends: tuple[float, float],
+    thresholds: Mapping[str, Sequence[tuple[float, str]]],
+) -> Plot:
+    height = TOP_PX + BOTTOM_PX + ROW_PX * len(trials)
+    layout = theme.layout(height, annotations=[], shapes=[])
+    layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
+    layout["xaxis"] = theme.latency_axis(*ends)
+    layout["yaxis"] = _row_axis(len(trials))
+    layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(trials)]
+    data = [_reach(trials)]
+    data += [trace for name in theme.QUANTILES for trace in _marks(trials, name)]
+    data += [mark for mark in [_thresholds(trials, thresholds)] if mark]
+    return Plot(data, layout, height, group)
 
 
 def _first_value(trial: TrialContent) -> float:

@@ -19,6 +19,8 @@ INK, MUTED, PAPER, GRID, AXIS = "var(--ink)", "var(--muted)", "var(--paper)", "v
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (f"var(--series-{number})" for number in range(1, 8))
 SERIES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY)
 DASHES = ("solid", "dash", "dot", "dashdot")
+# the same colours, so thin that lines show through
+BANDS = tuple(f"var(--band-{number})" for number in range(1, 5))
 FILL = "var(--fill)"
 # shares of a cell, lightest first; a square root lets single I/Os show beside thousands
 HEAT = [[0.0, "var(--heat-1)"], [0.04, "var(--heat-2)"], [0.25, "var(--heat-3)"], [1.0, "var(--heat-4)"]]

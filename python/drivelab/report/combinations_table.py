@@ -1,0 +1,205 @@
+"""The results of an experiment by combination: a row per combination, the median over its repeats and their range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.combination_labels import combination_labels
+from drivelab.report.csv_text import csv_link
+from drivelab.report.figures.figure import Cell, DataTable
+from drivelab.report.numerals import DisplayUnit, column_unit, number_text, percent_text, rate_text
+
+# more rows nobody reads; the CSV behind the table holds all of them
+ROWS_MAX = 300
+_UNITS = {"latency": "ns", "throughput": "B/s"}
+# metric, band, name, kind of its unit
+_COLUMNS = (
+    ("total_latency_ns_p50", "latency", "p50", "latency"),
+    ("total_latency_ns_p99", "latency", "p99", "latency"),
+    ("response_latency_ns_p50", "latency", "response p50", "latency"),
+    ("throughput_bytes_per_s", "throughput", "mean", "throughput"),
+    ("throughput_first_tenth_bytes_per_s", "throughput", "first tenth", "throughput"),
+    ("throughput_last_tenth_bytes_per_s", "throughput", "last tenth", "throughput"),
+    ("throughput_last_over_first_ratio", "throughput", "last over first", "share"),
+    ("reached_device_share", "", "reached the drive", "share"),
+    ("device_writes_per_operation", "device, per operation", "writes", "count"),
+    ("device_flushes_per_operation", "device, per operation", "flushes", "count"),
+)
+_TENTHS = ("first tenth", "last tenth", "last over first")
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationHeader:
+    """Head of a column of numbers."""
+
+    metric: str
+    band: str
+    name: str
+    unit: str
+
+    @property
+    def full(self) -> str:
+        """Name and unit, for the narrow page and for screen readers."""
+        words = f"{self.band} {self.name}".strip()
+        return f"{words} [{self.unit}]" if self.unit else words
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationRow:
+    """One combination: its label, and for each header the median and the range over the repeats."""
+
+    label: str
+    cells: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationGroup:
+    """The combinations of one workload on one target."""
+
+    title: str
+    constant: str
+    rows: tuple[CombinationRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationsTable:
+    """Headers, rows by workload and target, and everything as CSV.
+
+    Attributes
+    ----------
+    row_count : int
+        Rows there are; the groups hold the first `ROWS_MAX` of them.
+    """
+
+    headers: tuple[CombinationHeader, ...]
+    groups: tuple[CombinationGroup, ...]
+    row_count: int
+    csv_link: str
+
+    @property
+    def bands(self) -> list[tuple[str, int]]:
+        """The bands of neighbouring columns, each with the number of its columns."""
+        bands: list[tuple[str, int]] = []
+        for header in self.headers:
+            if bands and bands[-1][0] == header.band and header.band:
+                bands[-1] = (header.band, bands[-1][1] + 1)
+            else:
+                bands.append((header.band, 1))
+        return bands
+
+    @property
+    def shown_count(self) -> int:
+        """Rows that are shown."""
+        return sum(len(group.rows) for group in self.groups)
+
+
+def combinations_table(
+    answer: RunAnswer, *, is_one_at_a_time: bool = False, over_time: bool = False
+) -> CombinationsTable | None:
+    """The table of a run's combinations; None when there are none.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        What the run came to.
+    is_one_at_a_time : bool
+        Whether each combination differs in one level from the first.
+    over_time : bool
+        Whether the experiment asks how the throughput changes.
+    """
+    combinations = answer.combinations
+    if not combinations:
+        return None
+    units = {kind: _unit(combinations, kind) for kind in _UNITS}
+    headers = _headers(combinations, units, over_time=over_time)
+    by_place: dict[tuple[str, str], list[CombinationResult]] = {}
+    for one in combinations:
+        by_place.setdefault((one.target, one.workload), []).append(one)
+    groups, left = [], ROWS_MAX
+    for members in by_place.values():
+        if left > 0:
+            group = _group(members, headers, units, left, is_one_at_a_time=is_one_at_a_time)
+            groups.append(group)
+            left -= len(group.rows)
+    return CombinationsTable(headers, tuple(groups), len(combinations), csv_link(_data(combinations)))
+
+
+def _unit(combinations: Sequence[CombinationResult], kind: str) -> DisplayUnit:
+    metrics = [metric for metric, _, _, of_kind in _COLUMNS if of_kind == kind]
+    values = [one.metrics[metric].median for one in combinations for metric in metrics if metric in one.metrics]
+    return column_unit(values, _UNITS[kind])
+
+
+def _headers(
+    combinations: Sequence[CombinationResult], units: dict[str, DisplayUnit], *, over_time: bool
+) -> tuple[CombinationHeader, ...]:
+    headers = []
+    for metric, band, name, kind in _COLUMNS:
+        found = [one.metrics[metric] for one in combinations if metric in one.metrics]
+        is_dull = metric == "reached_device_share" and all(each.median >= REACHED_WHOLE for each in found)
+        if not found or is_dull or (name in _TENTHS and not over_time):
+            continue
+        unit = units[kind].name if kind in units else "%" if kind == "share" else "1"
+        headers.append(CombinationHeader(metric, band, name, unit))
+    return tuple(headers)
+
+
+def _group(
+    members: Sequence[CombinationResult],
+    headers: Sequence[CombinationHeader],
+    units: dict[str, DisplayUnit],
+    rows_max: int,
+    *,
+    is_one_at_a_time: bool,
+) -> CombinationGroup:
+    labels = combination_labels(members, is_one_at_a_time=is_one_at_a_time)
+    repeats = max(one.trial_count for one in members)
+    over = f"median of {repeats} repeats, below it their range" if repeats > 1 else "one repeat"
+    rows = []
+    for one, words in zip(members[:rows_max], labels.rows, strict=False):
+        cells = tuple(_cell(one.metrics.get(header.metric), header, units) for header in headers)
+        rows.append(CombinationRow(_label(labels.names, words, is_one_at_a_time) or one.label, cells))
+    title = f"{members[0].label} on {members[0].target}: {over}"
+    return CombinationGroup(title, labels.constant, tuple(rows))
+
+
+def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -> str:
+    if is_one_at_a_time:
+        return " ".join(word for word in words if word)
+    return ", ".join(f"{name} {word}" for name, word in zip(names, words, strict=True) if word != "-")
+
+
+def _cell(metric: RepeatedMetric | None, header: CombinationHeader, units: dict[str, DisplayUnit]) -> tuple[str, str]:
+    if metric is None:
+        return "–", ""
+    kind = next(of_kind for name, _, _, of_kind in _COLUMNS if name == header.metric)
+
+    def written(value: float) -> str:
+        if kind == "share":
+            return percent_text(value).removesuffix("\u00a0%")
+        return rate_text(value) if kind == "count" else number_text(value / units[kind].scale)
+
+    lowest, highest = written(metric.lowest), written(metric.highest)
+    return written(metric.median), "" if lowest == highest else f"{lowest}–{highest}"
+
+
+def _data(combinations: Sequence[CombinationResult]) -> DataTable:
+    """Every combination with every metric that is shown somewhere, in internal units."""
+    factors = list(dict.fromkeys(name for one in combinations for name in one.levels))
+    metrics = [metric for metric, *_ in _COLUMNS if any(metric in one.metrics for one in combinations)]
+    columns = ["target", "workload", *factors, "trial_count"]
+    columns += [f"{metric}{end}" for metric in metrics for end in ("_median", "_lowest", "_highest")]
+    rows: list[list[Cell]] = []
+    for one in combinations:
+        row: list[Cell] = [one.target, one.workload, *(one.levels.get(name) for name in factors), one.trial_count]
+        for metric in metrics:
+            found = one.metrics.get(metric)
+            row += [None] * 3 if found is None else [_short(x) for x in (found.median, found.lowest, found.highest)]
+        rows.append(row)
+    return DataTable(tuple(columns), rows)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")

@@ -1,0 +1,200 @@
+"""Throughput over time: a line per trial, the colour tells its levels, repeats are thin lines of the same colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.units import format_rate_bytes_per_s
+from drivelab.report.combination_labels import combination_labels
+from drivelab.report.content import TrialContent
+from drivelab.report.figures import theme
+from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.numerals import column_unit, number_text, percent_text
+
+HEIGHT_PX, _LEGEND_ROW_PX = 300, 20
+COLUMNS_AT_MOST = 300
+# as many lines as colours and dashes tell apart
+LEVELS_PER_PLOT, PLOTS_AT_MOST = 7, 6
+REPEATS_AT_MOST = 5
+_DATA_OPERATIONS = ("read", "write", "trim")
+CAPTION = (
+    "Bytes moved in each stretch of time, over its length. The legend says what was moved in the first tenth of the "
+    "trial, in the last tenth, and what the last is of the first (medians over the repeats): a level that falls and "
+    "stays low is a cache, or spare room, that is used up."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """Throughput of one trial in its stretches of time."""
+
+    middle_s: NDArray[np.float64]
+    bytes_per_s: NDArray[np.float64]
+
+
+def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> Figure | None:
+    """The throughput over time of the workloads that are judged by it; None when there are none.
+
+    Parameters
+    ----------
+    trials : sequence of TrialContent
+        With their intervals.
+    answer : RunAnswer
+        Tells the combinations, in their order, and what they are judged by.
+    """
+    places: dict[tuple[str, str], list[CombinationResult]] = {}
+    for one in answer.combinations:
+        if one.judged_metric == "throughput_bytes_per_s":
+            places.setdefault((one.target, one.workload), []).append(one)
+    plots: list[Plot] = []
+    rows: list[list[str | int | float | None]] = []
+    is_cut = False
+    for combinations in places.values():
+        named = list(zip(combinations, _labels(combinations), strict=True))
+        for begin in range(0, len(named), LEVELS_PER_PLOT):
+            lines = [
+                (one, label, found)
+                for one, label in named[begin : begin + LEVELS_PER_PLOT]
+                if (found := _series_of(one, trials))
+            ]
+            is_cut = is_cut or (bool(lines) and len(plots) >= PLOTS_AT_MOST)
+            if lines and len(plots) < PLOTS_AT_MOST:
+                plots.append(_plot(lines))
+            rows += [row for _, label, found in lines for name, series in found for row in _rows(label, name, series)]
+    if not plots:
+        return None
+    return Figure(
+        key="throughput-over-time",
+        title="Throughput over time",
+        caption=CAPTION + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold more." if is_cut else ""),
+        plots=tuple(plots),
+        table=DataTable(("levels", "trial", "time_s", "throughput_bytes_per_s"), rows),
+    )
+
+
+def _labels(combinations: Sequence[CombinationResult]) -> list[str]:
+    labels = combination_labels(combinations)
+    words = [", ".join(f"{name} {cell}" for name, cell in zip(labels.names, row, strict=True)) for row in labels.rows]
+    return [text or one.label for text, one in zip(words, combinations, strict=True)]
+
+
+def _series_of(combination: CombinationResult, trials: Sequence[TrialContent]) -> list[tuple[str, _Series]]:
+    """Names and series of the first repeats of a combination."""
+    found: list[tuple[str, _Series]] = []
+    for trial in trials:
+        if not _is_of(trial, combination) or len(found) == REPEATS_AT_MOST:
+            continue
+        series = throughput_series(trial.intervals, float(trial.engine.get("measured_ns") or 0))
+        if series is not None:
+            found.append((trial.name, series))
+    return found
+
+
+def _is_of(trial: TrialContent, combination: CombinationResult) -> bool:
+    return trial.name in combination.trials
+
+
+def throughput_series(intervals: pa.Table | None, measured_ns: float) -> _Series | None:
+    """Throughput over time, neighbouring intervals joined where there are more than fit; None below two of them."""
+    if intervals is None or intervals.num_rows == 0:
+        return None
+    total = pc.and_(
+        pc.equal(intervals["latency"], "total"), pc.is_in(intervals["operation"], pa.array(_DATA_OPERATIONS))
+    )
+    rows = intervals.filter(total)
+    number, moved = np.asarray(rows["interval"], np.int64), np.asarray(rows["bytes"], np.float64)
+    if number.size == 0 or number.max() < 1:
+        return None
+    joined = -(-(int(number.max()) + 1) // COLUMNS_AT_MOST)
+    column = number // joined
+    size = int(column.max()) + 1
+    # an interval in which nothing was completed has no row, and yet it took its time
+    begin = joined * np.arange(size) * float(rows["duration_ns"][0].as_py())
+    end = np.append(begin[1:], max(measured_ns, begin[-1] + 1))
+    if size > 1 and end[-1] - begin[-1] < (end[0] - begin[0]) / 2:
+        # too short to be a stretch of its own: one I/O more or less in it looks like a cliff
+        column, size = np.minimum(column, size - 2), size - 1
+        begin, end = begin[:-1], np.append(end[:-2], end[-1])
+    if size < 2:
+        return None
+    sums = np.bincount(column, weights=moved, minlength=size)
+    return _Series((begin + end) / 2e9, sums / ((end - begin) / 1e9))
+
+
+def _plot(lines: Sequence[tuple[CombinationResult, str, list[tuple[str, _Series]]]]) -> Plot:
+    # one line of the legend for each level, above the drawing: its numbers are part of it
+    height = HEIGHT_PX + _LEGEND_ROW_PX * len(lines)
+    layout = theme.layout(height)
+    layout["margin"] |= {"t": 14 + _LEGEND_ROW_PX * len(lines)}
+    layout["legend"] |= {"orientation": "v"}
+    series = [one for _, _, found in lines for _, one in found]
+    unit = column_unit([float(np.median(one.bytes_per_s)) for one in series], "B/s")
+    longest = max(float(one.middle_s[-1]) for one in series)
+    layout["xaxis"] = theme.axis("time since the measured window began [s]", range=[0, 1.02 * longest])
+    layout["yaxis"] = theme.axis(f"throughput [{unit.name}]", rangemode="tozero")
+    data = [
+        _line(label, one, name, each, place, unit.scale, is_first=number == 0)
+        for place, (one, label, found) in enumerate(lines)
+        for number, (name, each) in enumerate(found)
+    ]
+    first = lines[0][0]
+    return Plot(data, layout, height, f"{first.label} on {first.target}")
+
+
+def _line(
+    label: str,
+    combination: CombinationResult,
+    trial: str,
+    series: _Series,
+    place: int,
+    scale: float,
+    *,
+    is_first: bool,
+) -> dict[str, Any]:
+    told = how_far_it_fell(combination)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [round(float(value), 4) for value in series.middle_s],
+        "y": [float(f"{value / scale:.4g}") for value in series.bytes_per_s],
+        "name": theme.escaped(f"{label}: {told}" if told else label),
+        "legendgroup": label,
+        "showlegend": is_first,
+        "text": [
+            f"{theme.escaped(label)}<br>{number_text(at)} s: <b>{format_rate_bytes_per_s(value)}</b><br>"
+            f"{theme.escaped(trial)}"
+            for at, value in zip(series.middle_s, series.bytes_per_s, strict=True)
+        ],
+        "hoverinfo": "text",
+        "line": {
+            "width": 1.8 if is_first else 0.8,
+            "color": theme.SERIES[place % len(theme.SERIES)],
+            "dash": theme.DASHES[place % len(theme.DASHES)],
+        },
+    }
+
+
+def how_far_it_fell(combination: CombinationResult) -> str:
+    """First tenth, last tenth, and their ratio: ``512 MB/s → 130 MB/s (25 %)``; empty without them."""
+    names = ("throughput_first_tenth_bytes_per_s", "throughput_last_tenth_bytes_per_s")
+    ratio = combination.metrics.get("throughput_last_over_first_ratio")
+    found = [combination.metrics.get(name) for name in names]
+    if ratio is None or any(one is None for one in found):
+        return ""
+    first, last = (format_rate_bytes_per_s(one.median) for one in found if one is not None)
+    return f"{first} → {last} ({percent_text(ratio.median)})"
+
+
+def _rows(label: str, trial: str, series: _Series) -> list[list[str | int | float | None]]:
+    return [
+        [label, trial, round(float(at), 4), round(float(value))]
+        for at, value in zip(series.middle_s, series.bytes_per_s, strict=True)
+    ]

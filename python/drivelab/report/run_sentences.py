@@ -1,0 +1,98 @@
+"""What an experiment came to, in sentences: what matters and what does not, or between which medians it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
+from drivelab.model.units import format_rate_bytes_per_s
+from drivelab.report.combination_labels import combination_labels, level_text
+from drivelab.report.numerals import latency_text, number_text
+
+# of a kind of verdict; the table has all
+LEVELS_NAMED = 6
+_THROUGHPUT = "throughput_bytes_per_s"
+
+
+def run_sentences(answer: RunAnswer) -> tuple[str, ...]:
+    """The answer of a run of an experiment; empty when it has no combinations.
+
+    Where the experiment asks for effects, the levels by what was found out about
+    them; otherwise of each workload on each target the lowest and the highest median.
+    """
+    if answer.effects:
+        return tuple(_of_effects(answer.effects))
+    return tuple(_of_combinations(answer.combinations))
+
+
+def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
+    has_several = len({(effect.target, effect.workload) for effect in effects}) > 1
+    matters = [effect for effect in effects if effect.verdict == "matters"]
+    # the largest change first
+    matters.sort(key=lambda effect: -abs(_size(effect) - 1))
+    none = [effect for effect in effects if effect.verdict == "no effect"]
+    open_ones = [effect for effect in effects if effect.verdict == "not settled"]
+    if matters:
+        yield f"Matters: {_named(matters, has_several, with_ratio=True)}."
+    if none:
+        yield f"No effect larger than {100 * effects[0].bound:.0f} %: {_named(none, has_several)}."
+    if open_ones:
+        yield f"Not settled: {_named(open_ones, has_several)}."
+
+
+def _size(effect: LevelEffect) -> float:
+    value = effect.ratio.value or 1.0
+    return max(value, 1 / value)
+
+
+def _named(effects: Sequence[LevelEffect], has_several: bool, *, with_ratio: bool = False) -> str:
+    names = []
+    for effect in effects[:LEVELS_NAMED]:
+        where = f" for {effect.workload} on {effect.target}" if has_several else ""
+        ratio = f" ({_change(effect)})" if with_ratio else ""
+        names.append(f"{effect.factor} {level_text(effect.factor, effect.level)}{where}{ratio}")
+    more = len(effects) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def _change(effect: LevelEffect) -> str:
+    """How much slower or faster: ``3.2 times faster``, ``12 % slower``."""
+    size = _size(effect)
+    word = "slower" if effect.is_slower else "faster"
+    return f"{number_text(size, 2)} times {word}" if size >= 2 else f"{100 * (size - 1):.0f} % {word}"
+
+
+def _of_combinations(combinations: Sequence[CombinationResult]) -> Iterator[str]:
+    places: dict[tuple[str, str], list[CombinationResult]] = {}
+    for one in combinations:
+        if one.judged_metric in one.metrics:
+            places.setdefault((one.target, one.workload), []).append(one)
+    several_targets = len({target for target, _ in places}) > 1
+    for (target, _), members in places.items():
+        where = f" on {target}" if several_targets else ""
+        yield f"{members[0].label}{where}: {_span(members)}{_memory(members)}."
+
+
+def _memory(members: Sequence[CombinationResult]) -> str:
+    """How little of it reached the drive, where memory took the rest."""
+    reached = [one.metrics["reached_device_share"].median for one in members if "reached_device_share" in one.metrics]
+    if not reached or min(reached) >= REACHED_WHOLE:
+        return ""
+    low, high = (f"{100 * share:.0f}" for share in (min(reached), max(reached)))
+    share = low if low == high else f"{low} to {high}"
+    return f"; {share} % of it reached the drive while it was timed, the rest was memory"
+
+
+def _span(members: Sequence[CombinationResult]) -> str:
+    metric = members[0].judged_metric
+    write = format_rate_bytes_per_s if metric == _THROUGHPUT else latency_text
+    labels = combination_labels(members)
+    medians = [one.metrics[metric].median for one in members]
+    if len(members) == 1:
+        return f"a median of {write(medians[0])}"
+    named = [
+        (median, ", ".join(f"{name} {cell}" for name, cell in zip(labels.names, row, strict=True)))
+        for median, row in zip(medians, labels.rows, strict=True)
+    ]
+    (low, lowest), (high, highest) = min(named), max(named)
+    return f"medians from {write(low)} ({lowest}) to {write(high)} ({highest})"

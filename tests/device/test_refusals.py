@@ -1,0 +1,290 @@
+"""What a user types at a drive in use, or at the wrong one, is refused by every command, and nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from device.program import Drivelab, wait_for_line
+
+MakeLoopDevice = Callable[..., Path]
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
+
+RUN, IO, CHECK = "run", "io", "check"
+COMMANDS = (RUN, IO, CHECK)
+PARTITION_SECTORS = 32768
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A target and what was typed after ``--erase``; `protected` must not change, and `says` is in the message."""
+
+    target: Path
+    erase: tuple[str, ...]
+    protected: Path
+    says: str
+
+
+Scene = Callable[[Path, Path], AbstractContextManager[Typed]]
+
+
+def call(*command: str | Path) -> None:
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+
+
+def digest(device: Path) -> str:
+    with device.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def mounted(device: Path, place: Path, options: str = "ro") -> Iterator[Path]:
+    """A device with a mounted file system; the kernel itself writes now and then to one that is not read-only."""
+    place.mkdir()
+    call("mkfs.ext4", "-qF", device)
+    call("mount", "-o", options, device, place)
+    try:
+        yield place
+    finally:
+        call("umount", place)
+
+
+@contextmanager
+def two_partitions(disk: Path) -> Iterator[tuple[Path, Path]]:
+    rows = [struct.pack("<B3sB3sII", 0, bytes(3), 0x83, bytes(3), *extent(number)) for number in (1, 2)]
+    with disk.open("r+b") as file:
+        file.write(bytes(446) + b"".join(rows) + bytes(32) + b"\x55\xaa")
+    for number in (1, 2):
+        # a kernel that reads the table itself has them already
+        subprocess.run(["addpart", str(disk), str(number), *map(str, extent(number))], capture_output=True)
+    try:
+        yield Path(f"{disk}p1"), Path(f"{disk}p2")
+    finally:
+        for number in (1, 2):
+            call("delpart", disk, str(number))
+
+
+def extent(number: int) -> tuple[int, int]:
+    return 2048 + PARTITION_SECTORS * (number - 1), PARTITION_SECTORS
+
+
+@contextmanager
+def mounted_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    with mounted(device, folder / "place") as place:
+        yield Typed(device, (f"{device.name}+contents",), device, f"error[C202] {device.name} is mounted on {place}")
+
+
+@contextmanager
+def link_to_a_mounted_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    (folder / "first").symlink_to(device)
+    (folder / "by-id").symlink_to("first")
+    with mounted(device, folder / "place"):
+        yield Typed(folder / "by-id", (f"{device.name}+contents",), device, f"error[C202] {device.name} is mounted")
+
+
+@contextmanager
+def another_node_of_a_mounted_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    call("mknod", folder / "node", "b", *(str(part(device.stat().st_rdev)) for part in (os.major, os.minor)))
+    with mounted(device, folder / "place"):
+        yield Typed(folder / "node", (f"{device.name}+contents",), device, f"error[C202] {device.name} is mounted")
+
+
+@contextmanager
+def swap(device: Path, folder: Path) -> Iterator[Typed]:
+    device.write_bytes(bytes(16 * 2**20))
+    call("mkswap", device)
+    call("swapon", device)
+    try:
+        yield Typed(device, (f"{device.name}+contents",), device, f"error[C203] {device.name} is swap space")
+    finally:
+        call("swapoff", device)
+
+
+@contextmanager
+def parent_of_a_mounted_partition(device: Path, folder: Path) -> Iterator[Typed]:
+    with two_partitions(device) as (first, _), mounted(first, folder / "place"):
+        yield Typed(device, (f"{device.name}+contents",), device, f"error[C202] {first.name} is mounted")
+
+
+@contextmanager
+def partition_with_a_file_system(device: Path, folder: Path) -> Iterator[Typed]:
+    with two_partitions(device) as (first, _):
+        call("mkfs.ext4", "-qF", first)
+        yield Typed(first, (f"{device.name}-part1",), device, f"--erase {device.name}-part1+contents")
+
+
+@contextmanager
+def partition_by_the_name_of_its_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    with two_partitions(device) as (first, _):
+        yield Typed(first, (f"{device.name}+contents",), device, "error[C201]")
+
+
+@contextmanager
+def partition_by_the_name_of_its_sibling(device: Path, folder: Path) -> Iterator[Typed]:
+    with two_partitions(device) as (first, _):
+        yield Typed(first, (f"{device.name}-part2+contents",), device, "error[C201]")
+
+
+@contextmanager
+def the_begin_of_its_name(device: Path, folder: Path) -> Iterator[Typed]:
+    yield Typed(device, (device.name[:-1], f"{device.name}0+contents"), device, "error[C201]")
+
+
+@contextmanager
+def contents_of_another_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    call("mkfs.ext4", "-qF", device)
+    says = f"error[C206] {device} is not empty ({device.name}: ext4)"
+    yield Typed(device, (device.name, f"{device.name}9+contents"), device, says)
+
+
+@contextmanager
+def open_for_writing(device: Path, folder: Path) -> Iterator[Typed]:
+    with device.open("r+b") as file, subprocess.Popen(["sleep", "60"], stdin=file) as sleeper:
+        file.close()
+        yield Typed(
+            device, (device.name,), device, f"error[C205] {device.name} is open in sleep (process {sleeper.pid})"
+        )
+        sleeper.kill()
+
+
+@contextmanager
+def held_exclusively(device: Path, folder: Path) -> Iterator[Typed]:
+    descriptor = os.open(device, os.O_RDONLY | os.O_EXCL)
+    try:
+        yield Typed(device, (device.name,), device, f"error[C205] {device.name} is")
+    finally:
+        os.close(descriptor)
+
+
+SCENES = (
+    mounted_drive,
+    link_to_a_mounted_drive,
+    another_node_of_a_mounted_drive,
+    swap,
+    parent_of_a_mounted_partition,
+    partition_with_a_file_system,
+    partition_by_the_name_of_its_drive,
+    partition_by_the_name_of_its_sibling,
+    the_begin_of_its_name,
+    contents_of_another_drive,
+    open_for_writing,
+    held_exclusively,
+)
+
+
+def command_line(command: str, drivelab: Drivelab, typed: Typed) -> list[str]:
+    consent = [word for name in typed.erase for word in ("--erase", name)]
+    before = {RUN: [RUN, str(drivelab.small)], IO: [IO, "--operation", "write"], CHECK: [CHECK, "--quick"]}
+    return [*before[command], str(typed.target), *consent]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+def test_it_is_refused_and_nothing_is_written(
+    drivelab: Drivelab, make_loop_device: MakeLoopDevice, tmp_path: Path, scene: Scene, command: str
+) -> None:
+    with scene(make_loop_device(), tmp_path) as typed:
+        before = digest(typed.protected)
+        answer = drivelab.run(*command_line(command, drivelab, typed))
+        assert digest(typed.protected) == before
+        assert answer.returncode == 3, answer.stderr
+        assert typed.says in " ".join(answer.stderr.split())
+        assert "nothing was written" in answer.stderr
+        assert "  do:    " in answer.stderr
+        assert "Traceback" not in answer.stderr
+        assert not drivelab.runs.exists()
+        assert drivelab.left_over() == []
+
+
+def test_none_of_two_drives_is_written_when_one_is_refused(
+    drivelab: Drivelab, make_loop_device: MakeLoopDevice
+) -> None:
+    free, full = make_loop_device(), make_loop_device()
+    call("mkfs.ext4", "-qF", full)
+    before = digest(free), digest(full)
+    names = ("--erase", f"{free.name}+contents", "--erase", full.name)
+    answer = drivelab.run("run", str(drivelab.small), str(free), str(full), *names)
+    assert (answer.returncode, "error[C206]" in answer.stderr) == (3, True), answer.stderr
+    assert (digest(free), digest(full)) == before
+
+
+@pytest.mark.parametrize("use", ["--out", "target"])
+def test_a_drive_that_holds_the_results_or_another_target_is_refused(
+    drivelab: Drivelab, make_loop_device: MakeLoopDevice, tmp_path: Path, use: str
+) -> None:
+    device = make_loop_device()
+    with mounted(device, tmp_path / "place", "rw") as place:
+        targets = [str(device), "--out", str(place)] if use == "--out" else [str(place), str(device)]
+        answer = drivelab.run(
+            "run", str(without_file_systems(drivelab)), *targets, "--erase", f"{device.name}+contents"
+        )
+        assert (answer.returncode, "error[C202]" in answer.stderr) == (3, True), answer.stderr
+        assert [path.name for path in place.iterdir()] == ["lost+found"]
+
+
+def without_file_systems(drivelab: Drivelab) -> Path:
+    """The small experiment without its factor: a directory cannot be given a file system."""
+    text = drivelab.small.read_text()
+    begin, end = text.index("[[factors]]"), text.index("[[workloads]]")
+    path: Path = drivelab.folder / "plain.toml"
+    path.write_text(text[:begin] + text[end:])
+    return path
+
+
+def test_a_file_system_made_since_the_run_was_killed_is_not_erased_by_resuming(
+    drivelab: Drivelab, make_loop_device: MakeLoopDevice
+) -> None:
+    device = make_loop_device(32 * 2**20)
+    process = drivelab.start("run", str(drivelab.small), str(device), "--erase", device.name)
+    wait_for_line(process, "step 2 of 6")
+    process.kill()
+    process.communicate()
+    assert drivelab.run("restore").returncode == 0
+    call("mkfs.ext4", "-qF", "-L", "theirs", device)
+    before = digest(device)
+    (directory,) = drivelab.runs.iterdir()
+    answer = drivelab.run("resume", str(directory), "--erase", device.name)
+    assert (answer.returncode, "error[C206]" in answer.stderr) == (3, True), answer.stderr
+    assert digest(device) == before
+
+
+def test_a_drive_that_a_run_is_using_is_refused_to_every_other(
+    drivelab: Drivelab, make_loop_device: MakeLoopDevice
+) -> None:
+    device = make_loop_device(32 * 2**20)
+    process = drivelab.start("run", str(without_file_systems(drivelab)), str(device), "--erase", device.name)
+    wait_for_line(process, "step 1 of 3")
+    stop_while_open(process, device)
+    typed = Typed(device, (device.name,), device, "")
+    answers = [drivelab.run(*command_line(command, drivelab, typed)) for command in COMMANDS]
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=60)
+    assert [answer.returncode for answer in answers] == [3, 3, 3]
+    assert all("error[C205]" in answer.stderr for answer in answers)
+    assert process.returncode in (0, 4)
+    assert drivelab.left_over() == []
+
+
+def stop_while_open(process: subprocess.Popen[str], device: Path) -> None:
+    """Stop a process at a moment at which it has a device open."""
+    deadline = time.monotonic() + 30
+    while True:
+        process.send_signal(signal.SIGSTOP)
+        # until it has really stopped it may still close what is open
+        while "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text():
+            assert time.monotonic() < deadline, "it does not stop"
+        if str(device) in {os.readlink(link) for link in Path(f"/proc/{process.pid}/fd").iterdir()}:
+            return
+        process.send_signal(signal.SIGCONT)
+        assert time.monotonic() < deadline, f"{device} was never open"
+        time.sleep(0.02)

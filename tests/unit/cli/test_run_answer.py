@@ -1,0 +1,138 @@
+"""What is read of a stored run for its answer: levels, exact quantiles, units, and what is to be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from drivelab.cli.run_answer import answer_of_run, experiment_order, findings_of_run
+from drivelab.cli.run_results import print_results
+from drivelab.store.read import StoredRun, open_run
+from drivelab.store.tables import histogram_from_row
+
+RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
+
+
+@contextmanager
+def changed(run: StoredRun, **facts: object) -> Iterator[StoredRun]:
+    """The run with other facts in its run.json."""
+    yield StoredRun(run.directory, run.run_json | facts)
+
+
+def test_medians_are_those_of_the_histograms() -> None:
+    run = open_run(RUNS / "settings-scan-drive")
+    exact = {
+        row["trial"]: histogram_from_row(row).quantile_ns(0.5)
+        for row in run.histograms.filter(pc.equal(run.histograms["operation"], "durable_write")).to_pylist()
+    }
+    for one in answer_of_run(run).combinations:
+        medians = [exact[name] for name in one.trials]
+        metric = one.metrics["total_latency_ns_p50"]
+        assert metric.median == pytest.approx(np.median(medians), rel=1e-3)
+        assert (metric.lowest, metric.highest) == pytest.approx((min(medians), max(medians)), rel=1e-3)
+
+
+def test_units_are_those_of_the_estimates() -> None:
+    metrics = answer_of_run(open_run(RUNS / "fill-level-drive")).combinations[0].metrics
+    units = {name: metric.unit for name, metric in metrics.items()}
+    assert units["throughput_bytes_per_s"] == "B/s"
+    assert units["total_latency_ns_p50"] == "ns"
+    assert units["iops"] == "1/s"
+    assert units["throughput_last_over_first_ratio"] == "1"
+
+
+def test_only_the_metrics_that_are_asked_for_are_brought_together() -> None:
+    found = answer_of_run(open_run(RUNS / "fill-level-drive"), {"iops"}).combinations
+    assert {name for one in found for name in one.metrics} == {"iops"}
+
+
+def test_a_run_without_a_plan_has_its_levels_in_its_columns() -> None:
+    answer = answer_of_run(open_run(RUNS / "ssd-latency-scratch"))
+    assert [one.levels for one in answer.combinations] == [{"filesystem": name} for name in ("raw", "ext4", "xfs")]
+    assert [one.trial_count for one in answer.combinations] == [2, 2, 2]
+    assert (answer.effects, answer.drifts) == ((), ())
+
+
+def test_levels_that_were_not_taken_stand_beside_those_asked_for() -> None:
+    found = {tuple(one.achieved.items()) for one in answer_of_run(open_run(RUNS / "settings-scan-drive")).combinations}
+    as_found = (("write-cache", ("on",)), ("scheduler", ("mq-deadline",)), ("read-ahead", ("4194304",)))
+    assert as_found in found
+    answer = answer_of_run(open_run(RUNS / "settings-scan-drive"))
+    (refused,) = [one for one in answer.combinations if one.levels["scheduler"] == "none"]
+    assert refused.achieved["scheduler"] == ("mq-deadline",)
+
+
+def test_effects_are_told_only_where_the_experiment_asks_for_them() -> None:
+    run = open_run(RUNS / "settings-scan-drive")
+    assert len(answer_of_run(run).effects) == 4
+    with changed(run, experiment=run.run_json["experiment"] | {"tables": ["results"]}) as other:
+        assert answer_of_run(other).effects == ()
+
+
+def test_a_scaled_down_run_has_the_scaled_down_levels_in_order() -> None:
+    factor = {"setting": "workload", "key": "direct", "levels": [False, True], "quick_levels": [True]}
+    filesystem = {"setting": "filesystem", "levels": [{"type": "ext4", "name": "ext4"}, {"type": "raw", "name": "raw"}]}
+    experiment = {"factors": [factor, filesystem], "workloads": [{"name": "a", "title": ""}]}
+    assert experiment_order(experiment).factors == {"direct": ("false", "true"), "filesystem": ("ext4", "raw")}
+    assert experiment_order(experiment, quick=True).factors["direct"] == ("true",)
+    assert experiment_order(experiment).titles == {"a": "a"}
+    assert experiment_order({}).factors == {}
+
+
+def test_a_drift_of_the_reference_is_a_finding_of_the_run() -> None:
+    found = findings_of_run(open_run(RUNS / "settings-scan-drive"))
+    assert [finding.code for finding in found] == ["reference-drift", "short-measurement"]
+    assert found[1].trial_count == 31
+
+
+def test_a_run_is_printed_within_eighty_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("settings-scan-drive", "fill-level-drive"):
+        print_results(open_run(RUNS / name))
+        text = capsys.readouterr().out
+        assert max(len(line) for line in text.splitlines() if not line.startswith("run:")) <= 80
+        assert "…" not in text
+    assert "last over" in text
+    assert "21 %" in text
+
+
+def test_the_table_of_a_scan_says_what_was_changed_and_what_was_read_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_results(open_run(RUNS / "settings-scan-drive"))
+    text = capsys.readouterr().out
+    # the experiment names its effects first
+    assert text.index("What changes 1 byte appended") < text.index("median of 5 repeats")
+    assert "scheduler    none -> mq-deadline" in text
+    assert "write-cache off          0.300" in text
+    assert "flushes 2 -> 0" in text
+    assert "reference: median latency +28 % from first to last of 6 (more than noise)" in text
+    assert "in 31 of 31 trials" in text
+
+
+def test_failures_are_told_and_counted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = open_run(RUNS / "fill-level-drive")
+    failures = {f"{number:04}-random-write": "error[R420] it failed\n  do: look" for number in range(12)}
+    print_results(StoredRun(run.directory, run.run_json | {"failures": failures}))
+    text = capsys.readouterr().out
+    assert "0000-random-write failed: error[R420] it failed" in text
+    assert "and 2 more steps failed" in text
+
+
+def test_every_combination_can_be_given_again() -> None:
+    answer = answer_of_run(open_run(RUNS / "settings-scan-drive"))
+    document = answer.to_json()
+    assert document["results"][0]["trial_count"] == 5
+    assert document["effects"][0]["verdict_text"] == "matters: faster"
+    assert document["effects"][0]["commands_changed"] is True
+    assert document["reference"][0]["text"].startswith("reference: median latency")
+    assert replace(answer, effects=()).to_json()["effects"] == []

@@ -1,0 +1,256 @@
+"""What only an experiment's report has: effects, the reference, throughput over time, latency over size."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
+from drivelab.report.effect_words import commands_words, effects_notes, interval_words
+from drivelab.report.effects_table import effects_tables
+from drivelab.report.figures.effects_overview import effects_overview
+from drivelab.report.figures.latency_over_size import latency_over_size
+from drivelab.report.figures.size_series import SERIES_PER_PANEL, panels_of_answer
+from drivelab.report.figures.throughput_over_time import throughput_over_time, throughput_series
+from drivelab.report.gather import gather
+from drivelab.report.html import write_html_report
+from drivelab.report.run_sentences import run_sentences
+from drivelab.store.read import StoredRun, open_run
+
+RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
+
+
+@pytest.fixture
+def scan() -> StoredRun:
+    """A scan of settings with a reference."""
+    return open_run(RUNS / "settings-scan-drive")
+
+
+@pytest.fixture
+def scanned(scan: StoredRun) -> RunAnswer:
+    """What that scan came to."""
+    return answer_of_run(scan, SHOWN_METRICS)
+
+
+@pytest.fixture
+def filled() -> StoredRun:
+    """Writes to more and more of a drive."""
+    return open_run(RUNS / "fill-level-drive")
+
+
+def effect(**changes: object) -> LevelEffect:
+    given: dict[str, object] = {
+        "target": "sdb",
+        "workload": "small",
+        "factor": "write-cache",
+        "level": "off",
+        "baseline": "on",
+        "metric": "total_latency_ns_p50",
+        "ratio": Estimate(0.5, 0.45, 0.55, "1", 5, 5.0, ""),
+        "block_ratios": (0.5,) * 5,
+        "verdict": "matters",
+        "bound": 0.05,
+        "p_value": 0.001,
+        "adjusted_p_value": 0.002,
+        "combination_count": 1,
+    }
+    return LevelEffect(**(given | changes))  # type: ignore[arg-type]
+
+
+def page_text(run: StoredRun, answer: RunAnswer, directory: Path) -> str:
+    text = write_html_report(run, directory / "report.html", answer).read_text(encoding="utf-8")
+    return re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+
+
+def test_the_table_of_effects_tells_level_baseline_and_commands(scanned: RunAnswer) -> None:
+    (table,) = effects_tables(scanned)
+    rows = {row.level: row for row in table.rows}
+    assert list(rows) == ["write-cache off", "scheduler bfq", "scheduler none -> mq-deadline", "read-ahead 128 KiB"]
+    cache = rows["write-cache off"]
+    assert (cache.baseline, cache.ratio, cache.commands) == ("as-found (on)", "0.300", "flushes 2 -> 0")
+    assert cache.verdict_text == "matters: faster"
+    assert rows["scheduler bfq"].verdict_text == "matters: slower"
+    assert rows["read-ahead 128 KiB"].verdict_text == "no effect larger than 5 %"
+    assert "corrected for 4 levels tried (Holm)" in table.notes[0]
+
+
+def test_the_answer_of_a_scan_says_what_matters(scanned: RunAnswer) -> None:
+    assert run_sentences(scanned) == (
+        "Matters: write-cache off (3.3 times faster), scheduler bfq (22 % slower).",
+        "No effect larger than 5 %: scheduler none, read-ahead 128 KiB.",
+    )
+
+
+def test_without_effects_the_answer_tells_the_medians(filled: StoredRun) -> None:
+    (sentence,) = run_sentences(answer_of_run(filled, SHOWN_METRICS))
+    assert sentence.startswith("8 MiB random writes: medians from 173 MB/s (fill_level 100%) to 478 MB/s")
+    assert run_sentences(RunAnswer()) == ()
+
+
+def test_what_is_not_settled_is_said_too() -> None:
+    open_ones = tuple(effect(level=f"level-{n}", verdict="not settled", workload=f"w{n % 2}") for n in range(9))
+    (sentence,) = run_sentences(RunAnswer(effects=open_ones))
+    assert sentence.startswith("Not settled: write-cache level-0 for w0 on sdb, ")
+    assert sentence.endswith(" and 3 more.")
+
+
+def test_few_blocks_are_told_honestly() -> None:
+    one = effect(ratio=Estimate(0.5, None, None, "1", 1, 1.0, ""), block_ratios=(0.5,), p_value=None)
+    (note,) = effects_notes([one])
+    assert note.startswith("1 block: too few for an interval, so nothing is settled.")
+    assert interval_words(one) == "one block"
+    two = replace(one, block_ratios=(0.5, 0.61))
+    assert interval_words(two) == "seen 0.500, 0.610"
+    wide = effect(ratio=Estimate(0.5, 0.1, 2.0, "1", 3, 3.0, ""), verdict="not settled")
+    notes = effects_notes([two, wide])
+    assert "So few blocks settle little: repeat it at full size." in notes
+    assert "1 of 2 levels were measured in too few blocks to be judged." in notes
+
+
+def test_commands_that_nobody_counted_are_not_said_to_be_the_same() -> None:
+    assert commands_words(effect()) == "not counted"
+
+
+def test_the_figure_of_effects_draws_every_level_with_its_interval(scanned: RunAnswer) -> None:
+    figure = effects_overview(scanned)
+    assert figure is not None
+    (plot,) = figure.plots
+    marks = {trace["name"]: trace for trace in plot.data}
+    assert list(marks) == ["matters", "no effect larger than 5 %"]
+    assert marks["matters"]["x"] == [pytest.approx(0.3, rel=0.02), pytest.approx(1.22, rel=0.02)]
+    assert all(width > 0 for width in marks["matters"]["error_x"]["array"])
+    assert len({trace["marker"]["symbol"] for trace in plot.data}) == 2
+    assert len(figure.table.rows) == 4
+    json.dumps([plot.data, plot.layout], allow_nan=False)
+    assert effects_overview(RunAnswer()) is None
+
+
+def test_the_page_of_a_scan_has_effects_and_reference_but_no_trial_of_it(
+    scan: StoredRun, scanned: RunAnswer, tmp_path: Path
+) -> None:
+    text = page_text(scan, scanned, tmp_path)
+    assert "What changes 1 byte appended + fdatasync on sdb" in text
+    assert "reference: median latency +28\u00a0% from first to last of 6 (more than noise)" in text
+    assert 'id="trial-0002-one-byte"' in text
+    # the first step is one of the reference
+    assert 'id="trial-0001-one-byte"' not in text
+    assert "31 trials in all" in text
+
+
+def test_reference_trials_are_not_among_the_results(scan: StoredRun, scanned: RunAnswer) -> None:
+    content = gather(scan, scanned)
+    assert (len(content.trials), content.trial_count, scanned.trial_count) == (25, 25, 25)
+    assert [one.trial_count for one in scanned.combinations] == [5] * 5
+    assert "0001-one-byte" not in {name for one in scanned.combinations for name in one.trials}
+    (drift,) = scanned.drifts
+    assert len(drift.values) == 6
+    assert content.trials[0].label == "1 byte appended + fdatasync, baseline, repeat 1"
+
+
+def test_throughput_over_time_has_a_line_per_trial_and_tells_how_far_it_fell(filled: StoredRun) -> None:
+    answer = answer_of_run(filled, SHOWN_METRICS)
+    figure = throughput_over_time(gather(filled, answer).trials, answer)
+    assert figure is not None
+    (plot,) = figure.plots
+    assert len(plot.data) == 6
+    shown = [trace["name"] for trace in plot.data if trace["showlegend"]]
+    assert shown[2].startswith("fill_level 100%: 503 MB/s → 105 MB/s (20.8\u00a0%)")
+    assert len({trace["line"]["color"] for trace in plot.data}) == 3
+    assert [trace["line"]["width"] for trace in plot.data[:2]] == [1.8, 0.8]
+    first, last = plot.data[4]["y"][0], plot.data[4]["y"][-1]
+    assert last / first == pytest.approx(0.21, abs=0.03)
+    json.dumps([plot.data, plot.layout], allow_nan=False)
+    assert throughput_over_time((), RunAnswer()) is None
+
+
+def intervals(moved: list[int], duration_ns: int = 10**8) -> pa.Table:
+    count = len(moved)
+    return pa.table(
+        {
+            "operation": ["write"] * count,
+            "latency": ["total"] * count,
+            "interval": pa.array(range(count), pa.int32()),
+            "duration_ns": pa.array([duration_ns] * count, pa.int64()),
+            "bytes": pa.array(moved, pa.int64()),
+        }
+    )
+
+
+def test_the_throughput_of_a_trial_is_that_of_its_bytes() -> None:
+    series = throughput_series(intervals([10**7] * 1000), 100e9)
+    assert series is not None
+    assert series.bytes_per_s.size <= 300
+    assert np.allclose(series.bytes_per_s, 1e8)
+    assert (series.bytes_per_s.size, series.middle_s[-1]) == (250, pytest.approx(99.8))
+
+
+def test_a_short_end_is_no_cliff() -> None:
+    series = throughput_series(intervals([10**7, 10**7, 10**5]), 201e6)
+    assert series is not None
+    assert series.bytes_per_s.size == 2
+    assert series.bytes_per_s[-1] == pytest.approx(1.01e7 / 0.101)
+
+
+def test_a_stretch_in_which_nothing_was_completed_is_there() -> None:
+    rows = intervals([10**7] * 4).filter(pa.array([True, False, False, True]))
+    series = throughput_series(rows, 4e8)
+    assert series is not None
+    assert series.bytes_per_s.tolist() == [1e8, 0, 0, 1e8]
+    assert throughput_series(intervals([10**7]), 1e8) is None
+    assert throughput_series(None, 1e8) is None
+
+
+def sized(size: int, shift: int, cache: str, filesystem: str, median: float) -> CombinationResult:
+    levels = {"block_size": str(size), "shift": str(shift), "write-cache": cache, "filesystem": filesystem}
+    levels["direct"] = "true" if median > 2e5 else "false"
+    repeated = RepeatedMetric(median, 0.8 * median, 1.5 * median, "ns", 5)
+    metrics = {"total_latency_ns_p50": repeated}
+    names = tuple(f"t{n}" for n in range(5))
+    return CombinationResult(
+        "sdb", "reserved", "reserved", levels, {}, metrics, "total_latency_ns_p50", names, size, is_durable=True
+    )
+
+
+def test_beginnings_and_repeats_of_a_size_are_one_point_with_a_range() -> None:
+    combinations = tuple(
+        sized(size, shift, "on", "ext4", 1e5 + shift) for size in (512, 4096, 65536) for shift in (0, 512, 1024)
+    )
+    figure = latency_over_size((), RunAnswer(combinations))
+    assert figure is not None
+    (plot,) = figure.plots
+    band, line = plot.data
+    assert line["x"] == [512, 4096, 65536]
+    assert line["y"] == [1e5 + 512] * 3
+    assert (min(band["y"]), max(band["y"])) == (0.8e5, 1.5 * (1e5 + 1024))
+    assert figure.table.rows[0][-1] == 15
+    assert "over all trials of a size" in figure.caption
+
+
+def test_many_series_are_divided_into_drawings() -> None:
+    combinations = tuple(
+        sized(size, 0, cache, filesystem, median)
+        for size in (512, 4096)
+        for cache in ("on", "off")
+        for filesystem in ("raw", "ext4", "xfs")
+        for median in (1e5, 3e5)
+    )
+    panels = panels_of_answer(RunAnswer(combinations))
+    assert [panel.name for panel in panels] == [
+        f"reserved · sdb · filesystem {name}" for name in ("raw", "ext4", "xfs")
+    ]
+    assert {len(panel.series) for panel in panels} == {SERIES_PER_PANEL}
+    figure = latency_over_size((), RunAnswer(combinations))
+    assert figure is not None
+    assert len(figure.plots) == 3
+
+
+def test_one_size_is_no_series() -> None:
+    assert latency_over_size((), RunAnswer((sized(512, 0, "on", "ext4", 1e5),))) is None

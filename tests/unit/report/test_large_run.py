@@ -1,0 +1,103 @@
+"""A run of thousands of trials has a page that a browser opens, and a text that a person reads."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
+
+from large_run import SIZES, write_large_run
+
+from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
+from drivelab.cli.run_results import ROWS_MAX, print_results, results_json
+from drivelab.model.run_answer import RunAnswer
+from drivelab.report.combinations_table import ROWS_MAX as PAGE_ROWS_MAX
+from drivelab.report.gather import TRIALS_SELECTED, gather
+from drivelab.report.html import write_html_report
+from drivelab.store.read import StoredRun, open_run
+
+SHIFTS, REPEATS = 5, 3
+COMBINATIONS = len(SIZES) * SHIFTS * 2 * 2
+TRIALS = COMBINATIONS * REPEATS
+PAGE_BYTES_MAX = 12_000_000
+SECONDS_MAX = 30
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run of 1 260 trials, and four of a reference."""
+    return open_run(write_large_run(tmp_path_factory.mktemp("runs") / "large", shifts=SHIFTS, repeats=REPEATS))
+
+
+@pytest.fixture(scope="module")
+def answer(large: StoredRun) -> RunAnswer:
+    """What it came to."""
+    return answer_of_run(large, SHOWN_METRICS)
+
+
+def test_every_trial_is_behind_the_combinations(answer: RunAnswer) -> None:
+    assert (answer.trial_count, len(answer.combinations)) == (TRIALS, COMBINATIONS)
+    assert {one.trial_count for one in answer.combinations} == {REPEATS}
+    assert len({name for one in answer.combinations for name in one.trials}) == TRIALS
+
+
+def test_a_page_of_bearable_size_is_written_in_time(large: StoredRun, answer: RunAnswer, tmp_path: Path) -> None:
+    begin = time.monotonic()
+    path = write_html_report(large, tmp_path / "report.html", answer)
+    assert time.monotonic() - begin < SECONDS_MAX
+    assert path.stat().st_size < PAGE_BYTES_MAX
+    text = path.read_text(encoding="utf-8")
+    assert f"The first {PAGE_ROWS_MAX} of {COMBINATIONS} combinations." in text
+    assert f"{TRIALS_SELECTED} of the 1\u202f260 trials" in text
+    drawings = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', text, re.DOTALL)
+    traces = sum(len(json.loads(drawing)["data"]) for drawing in drawings)
+    assert traces < 300
+
+
+def test_the_trials_that_are_shown_are_first_repeats_of_combinations_far_apart(
+    large: StoredRun, answer: RunAnswer
+) -> None:
+    content = gather(large, answer)
+    assert (len(content.trials), content.trial_count) == (TRIALS_SELECTED, TRIALS)
+    assert {trial.row["repeat"] for trial in content.trials} == {1}
+    assert len({trial.block_size_bytes for trial in content.trials}) > 15
+    assert all(trial.histogram.total_count for trial in content.trials)
+    assert all(trial.intervals is not None and trial.intervals.num_rows for trial in content.trials)
+
+
+def test_findings_of_many_trials_are_one_sentence(large: StoredRun) -> None:
+    found = {finding.code: finding for finding in findings_of_run(large)}
+    assert found["no-flush-sent"].trial_count == TRIALS // 2
+    assert found["reference-drift"].severity == "warning"
+    assert len(found) == 2
+
+
+def test_the_text_is_cut_and_says_so(
+    large: StoredRun, answer: RunAnswer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_results(large, answer)
+    text = capsys.readouterr().out
+    assert f"the first {ROWS_MAX} of {COMBINATIONS} combinations" in text
+    assert "reference: median latency +18 % from first to last of 4" in text
+    assert max(len(line) for line in text.splitlines() if not line.startswith("run:")) <= 80
+    assert text.count("\n") < 250
+
+
+def test_the_json_of_a_large_run_comes_in_pieces(large: StoredRun, answer: RunAnswer) -> None:
+    pieces = list(results_json(large, Path("report.html"), answer))
+    assert max(len(piece) for piece in pieces[1:]) < 50_000
+    document = json.load(io.StringIO("".join(pieces)))
+    assert len(document["trials"]) == TRIALS + REPEATS + 1
+    assert sum(trial["is_reference"] for trial in document["trials"]) == REPEATS + 1
+    assert document["trials"][1]["estimates"]["total_latency_ns_p50"]["unit"] == "ns"
+    assert len(document["results"]) == COMBINATIONS
+    assert document["reference"][0]["is_large"] is True
+    assert {effect["factor"] for effect in document["effects"]} == {"block_size", "shift", "direct", "write-cache"}
