@@ -99,7 +99,7 @@ def read_table(directory: Path, table: str, columns: Sequence[str] | None = None
     """
 
     def read(sources: TableSources) -> list[pa.Table]:
-        of_logs = (rows if columns is None else rows.select(columns) for rows in _logged(sources, table))
+        of_logs = (rows if columns is None else rows.select(columns) for rows in logged_rows(sources, table))
         return [*(read_parquet(file, columns) for file in sources.files), *of_logs]
 
     schema = arrow_schema(COLUMNS[table])
@@ -157,7 +157,7 @@ def opened_parquet(path: Path) -> Any:
         S506: it is none, or damaged.
     """
     with _damage_told(path):
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, page_checksum_verification=True)
 
 
 def source_rows(sources: TableSources, table: str) -> Iterator[pa.Table]:
@@ -166,7 +166,13 @@ def source_rows(sources: TableSources, table: str) -> Iterator[pa.Table]:
         with opened_parquet(path) as file, _damage_told(path):
             for number in range(file.num_row_groups):
                 yield _row_group(file, number).replace_schema_metadata(None)
-    yield from _logged(sources, table)
+    yield from logged_rows(sources, table)
+
+
+def logged_rows(sources: TableSources, table: str) -> Iterator[pa.Table]:
+    """The rows of those sources that are logs, trial by trial."""
+    for log in sources.logs:
+        yield from read_log(log, table)
 
 
 def table_schema(sources: TableSources, table: str) -> pa.Schema:
@@ -178,7 +184,7 @@ def table_schema(sources: TableSources, table: str) -> pa.Schema:
     for path in sources.files:
         with opened_parquet(path) as file:
             schemas.append(file.schema_arrow)
-    return unified([*schemas, *(rows.schema for rows in _logged(sources, table))])
+    return unified([*schemas, *(rows.schema for rows in logged_rows(sources, table))])
 
 
 def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
@@ -243,11 +249,6 @@ def _first_schema_parts(directory: Path, table: str, whole: Path | None) -> list
         joined = set(read_parquet(whole, ["trial"])["trial"].unique().to_pylist())
         parts = [path for path in parts if path.stem not in joined]
     return parts
-
-
-def _logged(sources: TableSources, table: str) -> Iterator[pa.Table]:
-    for log in sources.logs:
-        yield from read_log(log, table)
 
 
 @contextmanager

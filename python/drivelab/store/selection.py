@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from drivelab.store import layout
 from drivelab.store.columns import arrow_schema
-from drivelab.store.parts import COLUMNS, TableSources, joined_rows, opened_parquet, read_steadily
+from drivelab.store.parts import COLUMNS, TableSources, joined_rows, opened_parquet, read_steadily, source_rows
 from drivelab.store.read import StoredRun
 from drivelab.store.trial_log import read_log
 
+Reduced = TypeVar("Reduced")
 _ORDER = ("trial", "step", "started_utc")
 
 
@@ -72,9 +73,38 @@ def rows_of_trials(run: StoredRun, table: str, trials: Collection[str]) -> pa.Ta
     return _read(run.directory, table, lambda _field: True, frozenset(trials))
 
 
+def reduced_rows(run: StoredRun, table: str, reduce: Callable[[pa.Table], Reduced]) -> list[Reduced]:
+    """What `reduce` makes of a table's rows, a bounded number of them at a time.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    table : str
+        One of `drivelab.store.layout.TABLES`.
+    reduce : callable
+        Takes some rows and keeps little of them; it is called again from the
+        beginning when a writer has changed the files meanwhile.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table cannot be read.
+
+    Notes
+    -----
+    Rows of failed attempts at trials are among them.
+    """
+
+    def read(sources: TableSources) -> list[Reduced]:
+        return [reduce(rows) for rows in source_rows(sources, table)]
+
+    return read_steadily(run.directory, table, read)
+
+
 def _read(directory: Path, table: str, wanted: Callable[[pa.Field], bool], trials: frozenset[str] | None) -> pa.Table:
     def read(sources: TableSources) -> list[pa.Table]:
-        found = []
+        found: list[pa.Table] = []
         for path in sources.files:
             found += _of_file(path, wanted, trials)
         for log in sources.logs:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, RECORD_COLUMNS, TRIAL_COLUMNS, Column
+from drivelab.store.query_runs_table import RUN_COLUMNS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "data_format.md"
 
@@ -26,6 +27,7 @@ def table_under(heading: str) -> list[tuple[str, ...]]:
         ("intervals.parquet", INTERVAL_COLUMNS),
         ("histograms.parquet", HISTOGRAM_COLUMNS),
         ("ios/TRIAL.parquet", RECORD_COLUMNS),
+        ("Queries", RUN_COLUMNS),
     ],
 )
 def test_the_page_lists_every_column(heading: str, columns: tuple[Column, ...]) -> None:

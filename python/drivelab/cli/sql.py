@@ -1,0 +1,76 @@
+"""The command ``drivelab sql``: questions to the tables of runs, in place and read-only."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from drivelab.cli.report import find_run
+from drivelab.model.errors import DrivelabError
+from drivelab.store.layout import RUN_JSON, default_parent
+from drivelab.store.read import StoredRun, open_run
+
+
+def command(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT, in quotes.")],
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Directories of runs, or their names where runs are kept; all that are kept there by default.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+) -> None:
+    """Ask runs a question in SQL: one, several, or all that are kept.
+
+    The tables are runs, trials, failed_trials, intervals, histograms and ios.
+    Each has a column run. What columns there are: drivelab sql "describe trials"
+
+    A run that still goes on, or was killed, can be asked too. Nothing is changed.
+
+    Raises
+    ------
+    DrivelabError
+        U004: two formats. U008: the query cannot be answered. U009: there are no
+        runs. S504 to S506, S508, S509: a run cannot be read, or the query takes
+        too much memory.
+    """
+    if as_json and as_csv:
+        raise DrivelabError("U004", "--json and --csv exclude each other", where="drivelab sql")
+    found = [open_run(find_run(name)) for name in runs] if runs else _kept_runs()
+    # imported here: the help needs no database
+    from drivelab.cli.sql_output import print_csv, print_json, print_lines, print_table
+    from drivelab.store.query import query_runs
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # what a name from outside holds must not end the program where the terminal knows few characters
+        sys.stdout.reconfigure(errors="backslashreplace")
+    answer = query_runs(query, found)
+    if as_json:
+        print_json(answer)
+    elif as_csv:
+        print_csv(answer)
+    elif sys.stdout is not None and sys.stdout.isatty():
+        print_table(answer)
+    else:
+        print_lines(answer)
+
+
+def _kept_runs() -> list[StoredRun]:
+    """All runs where runs are kept; one that cannot be read is named, and left out."""
+    parent = default_parent()
+    directories = sorted(path.parent for path in parent.glob(f"*/{RUN_JSON}")) if parent.is_dir() else []
+    found = []
+    for directory in directories:
+        try:
+            found.append(open_run(directory))
+        except DrivelabError as error:
+            print(f"left out: {directory.name}: {error.what}", file=sys.stderr)
+    if not found:
+        raise DrivelabError("U009", "there are no runs to query", where=str(parent))
+    return found

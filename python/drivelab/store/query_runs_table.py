@@ -1,0 +1,96 @@
+"""The table ``runs`` of a query: one row per run, from its run.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from drivelab.store import layout
+from drivelab.store.columns import Column, arrow_schema
+from drivelab.store.read import StoredRun
+
+RUN_COLUMNS = (
+    Column("run", "string", "name of the run; its directory, where two runs of a query have the same name"),
+    Column("directory", "string", "where it lies"),
+    Column("experiment", "string", "name of the experiment: check and io for those commands"),
+    Column("status", "string", "running, complete, interrupted or failed; a killed run says running"),
+    Column("started_utc", "string", "when it began, ISO 8601"),
+    Column("finished_utc", "string", "when it ended; null while it goes on, and for a killed run"),
+    Column("seed", "int64", "seed of the plan"),
+    Column("drivelab_version", "string", "the version that measured"),
+    Column("command_line", "string", "what was typed"),
+    Column("targets", "string", "labels of the targets, separated by commas"),
+    Column("drive_models", "string", "models of the drives behind them, separated by commas"),
+    Column("hostname", "string", "the computer"),
+    Column("kernel_release", "string", "its kernel"),
+    Column("cpu_model", "string", "its processor"),
+    Column("outcome", "string", "judgement against a need: pass, fail, undecided; null without one"),
+    Column("trial_count", "int64", "completed trials"),
+    Column("failed_attempt_count", "int64", "attempts at trials that failed"),
+    Column("run_json", "string", "the whole run.json"),
+)
+
+
+def runs_table(runs: Mapping[str, StoredRun], attempts: Mapping[str, Sequence[str]]) -> pa.Table:
+    """One row per run.
+
+    Parameters
+    ----------
+    runs : mapping of str to StoredRun
+        The runs by their name in the query.
+    attempts : mapping of str to sequence of str
+        Names of all trials of each run, with the attempts that failed.
+    """
+    rows = [_row(name, run, attempts[name]) for name, run in runs.items()]
+    return pa.Table.from_pylist(rows, schema=arrow_schema(RUN_COLUMNS))
+
+
+def _row(name: str, run: StoredRun, attempts: Sequence[str]) -> dict[str, Any]:
+    facts = run.run_json
+    host, plan, verdict = (_mapping(facts.get(key)) for key in ("host", "plan", "verdict"))
+    targets = [_mapping(target) for target in facts.get("targets") or plan.get("targets") or [facts.get("target")]]
+    before = [_mapping(target.get("facts_before", target)) for target in targets]
+    drives = [_mapping(drive) for fact in before for drive in fact.get("drives") or ()]
+    experiment = facts.get("experiment")
+    failed = sum(map(layout.is_failed_attempt, attempts))
+    return {
+        "run": name,
+        "directory": str(run.directory.absolute()),
+        "experiment": _text(_mapping(experiment).get("name", experiment)),
+        "status": _text(facts.get("status")),
+        "started_utc": _text(facts.get("started_utc")),
+        "finished_utc": _text(facts.get("finished_utc")),
+        "seed": _number(plan.get("seed", facts.get("seed"))),
+        "drivelab_version": _text(facts.get("drivelab_version", host.get("drivelab_version"))),
+        "command_line": _text(facts.get("command_line")),
+        "targets": _listed([target.get("label", target.get("text")) for target in targets]),
+        "drive_models": _listed([drive.get("model") for drive in drives]),
+        "hostname": _text(host.get("hostname")),
+        "kernel_release": _text(host.get("kernel_release")),
+        "cpu_model": _text(host.get("cpu_model")),
+        "outcome": _text(verdict.get("outcome")),
+        "trial_count": len(attempts) - failed,
+        "failed_attempt_count": failed,
+        "run_json": json.dumps(facts),
+    }
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str | None:
+    # a file name that is no UTF-8 has characters that no table can hold
+    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+
+
+def _number(value: object) -> int | None:
+    is_fitting = isinstance(value, int) and -(2**63) <= value < 2**63
+    return int(value) if is_fitting and isinstance(value, int) else None
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(dict.fromkeys(text for value in values if (text := _text(value))))

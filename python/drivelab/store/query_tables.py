@@ -1,0 +1,150 @@
+"""The tables that a query sees: those of all its runs, one behind the other, each row with the name of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from drivelab.model.errors import DrivelabError
+from drivelab.store import layout
+from drivelab.store.columns import RECORD_COLUMNS, arrow_schema
+from drivelab.store.parts import COLUMNS, TableSources, joined_rows, logged_rows, read_steadily
+from drivelab.store.query_runs_table import runs_table
+from drivelab.store.read import StoredRun
+
+if TYPE_CHECKING:
+    import duckdb
+
+TABLE_NAMES = ("runs", "trials", "failed_trials", "intervals", "histograms", "ios")
+# table of a query, and what it shows of which stored table
+_STORED = {
+    "trials": (layout.TRIALS, "semi"),
+    "failed_trials": (layout.TRIALS, "anti"),
+    "intervals": (layout.INTERVALS, "semi"),
+    "histograms": (layout.HISTOGRAMS, "semi"),
+}
+_RUN, _TRIAL = pa.field("run", pa.string()), pa.field("trial", pa.string())
+# schema 1 has not these columns
+_DEFAULTS = "replace (coalesce(is_reference, false) as is_reference, coalesce(failure, '') as failure)"
+
+
+def make_tables(connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun], wanted: set[str]) -> list[Path]:
+    """Make the wanted ones of `TABLE_NAMES`; the files behind them.
+
+    Nothing is copied but the trials that stand in a log: at most a log's length per run.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a run is damaged. S509: a directory's name is no text.
+    """
+    named = _named(runs)
+    attempts = {name: run.attempt_names() for name, run in named.items()}
+    completed = {
+        name: [trial for trial in trials if not layout.is_failed_attempt(trial)] for name, trials in attempts.items()
+    }
+    connection.execute("create schema stored")
+    _insert(connection, "stored.completed", _pairs(completed))
+    files: list[Path] = []
+    for table in TABLE_NAMES:
+        if table not in wanted:
+            continue
+        if table == "runs":
+            _insert(connection, "runs", runs_table(named, attempts))
+        elif table == "ios":
+            files += _make_ios(connection, named, completed)
+        else:
+            files += _make_stored(connection, table, named)
+    return files
+
+
+def sql_text(text: str | Path) -> str:
+    """Text as a literal of SQL."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _named(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:
+    """The runs by their name; by their directory, where several have the same name."""
+    distinct = list({run.directory.resolve(): run for run in runs}.values())
+    names = [run.name for run in distinct]
+    named = {run.name if names.count(run.name) == 1 else str(run.directory.absolute()): run for run in distinct}
+    for name, run in named.items():
+        try:
+            f"{name}{run.directory.absolute()}".encode()
+        except UnicodeEncodeError:
+            shown = str(run.directory).encode("utf-8", "backslashreplace").decode()
+            raise DrivelabError("S509", "the name of a run's directory is no UTF-8 text", where=shown) from None
+    return named
+
+
+def _make_stored(connection: duckdb.DuckDBPyConnection, table: str, runs: Mapping[str, StoredRun]) -> list[Path]:
+    """A view of a stored table: files, and the rows of logs."""
+    stored, join = _STORED[table]
+    file_columns: dict[str, list[str]] = {"filename": [], "run": []}
+    logged: list[pa.Table] = []
+    for name, run in runs.items():
+
+        def read(sources: TableSources) -> tuple[tuple[Path, ...], list[pa.Table]]:
+            return sources.files, list(logged_rows(sources, stored))
+
+        files, rows = read_steadily(run.directory.absolute(), stored, read)
+        file_columns["filename"] += map(str, files)
+        file_columns["run"] += [name] * len(files)
+        logged += [piece.add_column(0, _RUN, [[name] * piece.num_rows]) for piece in rows]
+    schema = pa.schema([_RUN, *arrow_schema(COLUMNS[stored])])
+    _insert(connection, f"stored.{table}_logged", joined_rows(schema, logged))
+    _insert(connection, f"stored.{table}_files", pa.table(file_columns, pa.schema([("filename", pa.string()), _RUN])))
+    columns = f"* {_DEFAULTS}" if stored == layout.TRIALS else "*"
+    connection.execute(
+        f"create view {table} as select {columns} from ({_rows(table, file_columns['filename'])}) "
+        f"{join} join stored.completed using (run, trial)"
+    )
+    return [Path(name) for name in file_columns["filename"]]
+
+
+def _make_ios(
+    connection: duckdb.DuckDBPyConnection, runs: Mapping[str, StoredRun], completed: Mapping[str, Sequence[str]]
+) -> list[Path]:
+    """A view of the single I/Os, of the trials that were completed and recorded them."""
+    found: dict[str, list[str]] = {"filename": [], "run": [], "trial": []}
+    for name, run in runs.items():
+        folder = run.directory.absolute() / layout.IOS
+        present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        for trial in completed[name]:
+            if layout.ios_name(trial) in present:
+                found["filename"].append(str(folder / layout.ios_name(trial)))
+                found["run"].append(name)
+                found["trial"].append(trial)
+    schema = pa.schema([_RUN, _TRIAL, *arrow_schema(RECORD_COLUMNS)])
+    _insert(connection, "stored.ios_logged", schema.empty_table())
+    _insert(connection, "stored.ios_files", pa.table(found, pa.schema([("filename", pa.string()), _RUN, _TRIAL])))
+    connection.execute(f"create view ios as {_rows('ios', found['filename'])}")
+    return [Path(name) for name in found["filename"]]
+
+
+def _rows(table: str, files: Sequence[str]) -> str:
+    """The query behind a view: what is in memory, which has all fixed columns, and what is in files."""
+    in_memory = f"select * from stored.{table}_logged"
+    if not files:
+        return in_memory
+    listed = ", ".join(map(sql_text, files))
+    in_files = f"read_parquet([{listed}], union_by_name = true, filename = true)"
+    return (
+        f"{in_memory} union all by name "
+        f"select * exclude (filename) from stored.{table}_files join {in_files} using (filename)"
+    )
+
+
+def _pairs(trials: Mapping[str, Sequence[str]]) -> pa.Table:
+    names = [(run, trial) for run, its_trials in trials.items() for trial in its_trials]
+    columns = [pa.array([pair[number] for pair in names], pa.string()) for number in (0, 1)]
+    return pa.Table.from_arrays(columns, schema=pa.schema([_RUN, _TRIAL]))
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    connection.register("inserted", rows)
+    connection.execute(f"create table {table} as select * from inserted")
+    connection.unregister("inserted")
