@@ -7,15 +7,16 @@ anything uses it. Whatever cannot be found out counts against writing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from drivelab.inventory.block_devices import detail_of, device_exists, disk_of, kind_of, name_of_node
-from drivelab.inventory.contents import all_signatures
+from drivelab.inventory.contents import all_signatures, device_reader, told_by_wipefs
 from drivelab.inventory.drives import drive_names
 from drivelab.inventory.identity import kernel_identity, read_identity
 from drivelab.inventory.openers import Opener, is_claimed, openers_of
 from drivelab.inventory.owned_loop import is_owned_loop
+from drivelab.inventory.signatures import find_signatures
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.inventory.touch import CONTENTS_SUFFIX
 from drivelab.inventory.usage import read_users, usage_of
@@ -115,6 +116,45 @@ def require_purge_consent(target: TargetFacts, purge: Sequence[str], paths: Syst
         what = f"{target.path} would be purged, and its owner has not named it"
         what += f": --purge {', '.join(typed)} is not its name" if typed else ""
         raise _refusal("C210", target, what, f"if nothing of it need ever be found again: --purge {names[0]}")
+
+
+def found_signatures(target: TargetFacts, paths: SystemPaths = SYSTEM) -> frozenset[str]:
+    """What was recognised on a block device target when its owner gave it up."""
+    name = require_same_identity(target, paths)
+    return frozenset(all_signatures(name, paths))
+
+
+def require_still_ours(target: TargetFacts, known: Collection[str], paths: SystemPaths = SYSTEM) -> None:
+    """Return only if a device that this run writes to still is nobody else's.
+
+    Parameters
+    ----------
+    target : TargetFacts
+        A block device that its owner has given up.
+    known : collection of str
+        What was recognised on it then; anything else was made by somebody since.
+
+    Raises
+    ------
+    DrivelabError
+        C202 to C206: somebody mounted it, uses it, or made something on it.
+        C207: it is not the device that was resolved. C209: it cannot be read.
+    """
+    name = require_same_identity(target, paths)
+    _refuse_used(target, usage_of(name, {}, read_users(paths), paths), name, paths)
+    try:
+        claimed = is_claimed(name, paths)
+        with device_reader(name, paths) as read_at:
+            suspected = set(find_signatures(read_at, target.size_bytes)) - set(known)
+        # data that are random look like a superblock now and then: wipefs looks closer
+        confirmed = set(told_by_wipefs(name, paths)) - set(known) if suspected else set()
+    except OSError as error:
+        raise _refusal("C209", target, f"{name} cannot be read: {error.strerror}", "") from error
+    if claimed:
+        raise _refusal("C205", target, f"{name} is claimed for exclusive use", "find out who claims it")
+    if confirmed:
+        what = f"somebody made {', '.join(sorted(confirmed))} on {name} while the run went on"
+        raise _refusal("C206", target, what, "the run ends here, and what they made is still there")
 
 
 def require_unused(text: str, paths: SystemPaths = SYSTEM) -> None:

@@ -74,8 +74,12 @@ def all_signatures(name: str, paths: SystemPaths = SYSTEM) -> tuple[str, ...]:
     """
     with device_reader(name, paths) as read_at:
         found = find_signatures(read_at, _size_bytes(name, paths))
-    told = wipefs.parse(run_tool(wipefs.command(device_node(name, paths))).text)
-    return tuple(dict.fromkeys((*told, *found)))
+    return tuple(dict.fromkeys((*told_by_wipefs(name, paths), *found)))
+
+
+def told_by_wipefs(name: str, paths: SystemPaths = SYSTEM) -> tuple[str, ...]:
+    """What wipefs recognises on a device now; nothing where it is not installed."""
+    return tuple(wipefs.parse(run_tool(wipefs.command(device_node(name, paths))).text))
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def openers_of(name: str, paths: SystemPaths = SYSTEM) -> list[Opener]:
     is noticed only this way.
     """
     number = read_text(directory_of(name, paths) / "dev")
-    processes = [int(entry) for entry in entries(paths.proc) if entry.isdigit()]
+    processes = [int(entry) for entry in entries(paths.proc) if entry.isdigit() and int(entry) != os.getpid()]
     return [
         Opener(process, read_text(paths.proc / str(process) / "comm") or "?")
         for process in processes

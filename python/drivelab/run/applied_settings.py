@@ -149,16 +149,19 @@ class AppliedSettings:
     def _set(self, target: TargetFacts, name: str, level: str) -> bool:
         drive = _drive_for(name, target)
         known = {change.number for change in self._journal.outstanding}
+        achieved = ""
         try:
             if level != AS_FOUND:
-                SETTINGS[name].set(drive, level, self._journal)
+                achieved = SETTINGS[name].set(drive, level, self._journal)
         except BaseException:
             # half set is neither: the steps that want it as found must find it so
             self._undo(self._since(known))
             raise
         changes = self._since(known)
         facts = SETTINGS[name].read(drive)
-        self._applied[self._key(drive, name)] = _Applied(level, facts.value or "unknown", facts.views, changes)
+        self._applied[self._key(drive, name)] = _Applied(
+            level, achieved or facts.value or "unknown", facts.views, changes
+        )
         return bool(changes)
 
     def _since(self, known: set[int]) -> tuple[Change, ...]:

@@ -140,6 +140,8 @@ class Execution:
         Trials of the plan that are stored already: their steps are not done again.
     stops_on_error : bool
         Whether the first step that fails ends the run.
+    session : int
+        How often the run was begun or resumed, from 1: stored with each trial.
 
     Attributes
     ----------
@@ -160,6 +162,7 @@ class Execution:
         consent: Consent = NO_CONSENT,
         completed: Collection[str] = (),
         stops_on_error: bool = False,
+        session: int = 1,
     ) -> None:
         self.outcome = Outcome()
         self._plan = plan
@@ -170,6 +173,7 @@ class Execution:
         self._stop = stop
         self._completed = completed
         self._stops_on_error = stops_on_error
+        self._session = session
         self._commands = CommandsOfCells(instruments.count_commands)
         settings = AppliedSettings(journal)
         self._stages = {
@@ -206,6 +210,8 @@ class Execution:
             notes = [note for stage in self._stages.values() for note in stage.notes]
             self.outcome.findings += [Finding("target-note", "note", note) for note in notes]
             self._progress.preparing("putting everything back")
+            for stage in self._stages.values():
+                stage.release()
             self.outcome.restored += undo_all(self._journal)
         return self.outcome
 
@@ -252,7 +258,7 @@ class Execution:
                 drops_page_cache=trial.drops_page_cache,
                 idle_watch_s=_IDLE_WATCH_S,
             )
-        context = measured.context | trial.context | {"label": step.label}
+        context = measured.context | trial.context | {"label": step.label, "session": self._session}
         ask_drive = int(measured.engine.get("measured_ns", 0)) >= _ASK_DRIVE_NS
         changed = self._stages[step.target].changed_settings(step, ask_drive=ask_drive)
         if changed:

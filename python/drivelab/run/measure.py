@@ -14,7 +14,7 @@ from typing import Any
 
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
-from drivelab.model.workload import OperationShare, Workload
+from drivelab.model.workload import Workload
 from drivelab.run.device_counters import (
     CounterReading,
     counted_device,
@@ -85,7 +85,7 @@ def measure(
     DrivelabError
         E301 to E315, as the engine reports them.
     """
-    prepare_target(_laying_out(workload), stop=stop)
+    prepare_target(workload, stop=stop)
     names, reason = counted_devices(target.devices) if workload.backend != "null" else ((), "null backend")
     counted = counted_device(target.devices)
     dropped = {"dropped_page_cache": asdict(drop_from_page_cache(workload.target.path))} if drops_page_cache else {}
@@ -109,13 +109,6 @@ def measure(
         | dropped
         | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
     )
-
-
-def _laying_out(workload: Workload) -> Workload:
-    """The workload that prepares the target: a file of our own that is only read has to be written first."""
-    if workload.writes or not workload.target.create:
-        return workload
-    return workload.model_copy(update={"operations": (OperationShare(operation="write"),)})
 
 
 def sync_call_count(workload: Workload, run: EngineRun) -> int | None:

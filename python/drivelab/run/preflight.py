@@ -55,7 +55,7 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
             require_erase_consent(facts, consent.erase)
             if target.purge_argument:
                 require_purge_consent(facts, consent.purge)
-        elif facts.kind == "directory" and writes:
+        if facts.kind in ("directory", "block_device") and writes:
             require_writable(facts)
         _refuse_risk(plan, target, facts)
     # consent first: whoever may not touch the drive need not know more

@@ -124,6 +124,7 @@ def _carry_out(
     journal = begin_journal(journal_directory(), command=conduct.command_line, run=run_directory)
     drives = [drive for facts in targets.values() for drive in facts.drives]
     varies = any(level != AS_FOUND for step in plan.steps for level in step.settings.values())
+    erases = any(target.erase_argument for target in plan.targets)
     try:
         execution = Execution(
             plan,
@@ -135,11 +136,12 @@ def _carry_out(
             stop=conduct.stop,
             consent=conduct.consent,
             completed=completed,
+            session=1 + len(open_run(writer.directory).run_json.get("resumed_utc", ())),
             stops_on_error=conduct.stops_on_error,
         )
         status = "failed"
         try:
-            with held_drives(drives, changes_settings=varies), conduct.progress:
+            with held_drives(drives, alone=varies or erases), conduct.progress:
                 outcome = execution.run()
             status = "interrupted" if outcome.is_interrupted or outcome.is_stopped else "complete"
         finally:

@@ -6,7 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from drivelab.inventory.consent import Consent, require_erase_consent, require_same_identity
+from drivelab.inventory.consent import (
+    Consent,
+    found_signatures,
+    require_erase_consent,
+    require_same_identity,
+    require_still_ours,
+)
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
@@ -24,6 +30,7 @@ from drivelab.run.settle import settle
 from drivelab.run.trial_file import TrialFile
 from drivelab.state.data_directory import make_data_directory
 from drivelab.state.filesystem import MountedFileSystem
+from drivelab.state.held_device import HeldDevice
 from drivelab.state.journal import Journal
 from drivelab.state.scratch import make_scratch
 
@@ -77,7 +84,9 @@ class TargetStage:
         self._stop = stop
         self._drives = None if facts.kind == "scratch" else [drive.identity for drive in facts.drives]
         self._is_ready = False
-        self._was_written = False
+        self._held: HeldDevice | None = None
+        # what was on the device when its owner gave it up; None until then
+        self._signatures: frozenset[str] | None = None
         self._filesystem = FileSystemOnTarget(journal)
         self._file: TrialFile | None = None
         self._place: TargetFacts | None = None
@@ -133,6 +142,12 @@ class TargetStage:
         if trial.facts.filesystem is not None and "discard" in trial.facts.filesystem.options:
             settle([layer.name for layer in trial.facts.devices[-1:]])
 
+    def release(self) -> None:
+        """Let go of the device: nothing follows."""
+        if self._held is not None:
+            self._held.release()
+            self._held = None
+
     def clear(self) -> None:
         """Take away the file system that was made, if one was."""
         self._file = self._place = None
@@ -148,6 +163,8 @@ class TargetStage:
             directory, _change = make_data_directory(Path(self.facts.path), self._journal)
             self.facts = with_loop_as_drive(replace(resolve_target(str(directory)), text=self.facts.text))
         self._require_same_drives(self.facts)
+        if self.planned.kind == "block_device":
+            self._held = HeldDevice(self.facts)
         self._is_ready = True
 
     def _filled(self, filled_bytes: int, size_bytes: int) -> None:
@@ -243,15 +260,17 @@ class TargetStage:
         """Right before data are destroyed; from then on the contents are our own."""
         if self.planned.kind == "scratch":
             return
-        if self._was_written:
-            require_same_identity(self.facts)
+        if self._signatures is not None:
+            require_still_ours(self.facts, self._signatures)
             return
         require_erase_consent(self.facts, self._consent.erase)
-        self._was_written = True
+        self._signatures = found_signatures(self.facts)
 
     def _on_device(self, step: PlannedStep, place: TargetFacts) -> PreparedTrial:
         if step.pattern.writes:
             self._require_consent()
+        else:
+            require_same_identity(place)
         size = used_bytes(step.pattern, place.size_bytes, place.logical_block_size_bytes)
         target = TargetRange(path=place.path, size_bytes=size, exclusive=step.pattern.writes)
         achieved = {"filesystem": "raw"} if step.filesystem is not None else {}

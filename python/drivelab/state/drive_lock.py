@@ -16,8 +16,17 @@ LOCKS = Path("/run/drivelab/locks")
 
 
 @contextmanager
-def held_drives(drives: Iterable[DriveFacts], *, changes_settings: bool, locks: Path = LOCKS) -> Iterator[None]:
-    """Have drives for oneself while the block runs, or share them with others that change no setting of them.
+def held_drives(drives: Iterable[DriveFacts], *, alone: bool, locks: Path = LOCKS) -> Iterator[None]:
+    """Have drives for oneself while the block runs, or share them with others that change nothing about them.
+
+    Parameters
+    ----------
+    drives : iterable of DriveFacts
+        Those beneath the targets.
+    alone : bool
+        Whether settings are changed, or a drive is erased.
+    locks : Path
+        Where locks lie.
 
     A lock ends with its process. A user who may not write where locks lie
     cannot change settings either; such a user only keeps out of the way of one
@@ -26,8 +35,8 @@ def held_drives(drives: Iterable[DriveFacts], *, changes_settings: bool, locks: 
     Raises
     ------
     DrivelabError
-        C211: another run changes settings of a drive, or this one would and
-        another is measuring it.
+        C211: another run has a drive for itself, or this one needs it for
+        itself and another is measuring it.
     """
     held: list[int] = []
     try:
@@ -36,19 +45,19 @@ def held_drives(drives: Iterable[DriveFacts], *, changes_settings: bool, locks: 
             if descriptor is None:
                 continue
             held.append(descriptor)
-            _lock(descriptor, drive, changes_settings=changes_settings)
+            _lock(descriptor, drive, alone=alone)
         yield
     finally:
         for descriptor in held:
             os.close(descriptor)
 
 
-def _lock(descriptor: int, drive: DriveFacts, *, changes_settings: bool) -> None:
-    kind = fcntl.LOCK_EX if changes_settings else fcntl.LOCK_SH
+def _lock(descriptor: int, drive: DriveFacts, *, alone: bool) -> None:
+    kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        doing = "is measuring it, and this one changes its settings" if changes_settings else "changes its settings"
+        doing = "is measuring it" if alone else "changes or erases it"
         do = "wait until that run has ended, or choose another drive"
         raise DrivelabError("C211", f"another run {doing}", where=drive.path, do=do) from error
 

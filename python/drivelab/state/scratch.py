@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from drivelab.inventory.mounts import mount_of_path
+from drivelab.inventory.owned_loop import disown_scratch_file, own_scratch_file
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_bytes
 from drivelab.state.journal import Journal
@@ -115,6 +116,7 @@ def make_sparse_scratch(size_bytes: int, room_bytes: int, journal: Journal) -> s
     journal.will_change("scratch_file", path=str(file))
     try:
         with file.open("xb") as made:
+            own_scratch_file(str(file), made.fileno())
             made.truncate(size_bytes)
     except OSError as error:
         raise DrivelabError("R405", f"no scratch drive can be made: {error.strerror}", where=str(file)) from error
@@ -145,6 +147,7 @@ def undo_scratch_file(path: str) -> str:
     """Delete the file of a scratch drive; what was done, in words, or nothing."""
     file = Path(path)
     assert file.name.startswith(_PREFIX), f"{path} is no scratch file"
+    disown_scratch_file(path)
     if not file.exists():
         return ""
     file.unlink()
@@ -180,6 +183,7 @@ def _fill(file: Path, size_bytes: int, progress: FillProgress | None) -> None:
     """Write random data to every block of a new file, past the page cache where that is possible."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
+        own_scratch_file(str(file), descriptor)
         _never_copy_on_write(descriptor)
         os.posix_fallocate(descriptor, 0, size_bytes)
         _bypass_page_cache(descriptor)
