@@ -60,7 +60,17 @@ def test_experiments_can_be_read_by_programs(capsys: pytest.CaptureFixture[str])
 def test_plan_shows_steps_time_bytes_and_what_is_erased(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "ssd-latency", "scratch:1GiB", "--quick", "--seed", "7"]) == 0
     text = capsys.readouterr().out
-    for part in ("28 in 3 blocks", "seed 7", "expected time", "2.13 GiB", "erases", "nothing", "small-write"):
+    for part in (
+        "28 in 3 blocks",
+        "seed 7",
+        "expected time",
+        "2.46 GiB",
+        "336 MiB by mkfs",
+        "preparation",
+        "erases",
+        "nothing",
+        "small-write",
+    ):
         assert part in text
 
 
@@ -88,6 +98,8 @@ def test_restore_says_when_there_is_nothing_to_do(capsys: pytest.CaptureFixture[
         (["run", "ssd-latency", "scratch:100MiB"], "P705", 2),
         (["run", "ssd-latency", "/no/such/place"], "T101", 2),
         (["plan", "ssd-latency", "scratch:many"], "U001", 2),
+        (["plan", "fill-level", ".", "--skip-unavailable"], "P711", 2),
+        (["run", "ssd-latency", "scratch:1GiB", "--only", "filesystem=zfs"], "P712", 2),
     ],
 )
 def test_what_cannot_be_planned_is_refused(
@@ -122,6 +134,21 @@ def test_a_run_prints_its_table_and_where_it_lies(own: str, tmp_path: Path, caps
     assert "4 KiB appended + fdatasync" in captured.out
     assert f"report: {tmp_path}/here/" in captured.out
     assert "step 1 of 1, log" in captured.err
+
+
+def test_a_run_keeps_the_experiment_as_it_was_narrowed(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = '\n[[factors]]\nsetting = "workload"\nkey = "block_size"\nlevels = ["512", "4KiB", "8KiB"]\n'
+    Path(own).write_text(Path(own).read_text() + sizes)
+    narrow = ["--only", "block_size=8KiB", "--only", "block_size=512", "--repeats", "1"]
+    assert run(["run", own, str(tmp_path), "--json", *narrow]) in (0, 4)
+    stored = open_run(Path(json.loads(capsys.readouterr().out)["report"]).parent).run_json
+    (factor,) = stored["experiment"]["factors"]
+    assert factor["levels"] == ["512", "8KiB"]
+    assert stored["experiment"]["repeats"] == {"full": 1, "quick": 1}
+    assert sorted(step["levels"]["block_size"] for step in stored["plan"]["steps"]) == ["512", "8KiB"]
+    assert stored["plan"]["notes"][:2] == ["only block_size 8KiB, 512, as asked", "1 repeat, as asked"]
 
 
 @pytest.mark.provokes("R407")

@@ -11,7 +11,7 @@ from drivelab.model.experiment import Experiment, ExperimentWorkload
 from drivelab.model.factor import ACTION_LEVELS, Factor, FileSystemLevel, MountLevel, WorkloadFactor
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
 from drivelab.model.target import BlockLayer, TargetFacts
-from drivelab.model.units import format_bytes, format_duration_ns, format_wait_ns
+from drivelab.model.units import format_bytes, format_duration_ns, format_percent, format_wait_ns
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.make import make_plan
 
@@ -76,7 +76,8 @@ def _level(factor: Factor, level: object) -> str:
 def _workload_line(workload: ExperimentWorkload, varied: set[str]) -> str:
     title = f"{workload.name} ({workload.title})" if workload.title else workload.name
     quick = workload.pattern(quick=True)
-    size = f"{format_bytes(quick.block_size)} each" if "block_size" in {*workload.quick} - varied else ""
+    is_other_size = {"block_size", "block_sizes"} & ({*workload.quick} - varied)
+    size = f"{_sizes(quick)} each" if is_other_size else ""
     amount = _amount(quick, varied)
     changed = [size, amount if amount != _amount(workload.pattern(), varied) else ""]
     scaled = f"; with --quick {', '.join(filter(None, changed))}" if any(changed) else ""
@@ -95,7 +96,7 @@ def pattern_words(pattern: WorkloadPattern, varied: Collection[str] = ()) -> str
     """
     fraction = pattern.read_fraction
     kind = f"{pattern.operation}s" if fraction is None else f"{fraction:.0%} reads, else writes"
-    size = "" if "block_size" in varied else f" of {format_bytes(pattern.block_size)}"
+    size = "" if "block_size" in varied else f" of {_sizes(pattern)}"
     words = [f"{pattern.access.kind} {kind}{size}", *filter(None, [_amount(pattern, varied)])]
     if pattern.writes and "file_state" not in varied:
         words.append(_STATES[pattern.file_state])
@@ -108,6 +109,14 @@ def pattern_words(pattern: WorkloadPattern, varied: Collection[str] = ()) -> str
         jobs = f" in each of {pattern.job_count} jobs" if pattern.job_count > 1 else ""
         words.append(f"{pattern.queue_depth} outstanding{jobs}")
     return ", ".join(words)
+
+
+def _sizes(pattern: WorkloadPattern) -> str:
+    """The size of one I/O, or the mix: ``4 KiB (80 %), 64 KiB (20 %)``."""
+    if len(pattern.sizes) == 1:
+        return format_bytes(pattern.sizes[0].bytes)
+    whole = sum(share.weight for share in pattern.sizes)
+    return ", ".join(f"{format_bytes(each.bytes)} ({format_percent(each.weight / whole)})" for each in pattern.sizes)
 
 
 def _amount(pattern: WorkloadPattern, varied: Collection[str]) -> str:
@@ -149,9 +158,10 @@ def _cost_lines(experiment: Experiment, *, quick: bool) -> Iterator[str]:
         yield f"{where}: cannot be done: {refusal.what}"
         return
     written = plan.bytes_written - plan.preparation_bytes
+    prepared = f", and about {format_bytes(plan.preparation_bytes)} to prepare it" if plan.preparation_bytes else ""
     yield (
         f"{where}: {len(plan.steps)} steps, about {format_wait_ns(plan.expected_ns)}, "
-        f"{format_bytes(written) if written else 'nothing'} written"
+        f"{format_bytes(written) if written else 'nothing'} written{prepared}"
     )
 
 
@@ -176,11 +186,12 @@ def _some_drive() -> TargetFacts:
 
 
 def _erased(experiment: Experiment) -> str:
-    clears = any(factor.setting in ("trim", "purge") for factor in experiment.factors)
+    clears = any(factor.setting in ("trim", "purge", "precondition") for factor in experiment.factors)
     writes = any(workload.pattern().writes for workload in experiment.workloads)
     if not (clears or writes or experiment.filesystem_factor is not None):
         return "nothing: it only reads"
+    in_directory = "in a directory it makes files of its own and removes them; "
     return (
-        "everything on a drive that it is run on, after its owner typed --erase SERIAL; in a directory it makes files "
-        "of its own and removes them; a scratch drive holds nothing"
+        "everything on a drive that it is run on, after its owner typed --erase SERIAL; "
+        f"{in_directory if experiment.requires == 'anything' else ''}a scratch drive holds nothing"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,11 +16,12 @@ from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.smart import read_all_smart
 from drivelab.inventory.target import resolve_target
 from drivelab.model.experiment import Experiment
-from drivelab.model.plan import Plan
+from drivelab.model.plan import PREPARATIONS, Plan
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, format_wait_ns
 from drivelab.plan.endurance import EnduranceShare, endurance_share
 from drivelab.plan.make import make_plan
+from drivelab.plan.narrow import narrowed
 from drivelab.state.known_settings import known_settings
 
 if TYPE_CHECKING:
@@ -39,6 +41,13 @@ SeedOption = Annotated[
 LabelOption = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="What to call a target; once for each, in the same order.")
 ]
+RepeatsOption = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=1000, help="Measure every combination so often, instead.")
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FACTOR=LEVEL", help="Keep only this level of a factor; several times keeps several."),
+]
 SkipOption = Annotated[bool, typer.Option("--skip-unavailable", help="Leave out the levels that a target cannot have.")]
 
 
@@ -48,6 +57,8 @@ def command(
     quick: QuickOption = False,
     label: LabelOption = None,
     skip_unavailable: SkipOption = False,
+    only: OnlyOption = None,
+    repeats: RepeatsOption = None,
     seed: SeedOption = None,
     all_steps: Annotated[bool, typer.Option("--all", help="Show every step, however many there are.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -56,8 +67,16 @@ def command(
 
     Nothing is changed, and no I/O is sent to the targets.
     """
-    asked = load_experiment(experiment)
-    plan, facts = planned(asked, targets, seed=seed, quick=quick, skip_unavailable=skip_unavailable, labels=label or ())
+    asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only or ())
+    plan, facts = planned(
+        asked,
+        targets,
+        seed=seed,
+        quick=quick,
+        skip_unavailable=skip_unavailable,
+        labels=label or (),
+        narrowing=narrowing,
+    )
     shares = endurance_shares(plan, facts)
     if as_json:
         wear = {name: share.to_json() for name, share in shares.items()}
@@ -79,13 +98,16 @@ def planned(
     quick: bool,
     skip_unavailable: bool,
     labels: Sequence[str],
+    narrowing: Sequence[str] = (),
 ) -> tuple[Plan, dict[str, TargetFacts]]:
     """The plan of an experiment on targets as typed, and the targets by their label.
+
+    What it was narrowed to comes first among the plan's notes.
 
     Raises
     ------
     DrivelabError
-        T101 to T108: something is no target. P704 to P709: it cannot be planned.
+        T101 to T108: something is no target. P704 to P711: it cannot be planned.
     """
     facts = [with_loop_as_drive(resolve_target(text)) for text in targets]
     varied = [factor.name for factor in experiment.factors]
@@ -98,6 +120,7 @@ def planned(
         skip_unavailable=skip_unavailable,
         labels=labels,
     )
+    plan = replace(plan, notes=(*narrowing, *plan.notes))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
 
 
@@ -105,7 +128,8 @@ def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str
     """Which share of the life of each drive a plan uses up, by label and the drive's name; reads SMART."""
     shares = {}
     for label, facts in targets.items():
-        written = sum(step.bytes_written for step in plan.steps if step.target == label)
+        steps = [step for step in plan.steps if step.target == label]
+        written = sum(step.bytes_written + step.preparation_bytes for step in steps)
         if facts.kind == "scratch" or not written:
             continue
         for smart in read_all_smart([drive for drive in facts.drives if drive.transport != "loop"]):
@@ -151,5 +175,6 @@ def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
         ("writes", format_bytes(plan.bytes_written)),
     ]
     if plan.preparation_bytes:
-        rows[-1] = ("writes", f"{rows[-1][1]}, {format_bytes(plan.preparation_bytes)} of it to fill scratch drives")
+        parts = [f"{format_bytes(size)} {PREPARATIONS[what]}" for what, size in plan.preparation.items()]
+        rows.append(("preparation", f"about {format_bytes(plan.preparation_bytes)} of that: {', '.join(parts)}"))
     return rows

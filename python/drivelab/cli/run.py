@@ -11,7 +11,9 @@ from drivelab.cli.conduct import conduct_for, put_back_left_over, show
 from drivelab.cli.plan import (
     ExperimentArgument,
     LabelOption,
+    OnlyOption,
     QuickOption,
+    RepeatsOption,
     SeedOption,
     SkipOption,
     TargetsArgument,
@@ -19,6 +21,7 @@ from drivelab.cli.plan import (
 )
 from drivelab.experiments.load import load_experiment
 from drivelab.inventory.consent import Consent
+from drivelab.plan.narrow import narrowed
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
@@ -49,6 +52,8 @@ def command(
     purge: PurgeOption = None,
     label: LabelOption = None,
     skip_unavailable: SkipOption = False,
+    only: OnlyOption = None,
+    repeats: RepeatsOption = None,
     on_error: OnErrorOption = "continue",
     seed: SeedOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -59,11 +64,17 @@ def command(
     scratch drives are put back when it ends, also after an error or Ctrl-C. A
     run that was cut off goes on with 'drivelab resume'.
     """
-    asked = load_experiment(experiment)
+    asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only or ())
     # before the targets are looked at: what a killed run left on them is not theirs
     put_back_left_over()
     plan, by_label = planned(
-        asked, targets, seed=seed, quick=quick, skip_unavailable=skip_unavailable, labels=label or ()
+        asked,
+        targets,
+        seed=seed,
+        quick=quick,
+        skip_unavailable=skip_unavailable,
+        labels=label or (),
+        narrowing=narrowing,
     )
     consent = Consent(tuple(erase or ()), tuple(purge or ()))
     require_possible(plan, by_label, consent)

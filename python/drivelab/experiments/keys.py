@@ -48,6 +48,7 @@ _WORKLOAD = {
         "order of the addresses",
     ),
     "block_size": Key(_SIZE, '"4KiB"', "bytes of one I/O, at most 1 GiB"),
+    "block_sizes": Key("a list of tables", "[]", "a mix of sizes; takes the place of `block_size`"),
     "queue_depth": Key("1 to 4096", "1", "I/Os that each job keeps outstanding"),
     "job_count": Key("1 to 1024", "1", "jobs side by side, each in its own part of the range"),
     "backend": Key(
@@ -77,6 +78,7 @@ _WORKLOAD = {
         "is reserved or sparse: then it is as large as what is written",
     ),
     "fill_level": Key("a share: `20%`, 0.2", "1.0", "part of the device or file that is used: its begin"),
+    "offset": Key(_SIZE, "0", "where in the device or file that part begins; nothing before it is used"),
     "shift": Key(
         _SIZE,
         "0",
@@ -115,6 +117,11 @@ KEYS: dict[str, dict[str, Key]] = {
             '"full"',
             "which combinations are measured: all, or the first level of every factor and each other level alone",
         ),
+        "requires": Key(
+            "`anything`, `device`",
+            '"anything"',
+            "which targets can answer it; `device`: a block device or `scratch:SIZE`, no directory and no file",
+        ),
         "factors": Key("tables", "[]", "what is varied"),
         "workloads": Key("tables", "", "the I/O that is issued; at least one", is_required=True),
         "reference": Key("a table", "", "a combination that is measured again and again, so that a drift shows"),
@@ -131,7 +138,7 @@ KEYS: dict[str, dict[str, Key]] = {
     },
     "Factor": {
         "setting": Key(
-            "`filesystem`, `mount`, `workload`, `trim`, `purge`, `page-cache`, or a setting",
+            "`filesystem`, `mount`, `workload`, `trim`, `purge`, `precondition`, `page-cache`, or a setting",
             "",
             "what is varied",
             is_required=True,
@@ -161,6 +168,10 @@ KEYS: dict[str, dict[str, Key]] = {
         "title": Key("text", '""', "what it is called in tables; else its name"),
         "quick": Key("a table", "{}", "keys of the workload that are different with `--quick`"),
         **_WORKLOAD,
+    },
+    "SizeShare": {
+        "bytes": Key(_SIZE, "", "bytes of one I/O, at most 1 GiB", is_required=True),
+        "weight": Key("above 0", "1.0", "share of the I/Os that have this size, over the sum of all weights"),
     },
     "Access": {
         "kind": Key("as `access`", "", "order of the addresses"),

@@ -21,7 +21,7 @@ from drivelab.model.factor import (
     WorkloadFactor,
 )
 from drivelab.model.workload import Access, Contents, Pacing
-from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.model.workload_pattern import SizeShare, WorkloadPattern
 
 _SHOWN_CHARACTERS_MAX = 60
 # the keys of every table that a file can have, by the path to it without numbers
@@ -31,6 +31,8 @@ _TABLES: dict[Place, type[BaseModel]] = {
     ("reference",): Reference,
     ("workloads",): ExperimentWorkload,
     ("workloads", "quick"): WorkloadPattern,
+    ("workloads", "block_sizes"): SizeShare,
+    ("workloads", "quick", "block_sizes"): SizeShare,
     ("workloads", "access"): Access,
     ("workloads", "contents"): Contents,
     ("workloads", "pacing"): Pacing,

@@ -16,6 +16,8 @@ from drivelab.model.factor import Factor, FileSystemFactor, Name
 from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
 
 Design = Literal["full", "one-at-a-time"]
+# device: what is asked has an answer on a block device or a scratch drive only
+Requirement = Literal["anything", "device"]
 TableName = Literal["results", "effects"]
 FigureName = Literal[
     "commands-per-operation",
@@ -72,7 +74,7 @@ class Experiment(FrozenModel):
 
     `design` says which combinations of factors are measured: all of them
     (``full``), or the first level of every factor and each other level alone
-    (``one-at-a-time``).
+    (``one-at-a-time``). `requires` says which targets can answer the question.
     """
 
     format: Literal[1]
@@ -82,6 +84,7 @@ class Experiment(FrozenModel):
     source: str = ""
     repeats: Scale = Scale()
     design: Design = "full"
+    requires: Requirement = "anything"
     factors: tuple[Factor, ...] = ()
     workloads: tuple[ExperimentWorkload, ...] = Field(min_length=1)
     reference: Reference | None = None

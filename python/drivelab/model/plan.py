@@ -10,6 +10,14 @@ from drivelab.model.factor import FileSystemLevel
 from drivelab.model.target import TargetKind
 from drivelab.model.workload_pattern import WorkloadPattern
 
+# what is written beside the workloads, in words
+PREPARATIONS = {
+    "scratch": "to fill scratch drives",
+    "precondition": "to write drives once before they are read",
+    "filesystem": "by mkfs",
+    "file": "to lay out files",
+    "counting": "to count commands",
+}
 # a disk that turns, flash, or a loop device
 PaceName = Literal["disk", "flash", "loop"]
 
@@ -78,13 +86,17 @@ class PlannedStep:
     seed : int
         Seed of the workload's addresses and contents.
     expected_ns, bytes_written : int
-        Guessed duration, and bytes that the workload writes.
+        Guessed duration with what is made before the trial, and bytes that the workload writes.
     settings : mapping of str to str
         Level of every setting that the experiment varies; ``as-found`` leaves it.
     actions : mapping of str to str
         What is done before the trial: trim, purge, page-cache.
     is_reference : bool
         Whether it is measured only to see a drift of the drive.
+    preparation_bytes : int
+        Bytes that are written for the trial and are not the workload's, a guess:
+        a file system, a file that is laid out, a drive that is written once, the
+        pass that counts commands.
     """
 
     number: int
@@ -103,6 +115,7 @@ class PlannedStep:
     settings: Mapping[str, str] = field(default_factory=dict)
     actions: Mapping[str, str] = field(default_factory=dict)
     is_reference: bool = False
+    preparation_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, without the pattern and the file system."""
@@ -121,6 +134,7 @@ class PlannedStep:
             "settings": dict(self.settings),
             "actions": dict(self.actions),
             "is_reference": self.is_reference,
+            "preparation_bytes": self.preparation_bytes,
         }
 
 
@@ -140,9 +154,11 @@ class Plan:
         In the order in which they were named.
     steps : tuple of PlannedStep
         In the order in which they run.
-    preparation_ns, preparation_bytes : int
-        Guessed time for making scratch drives and file systems, and bytes that
-        filling scratch drives writes.
+    preparation_ns : int
+        Guessed time for filling scratch drives.
+    preparation : mapping of str to int
+        Bytes that the run writes beside its workloads, a guess, by what they are
+        for (`PREPARATIONS`): those of all steps, and scratch drives that are filled.
     notes : tuple of str
         Where the plan departs from the experiment's letter, and why.
     left_out : tuple of str
@@ -156,7 +172,7 @@ class Plan:
     targets: tuple[PlannedTarget, ...]
     steps: tuple[PlannedStep, ...]
     preparation_ns: int = 0
-    preparation_bytes: int = 0
+    preparation: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default_factory=tuple)
     left_out: tuple[str, ...] = field(default_factory=tuple)
 
@@ -166,8 +182,13 @@ class Plan:
         return self.preparation_ns + sum(step.expected_ns for step in self.steps)
 
     @property
+    def preparation_bytes(self) -> int:
+        """Bytes that the run writes beside its workloads."""
+        return sum(self.preparation.values())
+
+    @property
     def bytes_written(self) -> int:
-        """Bytes that the run writes, file systems' own not counted."""
+        """Bytes that the run writes, without what file systems add to the writes of a workload."""
         return self.preparation_bytes + sum(step.bytes_written for step in self.steps)
 
     @property
@@ -199,6 +220,7 @@ class Plan:
             "filesystems": [level.model_dump(mode="json") for level in filesystems],
             "steps": steps,
             "preparation_ns": self.preparation_ns,
+            "preparation": dict(self.preparation),
             "preparation_bytes": self.preparation_bytes,
             "expected_ns": self.expected_ns,
             "bytes_written": self.bytes_written,
@@ -236,7 +258,8 @@ class Plan:
             targets=tuple(targets),
             steps=tuple(steps),
             preparation_ns=document["preparation_ns"],
-            preparation_bytes=document["preparation_bytes"],
+            # plans of an older drivelab know of scratch drives only
+            preparation=document.get("preparation", {"scratch": document["preparation_bytes"]}),
             notes=tuple(document["notes"]),
             left_out=tuple(document["left_out"]),
         )

@@ -7,11 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.units import format_quantity
 
 # above this share of its bytes at the drive a trial of writes has measured the drive, and not memory
 REACHED_WHOLE = 0.98
-# matters: it changes the number by enough to care; no effect: it does not change it by that much
-EffectVerdict = Literal["matters", "no effect", "not settled"]
+# matters: it changes the number by enough to care; differs: it changes it, perhaps by less; no effect: not by that
+# much; not judged: some of its trials do not describe the drive
+EffectVerdict = Literal["matters", "differs", "no effect", "not settled", "not judged"]
+
+
+def percent_change(ratio: float) -> str:
+    """A ratio as a change: ``+3 %``."""
+    return f"{100 * (ratio - 1):+.0f} %".replace("-0 %", "+0 %")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,8 @@ class CombinationResult:
         Size of one I/O; None when sizes are mixed.
     is_durable : bool
         Whether its latency ends when a write is durable.
+    invalid_trials : int
+        How many of its trials have a finding that says that they do not describe the drive.
     """
 
     target: str
@@ -70,6 +79,7 @@ class CombinationResult:
     trials: tuple[str, ...]
     block_size_bytes: int | None = None
     is_durable: bool = False
+    invalid_trials: int = 0
 
     @property
     def trial_count(self) -> int:
@@ -116,15 +126,21 @@ class LevelEffect:
     block_ratios : tuple of float
         The same in every block, in order.
     verdict : str
-        matters, no effect (larger than `bound`) or not settled.
+        matters, differs (perhaps by less than `bound`), no effect (of `bound` or
+        more), not settled, or not judged (there are `invalid_trials`).
     bound : float
         The threshold: an effect smaller than this share is called none (0.05).
     p_value, adjusted_p_value : float or None
-        Of no effect at all; adjusted for the number of levels that were tried (Holm).
+        Of no effect at all; adjusted for the number of levels that were tried
+        (Holm). None with too few blocks, and where the effect is not judged.
     combination_count : int
         Combinations of the other factors behind it.
     commands : tuple of CommandChange
         What the drive was told to do, with each of the two.
+    trial_count, invalid_trials : int
+        Trials behind it, those of the baseline included, and how many of them do not describe the drive.
+    note : str
+        What was left out and why; may be empty.
     """
 
     target: str
@@ -141,6 +157,9 @@ class LevelEffect:
     adjusted_p_value: float | None
     combination_count: int
     commands: tuple[CommandChange, ...] = ()
+    trial_count: int = 0
+    invalid_trials: int = 0
+    note: str = ""
 
     @property
     def is_slower(self) -> bool | None:
@@ -153,8 +172,13 @@ class LevelEffect:
     @property
     def verdict_text(self) -> str:
         """The verdict in a few words."""
+        bound = f"{100 * self.bound:.0f} %"
         if self.verdict == "no effect":
-            return f"no effect larger than {100 * self.bound:.0f} %"
+            return f"no effect of {bound} or more"
+        if self.verdict == "differs":
+            return f"differs, perhaps by less than {bound}: {'slower' if self.is_slower else 'faster'}"
+        if self.verdict == "not judged":
+            return f"not judged: {self.invalid_trials} of {self.trial_count} trials do not describe the drive"
         if self.verdict == "not settled":
             return "not settled"
         return "matters: slower" if self.is_slower else "matters: faster"
@@ -182,15 +206,15 @@ class ReferenceDrift:
     unit : str
         Of the values.
     ratio : Estimate
-        Last over first: along the trend from four values on, otherwise of the two themselves.
+        Last over first: along the trend from five values on, otherwise of the two themselves.
     spread_ratio : float
         Highest over lowest value.
-    noise_ratio : float or None
-        How far two values may lie apart by the scatter within each; None when it is not known.
     is_beyond_noise : bool or None
-        Whether there is more to it than scatter; None when too little is known to tell.
+        Whether there is more to it than chance; None when too little is known to tell.
     is_large : bool
         Whether it is also so large that the run's numbers must not be compared as if nothing had happened.
+    invalid_trials : int
+        How many of the values do not describe the drive; with any, nothing is told of a drift.
     """
 
     target: str
@@ -200,19 +224,25 @@ class ReferenceDrift:
     unit: Unit
     ratio: Estimate
     spread_ratio: float
-    noise_ratio: float | None
     is_beyond_noise: bool | None
     is_large: bool
+    invalid_trials: int = 0
 
     @property
     def text(self) -> str:
-        """One line for people: ``reference: +3 % from first to last (not more than noise)``."""
+        """One line: ``reference: median latency +3 % along the trend of 6 values (not more than chance)``."""
+        count = len(self.values)
+        what = f"reference: {'throughput' if self.unit == 'B/s' else 'median latency'}"
         if self.ratio.value is None:
             return "reference: measured once; a drift would not show"
-        change = f"{100 * (self.ratio.value - 1):+.0f} %".replace("-0 %", "+0 %")
-        what = "throughput" if self.unit == "B/s" else "median latency"
-        weight = {True: "more than noise", False: "not more than noise", None: "too few to tell it from noise"}
-        return f"reference: {what} {change} from first to last of {len(self.values)} ({weight[self.is_beyond_noise]})"
+        if self.invalid_trials:
+            return f"{what}: not judged, {self.invalid_trials} of {count} trials do not describe the drive"
+        change = percent_change(self.ratio.value)
+        if self.is_beyond_noise is None:
+            first, last = (format_quantity(value, self.unit) for value in (self.values[0], self.values[-1]))
+            return f"{what} {first}, then {last} ({change}, {count} values: cannot be told from chance)"
+        weight = "more than chance" if self.is_beyond_noise else "not more than chance"
+        return f"{what} {change} along the trend of {count} values ({weight})"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

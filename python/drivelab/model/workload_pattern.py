@@ -6,6 +6,7 @@ and held in bytes and ns; shares are written as ``"20%"`` and held as 0.2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args
@@ -120,6 +121,13 @@ def broken_rule(what: str, *place: str | int, below: tuple[str | int, ...] = ())
     return PydanticCustomError("rule", "{what}", context)
 
 
+class SizeShare(FrozenModel):
+    """A block size of a mix, and its share: the weights are those of I/Os, not of bytes."""
+
+    bytes: BlockSize
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+
+
 class WorkloadPattern(FrozenModel):
     """What I/O is issued, before it is known where to.
 
@@ -127,15 +135,17 @@ class WorkloadPattern(FrozenModel):
     workload ends at the first of `count`, `bytes` and `runtime` that it meets,
     and must have one. `file_size` is the size of the file that is read or
     overwritten where the target is a file system. `fill_level` is the share of
-    the target, or of that file, that is used: its begin. `capacities` is a limit
-    of bytes, as a multiple of the target's size. `sync_every_writes` is a number
-    of writes, or ``"end"``: one sync call after the last write.
+    the target, or of that file, that is used: its begin, or what follows `offset`.
+    `capacities` is a limit of bytes, as a multiple of the target's size.
+    `sync_every_writes` is a number of writes, or ``"end"``: one sync call after
+    the last write. `block_sizes` is a mix of sizes and takes the place of `block_size`.
     """
 
     operation: OperationName = "write"
     read_fraction: float | None = Field(default=None, ge=0, le=1)
     access: Annotated[Access, _table_of("kind"), _OrText(get_args(AccessKind))] = Access(kind="sequential")
     block_size: BlockSize = 4096
+    block_sizes: tuple[SizeShare, ...] = ()
     queue_depth: int = Field(default=1, ge=1, le=4096)
     job_count: int = Field(default=1, ge=1, le=1024)
     backend: BackendName = "auto"
@@ -145,6 +155,7 @@ class WorkloadPattern(FrozenModel):
     file_state: FileState = "overwrite"
     file_size: ByteCount = 0
     fill_level: Share = 1.0
+    offset: ByteCount = 0
     shift: ByteCount = 0
     contents: Annotated[Contents, _table_of("kind"), _OrText(("random", "zeros"))] = Contents()
     pacing: Pacing = Pacing()
@@ -166,6 +177,29 @@ class WorkloadPattern(FrozenModel):
     def _end_is_known(self) -> Self:
         if self.sync_every_writes == "end" and not (self.count or self.bytes):
             raise ValueError('sync_every_writes = "end" needs a count or bytes: nobody knows the last write otherwise')
+        if self.sync_every_writes == "end" and self.block_sizes and (self.bytes or self.capacities):
+            raise ValueError(
+                'sync_every_writes = "end" with block_sizes needs a count and no bytes: '
+                "nobody knows how many writes of several sizes they are"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_size(self) -> Self:
+        if self.block_sizes and "block_size" in self.model_fields_set:
+            raise broken_rule("there is block_size and block_sizes: leave one of them out", below=("block_sizes",))
+        sizes = [share.bytes for share in self.block_sizes]
+        for place, size in enumerate(sizes):
+            if size in sizes[:place]:
+                raise broken_rule(
+                    f"there are two of the size {size} B: add their weights", below=("block_sizes", place)
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _begins_where_it_can(self) -> Self:
+        if self.offset and self.file_state == "append":
+            raise broken_rule("what is appended begins at the end of the file: leave offset out", below=("offset",))
         return self
 
     @property
@@ -173,11 +207,22 @@ class WorkloadPattern(FrozenModel):
         """Whether the workload changes the contents of its target."""
         return self.operation != "read" or (self.read_fraction is not None and self.read_fraction < 1)
 
+    def used_bytes(self, size_bytes: int, logical_block_size_bytes: int) -> int:
+        """Bytes of a target or file of `size_bytes` that are used: those from `offset` on, in whole blocks."""
+        if self.fill_level == 1:
+            return max(0, size_bytes - self.offset)
+        unit = max(self.largest_block_bytes, logical_block_size_bytes)
+        return max(unit, min(int(size_bytes * self.fill_level), size_bytes - self.offset) // unit * unit)
+
     def changed(self, **values: object) -> WorkloadPattern:
         """The pattern with some keys set to other values, validated again."""
-        given = {name: getattr(self, name) for name in WorkloadPattern.model_fields}
+        given = {name: getattr(self, name) for name in WorkloadPattern.model_fields if name in self.model_fields_set}
+        # one size takes the place of a mix, and the other way round
+        for name, other in (("block_size", "block_sizes"), ("block_sizes", "block_size")):
+            if values.get(name):
+                given.pop(other, None)
         # a bare number is refused as a duration, because nobody can tell its unit
-        durations = {name: f"{given[name]}ns" for name in _DURATIONS}
+        durations = {name: f"{given[name]}ns" for name in _DURATIONS if name in given}
         return WorkloadPattern.model_validate(given | durations | values)
 
     def to_json(self) -> dict[str, Any]:
@@ -191,18 +236,50 @@ class WorkloadPattern(FrozenModel):
         return WorkloadPattern.model_validate(dict(document))
 
     @property
-    def write_count_limit(self) -> int:
-        """I/Os after which the workload ends, by count or bytes; 0 when only time ends it."""
-        limits = [limit for limit in (self.count, -(-self.bytes // self.block_size)) if limit]
-        return min(limits, default=0)
+    def sizes(self) -> tuple[SizeShare, ...]:
+        """The block sizes with their shares: one, or those of the mix."""
+        return self.block_sizes or (SizeShare(bytes=self.block_size),)
+
+    @property
+    def largest_block_bytes(self) -> int:
+        """The block size, or the largest one of the mix."""
+        return max((share.bytes for share in self.block_sizes), default=self.block_size)
+
+    @property
+    def mean_block_bytes(self) -> float:
+        """The block size, or the mean over the I/Os of the mix."""
+        if not self.block_sizes:
+            return self.block_size
+        weights = sum(share.weight for share in self.block_sizes)
+        return sum(share.bytes * share.weight for share in self.block_sizes) / weights
+
+    @property
+    def count_limit(self) -> int:
+        """I/Os after which the workload ends, by count or bytes; 0 when only time ends it.
+
+        With several block sizes those that `bytes` come to are a mean.
+        """
+        by_bytes = (
+            math.ceil(self.bytes / self.mean_block_bytes) if self.block_sizes else -(-self.bytes // self.block_size)
+        )
+        return min((limit for limit in (self.count, by_bytes) if limit), default=0)
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes that it moves at most, by count or bytes; 0 when only time ends it."""
+        if not self.block_sizes:
+            return self.count_limit * self.block_size
+        # the last I/O may reach beyond the limit
+        limits = [self.count * self.largest_block_bytes, self.bytes and self.bytes + self.largest_block_bytes - 1]
+        return min((limit for limit in limits if limit), default=0)
 
     def on(self, target: TargetRange, *, seed: int) -> Workload:
-        """The workload that issues this pattern to `target`."""
+        """The workload that issues this pattern to `target`, from its own offset on."""
         return Workload(
-            target=target,
+            target=target.model_copy(update={"offset_bytes": target.offset_bytes + self.offset}),
             backend=self.backend,
             operations=self._operations(),
-            block_sizes=(BlockSizeShare(bytes=self.block_size),),
+            block_sizes=tuple(BlockSizeShare(bytes=each.bytes, weight=each.weight) for each in self.sizes),
             access=self.access,
             shift_bytes=self.shift,
             queue_depth=self.queue_depth,
@@ -220,7 +297,7 @@ class WorkloadPattern(FrozenModel):
         )
 
     def _every_writes(self) -> int:
-        return self.write_count_limit if self.sync_every_writes == "end" else self.sync_every_writes
+        return self.count_limit if self.sync_every_writes == "end" else self.sync_every_writes
 
     def _operations(self) -> tuple[OperationShare, ...]:
         if self.read_fraction is None or self.read_fraction in (0, 1):

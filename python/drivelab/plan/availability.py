@@ -14,7 +14,7 @@ KnownSettings = Mapping[str, SettingFacts]
 _ON_A_FILE = "the target is no block device"
 _NO_FILE_SYSTEM = "no file system is made on it"
 # the level of an action that is not done
-_NOT_DONE = {"trim": "none", "purge": "none", "page-cache": "keep"}
+_NOT_DONE = {"trim": "none", "purge": "none", "precondition": "none", "page-cache": "keep"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,13 @@ _PACES: dict[PaceName, _Pace] = {
 }
 # commands that an appending, durable write becomes: the data, the journal's or log's writes, and the flushes
 _COMMANDS_PER_DURABLE_WRITE = {"raw": 2, "ext2": 4, "ext3": 5, "ext4": 5, "xfs": 4, "btrfs": 8, "f2fs": 4}
+# beside what it writes: mkfs, mount, and wiping it away again
 MAKE_FILESYSTEM_NS = 2_000_000_000
+# a pass that counts commands ends after so many operations or so much time (`drivelab.run.counting_pass`) ...
+COUNTED_OPERATIONS = 200
+COUNTED_NS_MAX = 1_200_000_000
+# ... and is made for writes up to this size (`drivelab.run.commands_of_cells`)
+COUNTED_BLOCK_BYTES_MAX = 2**20
 BETWEEN_STEPS_NS = 30_000_000
 CHANGE_SETTING_NS = 100_000_000
 # a whole drive that is discarded takes from ms to a minute; a purge is told to take two on most drives
@@ -59,7 +65,7 @@ def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | Non
     if pattern.count:
         limits.append(round(pattern.count * per_io))
     if pattern.bytes:
-        limits.append(round(pattern.bytes / pattern.block_size * per_io))
+        limits.append(round(pattern.bytes / pattern.mean_block_bytes * per_io))
     return pattern.ramp + min(limits) + BETWEEN_STEPS_NS
 
 
@@ -67,27 +73,43 @@ def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, 
     """Bytes that a trial writes: exact when it ends by count or bytes, else guessed from its runtime."""
     if not pattern.writes or pattern.operation == "trim":
         return 0
-    limits = [pattern.count * pattern.block_size] if pattern.count else []
+    limits = [round(pattern.count * pattern.mean_block_bytes)] if pattern.count else []
     if pattern.bytes:
         limits.append(pattern.bytes)
     if not limits:
-        per_io = _io_ns(pattern, filesystem, pace=pace)
-        outstanding = pattern.queue_depth * pattern.job_count
-        limits.append(round((pattern.runtime + pattern.ramp) / per_io * pattern.block_size * outstanding))
+        limits.append(round(_operations_in_time(pattern, filesystem, pace=pace) * pattern.mean_block_bytes))
     return round(min(limits) * (1 - (pattern.read_fraction or 0.0)))
 
 
-def fill_ns(size_bytes: int) -> int:
-    """Guessed time to fill a scratch drive."""
-    return round(size_bytes / _PACES["loop"].throughput_bytes_per_s * 1e9)
+def write_ns(size_bytes: int, *, pace: PaceName) -> int:
+    """Guessed time to write so much in large blocks, one after the other."""
+    return round(size_bytes / _PACES[pace].throughput_bytes_per_s * 1e9)
+
+
+def counting_pass(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> tuple[int, int]:
+    """Bytes that the pass writes which counts the commands of a workload, at most, and its guessed time; 0 for none."""
+    is_counted = pattern.writes and pattern.operation != "trim" and pattern.durability != "none"
+    if not is_counted or pattern.largest_block_bytes > COUNTED_BLOCK_BYTES_MAX:
+        return 0, 0
+    operations = min(COUNTED_OPERATIONS, pattern.count_limit or COUNTED_OPERATIONS)
+    if pattern.runtime:
+        operations = min(operations, max(1, round(_operations_in_time(pattern, filesystem, pace=pace))))
+    written = operations * pattern.mean_block_bytes * (1 - (pattern.read_fraction or 0.0))
+    passed_ns = operations * _io_ns(pattern, filesystem, pace=pace)
+    return round(written), round(min(passed_ns, COUNTED_NS_MAX))
+
+
+def _operations_in_time(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> float:
+    outstanding = pattern.queue_depth * pattern.job_count
+    return (pattern.runtime + pattern.ramp) / _io_ns(pattern, filesystem, pace=pace) * outstanding
 
 
 def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> float:
     roughly = _PACES[pace]
-    transfer_ns = pattern.block_size / roughly.throughput_bytes_per_s * 1e9
+    transfer_ns = pattern.mean_block_bytes / roughly.throughput_bytes_per_s * 1e9
     if pattern.writes and pattern.durability not in ("none", "sync_file_range"):
         commands = _COMMANDS_PER_DURABLE_WRITE[filesystem.type if filesystem else "raw"]
-        every = pattern.write_count_limit if pattern.sync_every_writes == "end" else pattern.sync_every_writes
+        every = pattern.count_limit if pattern.sync_every_writes == "end" else pattern.sync_every_writes
         return transfer_ns + commands * roughly.durable_command_ns / every
     return transfer_ns + roughly.plain_command_ns
 

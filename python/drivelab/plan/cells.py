@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,11 @@ class Cell:
     levels: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
     actions: Mapping[str, str] = field(default_factory=dict)
+
+
+def made_as(level: FileSystemLevel | None) -> Hashable:
+    """What has to be alike so that a file system need not be made anew; None for none at all."""
+    return None if level is None or level.type == "raw" else (level.type, level.mkfs_options)
 
 
 def cells_of(experiment: Experiment, *, quick: bool) -> tuple[Cell, ...]:

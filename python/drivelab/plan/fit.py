@@ -63,10 +63,10 @@ def _with_file_size(cell: Cell, target: PlannedTarget) -> Cell:
     is_share = bool(pattern.capacities) or pattern.fill_level < 1
     if pattern.file_state == "append" and not is_share:
         return cell
-    moved = pattern.write_count_limit * pattern.block_size
+    moved = pattern.most_bytes
     in_one_pass = pattern.access.kind == "sequential" and not pattern.ramp and moved > 0
     if pattern.file_state in ("preallocated", "sparse") and in_one_pass and not is_share:
-        return replace(cell, pattern=pattern.changed(file_size=moved + pattern.shift))
+        return replace(cell, pattern=pattern.changed(file_size=pattern.offset + moved + pattern.shift))
     what = f"{cell.workload} needs a file, and does not say how large"
     raise DrivelabError("P706", what, where=target.text, do=f"add file_size to workload {cell.workload}")
 
@@ -77,7 +77,8 @@ def _of_target_size(cell: Cell, target: PlannedTarget) -> Cell:
     if not pattern.capacities:
         return cell
     whole = target.size_bytes if is_on_device(cell, target) else pattern.file_size
-    moved = max(pattern.block_size, int(whole * pattern.capacities) // pattern.block_size * pattern.block_size)
+    block = pattern.largest_block_bytes
+    moved = max(block, int(whole * pattern.capacities) // block * block)
     return replace(cell, pattern=pattern.changed(capacities=0.0, bytes=min(moved, pattern.bytes or moved)))
 
 
@@ -86,7 +87,8 @@ def _unaligned_level(cell: Cell, target: PlannedTarget) -> str:
     pattern, logical = cell.pattern, target.logical_block_size_bytes
     if not pattern.direct:
         return ""
-    for key, length in (("block_size", pattern.block_size), ("shift", pattern.shift)):
+    sizes = [("block_size", each.bytes) for each in pattern.sizes]
+    for key, length in (*sizes, ("shift", pattern.shift), ("offset", pattern.offset)):
         if key in cell.levels and length % logical:
             return (
                 f"{cell.workload} on {target.label}: levels of {key} that are not whole blocks of "
@@ -118,10 +120,12 @@ def _refuse_file(cell: Cell, target: PlannedTarget) -> None:
 
 def _whole_logical_blocks(cell: Cell, target: PlannedTarget) -> tuple[Cell, tuple[str, ...]]:
     pattern, logical = cell.pattern, target.logical_block_size_bytes
-    if not pattern.direct or pattern.block_size % logical == 0:
+    odd = [each.bytes for each in pattern.sizes if each.bytes % logical]
+    if not pattern.direct or not odd:
         return cell, ()
-    if pattern.block_size > logical:
-        size = format_bytes(pattern.block_size)
+    # of a mix no size grows: it would become another that is there already
+    if len(pattern.sizes) > 1 or odd[0] > logical:
+        size = format_bytes(odd[0])
         what = f"{cell.workload}: {size} is not a multiple of the logical block size, {format_bytes(logical)}"
         raise DrivelabError("P706", what, where=target.text)
     note = (
@@ -139,15 +143,27 @@ def _refuse_small_target(cell: Cell, target: PlannedTarget, *, goes_round: bool)
         if target.size_bytes < smallest:
             what = f"{filesystem.type} needs {format_bytes(smallest)}, the target has {format_bytes(target.size_bytes)}"
             raise DrivelabError("P705", what, where=target.text, do="use a larger target")
-    moved = pattern.write_count_limit * pattern.block_size
-    appended = moved + pattern.shift if pattern.file_state == "append" else 0
-    needed = max(appended, pattern.file_size) if not on_device else pattern.block_size + pattern.shift
-    if on_device and pattern.access.kind == "sequential" and not goes_round:
-        needed = max(needed, moved)
     if on_device:
-        room = int(target.size_bytes * pattern.fill_level)
-    else:
-        room = target.size_bytes if target.kind == "file" else int(target.size_bytes * FILE_SHARE)
+        _refuse_small_range(cell, target, target.size_bytes, moves_on=not goes_round)
+        return
+    appended = pattern.most_bytes + pattern.shift if pattern.file_state == "append" else 0
+    room = target.size_bytes if target.kind == "file" else int(target.size_bytes * FILE_SHARE)
+    _refuse_unless_room(cell, target, max(appended, pattern.file_size), room)
+    if pattern.offset:
+        _refuse_small_range(cell, target, pattern.file_size, moves_on=False)
+
+
+def _refuse_small_range(cell: Cell, target: PlannedTarget, whole_bytes: int, *, moves_on: bool) -> None:
+    """Refuse a part of a device or file that cannot hold a block, or not all that is written in a row."""
+    pattern = cell.pattern
+    needed = pattern.largest_block_bytes + pattern.shift
+    if pattern.access.kind == "sequential" and moves_on:
+        needed = max(needed, pattern.most_bytes)
+    room = max(0, min(int(whole_bytes * pattern.fill_level), whole_bytes - pattern.offset))
+    _refuse_unless_room(cell, target, needed, room)
+
+
+def _refuse_unless_room(cell: Cell, target: PlannedTarget, needed: int, room: int) -> None:
     if needed > room:
         what = f"{cell.workload} needs {format_bytes(needed)}, the target has room for {format_bytes(room)}"
         raise DrivelabError("P705", what, where=target.text)

@@ -9,22 +9,21 @@ from dataclasses import replace
 import numpy as np
 
 from drivelab.model.experiment import Experiment
-from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
+from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep, PlannedTarget
 from drivelab.model.setting import AS_FOUND, SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.plan.availability import action_facts
 from drivelab.plan.budget import (
-    CHANGE_SETTING_NS,
-    MAKE_FILESYSTEM_NS,
     actions_ns,
     bytes_written,
     expected_step_ns,
-    fill_ns,
+    write_ns,
 )
 from drivelab.plan.cells import Cell, cells_of, reference_cell
-from drivelab.plan.fit import is_on_device
 from drivelab.plan.fitting import Fitting
 from drivelab.plan.order import Turn, turns
+from drivelab.plan.preparation import Preparation, Preparations
+from drivelab.plan.suitable import refuse_overlaps, refuse_unanswerable
 from drivelab.plan.targets import changes_text, planned_targets
 
 
@@ -68,34 +67,42 @@ def make_plan(
     DrivelabError
         P704, P707: a factor or a level that a target cannot have. P705: a target too small.
         P706: a workload that cannot be issued there. P708: nothing is left.
-        P709: labels that do not fit the targets.
+        P709: labels that do not fit the targets. P710: targets that overlap.
+        P711: a target that cannot answer the question.
     """
+    refuse_unanswerable(experiment, targets)
     cells = cells_of(experiment, quick=quick)
     planned = _planned(cells, targets, labels)
+    refuse_overlaps(targets, erased=[bool(target.destroys) for target in planned])
     fitting = Fitting(_known(planned, targets, settings), skip_unavailable=skip_unavailable)
     fitted = {target.label: fitting.cells(cells, target) for target in planned}
     reference = reference_cell(experiment, quick=quick)
     references = _references(reference, planned, fitting)
     fitting.refuse()
-    planned = tuple(
-        replace(target, changes=changes_text(facts, _changed_settings(fitted[target.label])))
-        for target, facts in zip(planned, targets, strict=True)
-    )
     repeats = experiment.repeats.quick if quick else experiment.repeats.full
     generator = np.random.default_rng(seed)
     order = list(turns(fitted, references, repeats=repeats, generator=generator))
-    scratch_bytes = sum(target.size_bytes for target in planned if target.kind == "scratch")
+    prepared = _prepared(order, planned, targets)
     return Plan(
         experiment=experiment.name,
         question=experiment.question,
         quick=quick,
         seed=seed,
-        targets=planned,
-        steps=tuple(_steps(order, planned, generator)),
-        preparation_ns=_preparation_ns(order, planned) + fill_ns(scratch_bytes),
-        preparation_bytes=scratch_bytes,
+        targets=_with_changes(planned, targets, fitted),
+        steps=tuple(_steps(order, prepared, planned, generator)),
+        preparation_ns=write_ns(_filled_bytes(planned), pace="loop"),
+        preparation=_preparation_bytes(prepared, filled_bytes=_filled_bytes(planned)),
         notes=fitting.notes,
         left_out=fitting.left_out,
+    )
+
+
+def _with_changes(
+    planned: Sequence[PlannedTarget], targets: Sequence[TargetFacts], cells: Mapping[str, Sequence[Cell]]
+) -> tuple[PlannedTarget, ...]:
+    return tuple(
+        replace(target, changes=changes_text(facts, _changed_settings(cells[target.label])))
+        for target, facts in zip(planned, targets, strict=True)
     )
 
 
@@ -145,11 +152,14 @@ def _purges(cell: Cell) -> bool:
 
 
 def _steps(
-    order: Sequence[Turn], targets: Sequence[PlannedTarget], generator: np.random.Generator
+    order: Sequence[Turn],
+    prepared: Sequence[Preparation],
+    targets: Sequence[PlannedTarget],
+    generator: np.random.Generator,
 ) -> Iterator[PlannedStep]:
     digits = max(4, len(str(len(order))))
     by_label = {target.label: target for target in targets}
-    for number, turn in enumerate(order, start=1):
+    for number, (turn, before) in enumerate(zip(order, prepared, strict=True), start=1):
         cell, target = turn.cell, by_label[turn.target]
         words = [turn.target] if len(targets) > 1 else []
         words += ["reference"] if turn.is_reference else []
@@ -167,29 +177,38 @@ def _steps(
             block=turn.block,
             repeat=turn.repeat,
             seed=int(generator.integers(1, 2**32)),
-            expected_ns=expected_step_ns(cell.pattern, cell.filesystem, pace=target.pace) + actions_ns(cell.actions),
+            expected_ns=before.duration_ns
+            + actions_ns(cell.actions)
+            + expected_step_ns(cell.pattern, cell.filesystem, pace=target.pace),
             bytes_written=bytes_written(cell.pattern, cell.filesystem, pace=target.pace),
             settings=cell.settings,
             actions=cell.actions,
             is_reference=turn.is_reference,
+            preparation_bytes=before.bytes_written,
         )
 
 
-def _preparation_ns(order: Sequence[Turn], targets: Sequence[PlannedTarget]) -> int:
-    """Guessed time for making file systems and changing settings, between the trials that need them."""
-    by_label = {target.label: target for target in targets}
-    before: dict[str, Turn] = {}
-    total = 0
-    for turn in order:
-        last = before.get(turn.target)
-        cell = turn.cell
-        is_new_place = last is None or (last.cell.filesystem, last.block) != (cell.filesystem, turn.block)
-        if is_new_place and cell.filesystem is not None and not is_on_device(cell, by_label[turn.target]):
-            total += MAKE_FILESYSTEM_NS
-        old = last.cell.settings if last is not None else {}
-        total += CHANGE_SETTING_NS * sum(level != old.get(name) for name, level in cell.settings.items())
-        before[turn.target] = turn
-    return total
+def _prepared(
+    order: Sequence[Turn], planned: Sequence[PlannedTarget], targets: Sequence[TargetFacts]
+) -> list[Preparation]:
+    """What is written before each turn, and the pass that counts after it."""
+    mounted = zip(planned, (facts.filesystem for facts in targets), strict=True)
+    preparations = Preparations(planned, {target.label: found.type for target, found in mounted if found})
+    return [preparations.of(turn) for turn in order]
+
+
+def _filled_bytes(targets: Sequence[PlannedTarget]) -> int:
+    """Bytes of the scratch drives that are filled when they are made."""
+    return sum(target.size_bytes for target in targets if target.kind == "scratch")
+
+
+def _preparation_bytes(prepared: Sequence[Preparation], *, filled_bytes: int) -> dict[str, int]:
+    """What is written beside the workloads, by what it is for, in a fixed order."""
+    found = {"scratch": filled_bytes}
+    for one in prepared:
+        for what, written in one.bytes_for.items():
+            found[what] = found.get(what, 0) + written
+    return {what: found[what] for what in PREPARATIONS if found.get(what)}
 
 
 def _trial_name(number: str, words: Sequence[str], repeat: int) -> str:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from drivelab.plan.cells import Cell
+from drivelab.plan.cells import Cell, made_as
 
 T = TypeVar("T")
 FIRST_REPEAT = 1
@@ -63,20 +63,23 @@ def turns(
     order, within each of them the options it is mounted with, then combinations
     of settings, and within these the workloads (a split-plot design): making a file system before every
     trial would wear the drive and take most of the time. A reference is
-    measured at the begin of every block and once more in the end.
+    measured at the begin of every block, and once more in the end: that one
+    belongs to the last block of its target.
     """
     block = 0
+    last_block: dict[str, int] = {}
     reference_count = dict.fromkeys(references, 0)
     for repeat in range(FIRST_REPEAT, FIRST_REPEAT + repeats):
         for target in shuffled(list(cells), generator):
             block += 1
+            last_block[target] = block
             if target in references:
                 reference_count[target] += 1
                 yield Turn(target, references[target], block, reference_count[target], is_reference=True)
             for cell in _cells_in_order(cells[target], generator):
                 yield Turn(target, cell, block, repeat)
     for target, cell in references.items():
-        yield Turn(target, cell, block, reference_count[target] + 1, is_reference=True)
+        yield Turn(target, cell, last_block[target], reference_count[target] + 1, is_reference=True)
 
 
 def shuffled(items: Sequence[T], generator: np.random.Generator) -> list[T]:
@@ -85,16 +88,10 @@ def shuffled(items: Sequence[T], generator: np.random.Generator) -> list[T]:
 
 
 def _cells_in_order(cells: Sequence[Cell], generator: np.random.Generator) -> Iterator[Cell]:
-    for made_alike in shuffled(_grouped(cells, _made_as), generator):
+    for made_alike in shuffled(_grouped(cells, lambda cell: made_as(cell.filesystem)), generator):
         for mounted_alike in shuffled(_grouped(made_alike, lambda cell: cell.filesystem), generator):
             for set_alike in shuffled(_grouped(mounted_alike, lambda cell: tuple(cell.settings.items())), generator):
                 yield from shuffled(set_alike, generator)
-
-
-def _made_as(cell: Cell) -> Hashable:
-    """What has to be alike so that a file system need not be made anew."""
-    level = cell.filesystem
-    return None if level is None else (level.type, level.mkfs_options)
 
 
 def _grouped(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> list[list[Cell]]:

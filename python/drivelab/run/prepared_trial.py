@@ -7,7 +7,6 @@ from typing import Any
 
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
-from drivelab.model.workload_pattern import WorkloadPattern
 
 
 class StoppedError(Exception):
@@ -37,11 +36,3 @@ class PreparedTrial:
     achieved: dict[str, str]
     context: dict[str, Any] = field(default_factory=dict)
     drops_page_cache: bool = False
-
-
-def used_bytes(pattern: WorkloadPattern, size_bytes: int, logical_block_size_bytes: int) -> int:
-    """Bytes of a target or file of `size_bytes` that a workload uses: its begin, in whole blocks."""
-    if pattern.fill_level == 1:
-        return size_bytes
-    unit = max(pattern.block_size, logical_block_size_bytes)
-    return max(unit, int(size_bytes * pattern.fill_level) // unit * unit)

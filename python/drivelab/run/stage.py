@@ -24,7 +24,7 @@ from drivelab.run.applied_settings import AppliedSettings
 from drivelab.run.engine import Progress, StopRequest
 from drivelab.run.filesystem_on_target import FileSystemOnTarget
 from drivelab.run.precondition import write_once
-from drivelab.run.prepared_trial import PreparedTrial, StoppedError, used_bytes
+from drivelab.run.prepared_trial import PreparedTrial, StoppedError
 from drivelab.run.progress import RunProgress
 from drivelab.run.settle import settle
 from drivelab.run.trial_file import TrialFile
@@ -271,7 +271,7 @@ class TargetStage:
             self._require_consent()
         else:
             require_same_identity(place)
-        size = used_bytes(step.pattern, place.size_bytes, place.logical_block_size_bytes)
+        size = step.pattern.used_bytes(place.size_bytes, place.logical_block_size_bytes)
         target = TargetRange(path=place.path, size_bytes=size, exclusive=step.pattern.writes)
         achieved = {"filesystem": "raw"} if step.filesystem is not None else {}
         return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
@@ -281,7 +281,7 @@ class TargetStage:
         achieved = {"filesystem": mounted.text} if mounted else {}
         if mounted and "mount" in step.levels:
             achieved["mount"] = ",".join(mounted.options)
-        size = used_bytes(step.pattern, step.pattern.file_size, place.logical_block_size_bytes)
+        size = step.pattern.used_bytes(step.pattern.file_size, place.logical_block_size_bytes)
         if place.kind == "file":
             target = TargetRange(path=place.path, size_bytes=size)
             return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)

@@ -9,10 +9,11 @@ import pytest
 
 from drivelab.analyse.needs import find_need
 from drivelab.experiments.load import built_in_names, load_experiment
+from drivelab.model.factor import ACTION_LEVELS
 from drivelab.model.need import Need
 from drivelab.model.plan import Plan
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
-from drivelab.model.target import TargetFacts
+from drivelab.model.target import BlockLayer, TargetFacts
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import FileState
 from drivelab.model.workload_pattern import WorkloadPattern
@@ -21,6 +22,7 @@ from drivelab.plan.make import make_plan
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 NAMES = built_in_names()
 NO_SETTINGS = {name: SettingFacts(name, reason="it has none") for name in SETTING_NAMES}
+LAYER = BlockLayer("sdx", "/dev/sdx", "8:0", "disk", 10**12, 0, 512, 4096, "write back", True, False, False, "none")
 
 
 def log_of(name: str) -> WorkloadPattern:
@@ -72,24 +74,28 @@ def test_every_experiment_has_a_page_that_says_what_it_varies_and_issues(name: s
 def test_a_page_tells_the_steps_and_the_bytes_of_its_plans(name: str) -> None:
     page = (DOCS / "experiments" / f"{name}.md").read_text()
     plans = [plan_of(name, quick=quick) for quick in (False, True)]
-    told = dict(re.findall(r"^\| (repeats|steps|writes) \| (.+) \|$", page, re.MULTILINE))
+    told = dict(re.findall(r"^\| (repeats|steps|writes|preparation) \| (.+) \|$", page, re.MULTILINE))
     written = [format_bytes(plan.bytes_written - plan.preparation_bytes) for plan in plans]
+    prepared = [format_bytes(plan.preparation_bytes) for plan in plans]
     # how many steps a loop device has depends on its kernel's settings
     if name == "settings-scan":
         assert told["steps"].startswith(f"{len(plans[0].steps)} |")
         assert told["writes"].startswith(f"{written[0]} |")
+        assert told["preparation"].startswith(f"{prepared[0]} |")
     else:
         assert told["steps"] == " | ".join([str(len(plan.steps)) for plan in plans])
         assert told["writes"] == " | ".join(written)
+        assert told["preparation"] == " | ".join(prepared)
     repeats = load_experiment(name).repeats
     assert told["repeats"] == f"{repeats.full} | {repeats.quick}"
 
 
 def plan_of(name: str, *, quick: bool) -> Plan:
     """The plan on a drive of 1 TB with every setting, or the quick one on a scratch drive without any."""
-    size, known = (2**30, NO_SETTINGS) if quick else (10**12, {})
-    target = TargetFacts("scratch", "scratch", "", False, None, (), (), size, 512, False)
-    return make_plan(load_experiment(name), [target], seed=1, quick=quick, settings=[known])
+    scratch = TargetFacts("scratch:1GiB", "scratch", "", False, None, (), (), 2**30, 512, False)
+    drive = TargetFacts("/dev/sdx", "block_device", "/dev/sdx", True, None, (LAYER,), (), 10**12, 512, False)
+    known = NO_SETTINGS if quick else {"trim": SettingFacts("trim", levels=ACTION_LEVELS["trim"])}
+    return make_plan(load_experiment(name), [scratch if quick else drive], seed=1, quick=quick, settings=[known])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -243,6 +243,18 @@ def mistake_of(**parts: str) -> DrivelabError:
         ({"keys": 'sync_every_writes = "ende"'}, "own.toml:17", "a valid integer or 'end', not 'ende'", ""),
         ({"keys": 'access = { kind = "randm" }'}, "own.toml:17", "workloads.1.access.kind", "did you mean random?"),
         ({"keys": 'durability = "fsnc"'}, "own.toml:17", "workloads.1.durability", "did you mean fsync?"),
+        (
+            {"keys": "block_sizes = [{ byte = 1 }]"},
+            "own.toml:17",
+            "workloads.1.block_sizes.1.byte",
+            "did you mean bytes?",
+        ),
+        (
+            {"keys": 'block_size = "1"\nblock_sizes = [{ bytes = 1 }]'},
+            "own.toml:18",
+            "workloads.1.block_sizes: there is block_size and block_sizes",
+            "",
+        ),
         ({"keys": "quick = { cuont = 3 }"}, "own.toml:17", "workloads.1.quick.cuont", "did you mean count?"),
         ({"keys": "quick = { count = 0 }"}, "own.toml:17", "would never end", ""),
         ({"reference": 'workloads = ["w"]'}, "own.toml:21", "reference.workloads", "did you mean workload?"),

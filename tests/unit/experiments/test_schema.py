@@ -20,6 +20,7 @@ from drivelab.experiments.schema import experiment_schema
 from drivelab.model.experiment import Experiment, ExperimentWorkload, Reference, Scale
 from drivelab.model.factor import FileSystemFactor, FileSystemLevel, MountLevel, WorkloadFactor
 from drivelab.model.workload import Access, Contents, Pacing
+from drivelab.model.workload_pattern import SizeShare
 
 SCHEMA = experiment_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -30,6 +31,7 @@ MODELS = {
     "FileSystemLevel": FileSystemLevel,
     "MountLevel": MountLevel,
     "ExperimentWorkload": ExperimentWorkload,
+    "SizeShare": SizeShare,
     "Access": Access,
     "Contents": Contents,
     "Pacing": Pacing,
@@ -63,6 +65,9 @@ RIGHT = {
     "an-access": with_workload(access={"kind": "strided", "stride_bytes": 4096}),
     "contents": with_workload(contents="zeros"),
     "sync-at-the-end": with_workload(durability="fsync", sync_every_writes="end"),
+    "a-mix-of-sizes": with_workload(block_sizes=[{"bytes": "4KiB", "weight": 80}, {"bytes": 65536}], offset="1GiB"),
+    "what-it-requires": SMALL | {"requires": "device"},
+    "a-precondition": with_factor(setting="precondition", levels=["none", "sequential"]),
     "some-keys-when-quick": with_workload(quick={"count": 5, "block_size": "1MiB"}),
     "a-reference": SMALL | {"reference": {"workload": "w"}},
 }
@@ -81,6 +86,9 @@ WRONG = {
     "an-unknown-file-system": with_factor(setting="filesystem", levels=["ext5"]),
     "a-typo-in-a-level": with_factor(setting="filesystem", levels=[{"type": "xfs", "mkfs_option": ["-K"]}]),
     "an-unknown-trim": with_factor(setting="trim", levels=["all"]),
+    "an-unknown-requirement": SMALL | {"requires": "drive"},
+    "a-mix-without-sizes": with_workload(block_sizes=[{"weight": 80}]),
+    "a-size-of-no-weight": with_workload(block_sizes=[{"bytes": "4KiB", "weight": 0}]),
     "an-unknown-key": with_factor(setting="workload", key="blocksize", levels=[1]),
     "a-share-above-the-whole": with_workload(fill_level=1.5),
 }
@@ -140,6 +148,7 @@ def test_every_default_is_the_default(table: str) -> None:
         "MountLevel": {"name": "m"},
         "ExperimentWorkload": {"name": "w", "count": 1},
         "Reference": {"workload": "w"},
+        "SizeShare": {"bytes": 1},
     }.get(table, {})
     model = MODELS[table]
     for name, key in KEYS[table].items():

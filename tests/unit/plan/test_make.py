@@ -85,7 +85,10 @@ def test_quick_is_smaller_and_says_so(scratch: TargetFacts) -> None:
     assert sizes == {"small-write": (512, 1000), "bandwidth": (32 * 2**20, 4)}
     # in each of 3 blocks 5 small writes and 3 large ones; the reference before each and once more in the end
     assert Counter(step.workload for step in plan.steps) == {"small-write": 3 * 5 + 4, "bandwidth": 3 * 3}
-    assert plan.bytes_written == 19 * 512_000 + 9 * 128 * 2**20 + 2**30
+    workloads = 19 * 512_000 + 9 * 128 * 2**20
+    # in each block ext4 and xfs are made; small writes are counted once in each of 5 combinations
+    assert plan.preparation == {"scratch": 2**30, "filesystem": 3 * (48 + 64) * 2**20, "counting": 5 * 200 * 512}
+    assert plan.bytes_written == workloads + plan.preparation_bytes
 
 
 def test_several_targets_get_labels_of_their_own(experiment: MakeExperiment, scratch: TargetFacts) -> None:

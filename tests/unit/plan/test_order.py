@@ -102,6 +102,8 @@ def test_a_reference_frames_every_block(experiment: Experiment, seed: int, targe
     for target in plan.targets:
         of_target = [step for step in plan.steps if step.target == target.label]
         assert of_target[-1].is_reference
+        # in a block of its own target, not in that of whichever came last
+        assert of_target[-1].block == of_target[-2].block
         for _block, steps in groupby(of_target[:-1], key=lambda step: step.block):
             first, *others = steps
             assert first.is_reference
