@@ -2,7 +2,9 @@
 
 A block is one repeat of everything on one target. Within it both levels are
 measured close together, so a drive that drifts from block to block changes both
-alike, and their ratio stays.
+alike, and their ratio stays. What a run measured before it was cut off and what
+it measured after it was resumed may lie days apart: only trials of the same
+session are paired.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from statistics import fmean, median, stdev
 
 from drivelab.analyse.distributions import incomplete_beta, student_t
 from drivelab.model.estimate import Estimate
+from drivelab.model.histogram import SUB_BUCKET_COUNT
 from drivelab.model.run_answer import CommandChange, EffectVerdict, LevelEffect
 
 # smaller changes of a median latency or a throughput matter to nobody
@@ -22,9 +25,14 @@ BLOCKS_MIN = 3
 SIGNIFICANCE = 0.05
 # commands per operation differ between blocks by less than this when the levels do not
 COMMANDS_CHANGE_MIN = 0.05
+# the width of a histogram's bucket, relative: no median is known better, however often it falls into the same one
+ERROR_MIN = 1 / SUB_BUCKET_COUNT
 
 Levels = tuple[tuple[str, str], ...]
+# block of the randomised order, and session of the run
+Block = tuple[int, int]
 Bounds = tuple[float, float]
+Key = tuple[Levels, Block]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,15 @@ class TrialValue:
         Its median latency in ns, or its throughput in B/s: above 0.
     commands : mapping of str to (float, float)
         Device commands per operation by metric, as bounds that are equal where the count is exact.
+    session : int
+        Session of the run in which it was measured, from 1.
+    found : mapping of str to str
+        What was read back of the settings that it left as they were found.
+    is_invalid : bool
+        Whether it does not describe the drive.
+    is_reference : bool
+        Whether it was measured to see a drift. Where the reference is the
+        baseline, it is one more measurement of it.
     """
 
     target: str
@@ -51,6 +68,13 @@ class TrialValue:
     levels: Mapping[str, str]
     value: float
     commands: Mapping[str, Bounds] = field(default_factory=dict)
+    session: int = 1
+    found: Mapping[str, str] = field(default_factory=dict)
+    is_invalid: bool = False
+    is_reference: bool = False
+
+
+Cells = dict[Key, list[TrialValue]]
 
 
 def level_effects(
@@ -61,7 +85,7 @@ def level_effects(
     Parameters
     ----------
     trials : iterable of TrialValue
-        Those of the reference must not be among them.
+        Those of the reference may be among them.
     factors : mapping of str to sequence of str
         Levels of every factor in the order of the experiment's file; the first
         one that was measured is the baseline.
@@ -80,14 +104,23 @@ def level_effects(
     combinations of the other factors that have both: in a one-at-a-time design
     that is one, in a full one it is the main effect. A factor that a combination
     does not have (mount options on the bare drive) counts as its first level
-    there. The ratio is the geometric mean over blocks, its 95 % interval that of
-    Student's t with as many degrees of freedom as blocks less one; below
-    `BLOCKS_MIN` blocks there is none.
+    there. A block that was measured in two sessions is two. The baseline of a
+    block is the mean of the logarithms of all its measurements, valid trials of
+    the reference with the very same levels included: every level is held
+    against it. The ratio is the geometric mean over blocks, its 95 % interval
+    that of Student's t with as many degrees of freedom as blocks less one;
+    below `BLOCKS_MIN` blocks there is none.
 
-    *matters*: the ratio is at least `MATTERS_FROM` either way, and no effect at
-    all is refused at 5 % after Holm's correction for the number of levels that
-    were tried on the target. *no effect*: the interval lies within that
-    threshold on both sides. Anything else is not settled.
+    *matters*: the whole interval lies beyond `MATTERS_FROM`, either way, and no
+    effect at all is refused at 5 % after Holm's correction for the number of
+    levels that were tried on the target. *differs*: the latter only, and the
+    interval reaches below that threshold. *no effect*: the interval lies within
+    the threshold on both sides. *not judged*: some of its trials do not describe
+    the drive. Anything else is not settled.
+
+    A setting that was left as found is one level only as long as it was found
+    the same. Where it was not, the blocks with the value that most of them have
+    are compared, and the effect has a note.
     """
     groups: dict[tuple[str, str], list[TrialValue]] = {}
     for trial in trials:
@@ -130,7 +163,8 @@ def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None
     Returns
     -------
     Estimate, float or None
-        Below `BLOCKS_MIN` blocks there are neither ends nor a p-value.
+        Below `BLOCKS_MIN` blocks there are neither ends nor a p-value. The
+        standard error is taken to be `ERROR_MIN` at least.
     """
     count = len(logarithms)
     if not count:
@@ -140,7 +174,7 @@ def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None
     if count < BLOCKS_MIN:
         method = f"{count} {'block' if count == 1 else 'blocks'}: an interval needs {BLOCKS_MIN}"
         return Estimate(value, None, None, "1", count, float(count), method), None
-    error = stdev(logarithms) / math.sqrt(count)
+    error = max(ERROR_MIN, stdev(logarithms) / math.sqrt(count))
     half = student_t(count - 1) * error
     method = f"geometric mean over {count} blocks, Student t with {count - 1} degrees of freedom"
     estimate = Estimate(value, math.exp(middle - half), math.exp(middle + half), "1", count, float(count), method)
@@ -148,8 +182,6 @@ def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None
 
 
 def _two_sided_p(middle: float, error: float, degrees_of_freedom: int) -> float:
-    if error == 0:
-        return 1.0 if middle == 0 else 0.0
     square = (middle / error) ** 2
     return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / (degrees_of_freedom + square))
 
@@ -161,35 +193,57 @@ def _effects_of_factor(
     factors: Mapping[str, Sequence[str]],
     metric: str,
 ) -> list[LevelEffect]:
-    measured = {trial.levels[factor] for trial in trials if factor in trial.levels}
+    ordinary = [trial for trial in trials if not trial.is_reference]
+    measured = {trial.levels[factor] for trial in ordinary if factor in trial.levels}
     levels = [level for level in order if level in measured]
     if len(levels) < 2:
         return []
     others = {name: known[0] for name, known in factors.items() if name != factor and known}
-    by_level: dict[str, dict[tuple[Levels, int], list[TrialValue]]] = {level: {} for level in levels}
+    by_level: dict[str, Cells] = {level: {} for level in levels}
     for trial in trials:
+        level = trial.levels.get(factor, "")
         # a level that the file does not name cannot be put in order, and is left out
-        cells = by_level.get(trial.levels.get(factor, ""))
-        if cells is not None:
+        if level in by_level and (not trial.is_reference or (level == levels[0] and not trial.is_invalid)):
             key = tuple((name, trial.levels.get(name, first)) for name, first in others.items())
-            cells.setdefault((key, trial.block), []).append(trial)
+            by_level[level].setdefault((key, (trial.block, trial.session)), []).append(trial)
     baseline = by_level[levels[0]]
     found = []
     for level in levels[1:]:
-        pairs = _balanced([key for key in by_level[level] if key in baseline])
+        keys = [key for key in by_level[level] if key in baseline]
+        alike, note = _found_alike(keys, factor, by_level[level], baseline)
+        pairs = _balanced(alike)
         if pairs:
-            found.append(_effect(level, levels[0], factor, metric, pairs, by_level[level], baseline))
+            effect = _effect(level, levels[0], factor, metric, pairs, by_level[level], baseline)
+            found.append(replace(effect, note=note))
     return found
 
 
-def _balanced(pairs: Sequence[tuple[Levels, int]]) -> dict[int, list[Levels]]:
+def _found_alike(keys: Sequence[Key], factor: str, at_level: Cells, at_baseline: Cells) -> tuple[list[Key], str]:
+    """The pairs in which what was left as found was most often the same, and which others there are."""
+    groups: dict[tuple[str, ...], list[Key]] = {}
+    for key in keys:
+        values = {one.found[factor] for one in (*at_level[key], *at_baseline[key]) if factor in one.found}
+        groups.setdefault(tuple(sorted(values)), []).append(key)
+    if len(groups) < 2:
+        return list(keys), ""
+    most = max(groups, key=lambda values: len(groups[values]))
+    left = [" and ".join(values) or "unknown" for values in groups if values != most]
+    blocks = len({block for _, block in groups[most]})
+    note = (
+        f"{factor} was found as {' and '.join(most) or 'unknown'} in {blocks} {'block' if blocks == 1 else 'blocks'} "
+        f"and as {', '.join(left)} in others: only the former are compared"
+    )
+    return groups[most], note
+
+
+def _balanced(pairs: Sequence[Key]) -> dict[Block, list[Levels]]:
     """Combinations of the other factors by block, the same ones in every block.
 
     Where some are missing, either the blocks or the combinations that are not
     complete are left out, whichever leaves more: an average over other
     combinations in other blocks would mix up their own differences.
     """
-    blocks: dict[int, list[Levels]] = {}
+    blocks: dict[Block, list[Levels]] = {}
     for combination, block in pairs:
         blocks.setdefault(block, []).append(combination)
     if not blocks:
@@ -209,9 +263,9 @@ def _effect(
     baseline: str,
     factor: str,
     metric: str,
-    pairs: Mapping[int, Sequence[Levels]],
-    at_level: Mapping[tuple[Levels, int], Sequence[TrialValue]],
-    at_baseline: Mapping[tuple[Levels, int], Sequence[TrialValue]],
+    pairs: Mapping[Block, Sequence[Levels]],
+    at_level: Cells,
+    at_baseline: Cells,
 ) -> LevelEffect:
     logarithms = [
         fmean(_logarithm(at_level[one, block]) - _logarithm(at_baseline[one, block]) for one in combinations)
@@ -220,6 +274,9 @@ def _effect(
     ratio, p_value = ratio_of_blocks(logarithms)
     keys = [(one, block) for block, combinations in pairs.items() for one in combinations]
     first = at_level[keys[0]][0]
+    of_baseline = [trial for key in keys for trial in at_baseline[key]]
+    of_level = [trial for key in keys for trial in at_level[key]]
+    invalid = sum(trial.is_invalid for trial in (*of_baseline, *of_level))
     return LevelEffect(
         target=first.target,
         workload=first.workload,
@@ -229,15 +286,14 @@ def _effect(
         metric=metric,
         ratio=ratio,
         block_ratios=tuple(math.exp(one) for one in logarithms),
-        verdict="not settled",
+        verdict="not judged" if invalid else "not settled",
         bound=round(MATTERS_FROM - 1, 6),
-        p_value=p_value,
+        p_value=None if invalid else p_value,
         adjusted_p_value=None,
         combination_count=len({one for one, _ in keys}),
-        commands=command_changes(
-            [trial.commands for key in keys for trial in at_baseline[key]],
-            [trial.commands for key in keys for trial in at_level[key]],
-        ),
+        commands=command_changes([trial.commands for trial in of_baseline], [trial.commands for trial in of_level]),
+        trial_count=len(of_baseline) + len(of_level),
+        invalid_trials=invalid,
     )
 
 
@@ -286,10 +342,12 @@ def _corrected(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
 
 def _verdict(effect: LevelEffect, adjusted_p_value: float | None) -> EffectVerdict:
     ratio = effect.ratio
-    if adjusted_p_value is None or ratio.value is None or ratio.low is None or ratio.high is None:
+    if effect.invalid_trials:
+        return "not judged"
+    if adjusted_p_value is None or ratio.low is None or ratio.high is None:
         return "not settled"
-    if adjusted_p_value <= SIGNIFICANCE and max(ratio.value, 1 / ratio.value) >= MATTERS_FROM:
-        return "matters"
     if ratio.low >= 1 / MATTERS_FROM and ratio.high <= MATTERS_FROM:
         return "no effect"
-    return "not settled"
+    if adjusted_p_value > SIGNIFICANCE:
+        return "not settled"
+    return "matters" if ratio.low >= MATTERS_FROM or ratio.high <= 1 / MATTERS_FROM else "differs"

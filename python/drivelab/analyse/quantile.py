@@ -17,6 +17,7 @@ tells four stalls by chance from three or eight, and the interval covers 80 %.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -27,7 +28,7 @@ from drivelab.analyse.interval_series import IntervalSeries, series_from_histogr
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
 from drivelab.analyse.ranks import quantile_ranks, widened
 from drivelab.model.estimate import Estimate, Unit
-from drivelab.model.histogram import Histogram, bucket_high_ns, bucket_low_ns
+from drivelab.model.histogram import SUB_BUCKET_COUNT, Histogram, bucket_high_ns, bucket_low_ns
 
 Floats = NDArray[np.float64]
 
@@ -121,7 +122,11 @@ def monotone(estimates: Sequence[Estimate], at: Sequence[float]) -> list[Estimat
     """Quantiles of one latency whose bounds do not contradict each other.
 
     Whatever lies below a quantile lies below every higher one, and the other
-    way round, so the tighter bound of a neighbour holds here, too.
+    way round, so the tighter bound of a neighbour holds here, too. A quantile
+    that is only a bound loses it where the bound lies below the estimate of a
+    lower quantile, or where a lower one has not even a bound: "p50 6.6 ms, p99
+    at least 3 ms" says less than the p50 alone. It is not raised to that
+    estimate, for which the 95 % of a bound do not hold.
     """
     order = sorted(range(len(at)), key=lambda position: at[position])
     found = list(estimates)
@@ -137,11 +142,32 @@ def monotone(estimates: Sequence[Estimate], at: Sequence[float]) -> list[Estimat
         # a value that is withheld stays so: a quantile above it cannot give it an end that its own data lack
         if found[position].value is not None:
             found[position] = replace(found[position], high=high)
+    return _without_idle_bounds(found, order)
+
+
+def _without_idle_bounds(estimates: Sequence[Estimate], order: Sequence[int]) -> list[Estimate]:
+    """The estimates without the bounds that say less than a lower quantile."""
+    found = list(estimates)
+    # the highest number that a lower quantile is published with; infinite where one of them has none
+    floor = 0.0
+    for position in order:
+        one = found[position]
+        if one.value is not None:
+            floor = max(floor, one.value)
+        elif one.low is None or one.low < floor * (1 - 1 / SUB_BUCKET_COUNT):
+            found[position] = replace(one, low=None)
+            floor = math.inf
+        else:
+            # the lower edge of the bucket in whose middle the lower quantile lies
+            floor = max(floor, one.low)
+            found[position] = replace(one, low=floor)
     return found
 
 
-def quantile_estimate_from_histogram(histogram: Histogram, at: float, like: IntervalSeries) -> Estimate:
-    """A quantile of a latency that has no interval series of its own.
+def quantile_estimates_from_histogram(
+    histogram: Histogram, at: Sequence[float], like: IntervalSeries
+) -> list[Estimate]:
+    """Quantiles of a latency that has no interval series of its own.
 
     Submission and completion latency are kept for the whole window only. Their
     bursts are taken to be those of the total latency `like`, of which they are parts.
@@ -151,7 +177,7 @@ def quantile_estimate_from_histogram(histogram: Histogram, at: float, like: Inte
         histogram.value_at_rank,
         lambda rank: _edge(histogram, rank, bucket_high_ns),
     )
-    return _estimate(at, histogram.total_count, interval_inflation(like, at), edges, "ns")
+    return monotone([_estimate(q, histogram.total_count, interval_inflation(like, q), edges, "ns") for q in at], at)
 
 
 def _series_inflation(series: Floats, ordered: Floats, at: float) -> tuple[float, float]:

@@ -13,7 +13,8 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.run_answer import ReferenceDrift
 
 LARGE_FROM = 1.10
-TREND_VALUES_MIN = 4
+# the fewest that carry an interval of the trend
+TREND_VALUES_MIN = 5
 _TAIL = 0.025
 # above this many values the normal distribution gives the same interval
 _COUNTED_OUT_TO = 40
@@ -21,11 +22,10 @@ _COUNTED_OUT_TO = 40
 
 @dataclass(frozen=True, slots=True)
 class ReferenceValue:
-    """The judged number of one reference trial, with its 95 % interval where it has one."""
+    """The judged number of one reference trial, and whether it does not describe the drive."""
 
     value: float
-    low: float | None = None
-    high: float | None = None
+    is_invalid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +107,26 @@ def reference_drift(target: str, workload: str, metric: str, measured: Sequence[
     -------
     ReferenceDrift
         From `TREND_VALUES_MIN` values on the ratio is that of the ends of the
-        trend (Theil and Sen, of the logarithms), with an interval from five on.
-        It is beyond noise when that interval leaves out 1; with fewer values,
-        when the highest and the lowest lie further apart than their own 95 %
-        intervals allow; where these are not known, nobody can tell. Then it is
-        large when the ratio of the ends, or without a trend that of highest and
-        lowest, is `LARGE_FROM` or more either way.
+        trend (Theil and Sen, of the logarithms). It is beyond noise when its 95 %
+        interval leaves out 1, and large when it also is `LARGE_FROM` or more
+        either way. Of fewer values nobody can tell, and none where some of them
+        do not describe the drive.
+
+    Notes
+    -----
+    The intervals within the trials are of no use here: they know the scatter of
+    single I/Os, and not that between trials. Held against them, the highest and
+    the lowest of a few values lie apart once in five runs without any drift.
     """
     values = tuple(one.value for one in measured)
     unit: Unit = "ns" if "latency_ns" in metric else "B/s"
-    spread, noise = max(values) / min(values), _noise_ratio(measured)
-    ratio = _end_over_begin(values)
-    if ratio.low is not None and ratio.high is not None:
-        is_beyond: bool | None = not ratio.low <= 1 <= ratio.high
-    else:
-        is_beyond = None if noise is None else spread > noise
-    size = max(ratio.value, 1 / ratio.value) if ratio.value and len(values) >= TREND_VALUES_MIN else spread
-    is_large = bool(is_beyond) and size >= LARGE_FROM
-    return ReferenceDrift(target, workload, metric, values, unit, ratio, spread, noise, is_beyond, is_large)
+    ratio, invalid = _end_over_begin(values), sum(one.is_invalid for one in measured)
+    is_beyond: bool | None = None
+    if not invalid and ratio.low is not None and ratio.high is not None:
+        is_beyond = not ratio.low <= 1 <= ratio.high
+    is_large = bool(is_beyond and ratio.value and max(ratio.value, 1 / ratio.value) >= LARGE_FROM)
+    spread = max(values) / min(values)
+    return ReferenceDrift(target, workload, metric, values, unit, ratio, spread, is_beyond, is_large, invalid)
 
 
 def _end_over_begin(values: Sequence[float]) -> Estimate:
@@ -140,12 +142,3 @@ def _end_over_begin(values: Sequence[float]) -> Estimate:
     )
     method = f"ends of the trend through {count} values (Theil and Sen, exact interval by Kendall's distribution)"
     return Estimate(slope, low, high, "1", count, float(count), method)
-
-
-def _noise_ratio(measured: Sequence[ReferenceValue]) -> float | None:
-    """How far apart highest and lowest may lie when only the scatter within each moves them."""
-    lowest = min(measured, key=lambda one: one.value)
-    highest = max(measured, key=lambda one: one.value)
-    if lowest.high is None or highest.low is None or highest.low <= 0:
-        return None
-    return math.exp(math.hypot(math.log(lowest.high / lowest.value), math.log(highest.value / highest.low)))

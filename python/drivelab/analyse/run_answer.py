@@ -41,6 +41,10 @@ class RunTrial:
         Ends of the 95 % interval, or bounds, of those that have them.
     is_reference : bool
         Whether it was measured only to see a drift.
+    session : int
+        Session of the run in which it was measured, from 1.
+    is_invalid : bool
+        Whether a finding says that it does not describe the drive.
     """
 
     name: str
@@ -53,6 +57,17 @@ class RunTrial:
     values: Mapping[str, float | None]
     ends: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     is_reference: bool = False
+    session: int = 1
+    is_invalid: bool = False
+
+    @property
+    def found(self) -> dict[str, str]:
+        """What was read back of the settings that it left as they were found."""
+        return {
+            name: self.achieved[name]
+            for name, asked in self.levels.items()
+            if asked == AS_FOUND and name in SETTING_NAMES and name in self.achieved
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +108,19 @@ def run_answer(
     Returns
     -------
     RunAnswer
-        Trials of the reference are neither among the combinations nor among the effects.
+        Trials of the reference are not among the combinations; among the
+        effects they are further measurements of the baseline where they are that.
     """
-    ordinary: list[RunTrial] = []
+    known = list(trials)
+    ordinary = [trial for trial in known if not trial.is_reference]
     references: dict[tuple[str, str], list[RunTrial]] = {}
-    for trial in trials:
+    for trial in known:
         if trial.is_reference:
             references.setdefault((trial.target, trial.workload), []).append(trial)
-        else:
-            ordinary.append(trial)
     metrics = _judged_metrics(ordinary)
     return RunAnswer(
         combinations=tuple(_combinations(ordinary, order, units, metrics)),
-        effects=tuple(_effects(ordinary, order, metrics)) if with_effects else (),
+        effects=tuple(_effects(known, order, metrics)) if with_effects else (),
         drifts=tuple(drift for members in references.values() if (drift := _drift(members)) is not None),
         trial_count=len(ordinary),
     )
@@ -114,8 +129,7 @@ def run_answer(
 def reference_value(trial: RunTrial, metric: str) -> ReferenceValue | None:
     """The judged number of a reference trial; None when it has none."""
     value = trial.values.get(metric)
-    low, high = trial.ends.get(metric, (None, None))
-    return ReferenceValue(value, low, high) if value else None
+    return ReferenceValue(value, trial.is_invalid) if value else None
 
 
 def _judged_metrics(trials: Sequence[RunTrial]) -> dict[str, str]:
@@ -148,6 +162,7 @@ def _combinations(
                 trials=tuple(trial.name for trial in members),
                 block_size_bytes=sizes.pop() if len(sizes) == 1 else None,
                 is_durable=all(kind.is_durable for kind in kinds),
+                invalid_trials=sum(trial.is_invalid for trial in members),
             )
         )
     return sorted(found, key=_place_in_file(order))
@@ -189,9 +204,20 @@ def _repeated(members: Sequence[RunTrial], units: Mapping[str, Unit]) -> dict[st
 
 def _effects(trials: Sequence[RunTrial], order: ExperimentOrder, metrics: Mapping[str, str]) -> list[LevelEffect]:
     values = [
-        TrialValue(trial.target, trial.workload, trial.block, trial.levels, value, _commands(trial))
+        TrialValue(
+            target=trial.target,
+            workload=trial.workload,
+            block=trial.block,
+            levels=trial.levels,
+            value=value,
+            commands=_commands(trial),
+            session=trial.session,
+            found=trial.found,
+            is_invalid=trial.is_invalid,
+            is_reference=trial.is_reference,
+        )
         for trial in trials
-        if (value := trial.values.get(metrics[trial.workload]))
+        if trial.workload in metrics and (value := trial.values.get(metrics[trial.workload]))
     ]
     return level_effects(values, order.factors, metrics)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from drivelab.analyse.judged_metric import THROUGHPUT
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
@@ -25,20 +26,86 @@ class ReferenceTrial:
     value: ReferenceValue
 
 
+@dataclass(frozen=True, slots=True)
+class SessionTrial:
+    """When one trial was measured, and what was found then.
+
+    Attributes
+    ----------
+    session : int
+        Session of the run, from 1.
+    started_utc : str
+        ISO 8601.
+    measured_ns : int
+        Length of its measured window.
+    target : str
+        Label of the target.
+    found : mapping of str to str
+        What was read back of the settings that it left as they were found.
+    system : mapping of str to str
+        What it ran on, as far as it was stored: ``kernel_release``, ``boot_id``.
+    """
+
+    session: int
+    started_utc: str
+    measured_ns: int
+    target: str = ""
+    found: Mapping[str, str] = field(default_factory=dict)
+    system: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Session:
+    """What a session of a run came to.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    begin, end : datetime
+        Begin of its first trial, and end of its last one.
+    found : dict of (target, setting) to set of str
+        What settings that were left as found were.
+    system : dict of str to set of str
+        What it ran on.
+    """
+
+    number: int
+    begin: datetime
+    end: datetime
+    found: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    system: dict[str, set[str]] = field(default_factory=dict)
+
+    def take(self, trial: SessionTrial) -> None:
+        """Take one more trial of the session."""
+        begin, end = _span(trial)
+        self.begin, self.end = min(self.begin, begin), max(self.end, end)
+        for name, value in trial.found.items():
+            self.found.setdefault((trial.target, name), set()).add(value)
+        for name, value in trial.system.items():
+            self.system.setdefault(name, set()).add(value)
+
+
+def _span(trial: SessionTrial) -> tuple[datetime, datetime]:
+    begin = datetime.fromisoformat(trial.started_utc)
+    return begin, begin + timedelta(microseconds=trial.measured_ns / 1000)
+
+
 class RunEvidence:
     """Takes the trials of a run one after the other, and keeps what only several of them can tell.
 
     Notes
     -----
     Kept are the throughput of the compression probe's passes (four in a check),
-    and three numbers of every reference trial (one per block): a run of ten
-    thousand trials in five blocks leaves six of them. Nothing is kept of any
-    other trial.
+    a number of every reference trial (one per block: a run of ten thousand
+    trials in five blocks leaves six of them), and of every session when it began
+    and ended and what was found. Nothing is kept of any other trial.
     """
 
     def __init__(self) -> None:
         self._probes: dict[str, Estimate] = {}
         self._references: dict[tuple[str, str, str], list[ReferenceValue]] = {}
+        self._sessions: dict[int, Session] = {}
 
     @classmethod
     def of(cls, summaries: Iterable[TrialSummary]) -> RunEvidence:
@@ -48,7 +115,13 @@ class RunEvidence:
             evidence.add(summary.name, summary.estimates.get(THROUGHPUT))
         return evidence
 
-    def add(self, trial: str, throughput: Estimate | None = None, reference: ReferenceTrial | None = None) -> None:
+    def add(
+        self,
+        trial: str,
+        throughput: Estimate | None = None,
+        reference: ReferenceTrial | None = None,
+        session: SessionTrial | None = None,
+    ) -> None:
         """Take one trial.
 
         Parameters
@@ -59,16 +132,25 @@ class RunEvidence:
             Its throughput in B/s.
         reference : ReferenceTrial, optional
             Its judged number, when it is a trial of the reference; in the order in which they were measured.
+        session : SessionTrial, optional
+            When it was measured, and what was found.
         """
         if trial.startswith(PROBE) and throughput is not None:
             self._probes[trial] = throughput
         if reference is not None:
             key = (reference.target, reference.workload, reference.metric)
             self._references.setdefault(key, []).append(reference.value)
+        if session is not None:
+            known = self._sessions.setdefault(session.session, Session(session.session, *_span(session)))
+            known.take(session)
 
     def probes(self, kind: str) -> list[Estimate]:
         """Throughput of every pass of the compression probe with one kind of contents, in order."""
         return [rate for name, rate in self._probes.items() if name.startswith(f"{PROBE}{kind}")]
+
+    def sessions(self) -> list[Session]:
+        """The sessions of the run in their order."""
+        return [self._sessions[number] for number in sorted(self._sessions)]
 
     def drifts(self) -> list[ReferenceDrift]:
         """How far the reference moved, target by target."""

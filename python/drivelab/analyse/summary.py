@@ -12,7 +12,7 @@ import numpy as np
 
 from drivelab.analyse.commands import commands_per_operation
 from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
-from drivelab.analyse.quantile import quantile_estimate_from_histogram, quantile_estimates_from_intervals
+from drivelab.analyse.quantile import quantile_estimates_from_histogram, quantile_estimates_from_intervals
 from drivelab.analyse.ratio import mean_estimate_from_intervals, rate_estimate_from_intervals
 from drivelab.analyse.throughput_change import throughput_tenths
 from drivelab.model.estimate import Estimate, Unit
@@ -106,8 +106,8 @@ def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, 
         if total is None or histogram is None or not histogram.total_count:
             continue
         start = f"{prefix}{latency}_latency_ns_"
-        for name, at in QUANTILES.items():
-            estimates[start + name] = quantile_estimate_from_histogram(histogram, at, total)
+        quantiles = quantile_estimates_from_histogram(histogram, list(QUANTILES.values()), total)
+        estimates |= {start + name: found for name, found in zip(QUANTILES, quantiles, strict=True)}
         count = histogram.total_count
         estimates[start + "mean"] = _measured_once(histogram.mean_ns, "ns", count, "sum over count, exact")
         estimates |= _extremes(histogram, start)

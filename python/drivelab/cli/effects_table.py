@@ -14,6 +14,7 @@ from drivelab.report.effect_words import (
     interval_words,
     level_of_effect_words,
     ratio_words,
+    verdict_words,
 )
 from drivelab.report.fitting_table import FittingTable
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _LABEL_WIDTH_MAX = 34
-_STYLES = {"matters": "bold", "no effect": "dim", "not settled": "yellow"}
+_STYLES = {"matters": "bold", "differs": "", "no effect": "dim", "not settled": "yellow", "not judged": "red"}
 
 
 def print_effects(answer: RunAnswer, console: Console) -> None:
@@ -43,16 +44,12 @@ def print_effects(answer: RunAnswer, console: Console) -> None:
 def _print_group(effects: Sequence[LevelEffect], answer: RunAnswer, console: Console) -> None:
     from rich.text import Text
 
-    verdicts = {"no effect": f"none over {100 * effects[0].bound:.0f} %"}
     columns: list[tuple[str, list[Text]]] = [
         ("ratio", [Text(ratio_words(effect.ratio.value)) for effect in effects]),
         ("95 % interval", [Text(interval_words(effect)) for effect in effects]),
         (
             "verdict",
-            [
-                Text(verdicts.get(effect.verdict, effect.verdict_text), style=_STYLES[effect.verdict])
-                for effect in effects
-            ],
+            [Text(verdict_words(effect), style=_STYLES[effect.verdict]) for effect in effects],
         ),
         ("commands per op", [Text(commands_words(effect).replace(", ", "\n")) for effect in effects]),
     ]

@@ -17,7 +17,8 @@ from drivelab.analyse.findings import run_findings
 from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT, TrialKind, judged_metric
 from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
-from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence
+from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
+from drivelab.cli.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
 from drivelab.model.run_answer import RunAnswer
@@ -84,7 +85,7 @@ def answer_of_run(run: StoredRun, metrics: Collection[str] | None = None) -> Run
     units = metric_units(run, table)
     wanted = {name: unit for name, unit in units.items() if metrics is None or name in metrics}
     return run_answer(
-        _trials(run, table, wanted),
+        _trials(run, table, wanted, trial_notes(run)),
         experiment_order(experiment, quick=bool(_mapping(run.run_json.get("plan")).get("quick"))),
         wanted,
         with_effects=EFFECTS_TABLE in experiment.get("tables", ()),
@@ -102,8 +103,12 @@ def findings_of_run(run: StoredRun) -> list[Finding]:
     evidence = RunEvidence()
     table = trial_columns(run, lambda field: not field.name.endswith("_json") or field.name == "findings_json")
     units: dict[str, Unit] = {LATENCY: "ns", RESPONSE: "ns", THROUGHPUT: "B/s"}
-    for name, trial in zip(table["trial"].to_pylist(), _trials(run, table, units), strict=True):
-        evidence.add(name, reference=_reference(trial))
+    notes = trial_notes(run)
+    begun = zip(table["started_utc"].to_pylist(), table["measured_ns"].to_pylist(), strict=True)
+    for trial, (started_utc, measured_ns) in zip(_trials(run, table, units, notes), begun, strict=True):
+        system = notes.get(trial.name, TrialNotes()).system
+        session = SessionTrial(trial.session, started_utc, measured_ns or 0, trial.target, trial.found, system)
+        evidence.add(trial.name, reference=_reference(trial), session=session if started_utc else None)
     of_trials = (Finding(**one) for text in table["findings_json"].to_pylist() for one in json.loads(text))
     return group_findings(chain(run_findings(evidence), of_trials))
 
@@ -152,7 +157,9 @@ def metric_units(run: StoredRun, trials: pa.Table) -> dict[str, Unit]:
     return units
 
 
-def _trials(run: StoredRun, table: pa.Table, units: Mapping[str, Unit]) -> Iterator[RunTrial]:
+def _trials(
+    run: StoredRun, table: pa.Table, units: Mapping[str, Unit], notes: Mapping[str, TrialNotes]
+) -> Iterator[RunTrial]:
     names = table["trial"].to_pylist()
     steps = {step["trial"]: step for step in _mapping(run.run_json.get("plan")).get("steps", ())}
     columns = {name: table[name].to_pylist() for name in _wanted_columns(table, units)}
@@ -160,7 +167,7 @@ def _trials(run: StoredRun, table: pa.Table, units: Mapping[str, Unit]) -> Itera
     metrics = [name for name in units if name in columns]
     settings = [name for name in columns if name.startswith("achieved_")]
     for place, name in enumerate(names):
-        step = steps.get(name)
+        step, note = steps.get(name), notes.get(name, TrialNotes())
         yield RunTrial(
             name=name,
             target=columns["target"][place],
@@ -178,6 +185,8 @@ def _trials(run: StoredRun, table: pa.Table, units: Mapping[str, Unit]) -> Itera
                 if f"{metric}_low" in columns
             },
             is_reference=bool(columns["is_reference"][place]),
+            session=note.session,
+            is_invalid=note.is_invalid,
         )
 
 

@@ -148,10 +148,18 @@ def _print_table(
         if set(cells := [_cell(one.metrics.get(column.metric), column) for one in shown]) != {_NOTHING}
     ]
 
+    invalid = sum(one.invalid_trials for one in rows)
+    if invalid:
+        cells = [f"{one.invalid_trials} of {one.trial_count}" if one.invalid_trials else _NOTHING for one in shown]
+        columns.insert(1, (_Column("invalid\ntrials", ""), cells))
+
     def make(some: Sequence[tuple[_Column, list[str]]]) -> Table:
         return _table(labels.names, labels.rows[: len(shown)], some)
 
     console.print(FittingTable(columns, make))
+    if invalid:
+        note = f"{invalid} of {sum(one.trial_count for one in rows)} trials do not describe the drive; see below why"
+        console.print(Text(note, style="red"))
     if len(shown) < len(rows):
         note = f"the first {len(shown)} of {len(rows)} combinations; the report and --json have more"
         console.print(Text(note, style="dim"))

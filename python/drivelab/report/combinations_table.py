@@ -160,9 +160,15 @@ def _group(
     rows = []
     for one, words in zip(members[:rows_max], labels.rows, strict=False):
         cells = tuple(_cell(one.metrics.get(header.metric), header, units) for header in headers)
-        rows.append(CombinationRow(_label(labels.names, words, is_one_at_a_time) or one.label, cells))
+        label = _label(labels.names, words, is_one_at_a_time) or one.label
+        rows.append(CombinationRow(f"{label}{_invalid(one)}", cells))
     title = f"{members[0].label} on {members[0].target}: {over}"
     return CombinationGroup(title, labels.constant, tuple(rows))
+
+
+def _invalid(one: CombinationResult) -> str:
+    """The mark of a row whose numbers do not describe the drive, or not all of them."""
+    return f" ({one.invalid_trials} of {one.trial_count} trials invalid)" if one.invalid_trials else ""
 
 
 def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -> str:
@@ -189,11 +195,12 @@ def _data(combinations: Sequence[CombinationResult]) -> DataTable:
     """Every combination with every metric that is shown somewhere, in internal units."""
     factors = list(dict.fromkeys(name for one in combinations for name in one.levels))
     metrics = [metric for metric, *_ in _COLUMNS if any(metric in one.metrics for one in combinations)]
-    columns = ["target", "workload", *factors, "trial_count"]
+    columns = ["target", "workload", *factors, "trial_count", "invalid_trials"]
     columns += [f"{metric}{end}" for metric in metrics for end in ("_median", "_lowest", "_highest")]
     rows: list[list[Cell]] = []
     for one in combinations:
-        row: list[Cell] = [one.target, one.workload, *(one.levels.get(name) for name in factors), one.trial_count]
+        row: list[Cell] = [one.target, one.workload, *(one.levels.get(name) for name in factors)]
+        row += [one.trial_count, one.invalid_trials]
         for metric in metrics:
             found = one.metrics.get(metric)
             row += [None] * 3 if found is None else [_short(x) for x in (found.median, found.lowest, found.highest)]

@@ -29,26 +29,50 @@ def effects_title(effects: Sequence[LevelEffect], answer: RunAnswer) -> str:
 def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
     """How the numbers of a table of effects came about, and what they do not say."""
     blocks = _blocks(sorted({effect.ratio.sample_count for effect in effects}))
-    tested = sum(effect.p_value is not None for effect in effects)
+    judged = [effect for effect in effects if not effect.invalid_trials]
+    tested = sum(effect.p_value is not None for effect in judged)
+    notes = [*_invalid_notes(effects), *dict.fromkeys(f"{effect.note}." for effect in effects if effect.note)]
+    if not judged:
+        return notes
     if not tested:
-        return [
-            (
-                f"{blocks.capitalize()}: too few for an interval, so nothing is settled. The ratios are what was seen; "
-                "repeat it, at full size."
-            )
-        ]
-    notes = [
-        (
-            f"Geometric mean of the ratios within {blocks}. Matters: {100 * effects[0].bound:.0f} % or more, and not "
-            f"chance, corrected for {tested} levels tried (Holm). The intervals are for each level alone."
-        )
-    ]
+        few = f"{blocks.capitalize()}: too few for an interval, so nothing is settled. The ratios are what was seen; "
+        return [*notes, f"{few}repeat it, at full size."]
+    bound = f"{100 * effects[0].bound:.0f} %"
+    levels = f"{tested} {'level' if tested == 1 else 'levels'}"
+    notes.append(
+        f"Geometric mean of the ratios within {blocks}. Matters: the whole interval is {bound} or more away from 1, "
+        f"and not by chance, corrected for {levels} tried (Holm); differs: perhaps by less than {bound}. The "
+        "intervals are for each level alone."
+    )
     is_open = any(effect.verdict == "not settled" for effect in effects)
     if is_open and max(effect.ratio.sample_count for effect in effects) <= FEW_BLOCKS_MAX:
         notes.append("So few blocks settle little: repeat it at full size.")
-    if tested < len(effects):
-        notes.append(f"{len(effects) - tested} of {len(effects)} levels were measured in too few blocks to be judged.")
+    if tested < len(judged):
+        notes.append(f"{len(judged) - tested} of {len(judged)} levels were measured in too few blocks to be judged.")
     return notes
+
+
+def _invalid_notes(effects: Sequence[LevelEffect]) -> list[str]:
+    """Of which levels some trials do not describe the drive."""
+    return [
+        (
+            f"{effect.factor} {level_text(effect.factor, effect.level)}: {effect.invalid_trials} of "
+            f"{effect.trial_count} trials, those of the baseline included, do not describe the drive; see the findings."
+        )
+        for effect in effects
+        if effect.invalid_trials
+    ]
+
+
+def verdict_words(effect: LevelEffect) -> str:
+    """The verdict in the narrow column of a terminal."""
+    bound = f"{100 * effect.bound:.0f} %"
+    short = {
+        "no effect": f"less than {bound}",
+        "differs": f"differs: {'slower' if effect.is_slower else 'faster'}",
+        "not judged": f"{effect.invalid_trials} of {effect.trial_count} invalid",
+    }
+    return short.get(effect.verdict, effect.verdict_text)
 
 
 def _blocks(counts: Sequence[int]) -> str:

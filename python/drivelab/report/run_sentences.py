@@ -30,14 +30,22 @@ def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
     matters = [effect for effect in effects if effect.verdict == "matters"]
     # the largest change first
     matters.sort(key=lambda effect: -abs(_size(effect) - 1))
+    differ = [effect for effect in effects if effect.verdict == "differs"]
     none = [effect for effect in effects if effect.verdict == "no effect"]
     open_ones = [effect for effect in effects if effect.verdict == "not settled"]
     if matters:
         yield f"Matters: {_named(matters, has_several, with_ratio=True)}."
+    bound = f"{100 * effects[0].bound:.0f} %"
+    if differ:
+        yield f"Differs, perhaps by less than {bound}: {_named(differ, has_several, with_ratio=True)}."
     if none:
-        yield f"No effect larger than {100 * effects[0].bound:.0f} %: {_named(none, has_several)}."
+        yield f"No effect of {bound} or more: {_named(none, has_several)}."
     if open_ones:
         yield f"Not settled: {_named(open_ones, has_several)}."
+    unjudged = [effect for effect in effects if effect.verdict == "not judged"]
+    if unjudged:
+        named = _named(unjudged, has_several)
+        yield f"Not judged, because some of the trials do not describe the drive: {named}."
 
 
 def _size(effect: LevelEffect) -> float:
@@ -70,7 +78,13 @@ def _of_combinations(combinations: Sequence[CombinationResult]) -> Iterator[str]
     several_targets = len({target for target, _ in places}) > 1
     for (target, _), members in places.items():
         where = f" on {target}" if several_targets else ""
-        yield f"{members[0].label}{where}: {_span(members)}{_memory(members)}."
+        yield f"{members[0].label}{where}: {_span(members)}{_memory(members)}{_invalid(members)}."
+
+
+def _invalid(members: Sequence[CombinationResult]) -> str:
+    """How many of the trials do not describe the drive."""
+    count = sum(one.invalid_trials for one in members)
+    return f"; {count} of {sum(one.trial_count for one in members)} trials do not describe the drive" if count else ""
 
 
 def _memory(members: Sequence[CombinationResult]) -> str:

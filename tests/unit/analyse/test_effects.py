@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,7 +96,7 @@ def test_a_scan_settles_what_it_can() -> None:
     assert [effect.verdict for effect in found.values()] == ["matters", "no effect", "matters"]
     assert found["off"].verdict_text == "matters: faster"
     assert found["kyber"].verdict_text == "matters: slower"
-    assert found["bfq"].verdict_text == "no effect larger than 5 %"
+    assert found["bfq"].verdict_text == "no effect of 5 % or more"
     assert found["off"].ratio.value == pytest.approx(0.3, rel=0.02)
     assert all(effect.baseline == FACTORS[effect.factor][0] for effect in found.values())
     noisy = by_level(level_effects(one_at_a_time({"kyber": 1.08}, 5, spread=0.2), FACTORS, METRICS))
@@ -104,7 +106,7 @@ def test_a_scan_settles_what_it_can() -> None:
 def test_a_difference_too_small_to_care_is_none() -> None:
     found = by_level(level_effects(one_at_a_time({"off": 1.02}, 10, spread=0.001), FACTORS, METRICS))
     assert found["off"].p_value is not None
-    assert found["off"].p_value < 1e-6
+    assert found["off"].p_value < 1e-5
     assert found["off"].verdict == "no effect"
 
 
@@ -119,6 +121,123 @@ def test_levels_that_were_tried_together_are_corrected_together() -> None:
     found = level_effects([*trials, *others], FACTORS, METRICS)
     tested = [effect for effect in found if effect.target == "sda"]
     assert [effect.adjusted_p_value for effect in tested] == pytest.approx(holm([e.p_value or 0 for e in tested]))
+
+
+def with_reference(trials: list[TrialValue], value: float, **changes: object) -> list[TrialValue]:
+    """The trials, and in each block one of the reference with the levels of the baseline."""
+    blocks = sorted({(one.block, one.session) for one in trials})
+    return [
+        *trials,
+        *(replace(trial(block, value), session=session, is_reference=True, **changes) for block, session in blocks),  # type: ignore[arg-type]
+    ]
+
+
+def test_trials_that_do_not_describe_the_drive_decide_nothing() -> None:
+    trials = one_at_a_time({"off": 0.3, "kyber": 1.5}, 10)
+    bad = [replace(one, is_invalid=one.block == 2 and one.levels["write-cache"] == "off") for one in trials]
+    found = by_level(level_effects(bad, FACTORS, METRICS))
+    off = found["off"]
+    assert (off.verdict, off.invalid_trials, off.trial_count) == ("not judged", 1, 20)
+    assert off.verdict_text == "not judged: 1 of 20 trials do not describe the drive"
+    assert (off.p_value, off.adjusted_p_value) == (None, None)
+    assert (found["kyber"].verdict, found["kyber"].invalid_trials) == ("matters", 0)
+    # an invalid baseline touches every level
+    bad = [replace(one, is_invalid=one.levels == {"write-cache": "on", "scheduler": "none"}) for one in trials]
+    assert {effect.verdict for effect in level_effects(bad, FACTORS, METRICS)} == {"not judged"}
+
+
+def test_an_interval_that_reaches_into_the_band_only_differs() -> None:
+    trials = [
+        trial(block, value, scheduler=level)
+        for block, size in enumerate((1.03, 1.07, 1.11, 1.05, 1.09, 1.07))
+        for level, value in (("none", 1e6), ("bfq", size * 1e6))
+    ]
+    found = by_level(level_effects(trials, FACTORS, METRICS))["bfq"]
+    assert found.ratio.value is not None
+    assert found.ratio.low is not None
+    assert found.ratio.value > MATTERS_FROM > found.ratio.low > 1
+    assert found.adjusted_p_value is not None
+    assert found.adjusted_p_value < 0.05
+    assert found.verdict_text == "differs, perhaps by less than 5 %: slower"
+
+
+def test_medians_that_fall_into_the_same_buckets_are_not_known_exactly() -> None:
+    ratio, p_value = ratio_of_blocks([math.log(1.002)] * 3)
+    assert p_value is not None
+    assert p_value > 0.3
+    # Student's t for 2 degrees of freedom times the width of a bucket
+    half = stats.t.ppf(0.975, 2) / 512
+    assert (ratio.low, ratio.high) == pytest.approx((1.002 * np.exp(-half), 1.002 * np.exp(half)))
+    assert ratio_of_blocks([0.0] * 5)[1] == pytest.approx(1.0)
+
+
+def test_a_reference_that_is_the_baseline_is_one_more_measurement_of_it() -> None:
+    trials = [
+        trial(block, value, scheduler=level) for block in (1, 2, 3, 4) for level, value in (("none", 1e6), ("bfq", 3e6))
+    ]
+    found = by_level(level_effects(with_reference(trials, 4e6), FACTORS, METRICS))["bfq"]
+    # the geometric mean of 1 and 4 is 2
+    assert found.ratio.value == pytest.approx(1.5)
+    assert found.trial_count == 12
+    other = with_reference(trials, 4e6, levels={"write-cache": "off", "scheduler": "none"})
+    assert by_level(level_effects(other, FACTORS, METRICS))["bfq"].ratio.value == pytest.approx(3)
+    invalid = by_level(level_effects(with_reference(trials, 4e6, is_invalid=True), FACTORS, METRICS))["bfq"]
+    assert (invalid.ratio.value, invalid.invalid_trials) == (pytest.approx(3), 0)
+
+
+def test_references_make_false_alarms_no_more_frequent() -> None:
+    random = np.random.default_rng(9)
+    wrong = 0
+    for _ in range(400):
+        trials = [
+            replace(trial(block, float(random.lognormal(0, 0.1)), scheduler=level), is_reference=is_reference)
+            for block in range(5)
+            for level, is_reference in (("none", False), ("none", True), ("bfq", False), ("kyber", False))
+        ]
+        wrong += any(effect.verdict != "not settled" for effect in level_effects(trials, FACTORS, METRICS))
+    assert wrong / 400 <= 0.06
+
+
+def test_only_trials_of_one_session_are_paired() -> None:
+    """The drive is ten times slower after the pause, and the pause lies in the middle of the second block."""
+    trials = [
+        replace(trial(block, value * (10 if session == 2 else 1), scheduler=level), session=session)
+        for block, session, level, value in (
+            (1, 1, "none", 1e6),
+            (1, 1, "bfq", 2e6),
+            (2, 1, "none", 1e6),
+            (2, 2, "bfq", 2e6),
+            (3, 2, "bfq", 2e6),
+            (3, 2, "none", 1e6),
+        )
+    ]
+    found = by_level(level_effects(trials, FACTORS, METRICS))["bfq"]
+    assert found.block_ratios == pytest.approx((2.0, 2.0))
+    assert found.note == ""
+    # the reference is measured again where the run goes on
+    again = [*trials, replace(trial(2, 1e7), session=2, is_reference=True)]
+    assert by_level(level_effects(again, FACTORS, METRICS))["bfq"].block_ratios == pytest.approx((2.0, 2.0, 2.0))
+
+
+def test_as_found_is_one_level_only_where_it_was_found_the_same() -> None:
+    factors = {"write-cache": ("as-found", "off"), "scheduler": ("none", "bfq")}
+    trials = []
+    for block in range(1, 6):
+        session, was, slow = (1, "on", 1.0) if block < 4 else (2, "off", 9.0)
+        for cache, scheduler, value in (
+            ("as-found", "none", 1e6 * slow),
+            ("off", "none", 9e6),
+            ("as-found", "bfq", 2e6),
+        ):
+            levels = {"write-cache": cache, "scheduler": scheduler}
+            found = {"write-cache": was} if cache == "as-found" else {}
+            trials.append(TrialValue("sda", "small", block, levels, value, session=session, found=found))
+    effects = by_level(level_effects(trials, factors, METRICS))
+    assert effects["off"].block_ratios == pytest.approx((9.0, 9.0, 9.0))
+    assert effects["off"].note == (
+        "write-cache was found as on in 3 blocks and as off in others: only the former are compared"
+    )
+    assert (len(effects["bfq"].block_ratios), effects["bfq"].note) == (5, "")
 
 
 def full(blocks: int, cells: Mapping[tuple[str, str], float], spread: float = 0.02) -> list[TrialValue]:

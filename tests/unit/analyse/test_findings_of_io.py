@@ -39,7 +39,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import USE_DIRECT_IO
 from drivelab.model.target import BlockLayer
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.workload import Contents, Pacing
+from drivelab.model.workload import BlockSizeShare, Contents, Pacing
 
 READS = [counted(reads=2000)]
 NULL_BACKEND = {"name": "null", "reason": ""}
@@ -155,6 +155,20 @@ class TestUnwrittenRange:
         (found,) = unwritten_range.find(evidence(measured(devices=[counted(reads=1000)])))
         assert found.evidence["device_reads_per_operation"] == pytest.approx(0.5)
         assert unwritten_range.find(evidence(measured(devices=READS))) == []
+
+    def test_reads_of_a_trimmed_device_are_invalid_until_it_is_written(self) -> None:
+        trim = {"trim": {"kind": "device", "discarded_bytes": 1 << 30}}
+        (found,) = unwritten_range.find(evidence(measured(devices=READS, context=trim), target()))
+        assert (found.severity, found.evidence["discarded_bytes"]) == ("invalid", 1 << 30)
+        assert "precondition" in found.advice
+        written = trim | {"precondition": {"kind": "sequential", "bytes_written": 1 << 30}}
+        assert unwritten_range.find(evidence(measured(devices=READS, context=written), target())) == []
+        # its file was written after the trim
+        assert unwritten_range.find(evidence(measured(devices=READS, context=trim))) == []
+        writes = measured(workload("write"), {"write": latencies()}, context=trim)
+        assert unwritten_range.find(evidence(writes, target())) == []
+        free_space = {"trim": {"kind": "fstrim", "trimmed_bytes": 1 << 30}}
+        assert unwritten_range.find(evidence(measured(devices=READS, context=free_space), target())) == []
 
     def test_writes_may_go_anywhere(self) -> None:
         trial = measured(workload("write"), {"write": latencies()}, context=self.extents(0.0))
@@ -293,6 +307,26 @@ class TestMergedRequests:
 
     def test_merges_among_the_work_of_others_are_not_ours(self) -> None:
         assert merged_requests.find(evidence(measured(devices=[counted(reads=2200, read_merges=100)]))) == []
+
+    def large(self, **counts: int) -> TrialEvidence:
+        """8 MiB reads, which come to the drive as requests of 1 MiB."""
+        block = 8 << 20
+        asked = workload(block_sizes=(BlockSizeShare(bytes=block),))
+        return evidence(measured(asked, {"read": latencies(300)}, devices=[counted(block=block >> 3, **counts)]))
+
+    def test_pieces_of_one_large_io_may_be_merged_with_each_other(self) -> None:
+        assert merged_requests.find(self.large(reads=2400, read_merges=2760)) == []
+        assert merged_requests.find(self.large(reads=250, read_merges=50)) == []
+
+    def test_merges_that_leave_a_request_for_every_io_are_not_among_them(self) -> None:
+        """Pieces of one I/O, or a journal's blocks."""
+        assert merged_requests.find(evidence(measured(devices=[counted(reads=2000, read_merges=1500)]))) == []
+
+    def test_flushes_are_no_requests_with_data(self) -> None:
+        trial = measured(
+            workload("write"), {"write": latencies()}, devices=[counted(writes=2000, low=1800, write_merges=200)]
+        )
+        assert merged_requests.find(evidence(trial))[0].evidence["device_requests"] == 1800
 
     def test_sequential_io_may_be_merged(self) -> None:
         trial = measured(workload(access={"kind": "sequential"}), devices=[counted(reads=100, read_merges=1900)])

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from latency_histograms import histogram_of
 from numpy.typing import NDArray
 
+from drivelab.analyse.interval_series import series_from_histograms
 from drivelab.analyse.quantile import (
     monotone,
     quantile_estimate_from_intervals,
     quantile_estimate_from_series,
+    quantile_estimates_from_histogram,
+    quantile_estimates_from_intervals,
     quantile_estimates_from_series,
 )
 from drivelab.model.estimate import Estimate
@@ -59,6 +62,55 @@ def test_bounds_do_not_contradict_each_other() -> None:
     assert [one.low for one in monotone([higher, lower], [0.999, 0.99])] == [5.0, 5.0]
     known = [Estimate(2.0, 1.0, 4.0, "ns", 9, 9.0, ""), Estimate(3.0, 0.5, 3.5, "ns", 9, 9.0, ""), higher]
     assert [(one.low, one.high) for one in monotone(known, [0.5, 0.9, 0.99])] == [(1, 3.5), (1, 3.5), (4, None)]
+
+
+def known(value: float, low: float | None = None, high: float | None = None) -> Estimate:
+    return Estimate(value, low, high, "ns", 100, 9.0, "")
+
+
+def bound(low: float | None) -> Estimate:
+    return Estimate(None, low, None, "ns", 100, 9.0, "", observed=7.0)
+
+
+def test_a_bound_below_a_lower_quantile_is_none() -> None:
+    found = monotone([known(6.63e6, 2e6, 8e6), bound(3.07e6), bound(9e6)], [0.5, 0.99, 0.999])
+    assert [str(one) for one in found] == ["6.63 ms", "too few data", "too few data"]
+    assert found[1].observed == 7.0
+    kept = monotone([known(2e6, 1e6, 3e6), bound(3.07e6), bound(9e6)], [0.5, 0.99, 0.999])
+    assert [one.low for one in kept] == [1e6, 3.07e6, 9e6]
+
+
+def test_no_quantile_has_a_bound_where_a_lower_one_has_none() -> None:
+    found = monotone([bound(314e3), bound(None), known(5e5, 4e5, 6e5)], [0.99, 0.5, 0.9])
+    assert [one.low for one in found] == [None, None, 4e5]
+
+
+def test_a_bound_in_the_bucket_of_a_lower_quantile_is_raised_to_it() -> None:
+    value = 1_000_000.0
+    found = monotone([known(value, value, value), bound(value * (1 - 1 / 1024))], [0.99, 0.999])
+    assert found[1].low == value
+
+
+@given(seed=st.integers(0, 300))
+def test_no_bound_lies_below_a_lower_quantile(seed: int) -> None:
+    """Stalls in one stretch: the data of a high quantile are worth little."""
+    random = np.random.default_rng(seed)
+    values = random.lognormal(0, 1, 40) * np.repeat(random.lognormal(0, 2, 4), 10)
+    intervals = [histogram_of(np.round(part * 1e6)) for part in np.array_split(values, 4)]
+    at = [0.5, 0.9, 0.99, 0.999]
+    series = series_from_histograms(intervals)
+    for estimates in (
+        quantile_estimates_from_series(values, at),
+        quantile_estimates_from_intervals(series, at),
+        quantile_estimates_from_histogram(series.merged, at, series),
+    ):
+        floor: float | None = 0.0
+        for one in estimates:
+            if one.value is None and one.low is not None:
+                assert floor is not None
+                assert one.low >= floor
+            number = one.low if one.value is None else one.value
+            floor = None if number is None or floor is None else max(floor, number)
 
 
 @given(seed=st.integers(0, 200))

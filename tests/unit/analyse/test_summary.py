@@ -85,6 +85,22 @@ def test_submission_and_completion_have_quantiles_too() -> None:
     assert found["completion_latency_ns_mean"].value == pytest.approx(values.mean())
 
 
+def test_no_latency_has_a_bound_below_a_lower_quantile() -> None:
+    """One interval in five is slow: so few of these are there that a high quantile alone has a low bound."""
+    values = np.round(latencies(60) * np.repeat([1, 1, 30, 1, 1], 12))
+    trial = measured(values={"read": values}, intervals=5)
+    split = {("read", kind): histogram_of(values) for kind in ("submission", "completion")}
+    found = summarise(replace(trial, histograms=trial.histograms | split)).estimates
+    for kind in ("submission", "completion", "total"):
+        floor = 0.0
+        estimates = [found[f"{kind}_latency_ns_{name}"] for name in QUANTILES]
+        for one in estimates:
+            number = one.low if one.value is None else one.value
+            assert number is None or number >= floor
+            floor = np.inf if number is None else number
+        assert [str(one) for one in estimates] == [str(found[f"total_latency_ns_{name}"]) for name in QUANTILES]
+
+
 def test_response_latency_is_there_in_an_open_loop() -> None:
     import pyarrow as pa
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from drivelab.cli.run_answer import answer_of_run, experiment_order, findings_of_run
 from drivelab.cli.run_results import print_results
+from drivelab.model.finding import Finding
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.tables import histogram_from_row
 
@@ -91,6 +97,59 @@ def test_a_drift_of_the_reference_is_a_finding_of_the_run() -> None:
     assert found[1].trial_count == 31
 
 
+def rewritten(name: str, directory: Path, change: Callable[[dict[str, Any]], None]) -> StoredRun:
+    """A stored run whose trials were changed."""
+    shutil.copytree(RUNS / name, directory)
+    (path,) = directory.rglob("trials.parquet")
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    for row in rows:
+        change(row)
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+    return open_run(directory)
+
+
+def test_trials_that_do_not_describe_the_drive_are_marked_in_every_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def invalidate(row: dict[str, Any]) -> None:
+        if row["asked_write-cache"] == "off":
+            row["findings_json"] = json.dumps([Finding("unwritten-range", "invalid", "holes", row["trial"]).to_json()])
+
+    run = rewritten("settings-scan-drive", tmp_path / "run", invalidate)
+    answer = answer_of_run(run)
+    document = answer.to_json()
+    effects = {f"{one['factor']} {one['level']}": one for one in document["effects"]}
+    assert effects["write-cache off"]["verdict"] == "not judged"
+    assert effects["write-cache off"]["invalid_trials"] == 5
+    assert effects["scheduler bfq"]["verdict"] == "matters"
+    invalid = {one["levels"]["write-cache"]: one["invalid_trials"] for one in document["results"]}
+    assert invalid == {"as-found": 0, "off": 5}
+    monkeypatch.setenv("COLUMNS", "80")
+    print_results(run, answer)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "5 of 16 invalid" in text
+    assert "write-cache off: 5 of 16 trials, those of the baseline included, do not describe the drive" in text
+    assert "5 of 25 trials do not describe the drive; see below why" in text
+
+
+def test_sessions_of_a_run_are_kept_apart_and_told(tmp_path: Path) -> None:
+    def resume(row: dict[str, Any]) -> None:
+        session = 2 if row["block"] > 3 else 1
+        row["context_json"] = json.dumps({"session": session})
+        if session == 2 and row["asked_write-cache"] == "as-found":
+            row["achieved_write-cache"] = "off"
+
+    run = rewritten("settings-scan-drive", tmp_path / "run", resume)
+    (cache, *others) = answer_of_run(run).effects
+    assert (cache.level, len(cache.block_ratios)) == ("off", 3)
+    assert "found as on in 3 blocks and as off in others" in cache.note
+    assert {len(effect.block_ratios) for effect in others} == {5}
+    (found,) = [finding for finding in findings_of_run(run) if finding.code == "run-resumed"]
+    assert found.severity == "warning"
+    assert "write-cache of sdb as found (on -> off)" in found.text
+
+
 def test_a_run_is_printed_within_eighty_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,9 +172,9 @@ def test_the_table_of_a_scan_says_what_was_changed_and_what_was_read_back(
     # the experiment names its effects first
     assert text.index("What changes 1 byte appended") < text.index("median of 5 repeats")
     assert "scheduler    none -> mq-deadline" in text
-    assert "write-cache off          0.300" in text
+    assert "write-cache off          0.299" in text
     assert "flushes 2 -> 0" in text
-    assert "reference: median latency +28 % from first to last of 6 (more than noise)" in text
+    assert "reference: median latency +28 % along the trend of 6 values (more than chance)" in text
     assert "in 31 of 31 trials" in text
 
 

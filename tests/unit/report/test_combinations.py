@@ -13,6 +13,7 @@ from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnsw
 from drivelab.report import combinations_table as table_module
 from drivelab.report.combination_labels import combination_labels, level_text, level_words
 from drivelab.report.combinations_table import combinations_table
+from drivelab.report.run_sentences import run_sentences
 
 
 def metric(median: float, unit: str = "ns") -> RepeatedMetric:
@@ -106,6 +107,16 @@ def test_the_table_has_medians_with_their_range_and_units() -> None:
     assert group.title == "small writes on sdb: median of 3 repeats, below it their range"
     assert group.rows[0].label == "direct true"
     assert group.rows[0].cells == (("300", "270–360"),)
+
+
+def test_rows_with_trials_that_do_not_describe_the_drive_are_marked() -> None:
+    rows = (combination({"direct": "true"}), combination({"direct": "false"}, invalid_trials=2))
+    table = combinations_table(RunAnswer(rows))
+    assert table is not None
+    labels = [row.label for row in table.groups[0].rows]
+    assert labels == ["direct true", "direct false (2 of 3 trials invalid)"]
+    (first, *_) = run_sentences(RunAnswer(rows))
+    assert first.endswith("; 2 of 6 trials do not describe the drive.")
 
 
 def test_the_share_that_reached_the_drive_is_a_column_where_memory_answered() -> None:

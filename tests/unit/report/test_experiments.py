@@ -14,7 +14,7 @@ import pytest
 from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
-from drivelab.report.effect_words import commands_words, effects_notes, interval_words
+from drivelab.report.effect_words import commands_words, effects_notes, interval_words, verdict_words
 from drivelab.report.effects_table import effects_tables
 from drivelab.report.figures.effects_overview import effects_overview
 from drivelab.report.figures.latency_over_size import latency_over_size
@@ -75,17 +75,17 @@ def test_the_table_of_effects_tells_level_baseline_and_commands(scanned: RunAnsw
     rows = {row.level: row for row in table.rows}
     assert list(rows) == ["write-cache off", "scheduler bfq", "scheduler none -> mq-deadline", "read-ahead 128 KiB"]
     cache = rows["write-cache off"]
-    assert (cache.baseline, cache.ratio, cache.commands) == ("as-found (on)", "0.300", "flushes 2 -> 0")
+    assert (cache.baseline, cache.ratio, cache.commands) == ("as-found (on)", "0.299", "flushes 2 -> 0")
     assert cache.verdict_text == "matters: faster"
     assert rows["scheduler bfq"].verdict_text == "matters: slower"
-    assert rows["read-ahead 128 KiB"].verdict_text == "no effect larger than 5 %"
+    assert rows["read-ahead 128 KiB"].verdict_text == "no effect of 5 % or more"
     assert "corrected for 4 levels tried (Holm)" in table.notes[0]
 
 
 def test_the_answer_of_a_scan_says_what_matters(scanned: RunAnswer) -> None:
     assert run_sentences(scanned) == (
-        "Matters: write-cache off (3.3 times faster), scheduler bfq (22 % slower).",
-        "No effect larger than 5 %: scheduler none, read-ahead 128 KiB.",
+        "Matters: write-cache off (3.3 times faster), scheduler bfq (21 % slower).",
+        "No effect of 5 % or more: scheduler none, read-ahead 128 KiB.",
     )
 
 
@@ -100,6 +100,29 @@ def test_what_is_not_settled_is_said_too() -> None:
     (sentence,) = run_sentences(RunAnswer(effects=open_ones))
     assert sentence.startswith("Not settled: write-cache level-0 for w0 on sdb, ")
     assert sentence.endswith(" and 3 more.")
+
+
+def test_effects_of_trials_that_do_not_describe_the_drive_are_marked_everywhere() -> None:
+    bad = effect(verdict="not judged", trial_count=10, invalid_trials=3, p_value=None, adjusted_p_value=None)
+    answer = RunAnswer(effects=(bad, effect(level="auto", verdict="differs", note="it was found otherwise")))
+    text = "3 of 10 trials do not describe the drive"
+    assert bad.verdict_text == f"not judged: {text}"
+    assert verdict_words(bad) == "3 of 10 invalid"
+    (table,) = effects_tables(answer)
+    assert [row.verdict for row in table.rows] == ["not-judged", "differs"]
+    assert "write-cache off: 3 of 10 trials, those of the baseline included, do not describe" in table.notes[0]
+    assert table.notes[1] == "it was found otherwise."
+    assert "corrected for 1 level tried" in table.notes[2]
+    assert len(effects_notes([bad])) == 1
+    assert run_sentences(answer) == (
+        "Differs, perhaps by less than 5 %: write-cache auto (2.0 times faster).",
+        "Not judged, because some of the trials do not describe the drive: write-cache off.",
+    )
+    assert answer.to_json()["effects"][0]["invalid_trials"] == 3
+    figure = effects_overview(answer)
+    assert figure is not None
+    assert [trace["name"] for trace in figure.plots[0].data] == ["differs", "not judged"]
+    assert figure.table.rows[0][-2:] == [10, 3]
 
 
 def test_few_blocks_are_told_honestly() -> None:
@@ -124,7 +147,7 @@ def test_the_figure_of_effects_draws_every_level_with_its_interval(scanned: RunA
     assert figure is not None
     (plot,) = figure.plots
     marks = {trace["name"]: trace for trace in plot.data}
-    assert list(marks) == ["matters", "no effect larger than 5 %"]
+    assert list(marks) == ["matters", "no effect of 5 % or more"]
     assert marks["matters"]["x"] == [pytest.approx(0.3, rel=0.02), pytest.approx(1.22, rel=0.02)]
     assert all(width > 0 for width in marks["matters"]["error_x"]["array"])
     assert len({trace["marker"]["symbol"] for trace in plot.data}) == 2
@@ -138,7 +161,7 @@ def test_the_page_of_a_scan_has_effects_and_reference_but_no_trial_of_it(
 ) -> None:
     text = page_text(scan, scanned, tmp_path)
     assert "What changes 1 byte appended + fdatasync on sdb" in text
-    assert "reference: median latency +28\u00a0% from first to last of 6 (more than noise)" in text
+    assert "reference: median latency +28\u00a0% along the trend of 6 values (more than chance)" in text
     assert 'id="trial-0002-one-byte"' in text
     # the first step is one of the reference
     assert 'id="trial-0001-one-byte"' not in text

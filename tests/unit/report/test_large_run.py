@@ -75,8 +75,8 @@ def test_the_trials_that_are_shown_are_first_repeats_of_combinations_far_apart(
 def test_findings_of_many_trials_are_one_sentence(large: StoredRun) -> None:
     found = {finding.code: finding for finding in findings_of_run(large)}
     assert found["no-flush-sent"].trial_count == TRIALS // 2
-    assert found["reference-drift"].severity == "warning"
-    assert len(found) == 2
+    # four measurements of the reference are too few to tell a drift from chance
+    assert len(found) == 1
 
 
 def test_the_text_is_cut_and_says_so(
@@ -86,7 +86,7 @@ def test_the_text_is_cut_and_says_so(
     print_results(large, answer)
     text = capsys.readouterr().out
     assert f"the first {ROWS_MAX} of {COMBINATIONS} combinations" in text
-    assert "reference: median latency +18 % from first to last of 4" in text
+    assert "(+18 %, 4 values: cannot be told" in text
     assert max(len(line) for line in text.splitlines() if not line.startswith("run:")) <= 80
     assert text.count("\n") < 250
 
@@ -99,5 +99,5 @@ def test_the_json_of_a_large_run_comes_in_pieces(large: StoredRun, answer: RunAn
     assert sum(trial["is_reference"] for trial in document["trials"]) == REPEATS + 1
     assert document["trials"][1]["estimates"]["total_latency_ns_p50"]["unit"] == "ns"
     assert len(document["results"]) == COMBINATIONS
-    assert document["reference"][0]["is_large"] is True
+    assert document["reference"][0]["is_beyond_noise"] is None
     assert {effect["factor"] for effect in document["effects"]} == {"block_size", "shift", "direct", "write-cache"}

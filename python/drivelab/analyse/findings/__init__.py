@@ -32,6 +32,7 @@ from drivelab.analyse.findings import (
     page_cache_answered,
     queue_depth_not_reached,
     reference_drift,
+    run_resumed,
     setting_not_kept,
     short_measurement,
     short_operations,
@@ -78,7 +79,7 @@ TRIAL_KINDS = (
     too_little_data,
 )
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
-RUN_KINDS = (compressible_content, reference_drift)
+RUN_KINDS = (compressible_content, reference_drift, run_resumed)
 SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
 

@@ -11,27 +11,39 @@ MERGED_SHARE_MAX = 0.01
 REQUESTS_MIN = 100
 # with more bytes than were issued, others' requests are among those that were merged
 DEVICE_SHARE_MAX = 1.05
+# larger I/O reaches the block layer in pieces of at most 256 pages, which are merged with each other again
+ONE_REQUEST_BYTES = 1 << 20
 _RANDOM = ("random", "zipf", "hot_cold")
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """Merges of direct random I/O above one in a hundred."""
+    """Merges of direct random I/O above one in a hundred, after which the drive got fewer requests than were made."""
     counts = evidence.counts
     if evidence.is_null or counts is None or not evidence.is_direct:
         return []
     if evidence.measured.workload.access.kind not in _RANDOM:
         return []
+    largest_bytes = max(share.bytes for share in evidence.measured.workload.block_sizes)
+    if largest_bytes > ONE_REQUEST_BYTES:
+        return []
     operations = evidence.operations("read") + evidence.operations("write")
     merged = counts.read_merges + counts.write_merges
-    if operations < REQUESTS_MIN or merged <= MERGED_SHARE_MAX * operations:
+    writes = counts.data_writes_low if counts.data_writes is None else counts.data_writes
+    missing = operations - counts.reads - writes
+    if operations < REQUESTS_MIN or min(merged, missing) <= MERGED_SHARE_MAX * operations:
         return []
     if counts.bytes_read + counts.bytes_written > DEVICE_SHARE_MAX * (
         evidence.issued("read") + evidence.issued("write")
     ):
         return []
     text = (
-        f"the kernel merged {merged} of {operations} random requests into neighbours: addresses that follow each "
-        "other are not random, and the numbers are too good"
+        f"the kernel merged {merged} of {operations} random requests into neighbours, and the drive got "
+        f"{counts.reads + writes}: addresses that follow each other are not random, and the numbers are too good"
     )
-    facts = {"merged_requests": merged, "operations": operations, "merged_share": merged / operations}
+    facts = {
+        "merged_requests": merged,
+        "operations": operations,
+        "device_requests": counts.reads + writes,
+        "merged_share": merged / operations,
+    }
     return [Finding(CODE, "warning", text, evidence.name, facts, "use a larger range")]

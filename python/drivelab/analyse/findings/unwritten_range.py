@@ -14,7 +14,7 @@ READS_MIN = 50
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """A range with holes beneath reads, by the file's own map, or by reads that the drive never saw."""
+    """A range with holes beneath reads, by the file's own map, by a trim, or by reads that the drive never saw."""
     reads = evidence.operations("read")
     if evidence.is_null or not reads:
         return []
@@ -22,6 +22,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     share = extents.get("written_share")
     if share is not None:
         return _from_map(evidence, share, extents) if share < 1 else []
+    if _is_trimmed_device(evidence):
+        return [_of_trimmed_device(evidence, reads)]
     counts = evidence.counts
     if counts is None or not evidence.is_direct or reads < READS_MIN or evidence.target.filesystem is None:
         return []
@@ -34,6 +36,23 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     )
     facts = {"device_reads_per_operation": per_operation, "reads": reads, "device_reads": counts.reads}
     return [Finding(CODE, "invalid", text, evidence.name, facts, "write the whole range before reading it")]
+
+
+def _is_trimmed_device(evidence: TrialEvidence) -> bool:
+    """Whether the device itself is read, was trimmed before the trial, and not written since."""
+    context = evidence.measured.context
+    trimmed = (context.get("trim") or {}).get("kind") == "device"
+    return trimmed and evidence.target.filesystem is None and not context.get("precondition")
+
+
+def _of_trimmed_device(evidence: TrialEvidence, reads: int) -> Finding:
+    text = (
+        f"{reads} reads of blocks that were trimmed before and not written since: the drive holds no data there and "
+        "answers without reading any"
+    )
+    facts = {"reads": reads, "discarded_bytes": evidence.measured.context["trim"].get("discarded_bytes")}
+    advice = "write the whole device before reading it: the action precondition = sequential does"
+    return Finding(CODE, "invalid", text, evidence.name, facts, advice)
 
 
 def _from_map(evidence: TrialEvidence, share: float, extents: dict[str, int]) -> list[Finding]:

@@ -19,13 +19,17 @@ _LABEL_ABOVE = 0.42
 # symbol and colour of each verdict: no meaning hangs on colour alone
 _MARKS = {
     "matters": ("circle", theme.VERMILLION),
+    "differs": ("circle-open", theme.VERMILLION),
     "no effect": ("square-open", theme.BLUE),
     "not settled": ("diamond-open", theme.MUTED),
+    "not judged": ("x-thin-open", theme.MUTED),
 }
+_COUNTS = ("trial_count", "invalid_trials")
 CAPTION = (
     "Level over baseline, paired within blocks. Whiskers are 95\u00a0% intervals; the grey band is what counts as no "
-    "effect. A level matters when its ratio lies outside the band and is told from chance, corrected for the number "
-    "of levels tried. A level without whiskers was measured in too few blocks."
+    "effect. A level matters when its whole interval lies outside the band and it is told from chance, corrected for "
+    "the number of levels tried. A level without whiskers was measured in too few blocks; one that is not judged has "
+    "trials that do not describe the drive."
 )
 
 
@@ -124,7 +128,7 @@ def _marks(effects: Sequence[LevelEffect], verdict: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": {"no effect": f"no effect larger than {100 * effects[0].bound:.0f} %"}.get(verdict, verdict),
+        "name": {"no effect": f"no effect of {100 * effects[0].bound:.0f} % or more"}.get(verdict, verdict),
         "x": [float(f"{value:.5g}") for _, _, value in found],
         "y": [row for row, _, _ in found],
         "text": [_hover(effect) for _, effect, _ in found],
@@ -160,10 +164,11 @@ def _table(effects: Sequence[LevelEffect]) -> DataTable:
             *(_rounded(end) for end in (effect.ratio.value, effect.ratio.low, effect.ratio.high)),
             *(_rounded(effect.p_value), _rounded(effect.adjusted_p_value)),
             *(len(effect.block_ratios), effect.verdict, commands_words(effect)),
+            *(effect.trial_count, effect.invalid_trials),
         ]
         for effect in effects
     ]
-    return DataTable((*columns, "p_value", "adjusted_p_value", "block_count", "verdict", "commands"), rows)
+    return DataTable((*columns, "p_value", "adjusted_p_value", "block_count", "verdict", "commands", *_COUNTS), rows)
 
 
 def _rounded(value: float | None) -> float | None:

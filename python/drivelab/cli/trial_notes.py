@@ -1,0 +1,68 @@
+"""What the stored texts of every trial say of it as a whole: its session, and whether it describes the drive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from drivelab.store import layout
+from drivelab.store.read import StoredRun
+from drivelab.store.selection import reduced_rows
+
+_SYSTEM = ("kernel_release", "boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialNotes:
+    """What is to be known of one trial before it is compared with others.
+
+    Attributes
+    ----------
+    is_invalid : bool
+        Whether a finding says that it does not describe the drive.
+    session : int
+        Session of the run, from 1.
+    system : mapping of str to str
+        What it ran on, as far as it was stored: ``kernel_release``, ``boot_id``.
+    """
+
+    is_invalid: bool = False
+    session: int = 1
+    system: Mapping[str, str] = field(default_factory=dict)
+
+
+def trial_notes(run: StoredRun) -> dict[str, TrialNotes]:
+    """The notes of every trial of a run, by its name.
+
+    Raises
+    ------
+    DrivelabError
+        S506: the trials cannot be read.
+
+    Notes
+    -----
+    The texts are long and there may be ten thousand of them: a few at a time
+    are read, and little is kept.
+    """
+    found: dict[str, TrialNotes] = {}
+    for part in reduced_rows(run, layout.TRIALS, _notes):
+        found |= part
+    return found
+
+
+def _notes(rows: pa.Table) -> dict[str, TrialNotes]:
+    texts = zip(*(rows[name].to_pylist() for name in ("trial", "findings_json", "context_json")), strict=True)
+    return {name: _note(findings, context) for name, findings, context in texts}
+
+
+def _note(findings_text: str | None, context_text: str | None) -> TrialNotes:
+    findings = json.loads(findings_text) if findings_text else ()
+    context = json.loads(context_text) if context_text else {}
+    return TrialNotes(
+        is_invalid=any(finding["severity"] == "invalid" for finding in findings),
+        session=int(context.get("session", 1)),
+        system={name: str(context[name]) for name in _SYSTEM if context.get(name)},
+    )
