@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from drivelab.experiments.load import load_experiment
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.smart import read_all_smart
 from drivelab.inventory.target import resolve_target
+from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.plan import PREPARATIONS, Plan
 from drivelab.model.target import TargetFacts
@@ -23,6 +24,7 @@ from drivelab.plan.endurance import EnduranceShare, endurance_share
 from drivelab.plan.make import make_plan
 from drivelab.plan.narrow import narrowed
 from drivelab.state.known_settings import known_settings
+from drivelab.state.scratch import choose_directory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,8 +122,18 @@ def planned(
         skip_unavailable=skip_unavailable,
         labels=labels,
     )
-    plan = replace(plan, notes=(*narrowing, *plan.notes))
+    plan = replace(plan, notes=(*narrowing, *plan.notes, *_missing_room(facts)))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
+
+
+def _missing_room(targets: Sequence[TargetFacts]) -> Iterator[str]:
+    """Scratch drives that no directory has room for: a run would refuse them."""
+    for facts in targets:
+        if facts.kind == "scratch":
+            try:
+                choose_directory(facts.size_bytes)
+            except DrivelabError as error:
+                yield f"{error.what}: it cannot be run here"
 
 
 def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str, EnduranceShare]:
@@ -138,29 +150,40 @@ def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str
 
 
 def print_overview(plan: Plan, shares: Mapping[str, EnduranceShare], console: Console) -> None:
-    """Print everything about a plan but its steps."""
+    """Print everything about a plan but its steps, no wider than the terminal."""
+    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     scale = ", scaled down" if plan.quick else ""
-    console.print(Text(f"{plan.experiment}{scale}: {plan.question}", style="bold"))
+    console.print(Text(f"{plan.experiment}{scale}: {plan.question}", style="bold"), soft_wrap=False)
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value, style in _overview(plan, shares):
+        table.add_row(name, Text(value, style=style))
+    console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
+
+
+def _overview(plan: Plan, shares: Mapping[str, EnduranceShare]) -> Iterator[tuple[str, str, str]]:
+    """Name, text and style of each line."""
     for name, value in _overview_rows(plan):
-        console.print(Text.assemble((f"  {name:<14}", "dim"), value))
+        yield name, value, ""
     for name, share in shares.items():
-        console.print(Text.assemble((f"  {'endurance':<14}", "dim"), f"{name}: {share.text}"))
+        yield "endurance", f"{name}: {share.text}", ""
     for sentence in plan.destroys or ("nothing",):
-        style = "bold red" if plan.destroys else ""
-        console.print(Text.assemble((f"  {'erases':<14}", "dim"), (sentence, style)))
+        yield "erases", sentence, "bold red" if plan.destroys else ""
     for target in plan.targets:
         if target.erase_argument:
-            console.print(Text.assemble((f"  {'its owner types':<14}", "dim"), f" --erase {target.erase_argument}"))
-        if target.changes:
-            console.print(Text.assemble((f"  {'changes':<14}", "dim"), f"meanwhile: {target.changes}"))
+            yield "its owner types", f"--erase {target.erase_argument}", ""
         if target.purge_argument:
-            console.print(Text.assemble((f"  {'and':<14}", "dim"), f" --purge {target.purge_argument}"))
+            yield "and", f"--purge {target.purge_argument}", ""
+        if target.changes:
+            yield "changes", f"meanwhile: {target.changes}", ""
     for sentence in plan.left_out:
-        console.print(Text.assemble((f"  {'not measured':<14}", "dim"), (sentence, "yellow")))
+        yield "not measured", sentence, "yellow"
     for note in plan.notes:
-        console.print(Text.assemble((f"  {'note':<14}", "dim"), (note, "yellow")))
+        yield "note", note, "yellow"
 
 
 def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -168,13 +191,19 @@ def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
         target.text if target.text == target.label else f"{target.text} ({target.label})" for target in plan.targets
     ]
     blocks = max((step.block for step in plan.steps), default=0)
+    counted = "1 block" if blocks == 1 else f"{blocks} blocks"
     rows = [
         ("targets", ", ".join(targets)),
-        ("steps", f"{len(plan.steps)} in {blocks} blocks, in random order within each (seed {plan.seed})"),
-        ("expected time", f"about {format_wait_ns(plan.expected_ns)}"),
+        ("steps", f"{len(plan.steps)} in {counted}, in random order within each (seed {plan.seed})"),
+        ("expected time", _about(plan.expected_ns)),
         ("writes", format_bytes(plan.bytes_written)),
     ]
     if plan.preparation_bytes:
         parts = [f"{format_bytes(size)} {PREPARATIONS[what]}" for what, size in plan.preparation.items()]
         rows.append(("preparation", f"about {format_bytes(plan.preparation_bytes)} of that: {', '.join(parts)}"))
     return rows
+
+
+def _about(duration_ns: int) -> str:
+    text = format_wait_ns(duration_ns)
+    return text if text.startswith("less") else f"about {text}"

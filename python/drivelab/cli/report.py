@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from drivelab.cli.find_run import find_run
 from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_results
-from drivelab.store.layout import default_parent
+from drivelab.model.errors import DrivelabError
 from drivelab.store.read import StoredRun, open_run
 
 
@@ -29,6 +30,8 @@ def command(
     DrivelabError
         S504 to S506: not a run, or a damaged one. O801, O802: the page cannot be written.
     """
+    if text and as_json:
+        raise DrivelabError("U004", "--text and --json exclude each other", where="drivelab report")
     stored = open_run(find_run(run))
     if text:
         print_results(stored) if is_of_experiment(stored) else print_answer(stored)
@@ -44,13 +47,6 @@ def command(
 def is_of_experiment(stored: StoredRun) -> bool:
     """Whether a run carried out the plan of an experiment, so that its trials belong together."""
     return "plan" in stored.run_json
-
-
-def find_run(name: str) -> Path:
-    """The directory of a run: the path as given, else the run of that name where runs are kept."""
-    path = Path(name)
-    kept = default_parent() / name
-    return kept if not path.exists() and "/" not in name and kept.is_dir() else path
 
 
 def print_answer(stored: StoredRun) -> None:

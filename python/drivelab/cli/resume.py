@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from drivelab.cli.conduct import conduct_for, put_back_left_over, show
+from drivelab.cli.find_run import find_run
 from drivelab.cli.run import EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
 from drivelab.run.interruption import interruptible
@@ -23,7 +23,7 @@ from drivelab.store.write import continue_run
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Directory of the run.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Directory of the run, or its name.")],
     erase: EraseOption = None,
     purge: PurgeOption = None,
     on_error: OnErrorOption = "continue",
@@ -35,9 +35,10 @@ def command(
     of the plan. What the run was killed over is put back first. A drive is
     found again by its serial, and its owner types --erase once more.
     """
-    with closing(continue_run(run)) as writer:
+    directory = find_run(run).absolute()
+    with closing(continue_run(directory)) as writer:
         put_back_left_over()
-        rest = plan_resumption(open_run(run))
+        rest = plan_resumption(open_run(directory))
         for note in rest.notes:
             print(note, file=sys.stderr)
         consent = Consent(tuple(erase or ()), tuple(purge or ()))
@@ -48,4 +49,4 @@ def command(
             progress = progress_for(rest.plan, rest.completed)
             conduct = conduct_for(progress, stop, consent, stops_on_error=on_error == "stop")
             outcome = go_on_with_run(writer, rest.plan, rest.targets, conduct, completed=rest.completed)
-    return show(run, outcome, stop, as_json=as_json)
+    return show(directory, outcome, stop, as_json=as_json)

@@ -12,6 +12,7 @@ import typer
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import resolve_target
 from drivelab.model.drive import DriveFacts
+from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import SETTING_NAMES, UNITS, SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, format_duration_ns
@@ -37,6 +38,8 @@ def command(
     knows. An experiment varies settings as factors, and puts them back.
     """
     facts = with_loop_as_drive(resolve_target(target))
+    if facts.kind == "missing_file":
+        raise DrivelabError("T101", f"{target} does not exist", where=target)
     drives = _settings_by_drive(facts)
     host = read_settings(None, _HOST)
     if as_json:

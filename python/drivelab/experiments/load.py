@@ -124,4 +124,7 @@ def _syntax_error(error: tomllib.TOMLDecodeError, file: str) -> DrivelabError:
     message = str(error)
     place = re.search(r"\s*\(at line (\d+), column (\d+)\)$", message)
     where = f"{file}:{place[1]}, column {place[2]}" if place else f"{file}, at its end"
-    return DrivelabError("P702", message[: place.start()] if place else message, where=where)
+    what = message[: place.start()] if place else message
+    if what.startswith("Illegal character '\\n'"):
+        return DrivelabError("P702", "a text has no closing quote in this line", where=where, do='add a " at its end')
+    return DrivelabError("P702", what, where=where)

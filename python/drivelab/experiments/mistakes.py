@@ -107,7 +107,11 @@ def _message(mistakes: Sequence[Any]) -> str:
     if first["type"] == "extra_forbidden":
         return "there is no such key"
     if first["type"] == "union_tag_invalid":
-        return f"setting is {first['ctx']['expected_tags']}, not '{first['ctx']['tag']}'"
+        known, written = first["ctx"]["expected_tags"], first["ctx"]["tag"]
+        is_guessed = _guess(written, re.findall(r"'([^']+)'", known))
+        return f"there is no setting '{written}'" if is_guessed else f"setting is {known}, not '{written}'"
+    if first["type"] in ("list_type", "tuple_type") and isinstance(first["input"], dict):
+        return f"write [[{first['loc'][-1]}]], with two brackets: there can be several"
     if first["type"] == "union_tag_not_found":
         return "a factor needs the key setting"
     messages = [str(one["msg"]).removeprefix("Value error, ").partition(", unable to")[0] for one in mistakes]

@@ -25,11 +25,12 @@ def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell | None, tuple[str, ...]
     Raises
     ------
     DrivelabError
-        P704: a file system is asked for on what is not a block device.
+        T101: the target does not exist. P704: a file system is asked for on
+        what is not a block device.
         P705: the target is too small. P706: the workload cannot be issued there.
     """
-    _refuse_filesystem(cell, target)
     _refuse_file(cell, target)
+    _refuse_filesystem(cell, target)
     on_device = is_on_device(cell, target)
     if not on_device:
         cell = _with_file_size(cell, target)
@@ -112,7 +113,8 @@ def _refuse_filesystem(cell: Cell, target: PlannedTarget) -> None:
 
 def _refuse_file(cell: Cell, target: PlannedTarget) -> None:
     if target.kind == "missing_file":
-        raise DrivelabError("P706", f"there is no file {target.text}", where=target.text, do="name its directory")
+        do = f"check the spelling; for a new directory: mkdir {target.text}"
+        raise DrivelabError("T101", f"{target.text} does not exist", where=target.text, do=do)
     if target.kind == "file" and cell.pattern.writes:
         what = f"{cell.workload} would write over a file that exists"
         raise DrivelabError("P706", what, where=target.text, do="name its directory")

@@ -163,14 +163,15 @@ def _steps(
         cell, target = turn.cell, by_label[turn.target]
         words = [turn.target] if len(targets) > 1 else []
         words += ["reference"] if turn.is_reference else []
-        words += [cell.workload, *cell.levels.values()]
+        told = [level for level in cell.levels.values() if level != AS_FOUND]
+        words += [cell.workload, *told]
         title = f"reference: {cell.title}" if turn.is_reference else cell.title
         yield PlannedStep(
             number=number,
             trial=_trial_name(f"{number:0{digits}}", words, turn.repeat),
             target=turn.target,
             workload=cell.workload,
-            label=", ".join([title, *cell.levels.values()]),
+            label=", ".join([title, *told]),
             pattern=cell.pattern,
             filesystem=cell.filesystem,
             levels=cell.levels,

@@ -10,6 +10,7 @@ from typing import Self, TextIO
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedStep
+from drivelab.model.setting import AS_FOUND
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes, format_rate_per_s, format_wait_ns
 from drivelab.plan.budget import time_left_ns
@@ -76,8 +77,9 @@ class RunProgress:
 
     def _place(self, step: PlannedStep) -> str:
         where = f" on {step.target}" if len(self._plan.targets) > 1 else ""
-        levels = f" {' '.join(step.levels.values())}" if step.levels else ""
-        return f"step {step.number} of {len(self._plan.steps)}, {step.workload}{levels}{where}"
+        told = [f" {level}" for level in step.levels.values() if level != AS_FOUND]
+        reference = " (reference)" if step.is_reference else ""
+        return f"step {step.number} of {len(self._plan.steps)}, {step.workload}{reference}{''.join(told)}{where}"
 
     def _count(self, step: PlannedStep) -> None:
         self._done_expected_ns += step.expected_ns
@@ -158,13 +160,13 @@ class LiveProgress(RunProgress):
 def estimates_text(summary: TrialSummary) -> str:
     """The numbers of a trial that a person watches for, in a few words."""
     found = summary.estimates
-    shown = [("p50", "total_latency_ns_p50"), ("p99", "total_latency_ns_p99")]
+    shown = [("p50", "total_latency_ns_p50", ""), ("p99", "total_latency_ns_p99", "")]
     if summary.operation == "read" or "total_latency_ns_p99" not in found:
-        shown.append(("", "iops"))
-    shown += [("", "throughput_bytes_per_s")]
-    shown += [("device writes per operation", "device_writes_per_operation")]
-    shown += [("flushes", "device_flushes_per_operation")]
-    texts = [f"{name} {found[key]}".strip() for name, key in shown if key in found]
+        shown.append(("", "iops", " I/Os per s"))
+    shown += [("", "throughput_bytes_per_s", "")]
+    shown += [("", "device_writes_per_operation", " device writes per operation")]
+    shown += [("", "device_flushes_per_operation", " flushes")]
+    texts = [f"{name} {found[key]}{unit}".strip() for name, key, unit in shown if key in found]
     return ", ".join(texts) or "nothing completed"
 
 

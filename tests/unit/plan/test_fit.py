@@ -111,11 +111,13 @@ def test_a_file_whose_size_nobody_knows_needs_one(
     assert "file_size" in refusal.value.do
 
 
-@pytest.mark.parametrize("kind", ["file", "missing_file"])
-def test_files_of_the_user_are_not_written(experiment: MakeExperiment, directory: TargetFacts, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "code"), [("file", "P706"), ("missing_file", "T101")])
+def test_files_of_the_user_are_not_written(
+    experiment: MakeExperiment, directory: TargetFacts, kind: str, code: str
+) -> None:
     with pytest.raises(DrivelabError) as refusal:
         make_plan(experiment(), [replace(directory, kind=kind)], seed=1)
-    assert refusal.value.code == "P706"
+    assert refusal.value.code == code
 
 
 def test_a_file_of_the_user_is_read_as_large_as_it_is(experiment: MakeExperiment, directory: TargetFacts) -> None:
