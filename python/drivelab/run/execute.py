@@ -140,8 +140,9 @@ class Execution:
         Trials of the plan that are stored already: their steps are not done again.
     stops_on_error : bool
         Whether the first step that fails ends the run.
-    session : int
-        How often the run was begun or resumed, from 1: stored with each trial.
+    session : mapping, optional
+        Stored with each trial: ``session``, how often the run was begun or
+        resumed, from 1, and which kernel and boot that was.
 
     Attributes
     ----------
@@ -162,7 +163,7 @@ class Execution:
         consent: Consent = NO_CONSENT,
         completed: Collection[str] = (),
         stops_on_error: bool = False,
-        session: int = 1,
+        session: Mapping[str, Any] | None = None,
     ) -> None:
         self.outcome = Outcome()
         self._plan = plan
@@ -173,7 +174,7 @@ class Execution:
         self._stop = stop
         self._completed = completed
         self._stops_on_error = stops_on_error
-        self._session = session
+        self._session = dict(session or {"session": 1})
         self._commands = CommandsOfCells(instruments.count_commands)
         settings = AppliedSettings(journal)
         self._stages = {
@@ -258,7 +259,7 @@ class Execution:
                 drops_page_cache=trial.drops_page_cache,
                 idle_watch_s=_IDLE_WATCH_S,
             )
-        context = measured.context | trial.context | {"label": step.label, "session": self._session}
+        context = measured.context | trial.context | {"label": step.label} | self._session
         ask_drive = int(measured.engine.get("measured_ns", 0)) >= _ASK_DRIVE_NS
         changed = self._stages[step.target].changed_settings(step, ask_drive=ask_drive)
         if changed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -136,7 +137,7 @@ def _carry_out(
             stop=conduct.stop,
             consent=conduct.consent,
             completed=completed,
-            session=1 + len(open_run(writer.directory).run_json.get("resumed_utc", ())),
+            session=_session(writer),
             stops_on_error=conduct.stops_on_error,
         )
         status = "failed"
@@ -150,6 +151,13 @@ def _carry_out(
     finally:
         journal.close()
     return outcome
+
+
+def _session(writer: RunWriter) -> dict[str, Any]:
+    """The how manieth part of the run this is, and on which boot of which kernel."""
+    resumed = open_run(writer.directory).run_json.get("resumed_utc", ())
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return {"session": 1 + len(resumed), "kernel_release": os.uname().release, "boot_id": boot}
 
 
 def _facts_before(
