@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from drivelab.inventory.consent import require_erase_consent, require_same_ident
 from drivelab.inventory.openers import is_claimed
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import EXIT_REFUSED, DrivelabError
+from drivelab.state.journal import begin_journal
+from drivelab.state.scratch import make_sparse_scratch
+from drivelab.state.undo import undo_all
 
 MakeLoopDevice = Callable[..., Path]
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "lsblk", "mkfs.ext4")]
@@ -204,20 +208,78 @@ def test_a_device_that_became_another_one_is_refused(attach: Callable[..., Path]
     assert "diskseq" in caught.value.what
 
 
-def test_a_scratch_drive_of_drivelab_itself_needs_no_name_unless_it_is_used(
-    attach: Callable[..., Path], tmp_path: Path
+@pytest.fixture
+def scratch_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A scratch drive that this very process made."""
+    monkeypatch.setenv("DRIVELAB_SCRATCH", str(tmp_path))
+    journal = begin_journal(tmp_path / "journals")
+    yield Path(make_sparse_scratch(64 * 2**20, 0, journal))
+    undo_all(journal)
+    journal.close()
+
+
+def test_a_scratch_drive_needs_no_name_in_the_process_that_made_it_unless_it_is_used(
+    scratch_drive: Path, tmp_path: Path
 ) -> None:
-    device = attach("drivelab-scratch-1.img")
-    allow(device)
-    run("mkfs.ext4", "-qF", device)
-    allow(device)
+    allow(scratch_drive)
+    run("mkfs.ext4", "-qF", scratch_drive)
+    allow(scratch_drive)
     place = tmp_path / "scratch"
     place.mkdir()
-    run("mount", device, place)
+    run("mount", scratch_drive, place)
     try:
-        assert refusal(device).code == "C202"
+        assert refusal(scratch_drive).code == "C202"
     finally:
         run("umount", place)
+
+
+def test_a_scratch_drive_needs_its_name_in_every_other_process(scratch_drive: Path) -> None:
+    code = (
+        "import sys\nfrom drivelab.inventory.consent import require_erase_consent\n"
+        "from drivelab.inventory.target import resolve_target\n"
+        "require_erase_consent(resolve_target(sys.argv[1]), sys.argv[2:])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", code, str(scratch_drive)]
+    unnamed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    named = subprocess.run([*command, scratch_drive.name], env=environment, capture_output=True, text=True)
+    assert "error[C201]" in unnamed.stderr
+    assert named.returncode == 0, named.stderr
+
+
+def test_a_loop_device_over_a_file_with_the_name_of_a_scratch_file_needs_its_name(attach: Callable[..., Path]) -> None:
+    device = attach("drivelab-scratch-1.img")
+    assert refusal(device).code == "C201"
+    run("mkfs.ext4", "-qF", device)
+    assert refusal(device, device.name).code == "C206"
+    allow(device, f"{device.name}+contents")
+
+
+def test_what_this_process_has_open_itself_is_not_somebody_elses(make_loop_device: MakeLoopDevice) -> None:
+    device = make_loop_device()
+    with device.open("rb"):
+        allow(device, device.name)
+
+
+def test_a_second_loop_device_over_other_bytes_of_the_file_is_another_drive(
+    make_loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    whole = make_loop_device()
+    backing = Path(f"/sys/block/{whole.name}/loop/backing_file").read_text().strip()
+    half = 32 * 2**20
+    run("losetup", "--detach", whole)
+    run("losetup", "--sizelimit", str(half), whole, backing)
+    command = ["losetup", "--find", "--show", "--offset", str(half), backing]
+    upper = Path(subprocess.check_output(command, text=True).strip())
+    run("mkfs.ext4", "-qF", whole)
+    place = tmp_path / "lower half"
+    place.mkdir()
+    run("mount", whole, place)
+    try:
+        allow(upper, upper.name)
+    finally:
+        run("umount", place)
+        run("losetup", "--detach", upper)
 
 
 def test_a_refused_drive_is_unchanged(make_loop_device: MakeLoopDevice) -> None:

@@ -166,7 +166,86 @@ def held_exclusively(device: Path, folder: Path) -> Iterator[Typed]:
         os.close(descriptor)
 
 
+@contextmanager
+def attached(backing: Path, *options: str) -> Iterator[Path]:
+    command = ["losetup", "--find", "--show", *options, str(backing)]
+    device = Path(subprocess.check_output(command, text=True).strip())
+    try:
+        yield device
+    finally:
+        call("losetup", "--detach", device)
+
+
+def backing_file(device: Path) -> Path:
+    return Path(Path(f"/sys/block/{device.name}/loop/backing_file").read_text().strip())
+
+
+@contextmanager
+def second_loop_over_the_file_of_a_mounted_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    os.link(backing_file(device), folder / "second-name.img")
+    with mounted(device, folder / "place") as place, attached(folder / "second-name.img") as second:
+        says = f"error[C202] {device.name}, which lies on the same file as {second.name}, is mounted on {place}"
+        yield Typed(second, (f"{second.name}+contents",), device, says)
+
+
+@contextmanager
+def second_loop_over_the_deleted_file_of_a_mounted_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    backing = backing_file(device)
+    with mounted(device, folder / "place"), attached(backing) as second:
+        backing.unlink()
+        says = f"error[C202] {device.name}, which lies on the same file as {second.name}, is mounted"
+        yield Typed(second, (f"{second.name}+contents",), device, says)
+
+
+@contextmanager
+def loop_over_a_drive_with_a_mounted_partition(device: Path, folder: Path) -> Iterator[Typed]:
+    with two_partitions(device) as (first, _), mounted(first, folder / "place"), attached(device) as upper:
+        says = f"error[C202] {first.name}, beneath {upper.name}, is mounted"
+        yield Typed(upper, (f"{upper.name}+contents",), device, says)
+
+
+@contextmanager
+def second_loop_over_the_file_of_a_swap_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    with swap(device, folder), attached(backing_file(device)) as second:
+        says = f"error[C203] {device.name}, which lies on the same file as {second.name}, is swap space"
+        yield Typed(second, (f"{second.name}+contents",), device, says)
+
+
+@contextmanager
+def second_loop_over_the_file_of_an_open_drive(device: Path, folder: Path) -> Iterator[Typed]:
+    with open_for_writing(device, folder) as opened, attached(backing_file(device)) as second:
+        says = opened.says.replace("error[C205] ", "").replace(
+            " is open", f", which lies on the same file as {second.name}, is open"
+        )
+        yield Typed(second, (second.name,), device, f"error[C205] {says}")
+
+
+@contextmanager
+def drive_of_somebody_over_a_file_with_the_name_of_a_scratch_file(device: Path, folder: Path) -> Iterator[Typed]:
+    backing = folder / "drivelab-scratch-0123456789ab.img"
+    backing.write_bytes(os.urandom(32 * 2**20))
+    with attached(backing) as theirs:
+        yield Typed(theirs, ("scratch",), backing, f"error[C201] {theirs} would be overwritten")
+
+
+@contextmanager
+def open_by_a_node_elsewhere(device: Path, folder: Path) -> Iterator[Typed]:
+    call("mknod", folder / "node", "b", *(str(part(device.stat().st_rdev)) for part in (os.major, os.minor)))
+    with (folder / "node").open("r+b") as file, subprocess.Popen(["sleep", "60"], stdin=file) as sleeper:
+        file.close()
+        says = f"error[C205] {device.name} is open in sleep (process {sleeper.pid})"
+        yield Typed(device, (device.name,), device, says)
+        sleeper.kill()
+
+
 SCENES = (
+    second_loop_over_the_file_of_a_mounted_drive,
+    second_loop_over_the_deleted_file_of_a_mounted_drive,
+    second_loop_over_the_file_of_a_swap_drive,
+    second_loop_over_the_file_of_an_open_drive,
+    loop_over_a_drive_with_a_mounted_partition,
+    drive_of_somebody_over_a_file_with_the_name_of_a_scratch_file,
+    open_by_a_node_elsewhere,
     mounted_drive,
     link_to_a_mounted_drive,
     another_node_of_a_mounted_drive,
@@ -218,9 +297,9 @@ def test_none_of_two_drives_is_written_when_one_is_refused(
     assert (digest(free), digest(full)) == before
 
 
-@pytest.mark.parametrize("use", ["--out", "target"])
+@pytest.mark.parametrize(("use", "code"), [("--out", "C202"), ("target", "P710")])
 def test_a_drive_that_holds_the_results_or_another_target_is_refused(
-    drivelab: Drivelab, make_loop_device: MakeLoopDevice, tmp_path: Path, use: str
+    drivelab: Drivelab, make_loop_device: MakeLoopDevice, tmp_path: Path, use: str, code: str
 ) -> None:
     device = make_loop_device()
     with mounted(device, tmp_path / "place", "rw") as place:
@@ -228,7 +307,7 @@ def test_a_drive_that_holds_the_results_or_another_target_is_refused(
         answer = drivelab.run(
             "run", str(without_file_systems(drivelab)), *targets, "--erase", f"{device.name}+contents"
         )
-        assert (answer.returncode, "error[C202]" in answer.stderr) == (3, True), answer.stderr
+        assert (answer.returncode, f"error[{code}]" in answer.stderr) == (3, True), answer.stderr
         assert [path.name for path in place.iterdir()] == ["lost+found"]
 
 

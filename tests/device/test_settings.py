@@ -182,18 +182,27 @@ SETTINGS["scheduler"].set(read_drives([{drive.name!r}], ask_tools=False)[0], "mq
     assert read_settings(drive, QUEUE) == found
 
 
-def test_a_loop_device_with_another_file_is_not_touched(drive: DriveFacts, journal: Journal, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "level"), [("scheduler", "mq-deadline"), ("nr-requests", "32")])
+def test_what_was_set_stays_on_a_loop_device_when_its_file_is_exchanged_and_is_put_back_there(
+    drive: DriveFacts, journal: Journal, tmp_path: Path, name: str, level: str
+) -> None:
+    def now() -> str | None:
+        return read_settings(read_drives([drive.name], ask_tools=False)[0], [name])[name].value
+
     backing = Path(f"/sys/block/{drive.name}/loop/backing_file").read_text().strip()
-    SETTINGS["read-ahead"].set(drive, "65536", journal)
+    before = now()
+    SETTINGS[name].set(drive, level, journal)
     subprocess.run(["losetup", "--detach", drive.path], check=True)
     other = tmp_path / "other.img"
     other.write_bytes(bytes(2**20))
     subprocess.run(["losetup", drive.path, str(other)], check=True)
-    before = read_settings(read_drives([drive.name], ask_tools=False)[0], ["read-ahead"])
-    assert undo_all(journal) == []
-    assert read_settings(read_drives([drive.name], ask_tools=False)[0], ["read-ahead"]) == before
-    subprocess.run(["losetup", "--detach", drive.path], check=True)
-    subprocess.run(["losetup", drive.path, backing], check=True)
+    try:
+        assert now() == level
+        assert len(undo_all(journal)) == 1
+        assert now() == before
+    finally:
+        subprocess.run(["losetup", "--detach", drive.path], check=True)
+        subprocess.run(["losetup", drive.path, backing], check=True)
 
 
 def test_the_kernel_forgets_a_wake_up_bound_with_the_process_that_held_it(tmp_path: Path, journal: Journal) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from drivelab.inventory.consent import require_erase_consent
+from drivelab.inventory.loop_extent import loops_over_file
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
@@ -44,7 +45,7 @@ def require_consent(target: TargetFacts, workload: Workload, *, erase: Sequence[
     ------
     DrivelabError
         T101: nothing is there to be read. T102, T103: it cannot be written.
-        C201 to C209: its owner did not consent to erase the device.
+        C201 to C209: its owner did not consent to erase the device, or the file is that of a loop device.
         C220: it would overwrite a file that drivelab did not make.
     """
     if workload.backend == "null":
@@ -56,8 +57,23 @@ def require_consent(target: TargetFacts, workload: Workload, *, erase: Sequence[
         return
     require_writable(target)
     require_erase_consent(target, erase)
+    if target.kind == "file":
+        _refuse_backing_file(target)
     if target.kind == "file" and target.size_bytes and not may_overwrite_file and not was_made_here(target.path):
         raise DrivelabError("C220", f"{target.path} exists, and its contents would be destroyed", where="drivelab io")
+
+
+def _refuse_backing_file(target: TargetFacts) -> None:
+    """Whoever uses the loop device would find other data under their hands."""
+    try:
+        loops = loops_over_file(os.stat(target.path))
+    except OSError:
+        # gone meanwhile: the engine will say so
+        return
+    if loops:
+        what = f"{target.path} is the file beneath {', '.join(loops)}"
+        do = f"name another file, or if nothing uses it: losetup --detach /dev/{loops[0]}"
+        raise DrivelabError("C204", what, where=f"{target.text}; nothing was written", do=do)
 
 
 @contextmanager

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from drivelab.inventory.block_devices import detail_of, device_exists, disk_of, kind_of, name_of_node
+from drivelab.inventory.block_devices import (
+    backing_file_of,
+    detail_of,
+    device_exists,
+    disk_of,
+    kind_of,
+    name_of_node,
+)
 from drivelab.inventory.contents import all_signatures, device_reader, told_by_wipefs
 from drivelab.inventory.drives import drive_names
 from drivelab.inventory.identity import kernel_identity, read_identity
+from drivelab.inventory.loop_extent import devices_sharing
 from drivelab.inventory.openers import Opener, is_claimed, openers_of
 from drivelab.inventory.owned_loop import is_owned_loop
 from drivelab.inventory.signatures import find_signatures
@@ -80,9 +88,10 @@ def require_erase_consent(
 
     Notes
     -----
-    Loop devices over drivelab's own scratch files need no name, but must be
-    unused too. Call it again before every destructive step until the first one;
-    from then on the contents are drivelab's own: `require_same_identity`.
+    The scratch drives that this process made need no name, but must be unused
+    too. A loop device is used when another one over the same file is. Call it
+    again before every destructive step until the first one; from then on the
+    contents are drivelab's own: `require_still_ours`.
     """
     if target.kind != "block_device":
         return
@@ -223,21 +232,46 @@ def _differences(before: DriveIdentity, now: DriveIdentity) -> Iterator[str]:
 
 def _refuse_used(target: TargetFacts, use: BlockUse, name: str, paths: SystemPaths) -> None:
     for layer in use.walk():
-        if layer.mount_points:
-            place = layer.mount_points[0]
-            raise _refusal("C202", target, f"{layer.name} is mounted on {place}", f"umount {place}, or choose another")
-        for user in layer.used_by:
-            if user == "swap":
-                do = f"swapoff {layer.path}, or choose another drive"
-                raise _refusal("C203", target, f"{layer.name} is swap space", do)
-            raise _refusal("C204" if "btrfs" in user else "C202", target, f"{layer.name} is {user}", "")
-        for child in layer.children:
-            if child.kind != "part":
-                detail = f" ({child.detail})" if child.detail else ""
-                raise _refusal("C204", target, f"{layer.name} is held by {child.name}{detail}", _how_to_release(child))
+        _refuse_used_layer(target, layer)
+    _refuse_used_through_file(target, name, paths)
     disk = disk_of(name, paths)
     if disk != name:
         _refuse_used_whole(target, disk, name, paths)
+
+
+def _refuse_used_layer(target: TargetFacts, layer: BlockUse, alias: str = "") -> None:
+    """Refuse what uses a device itself; `alias` says how it is the target though it is another device."""
+    called = layer.name + alias
+    if layer.mount_points:
+        place = layer.mount_points[0]
+        raise _refusal("C202", target, f"{called} is mounted on {place}", f"umount {place}, or choose another")
+    for user in layer.used_by:
+        if user == "swap":
+            do = f"swapoff {layer.path}, or choose another drive"
+            raise _refusal("C203", target, f"{called} is swap space", do)
+        raise _refusal("C204" if "btrfs" in user else "C202", target, f"{called} is {user}", "")
+    for child in layer.children:
+        if child.kind != "part":
+            detail = f" ({child.detail})" if child.detail else ""
+            raise _refusal("C204", target, f"{called} is held by {child.name}{detail}", _how_to_release(child))
+
+
+def _refuse_used_through_file(target: TargetFacts, name: str, paths: SystemPaths) -> None:
+    """Refuse a loop device whose file, or the device that it lies on, is used in another way."""
+    users = read_users(paths)
+    for other in devices_sharing(name, paths):
+        alias = f", which lies on the same file as {name},"
+        # partitions that have bytes in common are on the list themselves
+        _refuse_used_layer(target, usage_of(other, {}, users, paths), alias)
+    backing = backing_file_of(disk_of(name, paths), paths)
+    beneath = name_of_node(backing, paths) if backing else None
+    if beneath is None:
+        return
+    use = usage_of(beneath, {}, users, paths)
+    # loop devices over the whole of it were looked at above, and one of them is the target
+    others = tuple(child for child in use.children if child.kind != "loop")
+    for layer in replace(use, children=others).walk():
+        _refuse_used_layer(target, layer, f", beneath {name},")
 
 
 def _refuse_used_whole(target: TargetFacts, disk: str, partition: str, paths: SystemPaths) -> None:
@@ -249,9 +283,11 @@ def _refuse_used_whole(target: TargetFacts, disk: str, partition: str, paths: Sy
 
 
 def _refuse_open(target: TargetFacts, use: BlockUse, name: str, paths: SystemPaths, probes: Probes) -> None:
-    """Refuse a device that is claimed or open, itself, through a partition, or through its disk."""
+    """Refuse a device that is claimed or open, itself, through a partition, its disk, or a loop over the same file."""
     # dict: a disk is looked at once even when it is the target itself
-    for device in dict.fromkeys((*(layer.name for layer in use.walk()), disk_of(name, paths))):
+    devices = dict.fromkeys((*(layer.name for layer in use.walk()), disk_of(name, paths)), "")
+    devices |= dict.fromkeys(devices_sharing(name, paths), f", which lies on the same file as {name},")
+    for device, alias in devices.items():
         try:
             claimed = probes.is_claimed(device, paths)
         except OSError as error:
@@ -260,11 +296,12 @@ def _refuse_open(target: TargetFacts, use: BlockUse, name: str, paths: SystemPat
         openers = probes.openers(device, paths)
         if openers:
             listed = ", ".join(f"{opener.command} (process {opener.process_id})" for opener in openers)
-            raise _refusal("C205", target, f"{device} is open in {listed}", "end that program, or choose another drive")
+            what = f"{device}{alias} is open in {listed}"
+            raise _refusal("C205", target, what, "end that program, or choose another drive")
         # a disk with a claimed partition is claimed too, and only the target's own part counts then
         if claimed and (device == name or device != disk_of(name, paths)):
             do = "find out who claims it (a mount in a container, ZFS, another program), or choose another drive"
-            raise _refusal("C205", target, f"{device} is claimed for exclusive use", do)
+            raise _refusal("C205", target, f"{device}{alias} is claimed for exclusive use", do)
 
 
 def _matching_consent(target: TargetFacts, erase: Iterable[str], names: Sequence[str]) -> str:

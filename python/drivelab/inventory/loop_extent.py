@@ -47,9 +47,7 @@ class LoopExtent:
 
     def overlaps(self, other: LoopExtent) -> bool:
         """Whether both have bytes in common."""
-        return (
-            self.file == other.file and self.begin_bytes < other.end_bytes and other.begin_bytes < self.end_bytes
-        )
+        return self.file == other.file and self.begin_bytes < other.end_bytes and other.begin_bytes < self.end_bytes
 
 
 def backing_identity(name: str, paths: SystemPaths = SYSTEM) -> FileIdentity | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivelab.inventory.block_devices import device_node, directory_of, number_of_node
+from drivelab.inventory.filesystem import NETWORK_TYPES
+from drivelab.inventory.mounts import parse_mountinfo
 from drivelab.inventory.sysfs import entries, read_text
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 
@@ -45,7 +47,7 @@ def is_claimed(name: str, paths: SystemPaths = SYSTEM) -> bool:
 
 
 def openers_of(name: str, paths: SystemPaths = SYSTEM) -> list[Opener]:
-    """Processes that have a device open, as far as this user may see them.
+    """Other processes that have a device open, by whatever node, as far as this user may see them.
 
     A virtual machine or a database that opened a raw drive without claiming it
     is noticed only this way.
@@ -55,18 +57,35 @@ def openers_of(name: str, paths: SystemPaths = SYSTEM) -> list[Opener]:
     return [
         Opener(process, read_text(paths.proc / str(process) / "comm") or "?")
         for process in processes
-        if number and number in _open_device_numbers(paths.proc / str(process) / "fd")
+        if number and number in _open_device_numbers(paths.proc / str(process))
     ]
 
 
-def _open_device_numbers(descriptors: Path) -> Iterator[str]:
-    for entry in entries(descriptors):
+def _open_device_numbers(process: Path) -> Iterator[str]:
+    risky = _mounts_that_may_hang(process)
+    for entry in entries(process / "fd"):
+        descriptor = process / "fd" / entry
         try:
-            # only device nodes are looked at: asking about a file on a dead network mount would hang
-            if not os.readlink(descriptors / entry).startswith("/dev/"):
-                continue
+            file = os.readlink(descriptor)
         except OSError:
             continue
-        number = number_of_node(descriptors / entry)
-        if number:
-            yield number
+        # sockets, pipes and the like are no paths
+        if file.startswith("/") and not (risky and _mount_id(process / "fdinfo" / entry) in risky):
+            number = number_of_node(descriptor)
+            if number:
+                yield number
+
+
+def _mounts_that_may_hang(process: Path) -> frozenset[int]:
+    """Mounts of a process where asking about a file may wait for another machine or program for ever."""
+    mounts = parse_mountinfo(read_text(process / "mountinfo") or "")
+    return frozenset(
+        mount.mount_id
+        for mount in mounts
+        if mount.filesystem in NETWORK_TYPES or mount.filesystem.partition(".")[0] == "fuse"
+    )
+
+
+def _mount_id(descriptor_facts: Path) -> int | None:
+    lines = (read_text(descriptor_facts) or "").splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("mnt_id:")), None)

@@ -133,7 +133,7 @@ _KINDS = (
     ErrorKind("P707", "a level that this target cannot have", "leave it out: --skip-unavailable", EXIT_USAGE),
     ErrorKind("P708", "nothing is left to measure", "choose another target, or another experiment", EXIT_USAGE),
     ErrorKind("P709", "labels that do not fit the targets", "give one --label for each target", EXIT_USAGE),
-    ErrorKind("P710", "two targets that overlap", "name only one of them", EXIT_USAGE),
+    ErrorKind("P710", "two targets that overlap", "name only one of them", EXIT_REFUSED),
     ErrorKind("P711", "a target that cannot answer the question", "use a block device or scratch:SIZE", EXIT_USAGE),
     ErrorKind("P712", "a level that the experiment does not have", "choose one of those that it has", EXIT_USAGE),
     # O: the report

@@ -8,16 +8,24 @@ journal without a lock belongs to a process that has ended, however it ended:
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
+
+_ENTRY_BEGINS = ('{"event": "begin", ', '{"event": "change", ', '{"event": "undone", ')
+# what the rest of a value that was cut off may begin, where it is no text
+_VALUES_CUT_OFF = ("true", "false", "null", "-", ".", "e-", "e+")
+_PIECE_BYTES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +98,20 @@ class Journal:
         Raises
         ------
         DrivelabError
-            R409: it cannot be written; nothing must be changed then.
+            R409: it cannot be written; nothing must be changed then. The
+            journal is what it was before.
         """
+        content = (json.dumps(line) + "\n").encode()
+        size_bytes = os.fstat(self._descriptor).st_size
         try:
-            os.write(self._descriptor, (json.dumps(line) + "\n").encode())
+            # a disk that is nearly full takes a part of it, and calls that a success
+            if os.write(self._descriptor, content) != len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._descriptor)
         except OSError as error:
+            # where even that fails, `_parse` knows what a stump means
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, size_bytes)
             what = f"the journal cannot be written: {error.strerror}"
             raise DrivelabError("R409", what, where=str(self.path)) from error
 
@@ -136,11 +152,16 @@ def begin_journal(directory: Path, **header: Any) -> Journal:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         journal = Journal(directory / name, descriptor, header, [])
-        journal._append(header)
-        aside.rename(directory / name)
-        _sync_directory(directory)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            journal._append(header)
+            aside.rename(journal.path)
+            _sync_directory(directory)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            journal.close()
+            raise
     except OSError as error:
         raise DrivelabError("R409", f"no journal can be written: {error.strerror}", where=str(directory)) from error
     return journal
@@ -152,7 +173,7 @@ def left_journals(directory: Path) -> Iterator[Path]:
 
 
 def take_journal(path: Path) -> Journal | None:
-    """The journal of an ended process, now locked by this one; None while its process lives.
+    """The journal of an ended process, now locked by this one; None while it is held, or when it is gone.
 
     Raises
     ------
@@ -171,19 +192,46 @@ def take_journal(path: Path) -> Journal | None:
         os.close(descriptor)
         return None
     try:
-        header, changes = _parse(path)
+        # whoever held it until now has put everything back, and deleted it
+        if os.fstat(descriptor).st_nlink == 0:
+            os.close(descriptor)
+            return None
+        content = _content(descriptor)
+        whole = content[: content.rfind(b"\n") + 1]
+        header, changes = _parse(whole.decode())
+        if whole != content:
+            # a last line that a crash cut off, or the next one would be written behind it
+            os.ftruncate(descriptor, len(whole))
+    except OSError as error:
+        os.close(descriptor)
+        raise DrivelabError("R408", f"cannot be read: {error.strerror}", where=str(path)) from error
     except (ValueError, KeyError, TypeError) as error:
         os.close(descriptor)
         raise DrivelabError("R408", f"cannot be understood: {error}", where=str(path)) from error
     return Journal(path, descriptor, header, changes)
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], list[Change]]:
-    """Header and outstanding changes; a last line cut off by a crash announced a change that was never made."""
-    whole_lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+def read_outstanding(path: Path) -> tuple[Change, ...]:
+    """Changes of a journal that somebody else holds, the newest first; empty where they cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return tuple(reversed(_parse(text[: text.rfind("\n") + 1])[1]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def _content(descriptor: int) -> bytes:
+    content = b""
+    while piece := os.pread(descriptor, _PIECE_BYTES, len(content)):
+        content += piece
+    return content
+
+
+def _parse(text: str) -> tuple[dict[str, Any], list[Change]]:
+    """Header and outstanding changes of the lines of a journal."""
     header: dict[str, Any] = {}
     changes: dict[int, Change] = {}
-    for line in map(json.loads, whole_lines):
+    for line in chain.from_iterable(map(_entries, text.split("\n")[:-1])):
         if line["event"] == "begin":
             header = line
         elif line["event"] == "change":
@@ -191,6 +239,40 @@ def _parse(path: Path) -> tuple[dict[str, Any], list[Change]]:
         elif line["event"] == "undone":
             changes.pop(line["number"], None)
     return header, list(changes.values())
+
+
+def _entries(line: str) -> Iterator[dict[str, Any]]:
+    """What a line holds: one entry, or a stump, or those and another entry behind them.
+
+    A stump is the begin of an entry that a crash or a full disk cut off. It
+    announced a change that was never made, and the next entry stands right
+    behind it when it could not be taken away.
+
+    Raises
+    ------
+    ValueError
+        The line is something else.
+    """
+    try:
+        yield json.loads(line)
+        return
+    except json.JSONDecodeError as error:
+        # quotes inside of texts are escaped, so that this stands at the begin of an entry only
+        begin = max(line.rfind(text) for text in _ENTRY_BEGINS)
+        if begin > 0:
+            yield from _entries(line[:begin])
+            yield json.loads(line[begin:])
+        elif not _is_stump(line, error):
+            raise
+
+
+def _is_stump(line: str, error: json.JSONDecodeError) -> bool:
+    """Whether a line that is no JSON only lacks its end."""
+    if not any(line.startswith(text[: len(line)]) for text in _ENTRY_BEGINS):
+        return False
+    rest = line[error.pos :].strip()
+    in_text = error.msg.startswith(("Unterminated string", "Invalid \\"))
+    return in_text or not rest or any(value.startswith(rest) for value in _VALUES_CUT_OFF)
 
 
 def _sync_directory(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,13 @@ import pyarrow as pa
 from drivelab.model.errors import DrivelabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_SPECIAL = {
+    stat.S_IFBLK: "a drive",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a directory",
+}
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 # a value of a JSON file stands on one line as long as it fits, or when it lies this deep
 _LINE_COLUMNS_MAX = 120
@@ -26,17 +34,20 @@ def written_aside(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to; it becomes `path`, durably, when the block ends well.
 
     When the block raises, nothing is left behind and what `path` held before
-    is still there.
+    is still there. A link stays, and what it points to is written.
 
     Raises
     ------
     DrivelabError
-        S501: the directory does not take files. S502: no room. S503: the disk failed.
+        S501: the directory does not take files, or `path` is a device, a pipe
+        or the like. S502: no room. S503: the disk failed.
     """
+    path = _file_to_replace(path)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield aside
         _sync_file(aside)
+        _refuse_special(path)
         aside.replace(path)
         sync_directory(path.parent)
     except OSError as error:
@@ -45,6 +56,29 @@ def written_aside(path: Path) -> Iterator[Path]:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
+
+
+def _file_to_replace(path: Path) -> Path:
+    _refuse_special(path)
+    if not path.is_symlink():
+        return path
+    # realpath stops at links in a circle, on every version of Python
+    file = Path(os.path.realpath(path))
+    if file.is_symlink():
+        raise DrivelabError("S501", f"cannot write {path.name}: it is a link in a circle", where=str(path.parent))
+    return file
+
+
+def _refuse_special(path: Path) -> None:
+    """Refuse to put a file in the place of a device node, a pipe or a socket: others would miss it."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        # not there, or a directory above is not: writing will tell
+        return
+    if not stat.S_ISREG(mode):
+        what = f"{path} is {_SPECIAL.get(stat.S_IFMT(mode), 'no regular file')}"
+        raise DrivelabError("S501", what, where=str(path.parent), do="name a file, or a new one")
 
 
 def append_durably(path: Path, content: Sequence[bytes | pa.Buffer], *, at: int) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from drivelab.inventory.consent import Probes, erase_names, require_erase_consent, require_same_identity
 from drivelab.inventory.identity import read_identity
 from drivelab.inventory.openers import Opener
-from drivelab.inventory.owned_loop import is_owned_loop
+from drivelab.inventory.owned_loop import disown_scratch_file, is_owned_loop, own_scratch_file
 from drivelab.inventory.system_paths import SystemPaths
 from drivelab.model.errors import EXIT_REFUSED, DrivelabError
 from drivelab.model.target import TargetFacts
@@ -211,21 +212,42 @@ def test_files_directories_and_scratch_drives_need_no_consent(make_system: MakeS
         require_erase_consent(replace(target("sda", paths), kind=kind), [], paths, FREE)
 
 
-def test_only_scratch_files_of_drivelab_make_a_loop_device_its_own(recorded_system: SystemPaths) -> None:
-    backing = (recorded_system.sys / "class/block/loop0").resolve() / "loop" / "backing_file"
-    assert not is_owned_loop("loop0", recorded_system)
+@pytest.fixture
+def scratch_file(recorded_system: SystemPaths, tmp_path: Path) -> Iterator[Path]:
+    """The file of loop0 of the recorded system, which goes by the name of a scratch file."""
+    path = tmp_path / "drivelab-scratch-a1.img"
+    path.write_bytes(b"")
+    (recorded_system.sys / "class/block/loop0/loop/backing_file").write_text(f"{path}\n")
+    yield path
+    disown_scratch_file(str(path))
+
+
+def make_own(path: Path) -> None:
+    with path.open("rb") as file:
+        own_scratch_file(str(path), file.fileno())
+
+
+def test_only_a_file_that_this_process_made_makes_a_loop_device_its_own(
+    recorded_system: SystemPaths, scratch_file: Path
+) -> None:
+    assert not is_owned_loop("loop0", recorded_system), "a name proves nothing"
+    make_own(scratch_file)
+    assert is_owned_loop("loop0", recorded_system)
     assert not is_owned_loop("sda", recorded_system)
-    for path in ("/s/drivelab-scratch-a1.img", "/s/drivelab-scratch-a1.img (deleted)"):
-        backing.write_text(f"{path}\n")
-        assert is_owned_loop("loop0", recorded_system)
-    for path in ("/drivelab-scratch-a.img/disk.img", "/s/my-drivelab-scratch-a.img", "/s/drivelab-scratch-a.img.old"):
-        backing.write_text(f"{path}\n")
-        assert not is_owned_loop("loop0", recorded_system)
+    scratch_file.rename(scratch_file.with_name("before.img"))
+    scratch_file.write_bytes(b"")
+    assert not is_owned_loop("loop0", recorded_system), "another file of the same name"
+    scratch_file.with_name("before.img").replace(scratch_file)
+    assert is_owned_loop("loop0", recorded_system)
+    disown_scratch_file(str(scratch_file))
+    assert not is_owned_loop("loop0", recorded_system)
 
 
-def test_a_scratch_drive_of_drivelab_needs_no_name_but_must_be_unused(recorded_system: SystemPaths) -> None:
-    backing = (recorded_system.sys / "class/block/loop0").resolve() / "loop" / "backing_file"
-    backing.write_text("/s/drivelab-scratch-a1.img\n")
+def test_a_scratch_drive_of_this_process_needs_no_name_but_must_be_unused(
+    recorded_system: SystemPaths, scratch_file: Path
+) -> None:
+    assert refusal(recorded_system, "loop0").code == "C201"
+    make_own(scratch_file)
     require_erase_consent(target("loop0", recorded_system), [], recorded_system, FREE)
     mounts = recorded_system.proc / "self" / "mountinfo"
     mounts.write_text(mounts.read_text() + "900 1 7:0 / /mnt/scratch rw - ext4 /dev/loop0 rw\n")

@@ -26,7 +26,7 @@ def on_disk(directory: TargetFacts, partition: TargetFacts) -> TargetFacts:
 def refused(asked: object, targets: list[TargetFacts]) -> DrivelabError:
     with pytest.raises(DrivelabError) as refusal:
         make_plan(asked, targets, seed=1)  # type: ignore[arg-type]
-    assert refusal.value.exit_code == 2
+    assert refusal.value.exit_code == 3
     return refusal.value
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -132,8 +137,109 @@ def test_a_line_cut_off_by_a_crash_announced_nothing(directory: Path, undone: li
     assert undone == ["whole"]
 
 
+def test_a_stump_is_cut_off_before_anything_is_written_behind_it(directory: Path, undone: list[str]) -> None:
+    journal = begin_journal(directory)
+    journal.will_change("test", name="first")
+    journal.will_change("test", name="second")
+    os.close(journal.descriptor)
+    with journal.path.open("a") as file:
+        file.write('{"event": "change", "number": 3, "kind": "te')
+    taken = take_journal(journal.path)
+    assert taken is not None
+    taken.was_undone(taken.outstanding[0])
+    # killed again in the midst of putting back
+    os.close(taken.descriptor)
+    restore_left_over(directory)
+    assert undone == ["first"]
+
+
+NAMED = {"name": 'é"', "old": None, "new": -1.5, "is": True}
+ENTRY = {"event": "change", "number": 2, "kind": "test", "facts": NAMED}
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_stump_with_whole_entries_behind_it_announced_nothing(directory: Path, undone: list[str], end: str) -> None:
+    whole = json.dumps(ENTRY)
+    directory.mkdir()
+    for length in range(1, len(whole)):
+        path = directory / f"1-{length}.jsonl"
+        entries = [ENTRY | {"number": number, "facts": {"name": f"n{number}"}} for number in (1, 3)]
+        before, behind = (json.dumps(entry) for entry in entries)
+        path.write_text(f"{before}\n{whole[:length]}{end}{behind}\n")
+        undone.clear()
+        restore_left_over(directory)
+        assert undone == ["n3", "n1"], whole[:length]
+
+
+def test_an_entry_that_lacks_only_its_line_end_counts(directory: Path, undone: list[str]) -> None:
+    directory.mkdir()
+    entries = [ENTRY | {"number": number, "facts": {"name": f"n{number}"}} for number in (1, 2)]
+    (directory / "1-x.jsonl").write_text(f"{json.dumps(entries[0])}{json.dumps(entries[1])}\n")
+    restore_left_over(directory)
+    assert undone == ["n2", "n1"]
+
+
+@contextmanager
+def files_end_at(size_bytes: int) -> Iterator[None]:
+    """A disk that is full beyond: writes up to there are taken in part, as on a disk that fills up."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.provokes("R409")
+@pytest.mark.parametrize("room_bytes", [0, 1, 30])
+def test_a_change_that_is_written_down_in_part_is_not_made_and_leaves_the_journal_as_it_was(
+    directory: Path, undone: list[str], room_bytes: int
+) -> None:
+    journal = begin_journal(directory)
+    journal.will_change("test", name="first")
+    before = journal.path.read_bytes()
+    with files_end_at(len(before) + room_bytes), pytest.raises(DrivelabError) as failure:
+        journal.will_change("test", name="second")
+    assert failure.value.code == "R409"
+    assert journal.path.read_bytes() == before
+    journal.will_change("test", name="third")
+    os.close(journal.descriptor)
+    restore_left_over(directory)
+    assert undone == ["third", "first"]
+
+
+@pytest.mark.parametrize("room_bytes", [0, 10])
+def test_a_journal_whose_begin_has_no_room_leaves_no_file(directory: Path, room_bytes: int) -> None:
+    descriptors = len(os.listdir("/proc/self/fd"))
+    with files_end_at(room_bytes), pytest.raises(DrivelabError) as failure:
+        begin_journal(directory)
+    assert failure.value.code == "R409"
+    assert list(directory.iterdir()) == []
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_a_journal_that_is_deleted_before_it_is_locked_is_nobodys(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = begin_journal(directory)
+    path = journal.path
+    os.close(journal.descriptor)
+
+    def lock_after_another(descriptor: int, operation: int) -> None:
+        monkeypatch.undo()
+        path.unlink()
+        fcntl.flock(descriptor, operation)
+
+    monkeypatch.setattr("drivelab.state.journal.fcntl.flock", lock_after_another)
+    descriptors = len(os.listdir("/proc/self/fd"))
+    assert take_journal(path) is None
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
 @pytest.mark.provokes("R408")
-@pytest.mark.parametrize("content", ["not json\n", '{"event": "change"}\n', "[]\n"])
+@pytest.mark.parametrize(
+    "content", ["not json\n", '{"event": "change"}\n', "[]\n", '{"event": "change, "number": 1}\n']
+)
 def test_a_journal_that_makes_no_sense_is_named(directory: Path, content: str) -> None:
     directory.mkdir()
     (directory / "1-x.jsonl").write_text(content)

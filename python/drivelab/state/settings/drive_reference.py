@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from drivelab.inventory.block_devices import device_exists
+from drivelab.inventory.block_devices import device_exists, directory_of
 from drivelab.inventory.drives import drive_names
 from drivelab.inventory.identity import read_identity
 from drivelab.inventory.sysfs import read_text
@@ -29,6 +29,7 @@ def reference_to(name: str, paths: SystemPaths = SYSTEM) -> dict[str, Any]:
         "serials": list(identity.serials),
         "wwn": identity.wwn,
         "diskseq": identity.diskseq,
+        "queue": _queue_number(name, paths),
         "boot": boot_identifier(paths),
     }
 
@@ -54,11 +55,16 @@ def find_queue(reference: Reference, paths: SystemPaths = SYSTEM) -> str | None:
 
     What was set in the kernel ended with the boot, and with the drive's being
     there: a drive that comes back gets a new queue with the kernel's defaults.
+
+    Notes
+    -----
+    A loop device keeps its queue, and all that was set there, when its file is
+    exchanged for another: whoever has it next would measure what was set.
     """
     if reference["boot"] != boot_identifier(paths):
         return None
     if _is_nameless(reference):
-        return reference["name"] if _is_same_device(reference, paths) else None
+        return reference["name"] if _is_same_queue(reference, paths) else None
     return _find_named(reference, paths)
 
 
@@ -98,6 +104,21 @@ def _is_same_device(reference: Reference, paths: SystemPaths) -> bool:
     """
     name = reference["name"]
     return device_exists(name, paths) and read_identity(name, paths).diskseq == reference["diskseq"]
+
+
+def _is_same_queue(reference: Reference, paths: SystemPaths) -> bool:
+    """Whether the device of that name still has the queue that it had."""
+    number = reference.get("queue")
+    # a journal of an older drivelab has no number
+    return _is_same_device(reference, paths) if number is None else _queue_number(reference["name"], paths) == number
+
+
+def _queue_number(name: str, paths: SystemPaths) -> int | None:
+    """Inode of the directory of a queue: the kernel makes a new one, of another number, with every new queue."""
+    try:
+        return (directory_of(name, paths) / "queue").stat().st_ino
+    except OSError:
+        return None
 
 
 def _find_named(reference: Reference, paths: SystemPaths) -> str | None:

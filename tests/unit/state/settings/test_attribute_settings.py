@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 
 import pytest
 
@@ -201,11 +202,36 @@ def test_a_drive_that_was_unplugged_took_its_queue_along(
     assert undo_all(journal) == []
 
 
-def test_another_file_under_the_same_loop_number_is_left_alone(
+def test_a_loop_device_with_another_file_still_has_the_queue_that_was_set(
     system: FakeSystem, settings: Settings, journal: Journal
 ) -> None:
     drive = system.add("loop0", "loop")
+    before = system.read("sys/block/loop0/queue/read_ahead_kb")
     settings["read-ahead"].set(drive, "4096", journal)
+    system.put("sys/block/loop0/diskseq", "8")
+    assert len(undo_all(journal)) == 1
+    assert system.read("sys/block/loop0/queue/read_ahead_kb") == before
+
+
+def test_another_loop_device_of_the_same_number_is_left_alone(
+    system: FakeSystem, settings: Settings, journal: Journal
+) -> None:
+    settings["read-ahead"].set(system.add("loop0", "loop"), "4096", journal)
+    queue = (system.root / "sys/block/loop0").resolve() / "queue"
+    # both at once have two inodes for sure
+    shutil.copytree(queue, queue.with_name("new"))
+    queue.rename(queue.with_name("old"))
+    queue.with_name("new").rename(queue)
+    assert undo_all(journal) == []
+    assert system.read("sys/block/loop0/queue/read_ahead_kb") == "4"
+
+
+def test_a_journal_without_the_number_of_a_queue_goes_by_the_count_of_attached_files(
+    system: FakeSystem, settings: Settings, journal: Journal
+) -> None:
+    settings["read-ahead"].set(system.add("loop0", "loop"), "4096", journal)
+    (change,) = journal.outstanding
+    del change.facts["drive"]["queue"]
     system.put("sys/block/loop0/diskseq", "8")
     assert undo_all(journal) == []
 

@@ -300,8 +300,9 @@ def test_the_journal_holds_what_is_needed_before_anything_is_changed(
     drive = system.add("sdb", "scsi", serial="S-17")
     settings["write-cache"].set(drive, "off", journal)
     lines = [json.loads(line) for line in journal.path.read_text().splitlines()]
+    queue = ((system.root / "sys/block/sdb").resolve() / "queue").stat().st_ino
     assert lines[1]["facts"] == {
-        "drive": {"name": "sdb", "serials": ["S-17"], "wwn": None, "diskseq": 7, "boot": "boot-1"},
+        "drive": {"name": "sdb", "serials": ["S-17"], "wwn": None, "diskseq": 7, "queue": queue, "boot": "boot-1"},
         "old": "on",
         "new": "off",
         "kernel": "write back",

@@ -1,0 +1,81 @@
+"""A file is put in the place of a file, and of nothing else."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from drivelab.model.errors import DrivelabError
+from drivelab.store.durable import write_json
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory with one of everything that is no regular file, and a link to each."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "directory").mkdir()
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "socket"))
+    (tmp_path / "device").symlink_to("/dev/full")
+    for name in ("pipe", "directory", "socket", "device"):
+        (tmp_path / f"link-to-{name}").symlink_to(name)
+    return tmp_path
+
+
+@pytest.mark.provokes("S501")
+@pytest.mark.parametrize("link", ["", "link-to-"])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("pipe", "is a pipe"),
+        ("directory", "is a directory"),
+        ("socket", "is a socket"),
+        ("device", "is a character device"),
+    ],
+)
+def test_what_is_no_file_is_not_replaced(place: Path, link: str, name: str, says: str) -> None:
+    before = {path.name: stat.S_IFMT(path.lstat().st_mode) for path in place.iterdir()}
+    with pytest.raises(DrivelabError, match=says) as caught:
+        write_json(place / f"{link}{name}", {})
+    assert caught.value.code == "S501"
+    assert {path.name: stat.S_IFMT(path.lstat().st_mode) for path in place.iterdir()} == before
+
+
+def test_a_link_stays_and_the_file_that_it_points_to_is_written(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    file, first, second = tmp_path / "elsewhere" / "a.json", tmp_path / "first", tmp_path / "second"
+    first.symlink_to(file)
+    second.symlink_to("first")
+    for value in ({"new": 1}, {"old": 2}):
+        write_json(second, value)
+        assert file.read_text() == f'{{"{next(iter(value))}": {next(iter(value.values()))}}}\n'
+    assert (first.is_symlink(), second.is_symlink(), file.is_symlink()) == (True, True, False)
+    assert [path.name for path in file.parent.iterdir()] == ["a.json"]
+
+
+def test_a_file_that_became_a_pipe_meanwhile_is_not_replaced(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = place / "page"
+
+    def write_and_exchange(path: Path, content: bytes) -> int:
+        os.mkfifo(file)
+        with path.open("wb") as opened:
+            return opened.write(content)
+
+    monkeypatch.setattr(Path, "write_bytes", write_and_exchange)
+    with pytest.raises(DrivelabError, match="is a pipe"):
+        write_json(file, {})
+    assert file.is_fifo()
+    assert [path.name for path in place.iterdir() if path.name.startswith(".")] == []
+
+
+def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(DrivelabError) as caught:
+        write_json(tmp_path / "a", {})
+    assert caught.value.code == "S501"
+    assert (tmp_path / "a").is_symlink()
