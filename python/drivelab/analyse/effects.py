@@ -294,6 +294,11 @@ def _effect(
         commands=command_changes([trial.commands for trial in of_baseline], [trial.commands for trial in of_level]),
         trial_count=len(of_baseline) + len(of_level),
         invalid_trials=invalid,
+        blocks=tuple(block for block, _ in pairs),
+        block_baselines=tuple(
+            math.exp(fmean(_logarithm(at_baseline[one, block]) for one in combinations))
+            for block, combinations in pairs.items()
+        ),
     )
 
 

@@ -8,11 +8,14 @@ from statistics import median
 from drivelab.model.estimate import Unit
 from drivelab.model.run_answer import RepeatedMetric
 
+Ends = tuple[float | None, float | None]
 # fewest values that lie all on one side of the quantile with a probability of 2.5 % at most, either side
 FEWEST_FOR_QUANTILE = {"p50": (0.5, 6), "p90": (0.9, 36), "p99": (0.99, 368), "p999": (0.999, 3688)}
 
 
-def repeated_metric(values: Sequence[float | None], unit: Unit) -> RepeatedMetric | None:
+def repeated_metric(
+    values: Sequence[float | None], unit: Unit, *, is_seen: bool = False, ends: Sequence[Ends] = ()
+) -> RepeatedMetric | None:
     """One metric over the repeats of one combination of factors.
 
     Parameters
@@ -21,6 +24,10 @@ def repeated_metric(values: Sequence[float | None], unit: Unit) -> RepeatedMetri
         One per repeat.
     unit : str
         Of the values.
+    is_seen : bool
+        Whether some of them are the sample's own, without an interval.
+    ends : sequence of (float or None, float or None)
+        Their 95 % intervals; told of a single repeat, where no range says how sure it is.
 
     Returns
     -------
@@ -30,4 +37,30 @@ def repeated_metric(values: Sequence[float | None], unit: Unit) -> RepeatedMetri
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
-    return RepeatedMetric(median(known), min(known), max(known), unit, len(known))
+    low, high = ends[0] if len(values) == 1 and ends and not is_seen else (None, None)
+    return RepeatedMetric(median(known), min(known), max(known), unit, len(known), is_seen, low, high)
+
+
+def repeated_bounds(values: Sequence[float | None], ends: Sequence[Ends]) -> tuple[float, float | None] | None:
+    """Between which bounds a metric lies in all repeats, where some of them have no value.
+
+    Parameters
+    ----------
+    values : sequence of float or None
+        One per repeat.
+    ends : sequence of (float or None, float or None)
+        The bounds of each repeat.
+
+    Returns
+    -------
+    tuple of (float, float or None) or None
+        The lowest lower and the highest upper bound; no upper one where some
+        repeat has none. None where some repeat has neither a value nor a bound.
+    """
+    lows = [low if value is None else value for value, (low, _) in zip(values, ends, strict=True)]
+    highs = [high if value is None else value for value, (_, high) in zip(values, ends, strict=True)]
+    known_lows = [low for low in lows if low is not None]
+    known_highs = [high for high in highs if high is not None]
+    if not known_lows or len(known_lows) < len(lows):
+        return None
+    return min(known_lows), max(known_highs) if len(known_highs) == len(highs) else None

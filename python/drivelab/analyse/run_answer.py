@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drivelab.analyse.effects import Bounds, TrialValue, level_effects
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
-from drivelab.analyse.repeats import repeated_metric
+from drivelab.analyse.repeats import repeated_bounds, repeated_metric
 from drivelab.model.estimate import Unit
 from drivelab.model.run_answer import CombinationResult, LevelEffect, ReferenceDrift, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
@@ -45,6 +45,8 @@ class RunTrial:
         Session of the run in which it was measured, from 1.
     is_invalid : bool
         Whether a finding says that it does not describe the drive.
+    seen : collection of str
+        Metrics whose value is the sample's own, for want of independent I/Os for an interval.
     """
 
     name: str
@@ -59,6 +61,7 @@ class RunTrial:
     is_reference: bool = False
     session: int = 1
     is_invalid: bool = False
+    seen: Collection[str] = ()
 
     @property
     def found(self) -> dict[str, str]:
@@ -109,7 +112,8 @@ def run_answer(
     -------
     RunAnswer
         Trials of the reference are not among the combinations; among the
-        effects they are further measurements of the baseline where they are that.
+        effects they are further measurements of the baseline where they are
+        that. Effects that the experiment does not ask for are its contrasts.
     """
     known = list(trials)
     ordinary = [trial for trial in known if not trial.is_reference]
@@ -118,11 +122,13 @@ def run_answer(
         if trial.is_reference:
             references.setdefault((trial.target, trial.workload), []).append(trial)
     metrics = _judged_metrics(ordinary)
+    effects = tuple(_effects(known, order, metrics))
     return RunAnswer(
         combinations=tuple(_combinations(ordinary, order, units, metrics)),
-        effects=tuple(_effects(known, order, metrics)) if with_effects else (),
+        effects=effects if with_effects else (),
         drifts=tuple(drift for members in references.values() if (drift := _drift(members)) is not None),
         trial_count=len(ordinary),
+        contrasts=() if with_effects else effects,
     )
 
 
@@ -163,6 +169,7 @@ def _combinations(
                 block_size_bytes=sizes.pop() if len(sizes) == 1 else None,
                 is_durable=all(kind.is_durable for kind in kinds),
                 invalid_trials=sum(trial.is_invalid for trial in members),
+                bounds=_bounds(members, units),
             )
         )
     return sorted(found, key=_place_in_file(order))
@@ -196,9 +203,26 @@ def _read_back(members: Sequence[RunTrial]) -> dict[str, tuple[str, ...]]:
 def _repeated(members: Sequence[RunTrial], units: Mapping[str, Unit]) -> dict[str, RepeatedMetric]:
     found = {}
     for metric, unit in units.items():
-        repeated = repeated_metric([trial.values.get(metric) for trial in members], unit)
+        repeated = repeated_metric(
+            [trial.values.get(metric) for trial in members],
+            unit,
+            is_seen=any(metric in trial.seen for trial in members),
+            ends=[trial.ends.get(metric, (None, None)) for trial in members],
+        )
         if repeated is not None:
             found[metric] = repeated
+    return found
+
+
+def _bounds(members: Sequence[RunTrial], units: Mapping[str, Unit]) -> dict[str, tuple[float, float | None]]:
+    """Of what some repeat has no value of: between what it lies."""
+    found = {}
+    for metric in units:
+        values = [trial.values.get(metric) for trial in members]
+        if None in values:
+            bounds = repeated_bounds(values, [trial.ends.get(metric, (None, None)) for trial in members])
+            if bounds is not None:
+                found[metric] = bounds
     return found
 
 

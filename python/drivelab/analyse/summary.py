@@ -81,7 +81,24 @@ def _rates(measured: Measurement) -> dict[str, Estimate]:
     together = list(series.values())
     moved = np.sum([one.bytes for one in together], axis=0)
     rates = {"iops": _rate(together, "count", "1/s"), "throughput_bytes_per_s": _rate(together, "bytes", "B/s")}
-    return rates | throughput_tenths(moved, together[0].duration_ns) | estimates
+    over_time = _end_sync(measured) or throughput_tenths(moved, together[0].duration_ns)
+    return rates | over_time | estimates
+
+
+def _end_sync(measured: Measurement) -> dict[str, Estimate]:
+    """How long the writes took, and how long the one sync call behind them; empty where that is not how it went.
+
+    The last tenth of such a trial is the sync call, and its throughput says nothing.
+    """
+    sync = measured.histograms.get(("sync", "total"))
+    writes = measured.operation_count("write")
+    if sync is None or sync.total_count != 1 or measured.workload.durability.every_writes < max(2, writes):
+        return {}
+    window_ns = int(measured.engine.get("measured_ns", 0))
+    return {
+        "writes_returned_ns": _measured_once(max(0.0, window_ns - sync.mean_ns), "ns", writes, "window less the sync"),
+        "end_sync_ns": _measured_once(sync.mean_ns, "ns", 1, "the one sync call, exact"),
+    }
 
 
 def _rate(series: list[IntervalSeries], of: str, unit: Unit) -> Estimate:

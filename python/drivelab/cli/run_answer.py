@@ -44,6 +44,8 @@ SHOWN_METRICS = (
     "throughput_first_tenth_bytes_per_s",
     "throughput_last_tenth_bytes_per_s",
     "throughput_last_over_first_ratio",
+    "writes_returned_ns",
+    "end_sync_ns",
     "reached_device_share",
     "device_bytes_per_operation",
     *COMMANDS,
@@ -62,7 +64,7 @@ _FIXED = (
     "durability",
     "is_reference",
 )
-_WITH_ENDS = (LATENCY, RESPONSE, THROUGHPUT, *COMMANDS)
+_WITH_ENDS = (LATENCY, RESPONSE, "total_latency_ns_p99", "response_latency_ns_p99", THROUGHPUT, *COMMANDS)
 
 
 def answer_of_run(run: StoredRun, metrics: Collection[str] | None = None) -> RunAnswer:
@@ -163,7 +165,9 @@ def _trials(
     names = table["trial"].to_pylist()
     steps = {step["trial"]: step for step in _mapping(run.run_json.get("plan")).get("steps", ())}
     columns = {name: table[name].to_pylist() for name in _wanted_columns(table, units)}
-    columns |= _exact_quantiles(run, table)
+    exact = _exact_quantiles(run, table)
+    seen = _only_seen(columns, exact)
+    columns |= exact
     metrics = [name for name in units if name in columns]
     settings = [name for name in columns if name.startswith("achieved_")]
     for place, name in enumerate(names):
@@ -187,7 +191,20 @@ def _trials(
             is_reference=bool(columns["is_reference"][place]),
             session=note.session,
             is_invalid=note.is_invalid,
+            seen=seen[place],
         )
+
+
+def _only_seen(
+    columns: Mapping[str, Sequence[Any]], exact: Mapping[str, Sequence[float | None]]
+) -> list[frozenset[str]]:
+    """Of each trial, the quantiles that its own estimate withholds and its sample has."""
+    nothing = [None] * len(columns["target"])
+    withheld = {name: columns.get(name, nothing) for name in exact}
+    return [
+        frozenset(name for name in exact if withheld[name][place] is None and exact[name][place] is not None)
+        for place in range(len(nothing))
+    ]
 
 
 def _wanted_columns(table: pa.Table, units: Mapping[str, Unit]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
@@ -34,6 +34,11 @@ class RepeatedMetric:
         As in `Estimate`.
     repeat_count : int
         Repeats that had a value.
+    is_seen : bool
+        Whether some repeat had too few independent I/Os for an interval of its
+        own: then the numbers are those of the samples.
+    low, high : float or None
+        Ends of the 95 % interval of the only repeat; None where there are several, or it has none.
     """
 
     median: float
@@ -41,6 +46,9 @@ class RepeatedMetric:
     highest: float
     unit: Unit
     repeat_count: int
+    is_seen: bool = False
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,9 @@ class CombinationResult:
         Whether its latency ends when a write is durable.
     invalid_trials : int
         How many of its trials have a finding that says that they do not describe the drive.
+    bounds : mapping of str to (float, float or None)
+        Of metrics that some repeat has only bounds of: between what they lie in
+        all repeats; without an upper end, "at least".
     """
 
     target: str
@@ -80,6 +91,7 @@ class CombinationResult:
     block_size_bytes: int | None = None
     is_durable: bool = False
     invalid_trials: int = 0
+    bounds: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
 
     @property
     def trial_count(self) -> int:
@@ -141,6 +153,10 @@ class LevelEffect:
         Trials behind it, those of the baseline included, and how many of them do not describe the drive.
     note : str
         What was left out and why; may be empty.
+    blocks : tuple of int
+        Number of the block of each of `block_ratios`.
+    block_baselines : tuple of float
+        The baseline in each of these blocks, in the unit of `metric`: geometric mean.
     """
 
     target: str
@@ -160,6 +176,8 @@ class LevelEffect:
     trial_count: int = 0
     invalid_trials: int = 0
     note: str = ""
+    blocks: tuple[int, ...] = ()
+    block_baselines: tuple[float, ...] = ()
 
     @property
     def is_slower(self) -> bool | None:
@@ -263,12 +281,15 @@ class RunAnswer:
         One per target that has a reference.
     trial_count : int
         Trials of the run, those of the reference not counted.
+    contrasts : tuple of LevelEffect
+        The same as `effects` where the experiment does not ask for a table of them: the sentences are made of it.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
     effects: tuple[LevelEffect, ...] = ()
     drifts: tuple[ReferenceDrift, ...] = ()
     trial_count: int = 0
+    contrasts: tuple[LevelEffect, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -12,6 +12,8 @@ from drivelab.model.units import format_bytes, format_duration_ns
 # wider labels stand in one column, where they can be broken
 _LABELS_WIDTH_MAX = 40
 _FEW_MIN = 3
+# the cell of a factor that a combination does not have, like mount options on the bare drive
+NOT_APPLICABLE = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,12 @@ def combination_labels(
     if is_one_at_a_time and len(combinations) >= _FEW_MIN:
         return _one_at_a_time(cells, names)
     common = ", ".join(f"{name} {cells[0][name]}" for name in names if name not in varying)
-    rows = [tuple(row.get(name, "-") for name in varying) for row in cells]
+    rows = [tuple(row.get(name, NOT_APPLICABLE) for name in varying) for row in cells]
     widths = [max(len(name), *(len(row[place]) for row in rows)) for place, name in enumerate(varying)]
     fits = sum(widths) + 2 * len(widths) <= _LABELS_WIDTH_MAX or len(varying) < _FEW_MIN
     if fits or not is_narrow:
         return CombinationLabels(tuple(varying), tuple(rows), common)
-    joined = tuple((", ".join(cell for cell in row if cell != "-"),) for row in rows)
+    joined = tuple((", ".join(cell for cell in row if cell != NOT_APPLICABLE),) for row in rows)
     return CombinationLabels((", ".join(varying),), joined, common)
 
 
@@ -70,7 +72,7 @@ def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> 
     rows = []
     for row in cells:
         changed = [name for name in names if _bare(row.get(name, "")) != _bare(first.get(name, ""))]
-        rows.append((", ".join(changed) or "baseline", ", ".join(row.get(name, "-") for name in changed)))
+        rows.append((", ".join(changed) or "baseline", ", ".join(row.get(name, NOT_APPLICABLE) for name in changed)))
     # a setting that nobody could read tells nothing
     baseline = ", ".join(f"{name} {level}" for name, level in first.items() if level != AS_FOUND)
     return CombinationLabels(("changed", "to"), tuple(rows), f"baseline: {baseline}")
@@ -79,6 +81,11 @@ def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> 
 def _bare(words: str) -> str:
     """A level without what was read back."""
     return words.split(" (")[0]
+
+
+def row_words(names: Sequence[str], cells: Sequence[str]) -> str:
+    """The label of one row as text; factors that do not apply are left out: ``filesystem raw``, not ``mount -``."""
+    return ", ".join(f"{name} {cell}" for name, cell in zip(names, cells, strict=True) if cell != NOT_APPLICABLE)
 
 
 def level_words(combination: CombinationResult, name: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
-from drivelab.report.combination_labels import combination_labels
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
+from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.csv_text import csv_link
 from drivelab.report.figures.figure import Cell, DataTable
-from drivelab.report.numerals import DisplayUnit, column_unit, number_text, percent_text, rate_text
+from drivelab.report.numerals import THIN_SPACE, DisplayUnit, column_unit, number_text, percent_text, rate_text
 
 # more rows nobody reads; the CSV behind the table holds all of them
 ROWS_MAX = 300
@@ -27,6 +27,7 @@ _COLUMNS = (
     ("device_writes_per_operation", "device, per operation", "writes", "count"),
     ("device_flushes_per_operation", "device, per operation", "flushes", "count"),
 )
+_SEEN = "seen"
 _TENTHS = ("first tenth", "last tenth", "last over first")
 
 
@@ -42,13 +43,18 @@ class CombinationHeader:
     @property
     def full(self) -> str:
         """Name and unit, for the narrow page and for screen readers."""
-        words = f"{self.band} {self.name}".strip()
+        is_device = self.band.startswith("device")
+        words = f"{self.name} per operation" if is_device else f"{self.band} {self.name}".strip()
         return f"{words} [{self.unit}]" if self.unit else words
 
 
 @dataclass(frozen=True, slots=True)
 class CombinationRow:
-    """One combination: its label, and for each header the median and the range over the repeats."""
+    """One combination: its label, and for each header the number and what stands below it.
+
+    The number is the median over the repeats, or between which bounds it lies;
+    below it their range, or the 95 % interval of the only repeat.
+    """
 
     label: str
     cells: tuple[tuple[str, str], ...]
@@ -71,12 +77,15 @@ class CombinationsTable:
     ----------
     row_count : int
         Rows there are; the groups hold the first `ROWS_MAX` of them.
+    has_uncertain : bool
+        Whether some number is a bound, or only what was seen, so that the marks of both have to be explained.
     """
 
     headers: tuple[CombinationHeader, ...]
     groups: tuple[CombinationGroup, ...]
     row_count: int
     csv_link: str
+    has_uncertain: bool = False
 
     @property
     def bands(self) -> list[tuple[str, int]]:
@@ -123,13 +132,16 @@ def combinations_table(
             group = _group(members, headers, units, left, is_one_at_a_time=is_one_at_a_time)
             groups.append(group)
             left -= len(group.rows)
-    return CombinationsTable(headers, tuple(groups), len(combinations), csv_link(_data(combinations)))
+    shown = [cell for group in groups for row in group.rows for cell in row.cells]
+    has_uncertain = any(value.startswith("≥") or below.startswith(_SEEN) for value, below in shown)
+    return CombinationsTable(headers, tuple(groups), len(combinations), csv_link(_data(combinations)), has_uncertain)
 
 
 def _unit(combinations: Sequence[CombinationResult], kind: str) -> DisplayUnit:
     metrics = [metric for metric, _, _, of_kind in _COLUMNS if of_kind == kind]
     values = [one.metrics[metric].median for one in combinations for metric in metrics if metric in one.metrics]
-    return column_unit(values, _UNITS[kind])
+    bounds = [one.bounds[metric][0] for one in combinations for metric in metrics if metric in one.bounds]
+    return column_unit(values or bounds, _UNITS[kind])
 
 
 def _headers(
@@ -137,8 +149,9 @@ def _headers(
 ) -> tuple[CombinationHeader, ...]:
     headers = []
     for metric, band, name, kind in _COLUMNS:
-        found = [one.metrics[metric] for one in combinations if metric in one.metrics]
-        is_dull = metric == "reached_device_share" and all(each.median >= REACHED_WHOLE for each in found)
+        found = [one.metrics[metric].median for one in combinations if metric in one.metrics]
+        found += [one.bounds[metric][0] for one in combinations if metric in one.bounds]
+        is_dull = metric == "reached_device_share" and all(each >= REACHED_WHOLE for each in found)
         if not found or is_dull or (name in _TENTHS and not over_time):
             continue
         unit = units[kind].name if kind in units else "%" if kind == "share" else "1"
@@ -156,10 +169,12 @@ def _group(
 ) -> CombinationGroup:
     labels = combination_labels(members, is_one_at_a_time=is_one_at_a_time)
     repeats = max(one.trial_count for one in members)
-    over = f"median of {repeats} repeats, below it their range" if repeats > 1 else "one repeat"
+    has_interval = any(metric.low is not None for one in members for metric in one.metrics.values())
+    alone = "one repeat, 95 % intervals below the numbers" if has_interval else "one repeat"
+    over = f"median of {repeats} repeats, below it their range" if repeats > 1 else alone
     rows = []
     for one, words in zip(members[:rows_max], labels.rows, strict=False):
-        cells = tuple(_cell(one.metrics.get(header.metric), header, units) for header in headers)
+        cells = tuple(_cell(one, header, units) for header in headers)
         label = _label(labels.names, words, is_one_at_a_time) or one.label
         rows.append(CombinationRow(f"{label}{_invalid(one)}", cells))
     title = f"{members[0].label} on {members[0].target}: {over}"
@@ -174,12 +189,11 @@ def _invalid(one: CombinationResult) -> str:
 def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -> str:
     if is_one_at_a_time:
         return " ".join(word for word in words if word)
-    return ", ".join(f"{name} {word}" for name, word in zip(names, words, strict=True) if word != "-")
+    return row_words(names, words)
 
 
-def _cell(metric: RepeatedMetric | None, header: CombinationHeader, units: dict[str, DisplayUnit]) -> tuple[str, str]:
-    if metric is None:
-        return "–", ""
+def _cell(one: CombinationResult, header: CombinationHeader, units: dict[str, DisplayUnit]) -> tuple[str, str]:
+    """A number, and what stands below it."""
     kind = next(of_kind for name, _, _, of_kind in _COLUMNS if name == header.metric)
 
     def written(value: float) -> str:
@@ -187,8 +201,23 @@ def _cell(metric: RepeatedMetric | None, header: CombinationHeader, units: dict[
             return percent_text(value).removesuffix("\u00a0%")
         return rate_text(value) if kind == "count" else number_text(value / units[kind].scale)
 
-    lowest, highest = written(metric.lowest), written(metric.highest)
-    return written(metric.median), "" if lowest == highest else f"{lowest}–{highest}"
+    metric = one.metrics.get(header.metric)
+    if metric is None:
+        low, high = one.bounds.get(header.metric, (None, None))
+        if low is None:
+            return "–", ""
+        return (
+            f"≥{THIN_SPACE}{written(low)}" if high is None else _span(written(low), written(high)) or written(low)
+        ), ""
+    below = _span(written(metric.lowest), written(metric.highest))
+    if metric.low is not None and metric.high is not None:
+        below = _span(written(metric.low), written(metric.high))
+    return written(metric.median), f"{_SEEN} {below}".strip() if metric.is_seen else below
+
+
+def _span(low: str, high: str) -> str:
+    """From one to the other; empty where they are the same in print."""
+    return "" if low == high else f"{low}–{high}"
 
 
 def _data(combinations: Sequence[CombinationResult]) -> DataTable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import geometric_mean, median
 
 from drivelab.model.run_answer import CommandChange, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_text, level_words
@@ -10,6 +11,9 @@ from drivelab.report.numerals import THIN_SPACE, number_text
 
 # with so few, Student's t and the correction for several levels leave hardly anything settled
 FEW_BLOCKS_MAX = 4
+# a baseline this many times the median of all blocks pulls every ratio with it
+OUTLYING_FROM = 3.0
+_BLOCKS_FOR_OUTLYING_MIN = 4
 _COMMANDS = {
     "device_writes_per_operation": "writes",
     "device_flushes_per_operation": "flushes",
@@ -32,6 +36,7 @@ def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
     judged = [effect for effect in effects if not effect.invalid_trials]
     tested = sum(effect.p_value is not None for effect in judged)
     notes = [*_invalid_notes(effects), *dict.fromkeys(f"{effect.note}." for effect in effects if effect.note)]
+    notes += _outlying_notes(effects)
     if not judged:
         return notes
     if not tested:
@@ -50,6 +55,37 @@ def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
     if tested < len(judged):
         notes.append(f"{len(judged) - tested} of {len(judged)} levels were measured in too few blocks to be judged.")
     return notes
+
+
+def _outlying_notes(effects: Sequence[LevelEffect]) -> list[str]:
+    """That one block's baseline is far from those of the others, and what the ratios are without that block."""
+    factors: dict[tuple[int, float], list[LevelEffect]] = {}
+    for effect in effects:
+        far = _outlying_block(effect)
+        if far is not None:
+            factors.setdefault(far, []).append(effect)
+    return [
+        (
+            f"The baseline of block {block} is {number_text(size, 2)} times its median: ratios without that block: "
+            f"{', '.join(_without(effect, block) for effect in members)}."
+        )
+        for (block, size), members in factors.items()
+    ]
+
+
+def _outlying_block(effect: LevelEffect) -> tuple[int, float] | None:
+    """The one block whose baseline is far from the median, and how many times it is."""
+    if len(effect.block_baselines) < _BLOCKS_FOR_OUTLYING_MIN:
+        return None
+    middle = median(effect.block_baselines)
+    sizes = [value / middle for value in effect.block_baselines]
+    far = [place for place, size in enumerate(sizes) if max(size, 1 / size) >= OUTLYING_FROM]
+    return (effect.blocks[far[0]], sizes[far[0]]) if len(far) == 1 else None
+
+
+def _without(effect: LevelEffect, block: int) -> str:
+    kept = [ratio for ratio, at in zip(effect.block_ratios, effect.blocks, strict=True) if at != block]
+    return f"{effect.factor} {level_text(effect.factor, effect.level)} {ratio_words(geometric_mean(kept))}"
 
 
 def _invalid_notes(effects: Sequence[LevelEffect]) -> list[str]:

@@ -71,6 +71,12 @@ def column_unit(values: Iterable[float | None], unit: str) -> DisplayUnit:
     return fitting[-1] if fitting else choices[0]
 
 
+def shown_number(estimate: Estimate) -> float | None:
+    """What a column shows of an estimate, for the choice of its unit: the value, else a bound, else what was seen."""
+    known = (estimate.value, estimate.low, estimate.high, estimate.observed)
+    return next((number for number in known if number is not None), None)
+
+
 def number_text(value: float, significant: int = SIGNIFICANT_DIGITS) -> str:
     """A number with so many significant digits: ``0.0123``, ``1.5``, ``12 300``.
 
@@ -114,7 +120,8 @@ def _latency_unit(nanoseconds: float) -> DisplayUnit:
 
 
 def typeset(text: str) -> str:
-    """A sentence written for terminals, with real micro signs and no line break between number and unit."""
+    """A sentence written for terminals, with real micro signs and arrows, which no line break parts from a number."""
+    text = text.replace(" -> ", "\u00a0→ ")
     return _QUANTITY.sub(lambda found: "\u00a0" + ("µs" if found[1] == "us" else found[1]), text)
 
 

@@ -91,15 +91,18 @@ def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> t
         Those of the trials that are shown one by one: with them, what stands
         for many is marked at each of these trials too.
     """
-    kinds: dict[tuple[str, str, str], list[Finding]] = {}
-    counts: dict[tuple[str, str, str], int] = {}
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    counts: dict[tuple[str, str], int] = {}
     for finding in findings:
         kinds.setdefault(_kind(finding), []).append(finding)
         counts[_kind(finding)] = counts.get(_kind(finding), 0) + finding.trial_count
     for finding in of_shown:
         if counts.get(_kind(finding)):
             kinds[_kind(finding)].append(finding)
-    ordered = sorted(kinds.items(), key=lambda entry: _GRAVITY[entry[0][0]])
+    ordered = sorted(
+        ((_gravest(members), code, advice, members) for (code, advice), members in kinds.items()),
+        key=lambda entry: _GRAVITY[entry[0]],
+    )
     return tuple(
         ReportedFinding(
             number,
@@ -108,14 +111,20 @@ def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> t
             sentence(advice),
             _says(members),
             _metrics(members),
-            counts[severity, code, advice] or len({finding.trial for finding in members} - {""}),
+            counts[code, advice] or len({finding.trial for finding in members} - {""}),
         )
-        for number, ((severity, code, advice), members) in enumerate(ordered, start=1)
+        for number, (severity, code, advice, members) in enumerate(ordered, start=1)
     )
 
 
-def _kind(finding: Finding) -> tuple[str, str, str]:
-    return finding.severity if finding.severity in _GRAVITY else "note", finding.code, finding.advice
+def _kind(finding: Finding) -> tuple[str, str]:
+    return finding.code, finding.advice
+
+
+def _gravest(findings: Sequence[Finding]) -> str:
+    """The severity of a kind: a warning of some trials and a note of others are one warning."""
+    known = [finding.severity for finding in findings if finding.severity in _GRAVITY]
+    return min(known, key=lambda severity: _GRAVITY[severity], default="note")
 
 
 def _says(findings: Sequence[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:

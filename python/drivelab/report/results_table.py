@@ -15,6 +15,7 @@ from drivelab.report.numerals import (
     count_text,
     estimate_numbers,
     number_text,
+    shown_number,
 )
 from drivelab.report.reported_findings import ReportedFinding
 
@@ -103,9 +104,11 @@ def results_table(trials: Sequence[TrialContent], findings: Sequence[ReportedFin
 
 
 def _units(trials: Sequence[TrialContent]) -> Mapping[str, DisplayUnit]:
-    latencies = [e.value or e.low for trial in trials for name in _LATENCIES if (e := trial.estimate(name))]
-    bytes_each = [e.value for trial in trials if (e := trial.estimate(_BYTES))]
-    rates = [e.value for trial in trials if (e := trial.estimate("throughput_bytes_per_s"))]
+    latencies = [shown_number(e) for trial in trials for name in _LATENCIES if (e := trial.estimate(name))]
+    if not any(latencies):
+        latencies = [trial.histogram.maximum_ns for trial in trials if trial.histogram.total_count]
+    bytes_each = [shown_number(e) for trial in trials if (e := trial.estimate(_BYTES))]
+    rates = [shown_number(e) for trial in trials if (e := trial.estimate("throughput_bytes_per_s"))]
     return {
         "latency": column_unit(latencies, "ns"),
         "bytes": DisplayUnit("KiB", 2**10) if any(bytes_each) else column_unit(bytes_each, "B"),

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.units import format_rate_bytes_per_s
-from drivelab.report.combination_labels import combination_labels, level_text
-from drivelab.report.numerals import latency_text, number_text
+from drivelab.report.combination_labels import combination_labels, level_text, row_words
+from drivelab.report.contrast_sentences import contrast_sentences, memory_sentences
+from drivelab.report.numerals import THIN_SPACE, latency_text, number_text
 
 # of a kind of verdict; the table has all
 LEVELS_NAMED = 6
@@ -22,7 +23,12 @@ def run_sentences(answer: RunAnswer) -> tuple[str, ...]:
     """
     if answer.effects:
         return tuple(_of_effects(answer.effects))
-    return tuple(_of_combinations(answer.combinations))
+    return tuple(_of_combinations(answer))
+
+
+def plain_text(sentence: str) -> str:
+    """A sentence for a terminal: plain blanks and units."""
+    return sentence.replace("\u00a0", " ").replace(THIN_SPACE, " ").replace("µs", "us")
 
 
 def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
@@ -40,7 +46,12 @@ def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
         yield f"Differs, perhaps by less than {bound}: {_named(differ, has_several, with_ratio=True)}."
     if none:
         yield f"No effect of {bound} or more: {_named(none, has_several)}."
-    if open_ones:
+    if open_ones and len(open_ones) == len(effects):
+        largest = max(open_ones, key=_size)
+        where = f" for {largest.workload} on {largest.target}" if has_several else ""
+        name = f"{largest.factor} {level_text(largest.factor, largest.level)}{where}"
+        yield f"Nothing is settled; the largest change seen: {name} ({_change(largest)}{_interval(largest)})."
+    elif open_ones:
         yield f"Not settled: {_named(open_ones, has_several)}."
     unjudged = [effect for effect in effects if effect.verdict == "not judged"]
     if unjudged:
@@ -51,6 +62,14 @@ def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
 def _size(effect: LevelEffect) -> float:
     value = effect.ratio.value or 1.0
     return max(value, 1 / value)
+
+
+def _interval(effect: LevelEffect) -> str:
+    ratio = effect.ratio
+    if ratio.low is None or ratio.high is None:
+        return ""
+    value, low, high = (number_text(number) for number in (ratio.value or 1.0, ratio.low, ratio.high))
+    return f"; ratio {value}, 95 % interval {low} to {high}"
 
 
 def _named(effects: Sequence[LevelEffect], has_several: bool, *, with_ratio: bool = False) -> str:
@@ -70,15 +89,20 @@ def _change(effect: LevelEffect) -> str:
     return f"{number_text(size, 2)} times {word}" if size >= 2 else f"{100 * (size - 1):.0f} % {word}"
 
 
-def _of_combinations(combinations: Sequence[CombinationResult]) -> Iterator[str]:
+def _of_combinations(answer: RunAnswer) -> Iterator[str]:
     places: dict[tuple[str, str], list[CombinationResult]] = {}
-    for one in combinations:
+    for one in answer.combinations:
         if one.judged_metric in one.metrics:
             places.setdefault((one.target, one.workload), []).append(one)
     several_targets = len({target for target, _ in places}) > 1
-    for (target, _), members in places.items():
+    for (target, workload), members in places.items():
         where = f" on {target}" if several_targets else ""
-        yield f"{members[0].label}{where}: {_span(members)}{_memory(members)}{_invalid(members)}."
+        contrasts = list(contrast_sentences(answer, target, workload))
+        rest = f"{_memory(members)}{_invalid(members)}."
+        for contrast in contrasts or [_span(members)]:
+            yield f"{members[0].label}{where}: {contrast}{rest}"
+    for sentence in memory_sentences(answer.combinations):
+        yield f"{sentence}."
 
 
 def _invalid(members: Sequence[CombinationResult]) -> str:
@@ -104,9 +128,6 @@ def _span(members: Sequence[CombinationResult]) -> str:
     medians = [one.metrics[metric].median for one in members]
     if len(members) == 1:
         return f"a median of {write(medians[0])}"
-    named = [
-        (median, ", ".join(f"{name} {cell}" for name, cell in zip(labels.names, row, strict=True)))
-        for median, row in zip(medians, labels.rows, strict=True)
-    ]
+    named = [(median, row_words(labels.names, row)) for median, row in zip(medians, labels.rows, strict=True)]
     (low, lowest), (high, highest) = min(named), max(named)
     return f"medians from {write(low)} ({lowest}) to {write(high)} ({highest})"

@@ -23,6 +23,7 @@ from drivelab.report.numerals import (
     column_unit,
     estimate_numbers,
     round_latency_text,
+    shown_number,
 )
 from drivelab.report.reported_findings import ReportedFinding, reported
 from drivelab.report.text_shapes import BLOCKS, PLAIN_BLOCKS, TextAxis
@@ -155,7 +156,7 @@ def _tables(
     for trial in trials:
         groups.setdefault(trial.group, []).append(trial)
     units = {
-        "latency": column_unit([e.value for trial in trials if (e := trial.estimate("p50"))], "ns"),
+        "latency": column_unit([shown_number(e) for trial in trials if (e := trial.estimate("p50"))], "ns"),
         "throughput": DisplayUnit("MB/s", 1e6),
         "bytes": DisplayUnit("KiB", 2**10),
         "plain": DisplayUnit("", 1),

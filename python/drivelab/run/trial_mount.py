@@ -53,6 +53,6 @@ def _try(device: str, level: FileSystemLevel, journal: Journal) -> None:
             raise
         do = f"correct the options of level {level.name} in the experiment; nothing was changed"
         if "unknown filesystem type" in error.what:
-            do = f"this kernel has no {level.type}: take level {level.name} out, or keep others: --only filesystem=LEVEL"
+            do = f"this kernel has no {level.type}: take {level.name} out, or keep others: --only filesystem=LEVEL"
         raise DrivelabError("R403", f"{level.name}: {error.what}", where=error.where, do=do) from error
     filesystem.take_away()

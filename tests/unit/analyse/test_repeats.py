@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE, repeated_metric
+from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE, repeated_bounds, repeated_metric
 
 
 def test_the_median_and_the_range_are_those_of_the_repeats() -> None:
@@ -18,6 +18,36 @@ def test_the_median_and_the_range_are_those_of_the_repeats() -> None:
 @pytest.mark.parametrize("values", [[3.0, None], [None], []])
 def test_a_metric_that_one_repeat_lacks_is_left_out(values: list[float | None]) -> None:
     assert repeated_metric(values, "ns") is None
+
+
+def test_a_single_repeat_keeps_its_own_interval() -> None:
+    alone = repeated_metric([3.0], "ns", ends=[(2.0, 4.0)])
+    assert alone is not None
+    assert (alone.low, alone.high) == (2.0, 4.0)
+    seen = repeated_metric([3.0], "ns", is_seen=True, ends=[(2.0, None)])
+    assert seen is not None
+    assert (seen.is_seen, seen.low) == (True, None)
+    several = repeated_metric([3.0, 5.0], "ns", ends=[(2.0, 4.0), (4.0, 6.0)])
+    assert several is not None
+    assert (several.low, several.high) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "ends", "bounds"),
+    [
+        ([None, None], [(0.876, 0.88), (0.87, 0.9)], (0.87, 0.9)),
+        ([None, 1.0], [(0.9, 0.95), (None, None)], (0.9, 1.0)),
+        ([None, None], [(12.5, None), (13.0, None)], (12.5, None)),
+        ([None, None], [(12.5, None), (None, None)], None),
+        ([], [], None),
+    ],
+)
+def test_bounds_hold_for_every_repeat(
+    values: list[float | None],
+    ends: list[tuple[float | None, float | None]],
+    bounds: tuple[float, float | None] | None,
+) -> None:
+    assert repeated_bounds(values, ends) == bounds
 
 
 @pytest.mark.parametrize("name", FEWEST_FOR_QUANTILE)

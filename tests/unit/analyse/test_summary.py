@@ -22,7 +22,7 @@ from simulated_trials import (
 
 from drivelab.analyse.summary import QUANTILES, main_operation, summarise, wilson_interval
 from drivelab.analyse.trial import judge_trial
-from drivelab.model.workload import OperationShare
+from drivelab.model.workload import Durability, OperationShare
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -63,6 +63,19 @@ def test_a_durable_trial_is_about_writes_until_they_are_durable() -> None:
     assert summary.estimates["write_total_latency_ns_mean"].value == pytest.approx(values["write"].mean())
     # the sync call is not an I/O
     assert summary.estimates["iops"].value == pytest.approx(1000)
+
+
+def test_a_sync_at_the_end_is_told_beside_the_writes_and_not_as_their_last_tenth() -> None:
+    values = {"write": latencies(100, 1e6), "sync": np.array([150e6]), "durable_write": np.array([151e6])}
+    at_end = Durability(method="fdatasync", every_writes=100)
+    trial = measured(durable_workload(durability=at_end), values)
+    found = summarise(trial).estimates
+    assert found["end_sync_ns"].value == pytest.approx(150e6)
+    assert found["writes_returned_ns"].value == pytest.approx(trial.engine["measured_ns"] - 150e6)
+    assert not any("tenth" in name for name in found)
+    each = summarise(measured(durable_workload(), durable_values())).estimates
+    assert "end_sync_ns" not in each
+    assert "throughput_last_tenth_bytes_per_s" in each
 
 
 def test_a_mix_is_about_its_larger_part_and_tells_both() -> None:

@@ -6,13 +6,15 @@ import base64
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report import combinations_table as table_module
-from drivelab.report.combination_labels import combination_labels, level_text, level_words
+from drivelab.report.combination_labels import combination_labels, level_text, level_words, row_words
 from drivelab.report.combinations_table import combinations_table
+from drivelab.report.figures.size_series import panels_of_answer
 from drivelab.report.run_sentences import run_sentences
 
 
@@ -98,6 +100,32 @@ def test_a_factor_that_a_combination_does_not_have_is_a_dash() -> None:
     assert combination_labels([]).rows == ()
 
 
+def test_a_factor_that_does_not_apply_is_left_out_of_titles_and_sentences() -> None:
+    assert row_words(("filesystem", "mount"), ("raw", "-")) == "filesystem raw"
+    rows = (combination({"filesystem": "raw"}), combination({"filesystem": "ext4", "mount": "noatime"}))
+    table = combinations_table(RunAnswer(rows))
+    assert table is not None
+    assert [row.label for row in table.groups[0].rows] == ["filesystem raw", "filesystem ext4, mount noatime"]
+    sentence = " ".join(run_sentences(RunAnswer(rows)))
+    assert "filesystem raw" in sentence
+    assert "mount -" not in sentence
+    sizes = tuple(
+        combination(levels, block_size_bytes=size)
+        for size in (512, 4096)
+        for levels in (
+            {"filesystem": "raw", "direct": "true"},
+            *(
+                {"filesystem": "ext4", "mount": mount, "direct": "true"}
+                for mount in ("noatime", "discard", "nodiscard")
+            ),
+            {"filesystem": "xfs", "mount": "noatime", "direct": "true"},
+        )
+    )
+    names = [text for panel in panels_of_answer(RunAnswer(sizes)) for text in (panel.name, panel.common)]
+    assert "small writes · sdb · filesystem raw" in names
+    assert not [name for name in names if name.endswith(" · ") or " ·  · " in name]
+
+
 def test_the_table_has_medians_with_their_range_and_units() -> None:
     table = combinations_table(RunAnswer((combination({"direct": "true"}), combination({"direct": "false"}))))
     assert table is not None
@@ -146,6 +174,36 @@ def test_tenths_are_columns_where_the_experiment_asks_for_them() -> None:
     assert [header.name for header in plain.headers] == ["mean"]
     assert [header.name for header in over_time.headers] == ["mean", "last over first"]
     assert [cell[0] for cell in over_time.groups[0].rows[0].cells] == ["500", "25.0"]
+
+
+def test_bounds_and_what_was_only_seen_are_marked_and_explained() -> None:
+    name = "total_latency_ns_p50"
+    seen = replace(metric(300_000), is_seen=True)
+    rows = (
+        combination({"n": "1"}, metrics={name: seen}),
+        combination({"n": "2"}, metrics={"iops": metric(1)}, bounds={name: (250_000, None)}),
+        combination({"n": "3"}, metrics={"iops": metric(1)}, bounds={name: (250_000, 280_000)}),
+    )
+    table = combinations_table(RunAnswer(rows))
+    assert table is not None
+    assert [row.cells for row in table.groups[0].rows] == [
+        (("300", "seen 270–360"),),
+        (("≥\u202f250", ""),),
+        (("250–280", ""),),
+    ]
+    assert table.has_uncertain
+    bounds_only = combinations_table(RunAnswer(rows[1:]))
+    assert bounds_only is not None
+    assert [header.unit for header in bounds_only.headers] == ["µs"]
+
+
+def test_below_the_number_of_a_single_repeat_stands_its_interval() -> None:
+    alone = RepeatedMetric(300_000, 300_000, 300_000, "ns", 1, low=290_000, high=320_000)
+    table = combinations_table(RunAnswer((combination({}, metrics={"total_latency_ns_p50": alone}, trials=("a",)),)))
+    assert table is not None
+    assert table.groups[0].title == "small writes on sdb: one repeat, 95 % intervals below the numbers"
+    assert table.groups[0].rows[0].cells == (("300", "290–320"),)
+    assert not table.has_uncertain
 
 
 def test_a_long_table_is_cut_and_its_csv_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:

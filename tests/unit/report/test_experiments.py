@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.run_results import print_results
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.report.effect_words import commands_words, effects_notes, interval_words, verdict_words
@@ -22,6 +23,7 @@ from drivelab.report.figures.size_series import SERIES_PER_PANEL, panels_of_answ
 from drivelab.report.figures.throughput_over_time import throughput_over_time, throughput_series
 from drivelab.report.gather import gather
 from drivelab.report.html import write_html_report
+from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.run_sentences import run_sentences
 from drivelab.store.read import StoredRun, open_run
 
@@ -91,15 +93,30 @@ def test_the_answer_of_a_scan_says_what_matters(scanned: RunAnswer) -> None:
 
 def test_without_effects_the_answer_tells_the_medians(filled: StoredRun) -> None:
     (sentence,) = run_sentences(answer_of_run(filled, SHOWN_METRICS))
-    assert sentence.startswith("8 MiB random writes: medians from 173 MB/s (fill_level 100%) to 478 MB/s")
+    assert sentence == "8 MiB random writes: fill_level 20% -> 100%: 478 MB/s -> 173 MB/s (-64 %)."
     assert run_sentences(RunAnswer()) == ()
 
 
 def test_what_is_not_settled_is_said_too() -> None:
     open_ones = tuple(effect(level=f"level-{n}", verdict="not settled", workload=f"w{n % 2}") for n in range(9))
     (sentence,) = run_sentences(RunAnswer(effects=open_ones))
+    assert sentence.startswith(
+        "Nothing is settled; the largest change seen: write-cache level-0 for w0 on sdb (2.0 times"
+    )
+    assert sentence.endswith("faster; ratio 0.500, 95 % interval 0.450 to 0.550).")
+    *_, sentence = run_sentences(RunAnswer(effects=(*open_ones, effect())))
     assert sentence.startswith("Not settled: write-cache level-0 for w0 on sdb, ")
     assert sentence.endswith(" and 3 more.")
+
+
+def test_ratios_are_told_without_a_block_whose_baseline_lies_far_off() -> None:
+    baselines = (4.2e6, 2.4e5, 2.5e5, 2.6e5)
+    one = effect(block_ratios=(0.02, 0.5, 0.5, 0.5), blocks=(1, 2, 3, 4), block_baselines=baselines)
+    size = baselines[0] / float(np.median(baselines))
+    (note, *_) = effects_notes([one, replace(one, level="auto", block_ratios=(0.02, 0.9, 1.0, 1.0 / 0.9))])
+    assert note.startswith(f"The baseline of block 1 is {size:.0f} times its median: ratios without that block: ")
+    assert note.endswith("write-cache off 0.500, write-cache auto 1.00.")
+    assert effects_notes([replace(one, block_baselines=(2.3e5, *baselines[1:]))])[0].startswith("Geometric mean")
 
 
 def test_effects_of_trials_that_do_not_describe_the_drive_are_marked_everywhere() -> None:
@@ -185,13 +202,50 @@ def test_throughput_over_time_has_a_line_per_trial_and_tells_how_far_it_fell(fil
     (plot,) = figure.plots
     assert len(plot.data) == 6
     shown = [trace["name"] for trace in plot.data if trace["showlegend"]]
-    assert shown[2].startswith("fill_level 100%: 503 MB/s → 105 MB/s (20.8\u00a0%)")
+    assert shown[2].startswith("fill_level 100%: 20.8\u00a0% (503 MB/s → 105 MB/s)")
     assert len({trace["line"]["color"] for trace in plot.data}) == 3
     assert [trace["line"]["width"] for trace in plot.data[:2]] == [1.8, 0.8]
     first, last = plot.data[4]["y"][0], plot.data[4]["y"][-1]
     assert last / first == pytest.approx(0.21, abs=0.03)
     json.dumps([plot.data, plot.layout], allow_nan=False)
     assert throughput_over_time((), RunAnswer()) is None
+
+
+def test_the_combinations_come_first_and_the_single_trials_are_folded_below(
+    filled: StoredRun, scan: StoredRun, scanned: RunAnswer, tmp_path: Path
+) -> None:
+    for run, answer, count in ((filled, answer_of_run(filled, SHOWN_METRICS), 6), (scan, scanned, 25)):
+        text = page_text(run, answer, tmp_path)
+        combined, folded = text.index('class="results combinations"'), text.index('<details class="single-trials">')
+        assert combined < folded < text.index('id="trial-') < text.index("</details>", folded)
+        assert f"The {count} trials, one by one" in text
+        assert text.count('class="results"') == 1
+
+
+def test_trials_that_share_a_sentence_are_not_said_to_be_others(
+    filled: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = [row["trial"] for row in filled.trials.to_pylist()]
+    says = (("slow for 7 s", tuple(trials[:2])), ("slow for 9 s", tuple(trials[2:3])))
+    for trial_count, is_cut in ((3, False), (6, True)):
+        finding = ReportedFinding(1, "note", "slow", "", says, dict.fromkeys(trials[:3], frozenset()), trial_count)
+        monkeypatch.setattr("drivelab.report.gather.reported", lambda *_, finding=finding: (finding,))
+        assert ("<li>and others</li>" in page_text(filled, RunAnswer(), tmp_path)) is is_cut
+
+
+def test_the_last_tenth_stands_in_the_page_and_in_the_terminal(
+    filled: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = answer_of_run(filled, SHOWN_METRICS)
+    page = page_text(filled, answer, tmp_path)
+    assert 'data-label="throughput last tenth [MB/s]">105<' in page
+    assert 'data-label="throughput last over first [%]">20.8<' in page
+    monkeypatch.setenv("COLUMNS", "80")
+    print_results(filled, answer)
+    text = capsys.readouterr().out
+    # the head of a column has two lines
+    assert re.search(r"first +last +last over.*\n.*tenth +tenth +first", text)
+    assert re.search(r"100% .* 503 MB/s +105 MB/s +21 %", text)
 
 
 def intervals(moved: list[int], duration_ns: int = 10**8) -> pa.Table:

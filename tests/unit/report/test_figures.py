@@ -273,3 +273,16 @@ def test_intervals_are_joined_where_they_do_not_fit(check_content: ReportContent
     first = [row for row in figure.table.rows if row[0] == "sync-write-512"]
     assert len(first) == 30
     assert sum(row[3] for row in first) == check_content.trials[0].histogram.total_count  # type: ignore[misc]
+
+
+def test_a_trial_without_even_a_bound_has_a_mark_in_the_overview(
+    trial: Callable[..., TrialContent], histogram: Callable[..., Histogram]
+) -> None:
+    one = trial("once", estimates={}, histograms={("read", "total"): histogram(250_000)})
+    figure = latency_overview([trial(), one])
+    assert figure is not None
+    (mark,) = [trace for trace in figure.plots[0].data if trace.get("name") == "median as seen"]
+    assert (mark["x"], mark["y"]) == ([pytest.approx(250_000, rel=0.002)], [1])
+    whole = latency_overview([trial()])
+    assert whole is not None
+    assert "median as seen" not in [trace.get("name") for trace in whole.plots[0].data]

@@ -19,6 +19,7 @@ from drivelab.report.numerals import (
     percent_text,
     quantile_name,
     round_latency_text,
+    shown_number,
     typeset,
 )
 
@@ -108,3 +109,15 @@ def test_sentences_of_terminals_are_typeset_for_pages() -> None:
         == "durable within 299\u00a0µs (limit 10\u00a0ms), 4\u00a0KiB"
     )
     assert typeset("99 percent of 3 users") == "99 percent of 3 users"
+    assert typeset("478 MB/s -> 173 MB/s") == "478\u00a0MB/s\u00a0→ 173\u00a0MB/s"
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "observed", "number"),
+    [(5.0, 4.0, None, 5.0), (0.0, None, None, 0.0), (None, 4.0, 9.0, 4.0), (None, None, 9.0, 9.0)],
+)
+def test_the_unit_follows_the_value_else_a_bound_else_what_was_seen(
+    value: float | None, low: float | None, observed: float | None, number: float
+) -> None:
+    assert shown_number(Estimate(value, low, None, "ns", 10, 10.0, "", observed)) == number
+    assert shown_number(Estimate(None, None, None, "ns", 0, 0.0, "")) is None

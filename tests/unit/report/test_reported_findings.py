@@ -26,6 +26,13 @@ def test_a_kind_that_differs_in_its_numbers_is_one_entry_with_all_texts() -> Non
     assert said.advice == "Measure longer."
 
 
+def test_a_warning_of_some_trials_and_a_note_of_others_are_one_warning() -> None:
+    findings = [Finding("a", "note", "0.4 s", "t1"), Finding("a", "warning", "0.1 s", "t2"), Finding("b", "note", "x")]
+    first, second = reported(findings)
+    assert (first.mark, first.trials, first.trial_count) == ("!1", ("t1", "t2"), 2)
+    assert (second.mark, second.code) == ("i2", "b")
+
+
 def test_a_quantile_touches_itself_and_all_above_it() -> None:
     assert touched_metrics(Finding("too-little-data", "note", "", "t", {"quantile": 0.99})) == {"p99", "p999"}
 

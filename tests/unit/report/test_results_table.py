@@ -30,6 +30,21 @@ def test_one_unit_serves_all_latencies(check_content: ReportContent) -> None:
     assert {header.unit for header in table.headers if header.band == "latency"} == {"µs"}
 
 
+def test_without_any_value_the_unit_comes_from_what_was_seen(
+    trial: Callable[..., TrialContent], histogram: Callable[..., Histogram]
+) -> None:
+    seen = Estimate(None, None, None, "ns", 5, 1.0, "made up", 2_770_000.0)
+    estimates = {f"total_latency_ns_{name}": seen for name in ("p50", "p99", "p999")}
+    slow = {("read", "total"): histogram(*range(2_000_000, 4_000_000, 400_000))}
+    table = results_table([trial(estimates=estimates, histograms=slow)], ())
+    assert {header.unit for header in table.headers if header.band == "latency"} == {"ms"}
+    assert (cells(table)["p50"].value, cells(table)["p50"].interval) == ("–", "seen 2.77")
+    # with nothing but the slowest I/O, that one tells
+    table = results_table([trial(estimates={}, histograms=slow)], ())
+    assert {header.unit for header in table.headers if header.band == "latency"} == {"ms"}
+    assert cells(table)["max"].value == "3.60"
+
+
 def test_commands_stand_beside_durable_writes_only(check_content: ReportContent) -> None:
     table = results_table(check_content.trials, ())
     groups = dict(table.groups)

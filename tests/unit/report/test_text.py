@@ -54,6 +54,13 @@ def test_numbers_stand_with_their_intervals_and_the_commands_behind_them(summary
     assert any("320–345" in line and "790–850" in line for line in lines)
 
 
+def test_without_any_value_the_unit_comes_from_what_was_seen() -> None:
+    seen = Estimate(None, None, None, "ns", 5, 1.0, "made up", 2_770_000.0)
+    text = shown(render_run("Why?", [TrialSummary("read", "8 MiB reads", "read", {"total_latency_ns_p50": seen})], []))
+    assert "[ms]" in text
+    assert "seen 2.77" in text
+
+
 def test_a_finding_is_listed_and_marks_its_number(summary: TrialSummary) -> None:
     finding = Finding("too-little-data", "note", "p99.9 of 500 is not a number", summary.name, {"quantile": 0.999})
     text = shown(render_run("Why?", [summary], [finding]))

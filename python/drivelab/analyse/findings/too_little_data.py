@@ -24,7 +24,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         come = "" if worth > 0.9 * estimate.sample_count else f", worth {number} when taken as independent,"
         text = (
             f"{_NAMES[statistic]} of {estimate.sample_count} operations{come} is not a number: an interval needs "
-            f"{needed} independent ones; {'what is given is a lower bound' if estimate.low else 'nothing is given'}"
+            f"{needed} independent ones; {'only a lower bound is known' if estimate.low else 'no bound is known'}"
         )
         facts = {
             "quantile": at,

@@ -64,7 +64,7 @@ def _plot(
     layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(trials)]
     data = [_reach(trials)]
     data += [trace for name in theme.QUANTILES for trace in _marks(trials, name)]
-    data += [mark for mark in [_thresholds(trials, thresholds)] if mark]
+    data += [mark for mark in [_seen(trials), _thresholds(trials, thresholds)] if mark]
     return Plot(data, layout, height, group)
 
 
@@ -131,6 +131,31 @@ def _marks(trials: Sequence[TrialContent], name: str) -> list[dict[str, Any]]:
         if bounds
         else [marks | {"name": theme.QUANTILE_LABELS[name], "legendgroup": name}]
     )
+
+
+def _seen(trials: Sequence[TrialContent]) -> dict[str, Any] | None:
+    """The medians of trials that have not even a bound of theirs: their rows would be empty."""
+    found = [
+        (row, trial, trial.histogram.quantile_ns(0.5))
+        for row, trial in enumerate(trials)
+        if not (estimate := trial.estimate("p50")) or (estimate.value is None and estimate.low is None)
+    ]
+    if not found:
+        return None
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "median as seen",
+        "x": [float(value) for _, _, value in found],
+        "y": [row for row, _, _ in found],
+        "text": [
+            f"{theme.escaped(trial.label)}<br>median as seen: <b>{latency_text(value)}</b><br>"
+            f"{count_text(trial.histogram.total_count)} I/Os: too few independent ones for an interval"
+            for _, trial, value in found
+        ],
+        "hoverinfo": "text",
+        "marker": {"symbol": "circle-open", "size": 9, "color": theme.MUTED, "line": {"width": 1.5}},
+    }
 
 
 def _points(

@@ -160,8 +160,8 @@ def _panel(
         return None
     first = members[0]
     constant = [_words(first, name) for name in names if name not in varying and name in first.levels]
-    common = " · ".join([first.label, first.target, *constant])
-    return Panel(tuple(series), common, " · ".join([first.label, first.target, *key]) if key else common)
+    common = _joined(first.label, first.target, *constant)
+    return Panel(tuple(series), common, _joined(first.label, first.target, *key) if key else common)
 
 
 def _points(members: Sequence[CombinationResult]) -> list[SizePoint]:
@@ -178,6 +178,11 @@ def _points(members: Sequence[CombinationResult]) -> list[SizePoint]:
         )
         for size, metrics in sorted(sizes.items())
     ]
+
+
+def _joined(*parts: str) -> str:
+    """What there is of them: a factor that does not apply has no words."""
+    return " · ".join(part for part in parts if part)
 
 
 def _words(combination: CombinationResult, name: str) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.units import format_rate_bytes_per_s
-from drivelab.report.combination_labels import combination_labels
+from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
@@ -26,9 +26,9 @@ LEVELS_PER_PLOT, PLOTS_AT_MOST = 7, 6
 REPEATS_AT_MOST = 5
 _DATA_OPERATIONS = ("read", "write", "trim")
 CAPTION = (
-    "Bytes moved in each stretch of time, over its length. The legend says what was moved in the first tenth of the "
-    "trial, in the last tenth, and what the last is of the first (medians over the repeats): a level that falls and "
-    "stays low is a cache, or spare room, that is used up."
+    "Bytes moved in each stretch of time, over its length. The legend says what the last tenth of the trial is of the "
+    "first, and the throughput of both (medians over the repeats): a level that falls and stays low is a cache, or "
+    "spare room, that is used up."
 )
 
 
@@ -82,7 +82,7 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
 
 def _labels(combinations: Sequence[CombinationResult]) -> list[str]:
     labels = combination_labels(combinations)
-    words = [", ".join(f"{name} {cell}" for name, cell in zip(labels.names, row, strict=True)) for row in labels.rows]
+    words = [row_words(labels.names, row) for row in labels.rows]
     return [text or one.label for text, one in zip(words, combinations, strict=True)]
 
 
@@ -183,14 +183,14 @@ def _line(
 
 
 def how_far_it_fell(combination: CombinationResult) -> str:
-    """First tenth, last tenth, and their ratio: ``512 MB/s → 130 MB/s (25 %)``; empty without them."""
+    """Last tenth over the first, which a narrow page keeps, and both: ``25 % (512 MB/s → 130 MB/s)``; may be empty."""
     names = ("throughput_first_tenth_bytes_per_s", "throughput_last_tenth_bytes_per_s")
     ratio = combination.metrics.get("throughput_last_over_first_ratio")
     found = [combination.metrics.get(name) for name in names]
     if ratio is None or any(one is None for one in found):
         return ""
     first, last = (format_rate_bytes_per_s(one.median) for one in found if one is not None)
-    return f"{first} → {last} ({percent_text(ratio.median)})"
+    return f"{percent_text(ratio.median)} ({first} → {last})"
 
 
 def _rows(label: str, trial: str, series: _Series) -> list[list[str | int | float | None]]:

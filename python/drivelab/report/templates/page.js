@@ -111,5 +111,16 @@
     holder.addEventListener("blur", () => holder._fullLayout && Plotly.Fx.unhover(holder));
   });
 
+  // a finding leads to a trial, and the trials may be folded
+  const unfold = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = target && target.closest("details:not([open])");
+    if (!folded) return;
+    folded.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+
   drawInTurn();
 })();

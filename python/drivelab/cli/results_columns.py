@@ -1,0 +1,156 @@
+"""The columns of numbers in the table of a run: which there are, and how a cell is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from drivelab.analyse.judged_metric import THROUGHPUT
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric
+from drivelab.model.units import format_quantity
+
+NOTHING = "-"
+SEEN = "~"
+AT_LEAST = ">="
+# smaller I/Os are not issued for the bytes that they move
+_THROUGHPUT_FROM_BYTES = 1 << 16
+_WRITES, _FLUSHES = "device_writes_per_operation", "device_flushes_per_operation"
+Format = Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of numbers: its head, the metric, whether it is the range over repeats, and how to write it."""
+
+    head: str
+    metric: str
+    is_range: bool = False
+    write: Format | None = None
+
+
+Cells = tuple[NumberColumn, list[str]]
+
+
+def filled_columns(rows: Sequence[CombinationResult], *, repeats: int, over_time: bool) -> list[Cells]:
+    """The columns of a workload's table with their cells: the number that it is judged by first, empty ones left out.
+
+    Parameters
+    ----------
+    rows : sequence of CombinationResult
+        Of one workload.
+    repeats : int
+        The most trials that one of them has.
+    over_time : bool
+        Whether the experiment asks how the throughput changes meanwhile.
+    """
+    columns = [(column, [cell_text(one, column) for one in rows]) for column in _columns(rows, repeats, over_time)]
+    filled = [(column, cells) for column, cells in columns if set(cells) != {NOTHING}]
+    return _commands_in_one(filled)
+
+
+def _columns(rows: Sequence[CombinationResult], repeats: int, over_time: bool) -> list[NumberColumn]:
+    judged = rows[0].judged_metric
+    by_throughput = judged == THROUGHPUT
+    head = "throughput" if by_throughput else "p50"
+    latencies = [NumberColumn("p99", judged.replace("p50", "p99"))]
+    if by_throughput:
+        latencies = [NumberColumn("p50", "total_latency_ns_p50"), NumberColumn("p99", "total_latency_ns_p99")]
+    range_head = f"range of\n{head}" if repeats > 1 else f"95 % interval\nof {head}"
+    columns = [NumberColumn(head, judged), NumberColumn(range_head, judged, is_range=True)]
+    if by_throughput and over_time:
+        columns += [
+            NumberColumn("first\ntenth", "throughput_first_tenth_bytes_per_s"),
+            NumberColumn("last\ntenth", "throughput_last_tenth_bytes_per_s"),
+            NumberColumn("last over\nfirst", "throughput_last_over_first_ratio", write=_percent),
+        ]
+    columns += [
+        NumberColumn("writes\nreturned after", "writes_returned_ns"),
+        NumberColumn("the sync\ntook then", "end_sync_ns"),
+    ]
+    if any(_is_partly_memory(one) for one in rows):
+        columns.append(NumberColumn("reached\nthe drive", "reached_device_share", write=_percent))
+    columns += latencies
+    if not by_throughput and max(one.block_size_bytes or 0 for one in rows) >= _THROUGHPUT_FROM_BYTES:
+        columns.append(NumberColumn("throughput", THROUGHPUT))
+    if not any(one.is_durable for one in rows):
+        return columns
+    return [*columns, NumberColumn("writes\nper op", _WRITES), NumberColumn("flushes\nper op", _FLUSHES)]
+
+
+def _commands_in_one(columns: Sequence[Cells]) -> list[Cells]:
+    """Writes and flushes beside each other in one column, where there are both."""
+    places = {column.metric: place for place, (column, _) in enumerate(columns)}
+    if _WRITES not in places or _FLUSHES not in places:
+        return list(columns)
+    (_, writes), (_, flushes) = columns[places[_WRITES]], columns[places[_FLUSHES]]
+    both = [
+        f"{one.replace(' to ', '-')}/{other.replace(' to ', '-')}" for one, other in zip(writes, flushes, strict=True)
+    ]
+    rest = [one for one in columns if one[0].metric not in (_WRITES, _FLUSHES)]
+    return [*rest, (NumberColumn("writes/flushes\nper op", _WRITES), both)]
+
+
+def _is_partly_memory(one: CombinationResult) -> bool:
+    reached = one.metrics.get("reached_device_share")
+    return reached is not None and reached.median < REACHED_WHOLE
+
+
+def cell_text(one: CombinationResult, column: NumberColumn) -> str:
+    """One cell: ``333 us``, ``~333 us`` of the sample only, ``>=333 us``, or between what it lies."""
+    metric = one.metrics.get(column.metric)
+    if metric is None:
+        return _bounds_text(one, column)
+    if column.is_range:
+        return _span(*_ends(metric), metric.unit, column)
+    mark = SEEN if metric.is_seen else ""
+    return mark + _text(metric.median, metric.unit, column)
+
+
+def _ends(metric: RepeatedMetric) -> tuple[float | None, float | None]:
+    """Of the range over repeats, or of the interval of the only one."""
+    return (metric.lowest, metric.highest) if metric.repeat_count > 1 else (metric.low, metric.high)
+
+
+def _bounds_text(one: CombinationResult, column: NumberColumn) -> str:
+    low, high = one.bounds.get(column.metric, (None, None))
+    if low is None or column.is_range:
+        return NOTHING
+    unit = _unit(column.metric)
+    return f"{AT_LEAST}{_text(low, unit, column)}" if high is None else _span(low, high, unit, column)
+
+
+def _span(low: float | None, high: float | None, unit: str, column: NumberColumn) -> str:
+    if low is None or high is None:
+        return NOTHING
+    lowest, highest = _text(low, unit, column), _text(high, unit, column)
+    if lowest == highest and unit == "1":
+        return lowest
+    # the unit once when it is the same: 13 to 15.1 ms
+    number, _, name = lowest.rpartition(" ")
+    return f"{number if number and highest.endswith(f' {name}') else lowest} to {highest}"
+
+
+def _unit(metric: str) -> str:
+    if "latency_ns" in metric:
+        return "ns"
+    return "B/s" if metric.endswith("bytes_per_s") else "1"
+
+
+def _text(value: float, unit: str, column: NumberColumn) -> str:
+    if column.write is not None:
+        return column.write(value)
+    return f"{value:.2f}" if unit == "1" else format_quantity(value, unit)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def marks_note(texts: str) -> str:
+    """What the marks in some cells mean; empty when there are none."""
+    notes = []
+    if SEEN in texts:
+        notes.append(f"{SEEN} seen in the sample, too few independent I/Os for an interval")
+    if AT_LEAST in texts:
+        notes.append(f"{AT_LEAST} a lower bound, the data do not give the number")
+    return "; ".join(notes)

@@ -1,0 +1,189 @@
+"""What the levels of each factor do, in sentences: how much they add to the first level, and whether that is noise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+
+from drivelab.model.run_answer import (
+    REACHED_WHOLE,
+    CombinationResult,
+    CommandChange,
+    LevelEffect,
+    RunAnswer,
+    percent_change,
+)
+from drivelab.model.units import format_rate_bytes_per_s
+from drivelab.report.combination_labels import level_text
+from drivelab.report.numerals import latency_text, number_text
+
+# of one factor; the table has all
+LEVELS_NAMED = 6
+LOOKED_FASTER_FROM = 1.05
+_NUMBER = re.compile(r"\d+(\.\d+)?\s*%?")
+_THROUGHPUT = "throughput_bytes_per_s"
+_COMMANDS = {"device_writes_per_operation": "write", "device_flushes_per_operation": "flush"}
+
+
+def contrast_sentences(answer: RunAnswer, target: str, workload: str) -> Iterator[str]:
+    """What each factor does to one workload on one target; nothing where its trials do not describe the drive."""
+    members = [one for one in answer.combinations if (one.target, one.workload) == (target, workload)]
+    factors: dict[str, list[LevelEffect]] = {}
+    for effect in answer.contrasts:
+        if (effect.target, effect.workload) == (target, workload):
+            factors.setdefault(effect.factor, []).append(effect)
+    for factor, effects in factors.items():
+        if any(effect.invalid_trials for effect in effects):
+            continue
+        levels = [effects[0].baseline, *(effect.level for effect in effects)]
+        if all(_NUMBER.fullmatch(level) for level in levels):
+            # what lies between is in the figure
+            yield f"{factor} {_change(effects[-1], members)}"
+            continue
+        told = [_beside(effect, members) for effect in effects[:LEVELS_NAMED]]
+        more = f"; and {len(effects) - len(told)} more" if len(effects) > len(told) else ""
+        yield f"{factor} beside {level_text(factor, effects[0].baseline)}: {'; '.join(told)}{more}"
+
+
+def _change(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
+    """From the first level to the last: ``20% -> 100%: 2.93 GB/s -> 2.59 GB/s (-12 %)``."""
+    levels = f"{level_text(effect.factor, effect.baseline)} -> {level_text(effect.factor, effect.level)}"
+    pair = _matched(effect, members)
+    noise = ", no difference beyond noise" if _is_noise(effect) else ""
+    if pair is None:
+        return f"{levels}: {percent_change(effect.ratio.value or 1.0)}{noise}"
+    # of the two medians that are told, and not of the mean ratio
+    change = percent_change(pair[1] / pair[0])
+    write = format_rate_bytes_per_s if effect.metric == _THROUGHPUT else latency_text
+    return f"{levels}: {write(pair[0])} -> {write(pair[1])} ({change}{noise})"
+
+
+def _beside(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
+    name = level_text(effect.factor, effect.level)
+    ratio = _ratio(effect)
+    if _is_noise(effect):
+        return f"{name} no difference beyond noise{_commands(effect)} ({ratio})"
+    pair = _matched(effect, members)
+    if pair is None:
+        return f"{name} {ratio}{_commands(effect)}"
+    if effect.metric == _THROUGHPUT:
+        write = format_rate_bytes_per_s
+        return f"{name} {write(pair[0])} -> {write(pair[1])} ({ratio}){_commands(effect)}"
+    word = "adds" if pair[1] >= pair[0] else "saves"
+    return f"{name} {word} {latency_text(abs(pair[1] - pair[0]))} ({ratio}){_commands(effect)}"
+
+
+def _is_noise(effect: LevelEffect) -> bool:
+    """Whether equality lies in the interval; with too few blocks nothing is known of noise."""
+    low, high = effect.ratio.low, effect.ratio.high
+    return low is not None and high is not None and low <= 1 <= high
+
+
+def _ratio(effect: LevelEffect) -> str:
+    low, high = effect.ratio.low, effect.ratio.high
+    value = f"x{number_text(effect.ratio.value or 1.0, 2)}"
+    if low is None or high is None:
+        return f"{value}, of {len(effect.block_ratios)} {'block' if len(effect.block_ratios) == 1 else 'blocks'} only"
+    return f"{value}, 95 % interval {number_text(low, 2)} to {number_text(high, 2)}"
+
+
+def _commands(effect: LevelEffect) -> str:
+    told = [
+        _command(change, _COMMANDS[change.metric])
+        for change in effect.commands
+        if change.is_changed and change.metric in _COMMANDS and _is_exact(change)
+    ]
+    return f" and {' and '.join(told)} per operation" if told else ""
+
+
+def _is_exact(change: CommandChange) -> bool:
+    return change.baseline[0] == change.baseline[1] and change.level[0] == change.level[1]
+
+
+def _command(change: CommandChange, name: str) -> str:
+    """``2 writes``, ``2 flushes less``."""
+    more = fmean(change.level) - fmean(change.baseline)
+    count = f"{abs(more):.2f}".rstrip("0").rstrip(".")
+    plural = name if count == "1" else f"{name}es" if name == "flush" else f"{name}s"
+    return f"{count} {plural}{'' if more > 0 else ' less'}"
+
+
+def _matched(effect: LevelEffect, members: Sequence[CombinationResult]) -> tuple[float, float] | None:
+    """The judged number at the baseline and at the level, over combinations that are alike otherwise."""
+    first: dict[str, str] = {}
+    for one in members:
+        for name, level in one.levels.items():
+            first.setdefault(name, level)
+
+    def others(one: CombinationResult) -> tuple[str, ...]:
+        # a factor that a combination does not have counts as its first level
+        return tuple(one.levels.get(name, level) for name, level in first.items() if name != effect.factor)
+
+    at_baseline, at_level = (
+        {
+            others(one): one.metrics[effect.metric].median
+            for one in members
+            if one.levels.get(effect.factor) == level and effect.metric in one.metrics
+        }
+        for level in (effect.baseline, effect.level)
+    )
+    alike = [key for key in at_level if key in at_baseline]
+    if not alike:
+        return None
+    return fmean(at_baseline[key] for key in alike), fmean(at_level[key] for key in alike)
+
+
+def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]:
+    """How much faster writes looked that memory took, beside those of the same bytes that were durable."""
+    groups: dict[tuple[str, str], list[CombinationResult]] = {}
+    for one in combinations:
+        if not one.is_durable and _reached(one) < REACHED_WHOLE:
+            groups.setdefault((one.target, one.workload), []).append(one)
+    for (target, _), members in groups.items():
+        told = []
+        name = ""
+        for one in members:
+            durable = _durable_beside(one, combinations, name)
+            if durable is None:
+                continue
+            name = durable.label
+            size = one.metrics[_THROUGHPUT].median / durable.metrics[_THROUGHPUT].median
+            # what mostly reached the drive looks like what it is
+            if size < LOOKED_FASTER_FROM:
+                continue
+            told.append(
+                f"{number_text(size, 2)} times as fast as {name}{_levels(one, members)}, when "
+                f"{100 * _reached(one):.0f} % of it had reached the drive"
+            )
+        if told:
+            where = f" on {target}" if len({one.target for one in combinations}) > 1 else ""
+            yield f"{members[0].label}{where} looked {'; '.join(told[:LEVELS_NAMED])}"
+
+
+def _reached(one: CombinationResult) -> float:
+    reached = one.metrics.get("reached_device_share")
+    return reached.median if reached is not None and _THROUGHPUT in one.metrics else 1.0
+
+
+def _durable_beside(
+    one: CombinationResult, combinations: Sequence[CombinationResult], label: str
+) -> CombinationResult | None:
+    for other in combinations:
+        is_alike = (other.target, other.levels, other.block_size_bytes) == (
+            one.target,
+            one.levels,
+            one.block_size_bytes,
+        )
+        is_known = not other.invalid_trials and _THROUGHPUT in other.metrics and label in ("", other.label)
+        if other.is_durable and is_alike and is_known:
+            return other
+    return None
+
+
+def _levels(one: CombinationResult, members: Sequence[CombinationResult]) -> str:
+    varying: Mapping[str, str] = {
+        name: level for name, level in one.levels.items() if len({other.levels.get(name) for other in members}) > 1
+    }
+    words = ", ".join(f"{name} {level_text(name, level)}" for name, level in varying.items())
+    return f" at {words}" if words else ""

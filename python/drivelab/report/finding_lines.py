@@ -1,0 +1,183 @@
+"""Findings for a terminal: each kind on one line, with how many trials have it and between what its numbers lie."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from drivelab.model.finding import Finding
+from drivelab.model.units import format_duration_ns
+
+# where the reason of short trials stands, if there is one
+_WHY = "{why}"
+_GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
+_NAME_WIDTH_MAX = 40
+# a number that is no part of a name, with its unit
+_NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
+_SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_SIGNS_OF_OTHERS = {
+    "foreign_request_share": "{} of the drive's requests were others'",
+    "excess_read_share": "the drive read {} more than was asked for",
+    "other_bytes_share": "just before, the drive did {} as many bytes a second for others",
+    "cpu_steal_share": "the hypervisor took {} of the processors",
+    "cpu_pressure_some_share": "tasks waited for a processor {} of the time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FindingLine:
+    """One kind of finding: how much it weighs, what it says, and where it holds."""
+
+    severity: str
+    text: str
+    where: str = ""
+
+
+Range = tuple[float, float]
+
+
+def finding_lines(findings: Sequence[Finding], trial_count: int, *, is_quick: bool = False) -> tuple[FindingLine, ...]:
+    """The findings of a run, the gravest first, every code once.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        One may stand for many trials.
+    trial_count : int
+        Trials of the run.
+    is_quick : bool
+        Whether the run was scaled down, which makes its trials short.
+    """
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        # those of the run as a whole are sentences of their own
+        kinds.setdefault((finding.code, "" if finding.trial else finding.text), []).append(finding)
+    lines = [_line(members, trial_count, is_quick=is_quick) for members in kinds.values()]
+    return tuple(sorted(lines, key=lambda line: _GRAVITY.get(line.severity, len(_GRAVITY))))
+
+
+def _line(members: Sequence[Finding], trial_count: int, *, is_quick: bool) -> FindingLine:
+    members = sorted(members, key=lambda one: _GRAVITY.get(one.severity, len(_GRAVITY)))
+    first = members[0]
+    count = len({one.trial for one in members if not one.trial_count} - {""})
+    count += sum(one.trial_count for one in members)
+    if count < 2:
+        return FindingLine(first.severity, first.text, _where_one(first.trial))
+    of = f"{count} of {trial_count} trials"
+    ranges = _ranges(members)
+    write = _WRITERS.get(first.code)
+    text = write(of, ranges) if write is not None else ""
+    if text:
+        why = ", because of --quick" if is_quick and first.code == "short-measurement" else ""
+        return FindingLine(first.severity, text.replace(_WHY, why))
+    merged = _merged_text(members)
+    where = f" [in {of}]" if merged else f" [in {of}, the first is {_short_name(first.trial)}]"
+    return FindingLine(first.severity, merged or first.text, where)
+
+
+def _where_one(trial: str) -> str:
+    return f" [{_short_name(trial)}]" if trial else ""
+
+
+def _short_name(trial: str) -> str:
+    return trial if len(trial) <= _NAME_WIDTH_MAX else f"{trial[: _NAME_WIDTH_MAX - 3]}..."
+
+
+def _ranges(members: Sequence[Finding]) -> dict[str, Range]:
+    """Between what the numbers of the evidence lie, over all trials."""
+    found: dict[str, Range] = {}
+    for finding in members:
+        evidence = finding.evidence
+        lowest, highest = evidence.get("lowest"), evidence.get("highest")
+        is_many = isinstance(lowest, Mapping) and isinstance(highest, Mapping)
+        low_ends, high_ends = (lowest or {}, highest or {}) if is_many else (evidence, evidence)
+        for name, low in low_ends.items():
+            high = high_ends.get(name)
+            if isinstance(low, int | float) and isinstance(high, int | float) and not isinstance(low, bool):
+                known = found.get(name, (low, high))
+                found[name] = (min(known[0], low), max(known[1], high))
+    return found
+
+
+def _short(of: str, ranges: Mapping[str, Range]) -> str:
+    if "measured_ns" not in ranges:
+        return ""
+    low, high = ranges["measured_ns"]
+    return (
+        f"{of} were shorter than {format_duration_ns(_rounded_up(high))} "
+        f"({_span(format_duration_ns(low), format_duration_ns(high))}){_WHY}: what changes more slowly is not seen"
+    )
+
+
+def _rounded_up(value: float) -> float:
+    """The next number above with one digit."""
+    size = 10.0 ** math.floor(math.log10(value)) if value > 0 else 1.0
+    return (math.floor(value / size) + 1) * size
+
+
+def _others(of: str, ranges: Mapping[str, Range]) -> str:
+    signs = [
+        words.format(_span(f"{100 * ranges[name][0]:.0f} %", f"{100 * ranges[name][1]:.0f} %"))
+        for name, words in _SIGNS_OF_OTHERS.items()
+        if name in ranges
+    ]
+    return f"{of} were not alone: {'; '.join(signs)}" if signs else ""
+
+
+def _few(of: str, ranges: Mapping[str, Range]) -> str:
+    if not {"quantile", "independent_operations"} <= ranges.keys():
+        return ""
+    low, high = (f"p{round(100 * at, 6):g}" for at in ranges["quantile"])
+    least, most = (f"{max(1.0, worth):.0f}" for worth in ranges["independent_operations"])
+    which = f"{low} and above" if low == high else f"the quantiles from {low} or up to {high} on"
+    return (
+        f"{of} have too few I/Os for {which}: they are worth {_span(least, most)} independent ones; "
+        "a lower bound or the sample's own value is given, and marked"
+    )
+
+
+_WRITERS: dict[str, Callable[[str, Mapping[str, Range]], str]] = {
+    "short-measurement": _short,
+    "foreign-work": _others,
+    "too-little-data": _few,
+}
+
+
+def _span(low: str, high: str) -> str:
+    """``43 to 377 ms``: the unit once when it is the same."""
+    if low == high:
+        return low
+    number, _, unit = low.rpartition(" ")
+    is_same = bool(number) and high.endswith(f" {unit}")
+    return f"{number if is_same else low} to {high}"
+
+
+def _merged_text(members: Sequence[Finding]) -> str:
+    """One text with ranges where the texts differ in numbers only; empty where they differ in words."""
+    # of what stands for many trials only the first text is known
+    if any(one.trial_count for one in members):
+        return ""
+    texts = list(dict.fromkeys(one.text for one in members))
+    parts = [_NUMBER.split(text) for text in texts]
+    frames = {tuple(part[0::3]) for part in parts}
+    if len(frames) != 1:
+        return ""
+    words = parts[0][0::3]
+    numbers = [
+        _span_of_numbers([(part[place], part[place + 1] or "") for part in parts])
+        for place in range(1, len(parts[0]), 3)
+    ]
+    return "".join(word + number for word, number in zip_longest(words, numbers, fillvalue=""))
+
+
+def _span_of_numbers(found: Sequence[tuple[str, str]]) -> str:
+    def size(one: tuple[str, str]) -> float:
+        return float(one[0]) * _SCALES.get(one[1].strip(), 1.0)
+
+    low, high = min(found, key=size), max(found, key=size)
+    if size(low) == size(high):
+        return "".join(low)
+    return f"{low[0] if low[1] == high[1] else ''.join(low)} to {''.join(high)}"

@@ -1,0 +1,68 @@
+"""Findings on one line each: how many trials have them, and between what their numbers lie."""
+
+from __future__ import annotations
+
+from drivelab.model.finding import Finding
+from drivelab.report.finding_lines import finding_lines
+
+CODE = "short-measurement"
+
+
+def test_short_trials_are_one_line_whatever_their_severity() -> None:
+    findings = [
+        Finding(CODE, "note", "it was measured for 377 ms", "t1", {"measured_ns": 377e6}),
+        Finding(CODE, "warning", "it was measured for 43 ms", "t2", {"measured_ns": 43e6}),
+    ]
+    (line,) = finding_lines(findings, 24)
+    assert line.severity == "warning"
+    assert line.text == "2 of 24 trials were shorter than 400 ms (43 to 377 ms): what changes more slowly is not seen"
+    (quick,) = finding_lines(findings, 24, is_quick=True)
+    assert "(43 to 377 ms), because of --quick: what" in quick.text
+
+
+def test_the_numbers_of_what_stands_for_many_trials_are_used() -> None:
+    facts = {"measured_ns": 1e8, "lowest": {"measured_ns": 5e7}, "highest": {"measured_ns": 2e8}}
+    (line,) = finding_lines([Finding(CODE, "warning", "x", "t1", facts, trial_count=830)], 900)
+    assert line.text.startswith("830 of 900 trials were shorter than 300 ms (50 to 200 ms)")
+
+
+def test_what_disturbed_some_trials_is_told_by_kind() -> None:
+    findings = [
+        Finding("foreign-work", "warning", "x", "t1", {"cpu_pressure_some_share": 0.05, "cpu_steal_share": 0.02}),
+        Finding("foreign-work", "warning", "y", "t2", {"cpu_pressure_some_share": 0.49}),
+    ]
+    (line,) = finding_lines(findings, 3)
+    assert line.text == (
+        "2 of 3 trials were not alone: the hypervisor took 2 % of the processors; "
+        "tasks waited for a processor 5 to 49 % of the time"
+    )
+
+
+def test_too_few_ios_say_that_what_is_shown_is_marked() -> None:
+    findings = [
+        Finding("too-little-data", "note", "x", f"t{n}", {"quantile": at, "independent_operations": worth})
+        for n, (at, worth) in enumerate([(0.5, 0.2), (0.999, 362.3)])
+    ]
+    (line,) = finding_lines(findings, 24)
+    assert line.text.startswith("2 of 24 trials have too few I/Os for the quantiles from p50 or up to p99.9 on")
+    assert "worth 1 to 362 independent ones" in line.text
+    assert "a lower bound or the sample's own value is given, and marked" in line.text
+
+
+def test_texts_that_differ_in_numbers_become_one_with_ranges() -> None:
+    texts = ["of 100 MiB on vda1 0 B reached it: 0%", "of 1 GiB on vda1 487 MiB reached it: 97%"]
+    (line,) = finding_lines([Finding("a", "invalid", text, f"t{n}") for n, text in enumerate(texts)], 9)
+    assert line.text == "of 100 MiB to 1 GiB on vda1 0 B to 487 MiB reached it: 0 to 97%"
+    assert line.where == " [in 2 of 9 trials]"
+
+
+def test_texts_that_differ_in_words_are_told_by_the_first() -> None:
+    (line,) = finding_lines([Finding("a", "note", f"it got {word}", word) for word in ("slower", "faster")], 9)
+    assert (line.text, line.where) == ("it got slower", " [in 2 of 9 trials, the first is slower]")
+
+
+def test_one_trial_is_named_and_the_gravest_come_first() -> None:
+    findings = [Finding("a", "note", "x", "t" * 60), Finding("b", "invalid", "y"), Finding("b", "invalid", "z")]
+    lines = finding_lines(findings, 9)
+    assert [(line.severity, line.text) for line in lines] == [("invalid", "y"), ("invalid", "z"), ("note", "x")]
+    assert lines[-1].where == f" [{'t' * 37}...]"
