@@ -238,6 +238,15 @@ def test_everything_that_can_be_used_is_reached_by_the_tab_key(open_page: OpenPa
     assert sorted(set(wanted) - reached) == []
 
 
+def test_single_trials_are_folded_until_a_finding_leads_to_one(open_page: OpenPage) -> None:
+    page = open_page("settings-scan-drive", fresh=True).page
+    assert page.locator("table.combinations tr.trial").first.is_visible()
+    trial = page.locator("details.single-trials tr.trial").first
+    assert not trial.is_visible()
+    page.locator("ol.findings a[href^='#trial-']").first.click()
+    trial.wait_for(state="visible", timeout=5000)
+
+
 def test_dark_and_light_have_colours_of_their_own(open_page: OpenPage) -> None:
     def colours(scheme: str) -> tuple[str, str]:
         page = open_page("check-directory", scheme=scheme).page
