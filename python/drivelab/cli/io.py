@@ -33,6 +33,7 @@ from drivelab.run.counting_pass import command_counts
 from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.interruption import interruptible
 from drivelab.run.measure import measure
+from drivelab.state.held_device import held_if_device
 
 _TRIAL = "io"
 _WIDTH_MAX = 100
@@ -114,7 +115,7 @@ def _require_room(measured: Measurement, target: TargetFacts) -> None:
 
 
 def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: StopRequest) -> Measurement:
-    with file_to_make(target, workload):
+    with held_if_device(target), file_to_make(target, workload):
         with _record_sink(options, workload) as sink, LiveLine(sys.stderr) as line:
             measured = measure(_TRIAL, workload, target, stop=stop, progress=line.show, on_records=sink)
         if not options.count_commands or stop.is_set():

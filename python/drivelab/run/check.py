@@ -24,6 +24,7 @@ from drivelab.run.engine import Progress, RecordListener, StopRequest
 from drivelab.run.measure import measure
 from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.work_area import WorkArea, can_preallocate, direct_io_refusal, work_area
+from drivelab.state.held_device import held_if_device
 
 # the target itself is gone or refuses: no later trial could go better
 _ENDS_THE_CHECK = ("T107", "E302", "E303", "E305", "C")
@@ -104,7 +105,8 @@ def run_check(
     if target.kind == "block_device" or not plan.may_write:
         if plan.may_write:
             require_erase_consent(target, erase)
-        _run_trials(plan, _InPlace(target, outcome), target, listener, stop, outcome)
+        with held_if_device(target):
+            _run_trials(plan, _InPlace(target, outcome), target, listener, stop, outcome)
         return outcome
     with work_area(Path(target.path)) as area:
         outcome.removed_leftovers = area.removed_leftovers

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
@@ -56,6 +58,23 @@ class HeldDevice:
         is_other_disk = now is not None and identity.diskseq is not None and now != identity.diskseq
         if number != identity.device_number or is_other_disk:
             raise DrivelabError("C207", f"{target.path} is not the device that it was", where=target.text)
+
+
+@contextmanager
+def held_if_device(target: TargetFacts) -> Iterator[None]:
+    """Hold a target while the block runs, where it is a block device.
+
+    Raises
+    ------
+    DrivelabError
+        C207: it is not the device that was resolved. C209: it cannot be opened.
+    """
+    held = HeldDevice(target) if target.kind == "block_device" else None
+    try:
+        yield
+    finally:
+        if held is not None:
+            held.release()
 
 
 def _disk_sequence(descriptor: int) -> int | None:
