@@ -40,7 +40,6 @@ mount -t devtmpfs dev /new/dev
 mount -t proc proc /new/proc
 mount -t sysfs sys /new/sys
 mount -t tmpfs run /new/run
-mount -t tmpfs tmp /new/tmp
 mkdir -p /new/dev/shm /new/dev/pts /new/usr/lib/modules
 mount -t tmpfs shm /new/dev/shm
 mount -t devpts pts /new/dev/pts
