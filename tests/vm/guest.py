@@ -284,7 +284,11 @@ class Guest:
 
     def _error(self, what: str, result: Result | None = None) -> GuestError:
         output = f"\n--- stdout\n{result.stdout}\n--- stderr\n{result.stderr}" if result else ""
-        tail = "\n".join(self.console().splitlines()[-_TAIL_LINES:])
+        lines = self.console().splitlines()
+        # a panic says first why, and then by which way it came there, at a length that differs
+        panics = [number for number, line in enumerate(lines) if "Kernel panic" in line]
+        begin = panics[0] if panics else len(lines) - _TAIL_LINES
+        tail = "\n".join(lines[max(0, min(begin, len(lines) - _TAIL_LINES)) :])
         return GuestError(f"{what}{output}\n--- console\n{tail}")
 
     def _stop(self) -> None:
