@@ -10,6 +10,7 @@ from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.csv_text import csv_link
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import THIN_SPACE, DisplayUnit, column_unit, number_text, percent_text, rate_text
+from drivelab.report.results_table import Header
 
 # more rows nobody reads; the CSV behind the table holds all of them
 ROWS_MAX = 300
@@ -29,23 +30,6 @@ _COLUMNS = (
 )
 _SEEN = "seen"
 _TENTHS = ("first tenth", "last tenth", "last over first")
-
-
-@dataclass(frozen=True, slots=True)
-class CombinationHeader:
-    """Head of a column of numbers."""
-
-    metric: str
-    band: str
-    name: str
-    unit: str
-
-    @property
-    def full(self) -> str:
-        """Name and unit, for the narrow page and for screen readers."""
-        is_device = self.band.startswith("device")
-        words = f"{self.name} per operation" if is_device else f"{self.band} {self.name}".strip()
-        return f"{words} [{self.unit}]" if self.unit else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +65,7 @@ class CombinationsTable:
         Whether some number is a bound, or only what was seen, so that the marks of both have to be explained.
     """
 
-    headers: tuple[CombinationHeader, ...]
+    headers: tuple[Header, ...]
     groups: tuple[CombinationGroup, ...]
     row_count: int
     csv_link: str
@@ -146,7 +130,7 @@ def _unit(combinations: Sequence[CombinationResult], kind: str) -> DisplayUnit:
 
 def _headers(
     combinations: Sequence[CombinationResult], units: dict[str, DisplayUnit], *, over_time: bool
-) -> tuple[CombinationHeader, ...]:
+) -> tuple[Header, ...]:
     headers = []
     for metric, band, name, kind in _COLUMNS:
         found = [one.metrics[metric].median for one in combinations if metric in one.metrics]
@@ -155,13 +139,13 @@ def _headers(
         if not found or is_dull or (name in _TENTHS and not over_time):
             continue
         unit = units[kind].name if kind in units else "%" if kind == "share" else "1"
-        headers.append(CombinationHeader(metric, band, name, unit))
+        headers.append(Header(metric, band, name, unit))
     return tuple(headers)
 
 
 def _group(
     members: Sequence[CombinationResult],
-    headers: Sequence[CombinationHeader],
+    headers: Sequence[Header],
     units: dict[str, DisplayUnit],
     rows_max: int,
     *,
@@ -192,18 +176,18 @@ def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -
     return row_words(names, words)
 
 
-def _cell(one: CombinationResult, header: CombinationHeader, units: dict[str, DisplayUnit]) -> tuple[str, str]:
+def _cell(one: CombinationResult, header: Header, units: dict[str, DisplayUnit]) -> tuple[str, str]:
     """A number, and what stands below it."""
-    kind = next(of_kind for name, _, _, of_kind in _COLUMNS if name == header.metric)
+    kind = next(of_kind for name, _, _, of_kind in _COLUMNS if name == header.key)
 
     def written(value: float) -> str:
         if kind == "share":
             return percent_text(value).removesuffix("\u00a0%")
         return rate_text(value) if kind == "count" else number_text(value / units[kind].scale)
 
-    metric = one.metrics.get(header.metric)
+    metric = one.metrics.get(header.key)
     if metric is None:
-        low, high = one.bounds.get(header.metric, (None, None))
+        low, high = one.bounds.get(header.key, (None, None))
         if low is None:
             return "–", ""
         return (
