@@ -114,7 +114,11 @@ def test_a_drive_that_its_owner_named_is_used_and_left_blank(drivelab: Drivelab,
     answer = drivelab.run("run", str(drivelab.small), str(device), "--erase", device.name)
     assert answer.returncode in (0, 4), answer.stderr
     (directory,) = drivelab.runs.iterdir()
-    assert len(open_run(directory).trial_names) == 6
+    run = open_run(directory)
+    assert len(run.trial_names) == 6
+    (target,) = run.run_json["targets"]
+    before, after = ([drive["name"] for drive in target[facts]["drives"]] for facts in ("facts_before", "facts_after"))
+    assert before == after == [device.name], "the same drive before and after"
     assert subprocess.run(["blkid", "-p", str(device)], capture_output=True).returncode == 2, "nothing is found"
     assert device.name in loops_over(Path(f"/sys/block/{device.name}/loop/backing_file").read_text().strip())
 

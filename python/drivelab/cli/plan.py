@@ -12,9 +12,8 @@ import typer
 
 from drivelab.cli.plan_steps import print_steps
 from drivelab.experiments.load import load_experiment
-from drivelab.inventory.loop_target import with_loop_as_drive
+from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.smart import read_all_smart
-from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.plan import PREPARATIONS, Plan
@@ -111,7 +110,7 @@ def planned(
     DrivelabError
         T101 to T108: something is no target. P704 to P711: it cannot be planned.
     """
-    facts = [with_loop_as_drive(resolve_target(text)) for text in targets]
+    facts = [resolve_measured(text) for text in targets]
     varied = [factor.name for factor in experiment.factors]
     plan = make_plan(
         experiment,

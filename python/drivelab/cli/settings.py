@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drivelab.inventory.loop_target import with_loop_as_drive
-from drivelab.inventory.target import resolve_target
+from drivelab.inventory.loop_target import resolve_measured
 from drivelab.model.drive import DriveFacts
 from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import SETTING_NAMES, UNITS, SettingFacts
@@ -37,7 +36,7 @@ def command(
     Nothing is changed. Drives answer root only; other users see what the kernel
     knows. An experiment varies settings as factors, and puts them back.
     """
-    facts = with_loop_as_drive(resolve_target(target))
+    facts = resolve_measured(target)
     if facts.kind == "missing_file":
         raise DrivelabError("T101", f"{target} does not exist", where=target)
     drives = _settings_by_drive(facts)

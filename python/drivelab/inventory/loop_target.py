@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from drivelab.inventory.drives import read_drives
+from drivelab.inventory.target import resolve_target
 from drivelab.model.target import TargetFacts
 
 
@@ -16,3 +17,14 @@ def with_loop_as_drive(target: TargetFacts) -> TargetFacts:
     """
     loops = [layer.name for layer in target.devices if layer.kind == "loop"]
     return replace(target, drives=tuple(read_drives(loops[-1:]))) if loops else target
+
+
+def resolve_measured(text: str) -> TargetFacts:
+    """Facts about a target that is going to be measured, with a loop device as its drive.
+
+    Raises
+    ------
+    DrivelabError
+        As `drivelab.inventory.target.resolve_target`.
+    """
+    return with_loop_as_drive(resolve_target(text))

@@ -10,7 +10,7 @@ from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.csv_text import csv_link
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import THIN_SPACE, DisplayUnit, column_unit, number_text, percent_text, rate_text
-from drivelab.report.results_table import Header
+from drivelab.report.results_table import Header, bands_of
 
 # more rows nobody reads; the CSV behind the table holds all of them
 ROWS_MAX = 300
@@ -74,13 +74,7 @@ class CombinationsTable:
     @property
     def bands(self) -> list[tuple[str, int]]:
         """The bands of neighbouring columns, each with the number of its columns."""
-        bands: list[tuple[str, int]] = []
-        for header in self.headers:
-            if bands and bands[-1][0] == header.band and header.band:
-                bands[-1] = (header.band, bands[-1][1] + 1)
-            else:
-                bands.append((header.band, 1))
-        return bands
+        return bands_of(self.headers)
 
     @property
     def shown_count(self) -> int:

@@ -75,13 +75,18 @@ class ResultsTable:
     @property
     def bands(self) -> list[tuple[str, int]]:
         """The bands of neighbouring columns, each with the number of its columns."""
-        bands: list[tuple[str, int]] = []
-        for header in self.headers:
-            if bands and bands[-1][0] == header.band and header.band:
-                bands[-1] = (header.band, bands[-1][1] + 1)
-            else:
-                bands.append((header.band, 1))
-        return bands
+        return bands_of(self.headers)
+
+
+def bands_of(headers: Sequence[Header]) -> list[tuple[str, int]]:
+    """The bands of neighbouring columns, each with the number of its columns."""
+    bands: list[tuple[str, int]] = []
+    for header in headers:
+        if bands and bands[-1][0] == header.band and header.band:
+            bands[-1] = (header.band, bands[-1][1] + 1)
+        else:
+            bands.append((header.band, 1))
+    return bands
 
 
 def results_table(trials: Sequence[TrialContent], findings: Sequence[ReportedFinding]) -> ResultsTable:

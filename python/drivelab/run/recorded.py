@@ -12,8 +12,8 @@ from typing import Any
 
 from drivelab import __version__
 from drivelab.inventory.consent import NO_CONSENT, Consent
+from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.smart import read_all_smart
-from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.host import HostFacts
@@ -211,7 +211,7 @@ def _target_after(before: dict[str, Any], label: str, used: TargetFacts, asked: 
     if asked.kind == "scratch":
         return {**before, "label": label, "facts_before": used.to_json(), "facts_after": None, "smart_after": []}
     try:
-        after = resolve_target(asked.text)
+        after = resolve_measured(asked.text)
     except DrivelabError:
         # it vanished during the run, which its steps have told
         return {**before, "label": label, "facts_after": None, "smart_after": []}

@@ -13,7 +13,7 @@ from drivelab.inventory.consent import (
     require_same_identity,
     require_still_ours,
 )
-from drivelab.inventory.loop_target import with_loop_as_drive
+from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedStep, PlannedTarget
@@ -158,10 +158,10 @@ class TargetStage:
             self._progress.preparing(f"filling {self.planned.text} with random data")
             scratch = make_scratch(self.facts.size_bytes, self._journal, self._filled)
             self.notes = scratch.notes
-            self.facts = with_loop_as_drive(replace(resolve_target(scratch.path), text=self.facts.text))
+            self.facts = replace(resolve_measured(scratch.path), text=self.facts.text)
         elif self.facts.kind == "directory":
             directory, _change = make_data_directory(Path(self.facts.path), self._journal)
-            self.facts = with_loop_as_drive(replace(resolve_target(str(directory)), text=self.facts.text))
+            self.facts = replace(resolve_measured(str(directory)), text=self.facts.text)
         self._require_same_drives(self.facts)
         if self.planned.kind == "block_device":
             self._held = HeldDevice(self.facts)
@@ -236,7 +236,7 @@ class TargetStage:
         """The target as it is now; its identity stays what it was, so that another drive in its place is noticed."""
         if facts.kind == "block_device":
             require_same_identity(facts)
-        now = with_loop_as_drive(replace(resolve_target(facts.path), text=facts.text, identity=facts.identity))
+        now = replace(resolve_measured(facts.path), text=facts.text, identity=facts.identity)
         self._require_same_drives(now)
         return now
 
