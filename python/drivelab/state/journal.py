@@ -151,10 +151,9 @@ def begin_journal(directory: Path, **header: Any) -> Journal:
     aside = directory / f".{name}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        descriptor = _open_locked(aside)
         journal = Journal(directory / name, descriptor, header, [])
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
             journal._append(header)
             aside.rename(journal.path)
             _sync_directory(directory)
@@ -165,6 +164,29 @@ def begin_journal(directory: Path, **header: Any) -> Journal:
     except OSError as error:
         raise DrivelabError("R409", f"no journal can be written: {error.strerror}", where=str(directory)) from error
     return journal
+
+
+def _open_locked(path: Path) -> int:
+    """A new file that this process has locked."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        # `sweep_unbegun` had the lock first
+        os.close(descriptor)
+
+
+def sweep_unbegun(directory: Path) -> None:
+    """Delete what was to become a journal when its process was killed; nothing was changed by then."""
+    for path in directory.glob(".*.jsonl"):
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(descriptor)
 
 
 def left_journals(directory: Path) -> Iterator[Path]:

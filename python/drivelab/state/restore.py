@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
-from drivelab.state.journal import Journal, left_journals, read_outstanding, take_journal
+from drivelab.state.journal import Journal, left_journals, read_outstanding, sweep_unbegun, take_journal
 from drivelab.state.journal_holder import JournalHolder, journal_holder
 from drivelab.state.undo import undo_all
 
@@ -48,6 +48,7 @@ def restore_left_over(directory: Path) -> list[Restored]:
     """
     restored: list[Restored] = []
     failures: list[DrivelabError] = []
+    sweep_unbegun(directory)
     for path in left_journals(directory):
         try:
             journal = _take(path)

@@ -14,7 +14,7 @@ import pytest
 
 from drivelab.model.errors import DrivelabError
 from drivelab.state import restore
-from drivelab.state.journal import left_journals
+from drivelab.state.journal import begin_journal, left_journals, sweep_unbegun
 from drivelab.state.restore import restore_left_over
 from drivelab.state.undo import UNDO
 
@@ -129,3 +129,30 @@ def test_one_that_puts_back_without_end_is_not_taken_for_nothing_left(leave: Cal
         other.kill()
     assert failure.value.code == "R406"
     assert f"drivelab (process {other.pid}) is still putting back" in failure.value.what
+
+
+KILLED_WHILE_IT_BEGINS = """
+import os, pathlib, signal, sys
+import drivelab.state.journal as j
+j.Journal._append = lambda self, line: os.kill(os.getpid(), signal.SIGKILL)
+j.begin_journal(pathlib.Path(sys.argv[1]), command="killed")
+"""
+
+
+def test_what_was_to_become_a_journal_is_swept_away(tmp_path: Path) -> None:
+    """A kill in the milliseconds in which a journal is begun leaves a file that nobody would ever delete."""
+    command = [sys.executable, "-c", KILLED_WHILE_IT_BEGINS, str(tmp_path)]
+    subprocess.run(command, env=with_package(), check=False)
+    assert [path.name[0] for path in tmp_path.iterdir()] == ["."]
+    assert restore_left_over(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_journal_that_is_just_being_begun_is_not_swept_away(tmp_path: Path) -> None:
+    begun = begin_journal(tmp_path, command="lives")
+    aside = begun.path.with_name(f".{begun.path.name}")
+    begun.path.rename(aside)
+    sweep_unbegun(tmp_path)
+    assert list(tmp_path.iterdir()) == [aside]
+    aside.rename(begun.path)
+    begun.close()
