@@ -15,7 +15,7 @@ from large_run import write_large_run
 from make_runs import HOSTILE_MODEL, NAMES, build
 
 from drivelab.analyse.summary import summarise
-from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.report.html import write_html_report
 from drivelab.store.read import StoredRun, open_run
 from system_packages import find_program

@@ -10,7 +10,7 @@ from pathlib import Path
 from drivelab import __version__
 from drivelab.analyse.findings import smart_findings, target_findings, trial_findings
 from drivelab.analyse.summary import summarise
-from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
 from drivelab.cli.run_results import print_results, results_json
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.host import host_facts

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.find_run import find_run
-from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.errors import DrivelabError
 from drivelab.store.read import StoredRun, open_run

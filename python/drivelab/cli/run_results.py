@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drivelab.answers.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
 from drivelab.cli.effects_table import print_effects
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
-from drivelab.cli.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.finding_lines import finding_lines

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.results_columns import filled_columns, marks_note
-from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.store.read import StoredRun, open_run

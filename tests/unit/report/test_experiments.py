@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer

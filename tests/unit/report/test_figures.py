@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from drivelab.cli.run_answer import answer_of_run
+from drivelab.answers.run_answer import answer_of_run
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import Histogram
 from drivelab.model.run_answer import RunAnswer

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 
 from large_run import SIZES, write_large_run
 
-from drivelab.cli.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
 from drivelab.cli.run_results import ROWS_MAX, print_results, results_json
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.combinations_table import ROWS_MAX as PAGE_ROWS_MAX

@@ -18,7 +18,7 @@ from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT, TrialK
 from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
-from drivelab.cli.trial_notes import TrialNotes, trial_notes
+from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
 from drivelab.model.run_answer import RunAnswer

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from drivelab.cli.run_answer import answer_of_run, experiment_order, findings_of_run
+from drivelab.answers.run_answer import answer_of_run, experiment_order, findings_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.finding import Finding
 from drivelab.store.read import StoredRun, open_run

@@ -1,0 +1,1 @@
+"""What stored runs come to: reads what the store has of them, and has it analysed."""

@@ -1,0 +1,1 @@
+"""Published numbers, as data with their source, to compare with."""

@@ -1,0 +1,42 @@
+"""What a report says before any format writes it: of one run or of several, with published numbers beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from drivelab.model.result_set import ResultSet
+from drivelab.report.content import ReportContent
+from drivelab.report.figures.figure import Figure
+from drivelab.report.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A report.
+
+    Attributes
+    ----------
+    title, question : str
+        What was run, and what was asked.
+    sentences : tuple of str
+        The answer, the most important one first.
+    tables : tuple of Table
+        What all runs together come to, the most telling one first.
+    figures : tuple of Figure
+        Drawn from all runs together, the most telling one first.
+    runs : tuple of ReportContent
+        Each run by itself; none in a report of nothing but published numbers.
+    result_sets : tuple of ResultSet
+        What tables and figures were made from: runs in the order given, then published pages.
+    notes : tuple of str
+        What limits a comparison of the runs: other kernels, other settings, other workloads.
+    """
+
+    title: str
+    question: str
+    sentences: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    runs: tuple[ReportContent, ...] = ()
+    result_sets: tuple[ResultSet, ...] = ()
+    notes: tuple[str, ...] = ()

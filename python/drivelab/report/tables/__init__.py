@@ -1,0 +1,1 @@
+"""Tables that people publish, one file per table: results in, a `Table` out that every format can write."""
