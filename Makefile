@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # the binding is a Python module: its own test binary could not be linked
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
-.PHONY: help build demo test test-rust test-python test-vm lint format bench docs lock clean dev packages
+.PHONY: help build demo test test-rust test-python test-vm lint format bench docs site lock clean dev packages
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench: build dev ## Measure drivelab itself beside its peers; writes docs/perfor
 docs: build ## Write the pages that are made from the code
 	$(BIN)/python tools/error_list.py
 	$(BIN)/python tools/experiment_format.py
+
+site: dev ## The documentation as a site: target/site/index.html
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -c tools/site -d target/site.doctrees . target/site
 
 lock: $(VENV)/.made ## Choose versions again: requirements/*.lock
 	$(BIN)/python -m venv $(VENV)/lock
