@@ -172,7 +172,9 @@ class PublishedCell:
     Attributes
     ----------
     table, row, column : str
-        Key of the table, name of the row (a drive) and head of the column.
+        Key of the table, name of the row (that of the `MeasuredDrive`) and head of the column. A row that shares
+        its drive with another names its write cache too: ``NAME / Enabled``, ``NAME / Disabled``.
+        What the page calls the row in this table is the cell below the first head, where that is not `row`.
     printed : str
         What the page prints, which need not be what its own numbers give.
     """
@@ -181,6 +183,31 @@ class PublishedCell:
     row: str
     column: str
     printed: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageForm:
+    """How a page prints a table that is made of its machines, drives or observations.
+
+    A report of nothing but that page prints the table so; of a page that has
+    forms it makes no other tables. A page without any is printed in our own forms.
+
+    Attributes
+    ----------
+    table : str
+        Key of the table: ``hardware``, ``drives``, ``results-by-setting``, ``pivot``,
+        ``write-cache-effect``, ``write-cache-by-host``, ``disks``.
+    title : str
+        What stands above it.
+    columns : tuple of str
+        Heads in order, as the page prints them. The unit of a number is the one in parentheses in its head:
+        ``512B Write Latency (ms)``. A cell is looked for in `ResultSet.cells`, then in
+        `printed` of the machine or drive under the same head, then in `Observation.printed`.
+    """
+
+    table: str
+    title: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +234,8 @@ class ResultSet:
         What the page prints in tables that follow from `observations`.
     notes : tuple of str
         What limits the numbers.
+    forms : tuple of PageForm
+        How the page prints its tables.
     """
 
     key: str
@@ -221,3 +250,4 @@ class ResultSet:
     tables: tuple[PublishedTable, ...] = ()
     cells: tuple[PublishedCell, ...] = ()
     notes: tuple[str, ...] = ()
+    forms: tuple[PageForm, ...] = ()

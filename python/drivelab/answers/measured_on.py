@@ -1,0 +1,191 @@
+"""Who measured what: the machine and the drives of a stored run, read leniently from its run.json."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from drivelab.model.result_set import Machine, MeasuredDrive
+from drivelab.model.units import format_bytes, format_decimal_bytes
+
+_LINKS = {"pcie": "PCIe", "sata": "SATA", "sas": "SAS", "usb": "USB"}
+_UNKNOWN_HOST = "unknown machine"
+# as many characters of a serial tell two drives of one model apart, nearly always
+_SERIAL_END = 6
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTarget:
+    """A target of a run: the drive that it is, and what its trials find there unless they set it otherwise.
+
+    Attributes
+    ----------
+    drive : MeasuredDrive
+        The drive beneath it, or the target itself where no single drive is known.
+    levels : mapping of str to str
+        ``filesystem`` and ``write-cache`` as they were before the run, as far as they are known.
+    """
+
+    drive: MeasuredDrive
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+
+def machine_of(run_json: Mapping[str, Any]) -> Machine:
+    """The computer that a run was made on.
+
+    Parameters
+    ----------
+    run_json : mapping
+        The run's ``run.json``; whatever is missing stays empty.
+    """
+    host = as_mapping(run_json.get("host"))
+    links: dict[str, str] = {}
+    for target in targets_of(run_json):
+        for drive in _mappings(_facts(target).get("drives")):
+            kind, _, speed = link_text(as_mapping(drive.get("link"))).partition(" ")
+            if speed:
+                links.setdefault(kind, speed)
+    return Machine(
+        name=as_text(host.get("hostname")) or _UNKNOWN_HOST,
+        kind=_machine_kind(host),
+        model=" ".join(part for part in map(as_text, (host.get("machine_vendor"), host.get("machine_model"))) if part),
+        distribution=as_text(host.get("distribution")),
+        kernel=as_text(host.get("kernel_release")),
+        cpu=as_text(host.get("cpu_model")),
+        links=links,
+    )
+
+
+def measured_targets(run_json: Mapping[str, Any], labels: Sequence[str] = ()) -> dict[str, MeasuredTarget]:
+    """The targets of a run by their label, their drives with names that tell them apart.
+
+    Parameters
+    ----------
+    run_json : mapping
+        The run's ``run.json``.
+    labels : sequence of str
+        Labels that trials have; one that ``run.json`` does not know gets a drive of which only the name is known.
+    """
+    machine = machine_of(run_json).name
+    found = {as_text(target.get("label")): _measured_target(target, machine) for target in targets_of(run_json)}
+    for label in labels:
+        found.setdefault(label, MeasuredTarget(MeasuredDrive(label or "unknown drive", machine=machine)))
+    return _named_apart(found)
+
+
+def targets_of(run_json: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The targets as they are stored."""
+    return _mappings(run_json.get("targets"))
+
+
+def link_text(link: Mapping[str, Any]) -> str:
+    """A link as negotiated: ``SATA 6 Gbit/s``, ``PCIe 8 GT/s x4``; empty where it is unknown."""
+    rate, kind = link.get("rate_bits_per_s"), link.get("kind")
+    if not isinstance(rate, int | float) or kind not in _LINKS:
+        return ""
+    if kind == "pcie":
+        return f"PCIe {rate / 1e9:g} GT/s x{link.get('lanes') or 1}"
+    return f"{_LINKS[kind]} {rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{_LINKS[kind]} {rate / 1e6:g} Mbit/s"
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a mapping; an empty one otherwise."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_text(value: Any) -> str:
+    """The value as text; empty for what is not there."""
+    return "" if value is None else str(value).strip()
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
+
+
+def _machine_kind(host: Mapping[str, Any]) -> str:
+    inside = [f"virtual machine ({host['hypervisor']})"] if host.get("hypervisor") else []
+    inside += [f"container ({host['container']})"] if host.get("container") else []
+    if inside:
+        return ", ".join(inside)
+    return "physical machine" if host.get("hypervisor") == "" else ""
+
+
+def _facts(target: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Facts from before the run, with what only those from after it have."""
+    before, after = as_mapping(target.get("facts_before")), as_mapping(target.get("facts_after"))
+    return {**after, **{key: value for key, value in before.items() if value not in (None, [], ())}}
+
+
+def _measured_target(target: Mapping[str, Any], machine: str) -> MeasuredTarget:
+    facts = _facts(target)
+    label = as_text(target.get("label")) or as_text(facts.get("text")) or "unknown drive"
+    drives = _mappings(facts.get("drives"))
+    drive = drives[0] if len(drives) == 1 else {}
+    capacity = drive.get("size_bytes") or facts.get("size_bytes") or None
+    is_scratch = facts.get("kind") == "scratch" or label.startswith("scratch")
+    model = "" if is_scratch else _model(drive)
+    measured = MeasuredDrive(
+        name=f"{model} {format_decimal_bytes(capacity)}" if model and capacity else model or label,
+        model=model,
+        firmware=as_text(drive.get("firmware")),
+        serial=as_text(drive.get("serial")),
+        capacity_bytes=int(capacity) if isinstance(capacity, int | float) else None,
+        machine=machine,
+        link=link_text(as_mapping(drive.get("link"))),
+        kind=_drive_kind(facts, drive, len(drives), is_scratch=is_scratch),
+    )
+    return MeasuredTarget(measured, _found_levels(facts, drive))
+
+
+def _model(drive: Mapping[str, Any]) -> str:
+    """Maker and model, the maker once; ``ATA`` is what the kernel says where nobody told it the maker."""
+    vendor, model = as_text(drive.get("vendor")), as_text(drive.get("model"))
+    is_told = vendor in ("", "ATA") or model.lower().startswith(vendor.lower())
+    return model if is_told or not model else f"{vendor} {model}"
+
+
+def _drive_kind(facts: Mapping[str, Any], drive: Mapping[str, Any], drive_count: int, *, is_scratch: bool) -> str:
+    """What it is, in a few words: ``SSD``, ``scratch drive of 1 GiB on a file``, ``directory on ext4, SSD``."""
+    if is_scratch:
+        size = facts.get("size_bytes")
+        return f"scratch drive of {format_bytes(size)} on a file" if size else "scratch drive on a file"
+    below = as_text(drive.get("virtual"))
+    if not below and drive.get("is_rotational") is not None:
+        below = "hard disk" if drive["is_rotational"] else "SSD"
+    if drive_count > 1:
+        below = f"{drive_count} drives together"
+    kind = as_text(facts.get("kind"))
+    if kind not in ("directory", "file", "missing_file"):
+        return below
+    filesystem = as_text(as_mapping(facts.get("filesystem")).get("type"))
+    place = "directory" if kind == "directory" else "file"
+    place = f"{place} on {filesystem}" if filesystem else place
+    return f"{place}, {below}" if below else place
+
+
+def _found_levels(facts: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[str, str]:
+    """What a trial that does not set them has been measured with."""
+    levels = {}
+    kind = facts.get("kind")
+    if kind in ("block_device", "scratch"):
+        levels["filesystem"] = "raw"
+    elif type_name := as_text(as_mapping(facts.get("filesystem")).get("type")):
+        levels["filesystem"] = type_name
+    enabled = as_mapping(drive.get("write_cache")).get("drive_enabled")
+    if enabled is not None:
+        levels["write-cache"] = "on" if enabled else "off"
+    return levels
+
+
+def _named_apart(targets: Mapping[str, MeasuredTarget]) -> dict[str, MeasuredTarget]:
+    """Drives of one model get the end of their serial, and where that does not help, the label of their target."""
+    names = {label: target.drive.name for label, target in targets.items()}
+    for ending in (lambda label: targets[label].drive.serial[-_SERIAL_END:], lambda label: label):
+        counts = Counter(names.values())
+        names = {
+            label: f"{name} ({ending(label)})" if counts[name] > 1 and ending(label) else name
+            for label, name in names.items()
+        }
+    return {label: replace(one, drive=replace(one.drive, name=names[label])) for label, one in targets.items()}

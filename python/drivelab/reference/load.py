@@ -1,0 +1,149 @@
+"""Loads published pages: one TOML file each, whose numbers stand in it once, as the page prints them."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from importlib import resources
+from typing import Any
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Estimate
+from drivelab.model.result_set import (
+    Machine,
+    MeasuredDrive,
+    Observation,
+    PageForm,
+    PublishedCell,
+    PublishedTable,
+    ResultSet,
+)
+from drivelab.model.units import parse_bytes
+from drivelab.reference.printed_number import read_printed
+
+_OBSERVED = {field.name for field in fields(Observation)}
+
+
+def reference_names() -> tuple[str, ...]:
+    """Names of the published pages, sorted."""
+    folder = resources.files("drivelab.reference")
+    return tuple(sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")))
+
+
+def load_reference(name: str) -> ResultSet:
+    """The numbers of a published page.
+
+    Parameters
+    ----------
+    name : str
+        As `reference_names` has it: ``ssd-latency``.
+
+    Returns
+    -------
+    ResultSet
+        Times in ns and rates in B/s or 1/s; every number also as the page prints it.
+        Its key is ``reference:NAME``.
+
+    Raises
+    ------
+    DrivelabError
+        U005: there is no page of that name.
+    """
+    names = reference_names()
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        guess = f"did you mean {near[0]}? " if near else ""
+        do = f"{guess}choose one of: {', '.join(names)}"
+        raise DrivelabError("U005", f"'{name}' is not a published page that drivelab holds", do=do)
+    text = (resources.files("drivelab.reference") / f"{name}.toml").read_text(encoding="utf-8")
+    return _result_set(name, tomllib.loads(text))
+
+
+def _result_set(name: str, page: Mapping[str, Any]) -> ResultSet:
+    drives = tuple(_drive(drive) for drive in page["drives"])
+    machine_of = {drive.name: drive.machine for drive in drives}
+    return ResultSet(
+        key=f"reference:{name}",
+        title=page["title"],
+        question=page["question"],
+        source=_source(page),
+        measured=page["published"],
+        is_reference=True,
+        machines=tuple(Machine(**machine) for machine in page["machines"]),
+        drives=drives,
+        observations=tuple(one for group in page["observations"] for one in _observations(group, machine_of)),
+        tables=tuple(_table(table) for table in page["tables"]),
+        cells=tuple(cell for group in page.get("cells", ()) for cell in _cells(group)),
+        notes=tuple(_one_line(note) for note in page["notes"]),
+        forms=tuple(PageForm(form["table"], form["title"], tuple(form["columns"])) for form in page.get("forms", ())),
+    )
+
+
+def _source(page: Mapping[str, Any]) -> str:
+    """Author, title and address, as far as the page tells them; that it tells no date is said, too."""
+    told = [page["address"], "" if page["published"] else "no date"]
+    place = "; ".join(filter(None, told))
+    return f'{page["author"] or "author not named"}, "{page["title"]}"{f" ({place})" if place else ""}'
+
+
+def _drive(drive: Mapping[str, Any]) -> MeasuredDrive:
+    known = {key: value for key, value in drive.items() if key != "capacity"}
+    # "1TB" and "1 TB" are both printed; a page that prints none leaves it unknown
+    capacity = parse_bytes(drive["capacity"]) if "capacity" in drive else None
+    return MeasuredDrive(**known, capacity_bytes=capacity)
+
+
+def _observations(group: Mapping[str, Any], machine_of: Mapping[str, str]) -> Iterator[Observation]:
+    """The numbers of a group: what they share, and one row each.
+
+    A column that is no field of `Observation` is a factor; where its cell is empty the factor does not apply.
+    """
+    shared = {key: group[key] for key in _OBSERVED & set(group) - {"levels", "note"}}
+    for row in group["rows"]:
+        cells = {"note": group.get("note", "")} | dict(zip(group["columns"], row, strict=True))
+        levels = {factor: level for factor, level in cells.items() if factor not in _OBSERVED and level}
+        yield Observation(
+            **shared,
+            drive=cells["drive"],
+            machine=cells.get("machine") or machine_of[cells["drive"]],
+            estimate=_estimate(cells["printed"], group),
+            levels=dict(group.get("levels", {})) | levels,
+            block_size_bytes=parse_bytes(group["block_size"]) if "block_size" in group else None,
+            printed=cells["printed"],
+            note=_one_line(cells["note"]),
+        )
+
+
+def _estimate(printed: str, group: Mapping[str, Any]) -> Estimate:
+    number = read_printed(printed, group.get("unit", ""))
+    count = group.get("sample_count", 0)
+    return Estimate(
+        value=number.value,
+        low=number.low,
+        high=number.high,
+        unit=number.unit,
+        sample_count=count,
+        # a page tells one number and nothing of its scatter
+        effective_sample_count=1.0,
+        method="as printed" if number.value is not None else "bounds, as printed",
+    )
+
+
+def _cells(group: Mapping[str, Any]) -> Iterator[PublishedCell]:
+    """The cells of a table: each row begins with its name here, which no page prints."""
+    for name, *printed in group["rows"]:
+        for column, text in zip(group["columns"], printed, strict=True):
+            yield PublishedCell(group["table"], name, column, text)
+
+
+def _table(table: Mapping[str, Any]) -> PublishedTable:
+    rows = tuple(tuple(row) for row in table["rows"])
+    note = _one_line(table.get("note", ""))
+    return PublishedTable(table["key"], table["title"], tuple(table["columns"]), rows, note)
+
+
+def _one_line(text: str) -> str:
+    """A text without the line breaks that it has in the file."""
+    return " ".join(text.split())

@@ -1,0 +1,67 @@
+"""Every table of the published pages that some results can carry, in the order in which one reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from drivelab.model.result_set import ResultSet
+from drivelab.report.tables.disks import disks
+from drivelab.report.tables.drives import drives
+from drivelab.report.tables.hardware import hardware
+from drivelab.report.tables.other_results import KEY as OTHER_RESULTS
+from drivelab.report.tables.other_results import other_results
+from drivelab.report.tables.pivot import pivots
+from drivelab.report.tables.results_by_setting import results_by_setting
+from drivelab.report.tables.table import Table
+from drivelab.report.tables.verbatim import verbatim
+from drivelab.report.tables.write_cache_by_host import write_cache_by_host
+from drivelab.report.tables.write_cache_effect import write_cache_effect
+
+_BEFORE_PIVOTS: tuple[Callable[[Sequence[ResultSet]], Table | None], ...] = (
+    hardware,
+    drives,
+    disks,
+    results_by_setting,
+)
+_AFTER_PIVOTS: tuple[Callable[[Sequence[ResultSet]], Table | None], ...] = (
+    write_cache_effect,
+    write_cache_by_host,
+    other_results,
+)
+
+
+def published_tables(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
+    """Machines, drives, results by setting, the pivot, the effects of the write cache, and what pages print beside.
+
+    Parameters
+    ----------
+    sets : sequence of ResultSet
+        Runs and published pages. One page alone is printed in its own form.
+
+    Returns
+    -------
+    tuple of Table
+        Those that the results can carry, no two with the same key.
+    """
+    found = [table for make in _BEFORE_PIVOTS if (table := make(sets)) is not None]
+    found += pivots(sets)
+    found += [table for make in _AFTER_PIVOTS if (table := make(sets)) is not None]
+    if len(sets) == 1 and sets[0].forms:
+        # its other tables would tell the same once more, in another form than the page's
+        own = {form.table for form in sets[0].forms} | {cell.table for cell in sets[0].cells}
+        found = [table for table in found if table.key in own or table.key == OTHER_RESULTS]
+    found += verbatim(sets)
+    return _keyed_apart(found)
+
+
+def _keyed_apart(tables: Sequence[Table]) -> tuple[Table, ...]:
+    taken: set[str] = set()
+    apart = []
+    for table in tables:
+        key, number = table.key, 2
+        while key in taken:
+            key, number = f"{table.key}-{number}", number + 1
+        taken.add(key)
+        apart.append(table if key == table.key else replace(table, key=key))
+    return tuple(apart)
