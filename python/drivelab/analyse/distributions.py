@@ -8,6 +8,7 @@ against scipy.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 # Two-sided 95 % and one-sided 95 % points of the normal distribution.
 NORMAL_975 = 1.959963984540054
@@ -105,14 +106,14 @@ def student_t(degrees_of_freedom: float, upper_tail: float = 0.025) -> float:
     degrees_of_freedom : float
         At least 1; smaller ones count as 1.
     upper_tail : float
-        0.025 or 0.05.
+        In (0, 0.5).
 
     Returns
     -------
     float
         Relative error below 1e-8.
     """
-    normal = _NORMAL_POINTS[upper_tail]
+    normal = _NORMAL_POINTS.get(upper_tail) or -NormalDist().inv_cdf(upper_tail)
     df = max(degrees_of_freedom, 1.0)
     if df > 1e6:
         return normal

@@ -178,10 +178,11 @@ def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None
     half = student_t(count - 1) * error
     method = f"geometric mean over {count} blocks, Student t with {count - 1} degrees of freedom"
     estimate = Estimate(value, math.exp(middle - half), math.exp(middle + half), "1", count, float(count), method)
-    return estimate, _two_sided_p(middle, error, count - 1)
+    return estimate, two_sided_p(middle, error, count - 1)
 
 
-def _two_sided_p(middle: float, error: float, degrees_of_freedom: int) -> float:
+def two_sided_p(middle: float, error: float, degrees_of_freedom: float) -> float:
+    """Probability of a mean this far from 0, or farther, when it is 0: Student's t with this standard error."""
     square = (middle / error) ** 2
     return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / (degrees_of_freedom + square))
 

@@ -195,3 +195,30 @@ def _first_pass_only(row: ExpectedCommands, commands: Commands, workload: Worklo
     fua_low = 0.0
     flush_low = min(commands.flushes[0], 1.0)
     return Commands((1.0, commands.writes[1]), (flush_low, commands.flushes[1]), (fua_low, commands.fua_writes[1]))
+
+
+def append_commands(filesystem: str, *, has_cache: bool) -> tuple[float, float] | None:
+    """Writes and flushes of one small synchronous append (``dd oflag=direct,sync``), where nobody counted them.
+
+    Parameters
+    ----------
+    filesystem : str
+        ext4, xfs, or raw for a block device.
+    has_cache : bool
+        Whether the drive's write cache was on.
+
+    Returns
+    -------
+    tuple of float, or None
+        What every append costs that commits the journal; None for a file system that has no such fixed number.
+
+    Notes
+    -----
+    On the bare drive one flush: kernels of that time sent none after the write itself.
+    """
+    cache: CacheKind = "write_back" if has_cache else "write_through"
+    tables = {"raw": _PLAIN, "ext4": _COMMIT_EXT4, "xfs": _COMMIT_XFS}
+    if filesystem not in tables:
+        return None
+    commands = tables[filesystem][cache]
+    return commands.writes[1], commands.flushes[1]

@@ -1,0 +1,175 @@
+"""What the factors of a full design do together: share of each term, and where one factor changes another's effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from drivelab.model.estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorStratum:
+    """What a kind of effect is tested against: how much things scatter that are set up anew equally often.
+
+    Attributes
+    ----------
+    name : str
+        ``file systems`` (each made once in a block), ``mounts``, ``settings``, ``trials``; ``effects`` for Lenth's
+        pseudo standard error.
+    degrees_of_freedom : float
+        Of the mean square; 0 where there was nothing to repeat.
+    mean_square : float or None
+        Scatter, as a square of natural logarithms, per trial; None without degrees of freedom.
+    share : float
+        Of all variance within blocks, from 0 to 1.
+    """
+
+    name: str
+    degrees_of_freedom: float
+    mean_square: float | None
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class FactorialTerm:
+    """A factor, or two of them together, as a whole.
+
+    Attributes
+    ----------
+    factors : tuple of str
+        One for a main effect, two for an interaction.
+    degrees_of_freedom : int
+        As many as there are independent effects; 0 where none can be estimated.
+    share : float
+        Of all variance within blocks that this term accounts for, from 0 to 1.
+    stratum : str
+        Name of the `ErrorStratum` that it is tested against.
+    error_degrees_of_freedom : float
+        Of that stratum.
+    f_ratio, p_value, adjusted_p_value : float or None
+        Mean square of the term over that of the stratum, and the probability of
+        as much without any effect; adjusted for all terms on the target (Holm). None where it cannot be tested.
+    """
+
+    factors: tuple[str, ...]
+    degrees_of_freedom: int
+    share: float
+    stratum: str
+    error_degrees_of_freedom: float = 0.0
+    f_ratio: float | None = None
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+
+    @property
+    def name(self) -> str:
+        """``write-cache``, or ``filesystem x write-cache``."""
+        return " x ".join(self.factors)
+
+
+@dataclass(frozen=True, slots=True)
+class MainEffect:
+    """What a level does beside the first level of its factor, from the model of the whole design.
+
+    Attributes
+    ----------
+    factor, level, baseline : str
+        The two levels.
+    ratio : Estimate
+        Level over baseline, averaged over the combinations that were measured with both.
+    """
+
+    factor: str
+    level: str
+    baseline: str
+    ratio: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """How much a level's effect differs between two levels of another factor.
+
+    Attributes
+    ----------
+    factor, level, baseline : str
+        The effect that differs: of the level over the baseline.
+    other_factor, other_level, other_baseline : str
+        Between what it differs.
+    ratio : Estimate
+        The effect at `other_level` over that at `other_baseline`; 1 where there is no interaction.
+    at_other_baseline, at_other_level : Estimate
+        The effect itself, level over baseline, at each of the two.
+    p_value, adjusted_p_value : float or None
+        Of no interaction; adjusted for all interactions on the target (Holm).
+    verdict : str
+        matters, differs, no effect, not settled: as of a `LevelEffect`, of `ratio`.
+    """
+
+    factor: str
+    level: str
+    baseline: str
+    other_factor: str
+    other_level: str
+    other_baseline: str
+    ratio: Estimate
+    at_other_baseline: Estimate
+    at_other_level: Estimate
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+    verdict: str = "not settled"
+
+    @property
+    def name(self) -> str:
+        """``write-cache off at filesystem ext4``."""
+        return f"{self.factor} {self.level} at {self.other_factor} {self.other_level}"
+
+
+@dataclass(frozen=True, slots=True)
+class Factorial:
+    """Main effects and interactions of two factors of one workload on one target.
+
+    Attributes
+    ----------
+    target, workload, metric : str
+        Where, and what was analysed: the logarithm of a latency or of a throughput.
+    block_count, cell_count : int
+        The complete blocks behind it, and the combinations of levels in each.
+    terms : tuple of FactorialTerm
+        Factors first, then pairs of them.
+    main_effects : tuple of MainEffect
+        Of every level beside the first one of its factor.
+    interactions : tuple of Interaction
+        Of every pair of levels that can be estimated.
+    strata : tuple of ErrorStratum
+        The coarsest first.
+    higher_order_share : float
+        Share of the variance that lies in interactions of three and more factors.
+    method : str
+        How the intervals were made, in a few words.
+    notes : tuple of str
+        What was left out, and what cannot be estimated.
+    """
+
+    target: str
+    workload: str
+    metric: str
+    block_count: int
+    cell_count: int
+    terms: tuple[FactorialTerm, ...] = ()
+    main_effects: tuple[MainEffect, ...] = ()
+    interactions: tuple[Interaction, ...] = ()
+    strata: tuple[ErrorStratum, ...] = ()
+    higher_order_share: float = 0.0
+    method: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_more_slower(self) -> bool:
+        """Whether a ratio above 1 is the worse one."""
+        return "latency" in self.metric
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        found: Mapping[str, Any] = asdict(self)
+        return dict(found)

@@ -1,0 +1,201 @@
+"""Which factors matter how much, alone and in pairs, and where one changes what another does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.factorial import Factorial, Interaction
+from drivelab.model.run_answer import RunAnswer
+from drivelab.report.combination_labels import level_text
+from drivelab.report.figures.figure import Cell, DataTable
+from drivelab.report.numerals import number_text, typeset
+from drivelab.report.tables.table import Table, TableCell, TableColumn
+
+# the largest of them; the CSV holds all
+INTERACTIONS_SHOWN = 24
+# a factor by itself is told by its paired blocks from this many of them on
+PAIRED_BLOCKS_MIN = 3
+TERMS_CAPTION = (
+    "Share: of all variance of the logarithm within blocks. F: mean square of the term over that of what it is held "
+    "against; p: of as much without any effect, corrected for all terms (Holm). What is slow to change is held against "
+    "the scatter between the times at which it was set up anew, and not against that of trials."
+)
+PAIRS_CAPTION = (
+    "What a level does beside the first one of its factor, at two levels of another factor; the last ratio is 1 where "
+    "that makes no difference. In parentheses 95\u00a0% intervals, each for itself; verdicts are corrected for all "
+    "interactions (Holm)."
+)
+_NOTHING = "–"
+
+
+def factorial_tables(answer: RunAnswer, run: str = "") -> tuple[Table, ...]:
+    """The tables of a run's factorials: terms, then interactions, of each workload on each target.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        Of a full design.
+    run : str
+        Name of the run, where there are several.
+
+    Returns
+    -------
+    tuple of Table
+        Those of several workloads have the same key: whoever brings them together numbers them.
+    """
+    found: list[Table] = []
+    for one in answer.factorials:
+        title = _title(one, answer, run)
+        if one.terms:
+            found.append(_terms(one, title, "factorial-terms"))
+        # with more blocks the paired ones tell it, and one thing has one interval
+        if one.block_count < PAIRED_BLOCKS_MIN and any(each.ratio.low is not None for each in one.main_effects):
+            found.append(_main_effects(one, title, "main-effects"))
+        # without scatter nothing tells them from chance
+        if any(pair.ratio.low is not None for pair in one.interactions):
+            found.append(_pairs(one, title, "interactions"))
+    return tuple(found)
+
+
+def _title(one: Factorial, answer: RunAnswer, run: str) -> str:
+    labels = {each.workload: each.label for each in answer.combinations}
+    what = "throughput" if "bytes_per_s" in one.metric else "p99 latency" if "p99" in one.metric else "median latency"
+    return f"{labels.get(one.workload, one.workload)} on {one.target}: {what}{f', {run}' if run else ''}"
+
+
+def _terms(one: Factorial, title: str, key: str) -> Table:
+    rows = [
+        _row(term.name, term.degrees_of_freedom, term.share, term.stratum, term.f_ratio, term.adjusted_p_value)
+        for term in one.terms
+    ]
+    if len({factor for term in one.terms for factor in term.factors}) > 2:
+        rows.append(_row("three factors and more together", None, one.higher_order_share, "", None, None))
+    for stratum in (each for each in one.strata if each.degrees_of_freedom):
+        name = f"scatter between {stratum.name}"
+        rows.append(_row(name, stratum.degrees_of_freedom or None, stratum.share, "", None, None))
+    columns = (
+        TableColumn("term"),
+        TableColumn("share", "%", is_number=True),
+        TableColumn("degrees of freedom", is_number=True),
+        TableColumn("F", is_number=True),
+        TableColumn("p", is_number=True),
+        TableColumn("held against"),
+    )
+    words = [f"{_basis(one)}.", TERMS_CAPTION]
+    if one.notes:
+        words.append(f"To be known: {'; '.join(one.notes)}.")
+    caption = typeset(" ".join(words))
+    return Table(key, f"Which factor matters how much: {title}", columns, tuple(rows), caption, data=_terms_data(one))
+
+
+def _basis(one: Factorial) -> str:
+    blocks = "block" if one.block_count == 1 else "blocks"
+    alone = " (one repeat: shares contain scatter too, and nothing tells it from chance)" if not _has_test(one) else ""
+    return f"{one.cell_count} combinations in {one.block_count} complete {blocks}{alone}"
+
+
+def _has_test(one: Factorial) -> bool:
+    return any(term.p_value is not None for term in one.terms)
+
+
+def _row(
+    name: str, degrees: float | None, share: float, stratum: str, f_ratio: float | None, p_value: float | None
+) -> tuple[TableCell, ...]:
+    held = f"scatter between {stratum}" if stratum and f_ratio is not None else _NOTHING
+    return (
+        TableCell(name),
+        TableCell(f"{100 * share:.1f}"),
+        TableCell(_NOTHING if degrees is None else f"{degrees:.3g}"),
+        TableCell(_NOTHING if f_ratio is None else number_text(f_ratio)),
+        TableCell(_p_text(p_value)),
+        TableCell(held),
+    )
+
+
+def _p_text(p_value: float | None) -> str:
+    if p_value is None:
+        return _NOTHING
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def _main_effects(one: Factorial, title: str, key: str) -> Table:
+    """Of a run that has too few blocks to pair."""
+    rows = tuple(
+        (
+            TableCell(f"{each.factor} {level_text(each.factor, each.level)}"),
+            TableCell(each.baseline),
+            _ratio(each.ratio),
+        )
+        for each in one.main_effects
+    )
+    columns = (TableColumn("level"), TableColumn("baseline"), TableColumn("ratio", is_number=True))
+    caption = f"Level over baseline: {one.method}. In parentheses 95\u00a0% intervals."
+    return Table(key, f"What each level does: {title}", columns, rows, caption)
+
+
+def _pairs(one: Factorial, title: str, key: str) -> Table:
+    shown = sorted(one.interactions, key=lambda pair: -abs(math.log(pair.ratio.value or 1.0)))[:INTERACTIONS_SHOWN]
+    columns = (
+        TableColumn("level"),
+        TableColumn("at first", is_number=True),
+        TableColumn("at second", is_number=True),
+        TableColumn("second over first", is_number=True),
+        TableColumn("verdict"),
+    )
+    caption = PAIRS_CAPTION
+    if len(shown) < len(one.interactions):
+        caption += f" The {len(shown)} largest of {len(one.interactions)}; the CSV holds all."
+    rows = tuple(_pair_row(pair) for pair in shown)
+    title = f"Where one factor changes what another does: {title}"
+    return Table(key, title, columns, rows, caption, data=_pairs_data(one))
+
+
+def _pair_row(pair: Interaction) -> tuple[TableCell, ...]:
+    names = [level_text(pair.other_factor, level) for level in (pair.other_baseline, pair.other_level)]
+    level = f"{pair.factor} {level_text(pair.factor, pair.level)} beside {level_text(pair.factor, pair.baseline)}"
+    return (
+        TableCell(f"{level}, at {pair.other_factor} {names[0]} and {names[1]}"),
+        *(_ratio(ratio) for ratio in (pair.at_other_baseline, pair.at_other_level, pair.ratio)),
+        TableCell(pair.verdict),
+    )
+
+
+def _ratio(ratio: Estimate) -> TableCell:
+    ends = (ratio.low, ratio.high)
+    span = "" if None in ends else "–".join(number_text(end or 0.0) for end in ends)
+    return TableCell(_NOTHING if ratio.value is None else number_text(ratio.value), span)
+
+
+def _terms_data(one: Factorial) -> DataTable:
+    columns = ("target", "workload", "metric", "term", "degrees_of_freedom", "share", "stratum", "error_degrees")
+    rows: list[list[Cell]] = [
+        [
+            *(one.target, one.workload, one.metric, term.name, term.degrees_of_freedom, term.share, term.stratum),
+            *(term.error_degrees_of_freedom, term.f_ratio, term.p_value, term.adjusted_p_value),
+        ]
+        for term in one.terms
+    ]
+    return DataTable((*columns, "f_ratio", "p_value", "adjusted_p_value"), rows)
+
+
+def _pairs_data(one: Factorial) -> DataTable:
+    words = ("target", "workload", "metric", "factor", "level", "baseline")
+    others = ("other_factor", "other_level", "other_baseline")
+    numbers = [f"{name}{end}" for name in ("at_baseline", "at_level", "ratio") for end in ("", "_low", "_high")]
+    rows: list[list[Cell]] = [
+        [
+            *(one.target, one.workload, one.metric, pair.factor, pair.level, pair.baseline),
+            *(pair.other_factor, pair.other_level, pair.other_baseline),
+            *_ends(pair),
+            *(pair.p_value, pair.adjusted_p_value, pair.verdict),
+        ]
+        for pair in one.interactions
+    ]
+    return DataTable((*words, *others, *numbers, "p_value", "adjusted_p_value", "verdict"), rows)
+
+
+def _ends(pair: Interaction) -> Iterator[float | None]:
+    for ratio in (pair.at_other_baseline, pair.at_other_level, pair.ratio):
+        yield from (ratio.value, ratio.low, ratio.high)
