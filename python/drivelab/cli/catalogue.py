@@ -72,8 +72,18 @@ COMMANDS = (
     ),
     Command(
         "report",
-        "Write the report of a run: one page that opens offline.",
-        ("report RUN", "report RUN --text"),
+        "Write the report of runs: one page that opens offline, or Markdown, CSV, JSON.",
+        (
+            "report RUN",
+            "report RUN RUN --out both.html",
+            "report RUN --with-reference ssd-latency --format markdown",
+            "report reference:ssd-latency --text",
+        ),
+    ),
+    Command(
+        "compare",
+        "Is NEW slower than BASE? Ratios of runs with their intervals.",
+        ("compare BASE NEW", "compare BASE NEW --fail-on regression --format markdown"),
     ),
     Command(
         "sql",

@@ -54,6 +54,10 @@ _KINDS = (
         EXIT_USAGE,
     ),
     ErrorKind("U009", "no runs to query", "name the directory of a run, or make one: drivelab run", EXIT_USAGE),
+    ErrorKind("U011", "a margin that makes no sense", "write a share between 0 % and 100 %: --margin 5%", EXIT_USAGE),
+    ErrorKind("U012", "a run that is compared with itself", "name each run once, on one side", EXIT_USAGE),
+    ErrorKind("U013", "no such metric in these runs", "choose one of those that are listed", EXIT_USAGE),
+    ErrorKind("U014", "this format needs a file", "name one: --out FILE", EXIT_USAGE),
     # T: the target that was typed
     ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),
     ErrorKind("T102", "no permission to use the target", "run as root, or choose a target of your own"),
@@ -139,6 +143,13 @@ _KINDS = (
     # O: the report
     ErrorKind("O801", "the charts' script is missing", "install it again: pip install --force-reinstall plotly"),
     ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),
+    ErrorKind("O803", "pictures need Chromium, which is not installed", "apt-get install chromium"),
+    ErrorKind("O804", "Chromium did not draw a picture", "report without pictures: --figures none"),
+    # what notebooks ask for
+    ErrorKind("O820", "a library for tables is not installed", "install it: pip install pandas"),
+    ErrorKind("O821", "tables of an unknown kind", "one of arrow, pandas, polars", EXIT_USAGE),
+    ErrorKind("O822", "a report in an unknown format", "one of html, markdown, csv, json", EXIT_USAGE),
+    ErrorKind("O823", "nothing was named to be opened", "name a run, or a published page: reference:PAGE", EXIT_USAGE),
 )
 
 KINDS: dict[str, ErrorKind] = {kind.code: kind for kind in _KINDS}

@@ -1,0 +1,288 @@
+"""Puts the trials of two sides of runs beside each other: which belong together, and what became of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+import numpy as np
+
+from drivelab.analyse.comparability import TrialConduct, reasons_against
+from drivelab.analyse.comparison_interval import RESAMPLES, Shift, Side, shift_between
+from drivelab.analyse.effects import SIGNIFICANCE, command_changes, holm
+from drivelab.analyse.judged_metric import LATENCY, RESPONSE, judged_metric
+from drivelab.analyse.run_answer import RunTrial
+from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
+from drivelab.model.estimate import Estimate, Unit
+
+# with more rows than this the bootstrap draws less often: a run can have thousands of combinations
+_ROWS_AT_FULL_DRAW = 500
+_FEWER_RESAMPLES = 2000
+_P99 = "total_latency_ns_p99"
+Levels = tuple[tuple[str, str], ...]
+# place of the target, workload, levels that are the same on both sides
+Key = tuple[str, str, Levels]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTrial:
+    """A trial of one side.
+
+    Attributes
+    ----------
+    run : int
+        Which run of its side it belongs to, from 0.
+    place : str
+        What stands for its target on both sides.
+    trial : RunTrial
+        Its numbers.
+    conduct : TrialConduct
+        How it was carried out.
+    label : str
+        Its workload for people.
+    """
+
+    run: int
+    place: str
+    trial: RunTrial
+    conduct: TrialConduct = field(default_factory=TrialConduct)
+    label: str = ""
+
+    @property
+    def workload(self) -> str:
+        """What it measured: trials without an experiment are workloads of their own."""
+        return self.trial.workload or self.trial.name
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What two sides come to.
+
+    Attributes
+    ----------
+    rows : tuple of MetricComparison
+        The worst first.
+    factors : mapping of str to (str, str)
+        Factors with one level on each side, and not the same: they are what is compared.
+    only_base, only_new : tuple of str
+        Combinations that the other side does not have.
+    left_out : mapping of str to int
+        Of metrics that some repeat has no value of: in how many combinations.
+    resamples : int
+        Draws of the bootstrap.
+    """
+
+    rows: tuple[MetricComparison, ...]
+    factors: Mapping[str, tuple[str, str]]
+    only_base: tuple[str, ...]
+    only_new: tuple[str, ...]
+    left_out: Mapping[str, int]
+    resamples: int
+
+
+def compare_sides(
+    base: Sequence[ComparedTrial],
+    new: Sequence[ComparedTrial],
+    units: Mapping[str, Unit],
+    *,
+    margin: float = 0.05,
+    metrics: Sequence[str] = (),
+    seed: int = 1,
+    resamples: int = RESAMPLES,
+) -> Compared:
+    """Every metric of every combination that both sides have.
+
+    Parameters
+    ----------
+    base, new : sequence of ComparedTrial
+        All trials of each side; those of the reference are passed over.
+    units : mapping of str to str
+        Unit of every metric.
+    margin : float
+        What still counts as the same: 0.05 is 5 %.
+    metrics : sequence of str
+        Which to compare; otherwise the one that the workload is judged by, p99
+        of its latency, and the operations per second beside a median.
+    seed, resamples : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    Compared
+
+    Notes
+    -----
+    *equivalent*: the 90 % interval lies within the margin (two one-sided tests
+    at 5 %). Otherwise *slower* or *faster*: no difference at all is refused at
+    5 %, corrected for all rows (Holm 1979), and the 95 % interval leaves out 1.
+    Otherwise *no difference shown*, which says nothing about equality.
+    """
+    sides = [[one for one in side if not one.trial.is_reference] for side in (base, new)]
+    factors = compared_factors(*sides)
+    cells = [_cells(side, factors) for side in sides]
+    common = [key for key in cells[0] if key in cells[1]]
+    wanted = {key: list(metrics) or shown_metrics([*cells[0][key], *cells[1][key]]) for key in common}
+    count = sum(map(len, wanted.values()))
+    draws = resamples if count <= _ROWS_AT_FULL_DRAW else min(resamples, _FEWER_RESAMPLES)
+    drafts: list[tuple[MetricComparison, Shift]] = []
+    left_out: dict[str, int] = {}
+    for key in common:
+        reasons = reasons_against(
+            [one.conduct for one in cells[0][key]], [one.conduct for one in cells[1][key]], factors
+        )
+        for place, metric in enumerate(wanted[key]):
+            both = [_by_run(cells[side][key], metric) for side in (0, 1)]
+            if not all(both):
+                left_out[metric] = left_out.get(metric, 0) + 1
+                continue
+            shift = shift_between(both[0], both[1], seed, draws)
+            row = _row(key, metric, units[metric], (cells[0][key], cells[1][key]), shift)
+            row = replace(row, margin=margin, why=reasons, is_judged=place == 0 and not metrics)
+            drafts.append((row, shift))
+    return Compared(
+        rows=tuple(_in_order(_judged(drafts, margin))),
+        factors=factors,
+        only_base=tuple(_name(key) for key in cells[0] if key not in cells[1]),
+        only_new=tuple(_name(key) for key in cells[1] if key not in cells[0]),
+        left_out=left_out,
+        resamples=draws,
+    )
+
+
+def compared_factors(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> dict[str, tuple[str, str]]:
+    """Factors that each side has at one level only, and not at the same; a level that a side lacks is empty."""
+    names = dict.fromkeys(name for one in (*base, *new) for name in one.trial.levels)
+    found = {}
+    for name in names:
+        ours, theirs = ({one.trial.levels.get(name, "") for one in side} for side in (base, new))
+        if len(ours) == len(theirs) == 1 and ours != theirs:
+            found[name] = (*ours, *theirs)
+    return {name: (pair[0], pair[1]) for name, pair in found.items()}
+
+
+def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
+    """The metric that a workload is judged by, then what else is told of it.
+
+    The operations per second are left out beside a throughput, which says the same.
+    """
+    judged = judged_metric(one.trial.kind for one in trials)
+    more = {LATENCY: [_P99, "iops"], RESPONSE: ["response_latency_ns_p99", "iops"]}
+    return [judged, *more.get(judged, [_P99])]
+
+
+def _cells(side: Sequence[ComparedTrial], factors: Mapping[str, object]) -> dict[Key, list[ComparedTrial]]:
+    found: dict[Key, list[ComparedTrial]] = {}
+    for one in side:
+        levels = tuple(sorted((name, level) for name, level in one.trial.levels.items() if name not in factors))
+        found.setdefault((one.place, one.workload, levels), []).append(one)
+    return found
+
+
+def _name(key: Key) -> str:
+    place, workload, levels = key
+    return ", ".join([workload, *(f"{name} {level}" for name, level in levels), *([place] if place else [])])
+
+
+def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Side:
+    """Logarithms by run; nothing where a repeat has no value: the others alone would be biased."""
+    runs: dict[int, list[float]] = {}
+    for one in trials:
+        value = one.trial.values.get(metric)
+        if value is None or not value > 0 or not math.isfinite(value):
+            return []
+        runs.setdefault(one.run, []).append(math.log(value))
+    return [np.array(values) for values in runs.values()]
+
+
+def _row(
+    key: Key,
+    metric: str,
+    unit: Unit,
+    cells: tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]],
+    shift: Shift,
+) -> MetricComparison:
+    _, workload, levels = key
+    low, high = map(math.exp, shift.ends) if shift.ends else (None, None)
+    count = sum(shift.unit_counts)
+    inner = shift.inner_ends
+    base, new = ([_of_row(one, metric) for one in side] for side in cells)
+    return MetricComparison(
+        workload=workload,
+        label=cells[1][0].label or workload,
+        target_base=cells[0][0].trial.target,
+        target_new=cells[1][0].trial.target,
+        levels=dict(levels),
+        metric=metric,
+        unit=unit,
+        is_judged=False,
+        base=_values(cells[0], base),
+        new=_values(cells[1], new),
+        ratio=Estimate(math.exp(shift.value), low, high, "1", count, float(count), shift.method),
+        equivalence=(math.exp(inner[0]), math.exp(inner[1])) if inner else None,
+        p_value=shift.p_value,
+        units=shift.units,
+        commands=command_changes(*([one.conduct.commands for one in side] for side in cells)),
+    )
+
+
+def _of_row(one: ComparedTrial, metric: str) -> float:
+    return float(one.trial.values[metric] or math.nan)
+
+
+def _values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> SideValues:
+    return SideValues(median(values), min(values), max(values), len({one.run for one in trials}), len(values))
+
+
+def _judged(drafts: Sequence[tuple[MetricComparison, Shift]], margin: float) -> list[MetricComparison]:
+    """The rows with their verdicts, corrected for how many there are."""
+    tested = [place for place, (row, _) in enumerate(drafts) if row.p_value is not None and not row.why]
+    adjusted = dict(zip(tested, holm([drafts[place][0].p_value or 0.0 for place in tested]), strict=True))
+    significance = SIGNIFICANCE / max(1, len(tested))
+    found = []
+    for place, (row, shift) in enumerate(drafts):
+        verdict, why = _verdict(row, shift, adjusted.get(place), margin)
+        detectable = shift.detectable(significance) if place in adjusted else None
+        found.append(
+            replace(
+                row,
+                verdict=verdict,
+                why=why,
+                p_value=row.p_value if place in adjusted else None,
+                adjusted_p_value=adjusted.get(place),
+                detectable_ratio=None if detectable is None else math.exp(detectable),
+            )
+        )
+    return found
+
+
+def _verdict(
+    row: MetricComparison, shift: Shift, adjusted: float | None, margin: float
+) -> tuple[ComparisonVerdict, tuple[str, ...]]:
+    if row.why:
+        return "not comparable", row.why
+    if shift.ends is None or shift.inner_ends is None or adjusted is None:
+        return "no difference shown", (_too_few(shift),)
+    bound = math.log1p(margin)
+    if -bound < shift.inner_ends[0] and shift.inner_ends[1] < bound:
+        return "equivalent", ()
+    if adjusted <= SIGNIFICANCE and not shift.ends[0] <= 0 <= shift.ends[1]:
+        return ("slower" if (row.slowdown or 1) > 1 else "faster"), ()
+    return "no difference shown", ()
+
+
+def _too_few(shift: Shift) -> str:
+    counts = shift.unit_counts
+    if shift.units == "repeats":
+        return "one trial each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} trials"
+    return f"{counts[0]} and {counts[1]} runs"
+
+
+def _in_order(rows: Sequence[MetricComparison]) -> list[MetricComparison]:
+    """What became worse beyond the margin first, then by verdict, the largest change first."""
+
+    def change(row: MetricComparison) -> float:
+        return abs(math.log(row.ratio.value or 1.0))
+
+    return sorted(rows, key=lambda row: (not row.is_regression, VERDICTS.index(row.verdict), -change(row)))

@@ -1,0 +1,240 @@
+"""Compares stored runs: reads both sides, finds what belongs together, and has it judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from drivelab.analyse.comparability import TrialConduct
+from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
+from drivelab.analyse.comparison_interval import BESIDE_ONE_MIN, RESAMPLES
+from drivelab.analyse.effects import Bounds
+from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT
+from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.measured_on import as_mapping, as_text, measured_targets
+from drivelab.answers.run_answer import COMMANDS, experiment_order, trials_of_run
+from drivelab.answers.side_facts import differences, facts_of_side
+from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
+from drivelab.answers.trial_notes import trial_notes
+from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
+from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Unit
+from drivelab.model.setting import AS_FOUND
+from drivelab.store.read import StoredRun
+
+SEED = 1
+_METRICS = (LATENCY, RESPONSE, THROUGHPUT, "total_latency_ns_p99", "response_latency_ns_p99", "iops")
+_NAMED_AT_MOST = 12
+# findings about the hour in which it was measured, and not about the drive
+_OF_THE_MOMENT = (
+    "foreign-work",
+    "drive-hot",
+    "link-below-maximum",
+    "stall-at-end",
+    "generator-saturated",
+    "run-resumed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadRun:
+    """What is read of a run."""
+
+    trials: list[RunTrial]
+    units: Mapping[str, Unit]
+    conducts: Mapping[str, StoredConduct]
+    titles: Mapping[str, str]
+
+
+def compare_runs(
+    base: Sequence[StoredRun],
+    new: Sequence[StoredRun],
+    margin: float = 0.05,
+    metrics: Sequence[str] = (),
+    *,
+    seed: int = SEED,
+    resamples: int = RESAMPLES,
+) -> Comparison:
+    """What the runs of NEW come to beside those of BASE.
+
+    Parameters
+    ----------
+    base, new : sequence of StoredRun
+        The runs of each side, at least one; none may be on both.
+    margin : float
+        What still counts as the same: 0.05 is 5 %.
+    metrics : sequence of str
+        Which metrics to compare, by their names in the trials table; left out,
+        those that each workload is judged by.
+    seed, resamples : int
+        Of the bootstrap.
+
+    Raises
+    ------
+    DrivelabError
+        U011: the margin. U012: a run twice. U013: no run has such a metric.
+        S506: a table of a run cannot be read.
+    """
+    if not 0 < margin < 1:
+        raise DrivelabError("U011", f"a margin of {100 * margin:g} % is not between 0 % and 100 %")
+    _refuse_twice([*base, *new])
+    sides = [[_read(run, {*_METRICS, *metrics}) for run in runs] for runs in (base, new)]
+    units = {name: unit for side in sides for run in side for name, unit in run.units.items()}
+    _refuse_unknown(metrics, units, [*base, *new])
+    places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
+    ours, theirs = (list(_compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
+    compared = compare_sides(
+        ours,
+        theirs,
+        units,
+        margin=margin,
+        metrics=metrics,
+        seed=seed,
+        resamples=resamples,
+    )
+    return Comparison(
+        base=tuple(_compared_run(run) for run in base),
+        new=tuple(_compared_run(run) for run in new),
+        margin=margin,
+        rows=compared.rows,
+        differences=tuple(_differences(base, new, sides, compared)),
+        only_base=compared.only_base,
+        only_new=compared.only_new,
+        notes=tuple(_notes(base, new, compared)),
+        resamples=compared.resamples,
+        seed=seed,
+    )
+
+
+def _refuse_twice(runs: Sequence[StoredRun]) -> None:
+    (directory, count), *_ = Counter(run.directory.resolve() for run in runs).most_common(1)
+    if count > 1:
+        raise DrivelabError("U012", f"{directory.name} is named {count} times", where=str(directory))
+
+
+def _refuse_unknown(metrics: Sequence[str], units: Mapping[str, Unit], runs: Sequence[StoredRun]) -> None:
+    for name in metrics:
+        if name not in units:
+            known = sorted({metric for run in runs for metric in _known_metrics(run)})
+            near = get_close_matches(name, known, n=_NAMED_AT_MOST, cutoff=0.4) or known[:_NAMED_AT_MOST]
+            raise DrivelabError("U013", f"no run has the metric {name}", do=f"choose one, such as {', '.join(near)}")
+
+
+def _known_metrics(run: StoredRun) -> list[str]:
+    names = run.trial_names
+    return list(run.estimates(names[0])) if names else []
+
+
+def _read(run: StoredRun, metrics: Collection[str]) -> _ReadRun:
+    trials, units = trials_of_run(run, metrics)
+    titles = experiment_order(as_mapping(run.run_json.get("experiment"))).titles
+    return _ReadRun(trials, units, conduct_of_trials(run), titles)
+
+
+def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[_ReadRun]]]) -> list[dict[str, str]]:
+    """What stands for each target, by its label, on each side.
+
+    Where every run has one target, there is nothing to tell apart. Otherwise a
+    target is found again by its label, by its drive's serial, or by its order.
+    """
+    labels = [[list(dict.fromkeys(trial.target for trial in run.trials)) for run in side] for _, side in sides]
+    if all(len(one) <= 1 for side in labels for one in side):
+        return [{label: "" for one in side for label in one} for side in labels]
+    ours, theirs = (list(dict.fromkeys(label for one in side for label in one)) for side in labels)
+    places = {label: label for label in theirs if label in ours}
+    serials = [
+        {label: one.drive.serial for run in runs for label, one in measured_targets(run.run_json).items()}
+        for runs, _ in sides
+    ]
+    for label in theirs:
+        alike = [one for one in ours if serials[0].get(one) and serials[0].get(one) == serials[1].get(label)]
+        if label not in places and len(alike) == 1 and alike[0] not in places.values():
+            places[label] = alike[0]
+    left = [one for one in ours if one not in places.values()], [one for one in theirs if one not in places]
+    if len(left[0]) == len(left[1]):
+        places |= dict(zip(left[1], left[0], strict=True))
+    # a target that the other side does not have stands for itself alone
+    places |= {label: f"{label} of NEW" for label in theirs if label not in places}
+    return [{label: label for label in ours}, places]
+
+
+def _compared_trials(side: Sequence[_ReadRun], places: Mapping[str, str]) -> Iterator[ComparedTrial]:
+    for number, run in enumerate(side):
+        for trial in run.trials:
+            stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
+            commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
+            conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
+            label = run.titles.get(trial.workload, trial.workload)
+            yield ComparedTrial(number, places.get(trial.target, trial.target), trial, conduct, label)
+
+
+def _bounds(trial: RunTrial, metric: str) -> Bounds | None:
+    value = trial.values.get(metric)
+    if value is not None:
+        return value, value
+    low, high = trial.ends.get(metric, (None, None))
+    return None if low is None or high is None else (low, high)
+
+
+def _compared_run(run: StoredRun) -> ComparedRun:
+    facts = run.run_json
+    return ComparedRun(run.name, str(run.directory), as_text(facts.get("started_utc")), as_text(facts.get("status")))
+
+
+def _differences(
+    base: Sequence[StoredRun], new: Sequence[StoredRun], sides: Sequence[Sequence[_ReadRun]], compared: Compared
+) -> Iterator[SideDifference]:
+    for factor, (ours, theirs) in compared.factors.items():
+        yield SideDifference(factor, (ours or "not set",), (theirs or "not set",))
+    yield from differences(*(facts_of_side(runs, [trial_notes(run) for run in runs]) for runs in (base, new)))
+    found = [_found_values(side) for side in sides]
+    yield from differences(found[0], found[1])
+
+
+def _found_values(side: Sequence[_ReadRun]) -> dict[str, dict[str, None]]:
+    """Settings that were left as found, mount options, ranges and lengths: what they were."""
+    values: dict[str, dict[str, None]] = {}
+    for run in side:
+        for trial in run.trials:
+            for name, level in trial.levels.items():
+                achieved = trial.achieved.get(name, "")
+                if achieved and level == AS_FOUND:
+                    values.setdefault(f"{name} as found", {})[achieved] = None
+                elif name == "filesystem" and achieved != level and achieved:
+                    values.setdefault(f"{level}, mounted", {})[achieved] = None
+            stored = run.conducts.get(trial.name)
+            for what, amount in stored.amounts.items() if stored else ():
+                values.setdefault(f"{what} of {trial.workload or trial.name}", {})[amount] = None
+    return values
+
+
+def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
+    counts = len(base), len(new)
+    if counts == (1, 1):
+        yield "One run each: what a reboot or a new day changes is not in these intervals."
+    elif min(counts) == 1:
+        name = "BASE" if counts[0] == 1 else "NEW"
+        if max(counts) < BESIDE_ONE_MIN:
+            yield f"One run of {name} beside {max(counts)}: how runs scatter takes {BESIDE_ONE_MIN} on one side."
+        else:
+            yield (
+                f"One run of {name} beside {max(counts)}: it is taken to scatter as those do, "
+                "and a run that was disturbed looks like a difference."
+            )
+    for run in (*base, *new):
+        if run.run_json.get("status") != "complete":
+            yield f"{run.name} is not complete ({run.run_json.get('status')}): what it has is compared."
+        drifts = [finding.text for finding in run.findings if finding.code == "reference-drift"]
+        yield from (f"{run.name}: {text}" for text in drifts)
+        warnings = Counter({f.code: 0 for f in run.findings if f.severity == "warning" and f.code in _OF_THE_MOMENT})
+        for finding in run.findings:
+            if finding.code in warnings:
+                warnings[finding.code] += max(1, finding.trial_count)
+        if warnings:
+            told = ", ".join(f"{code} ({count})" for code, count in warnings.items())
+            yield f"{run.name} has warnings that may be the whole difference: {told}."
+    for metric, count in compared.left_out.items():
+        cells = "1 combination" if count == 1 else f"{count} combinations"
+        yield f"{metric} is left out in {cells}: some repeat has no value of it."

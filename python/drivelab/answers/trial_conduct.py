@@ -1,0 +1,112 @@
+"""How each trial of a stored run was carried out: what its workload asked for, and what was achieved of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from drivelab.analyse.comparability import TrialConduct
+from drivelab.model.units import format_bytes, format_duration_ns, format_percent
+from drivelab.store import layout
+from drivelab.store.read import StoredRun
+from drivelab.store.selection import reduced_rows
+
+_SHARES = ("compressible", "duplicate")
+_COLUMNS = ("trial", "achieved_backend", "achieved_direct", "achieved_queue_depth_mean", "workload_json")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConduct:
+    """How a trial was carried out, and over how much.
+
+    Attributes
+    ----------
+    conduct : TrialConduct
+        Its levels and commands are for somebody else to add.
+    amounts : mapping of str to str
+        Range and length of the measurement: they change how sure a number is, and seldom what it means.
+    """
+
+    conduct: TrialConduct
+    amounts: Mapping[str, str] = field(default_factory=dict)
+
+
+def conduct_of_trials(run: StoredRun) -> dict[str, StoredConduct]:
+    """How the trials of a run were carried out, by their name.
+
+    Raises
+    ------
+    DrivelabError
+        S506: the trials cannot be read.
+    """
+    of_run = [one.code for one in run.findings if one.severity == "invalid" and not one.trial and not one.trials]
+    found: dict[str, StoredConduct] = {}
+    for part in reduced_rows(run, layout.TRIALS, lambda rows: _conducts(rows, of_run)):
+        found |= part
+    return found
+
+
+def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
+    columns = [rows[name].to_pylist() for name in (*_COLUMNS, "findings_json")]
+    found = {}
+    for name, backend, is_direct, depth, workload_text, findings_text in zip(*columns, strict=True):
+        workload = json.loads(workload_text) if workload_text else {}
+        findings = json.loads(findings_text) if findings_text else []
+        invalid = {one["code"] for one in findings if one["severity"] == "invalid"}
+        conduct = TrialConduct(
+            asked=asked_words(workload),
+            backend=backend or "",
+            is_direct=is_direct,
+            queue_depth=depth,
+            invalid=sorted({*invalid, *of_run}),
+        )
+        found[name] = StoredConduct(conduct, amount_words(workload))
+    return found
+
+
+def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
+    """What decides what a workload's numbers mean, by its name for people; what is not stored is left out."""
+    found: dict[str, str] = {}
+    if operations := workload.get("operations"):
+        found["operation"] = _mix([(str(one.get("operation")), one.get("weight", 1.0)) for one in operations])
+    if sizes := workload.get("block_sizes"):
+        found["block size"] = _mix([(format_bytes(one.get("bytes", 0)), one.get("weight", 1.0)) for one in sizes])
+    if durability := workload.get("durability"):
+        every = int(durability.get("every_writes", 1))
+        found["durability"] = f"{durability.get('method')}{f' every {every} writes' if every > 1 else ''}"
+    if access := workload.get("access"):
+        found["access"] = str(access.get("kind"))
+    if contents := workload.get("contents"):
+        shares = [f"{format_percent(contents.get(f'{name}_fraction') or 0)} {name}" for name in _SHARES]
+        found["contents"] = ", ".join(
+            [str(contents.get("kind")), *(one for one in shares if not one.startswith("0 %"))]
+        )
+    if pacing := workload.get("pacing"):
+        rate = pacing.get("rate_per_s") or 0
+        found["pacing"] = f"{pacing.get('kind')}{f' {rate:g}/s' if rate else ''}"
+    plain = {"queue depth": "queue_depth", "job count": "job_count", "file state": "file_state", "direct": "direct"}
+    found |= {name: str(workload[key]).lower() for name, key in plain.items() if key in workload}
+    if workload.get("shift_bytes") is not None:
+        found["shift"] = format_bytes(workload["shift_bytes"])
+    return found
+
+
+def amount_words(workload: Mapping[str, Any]) -> dict[str, str]:
+    """Range and length of a workload for people."""
+    limits, size = workload.get("limits") or {}, (workload.get("target") or {}).get("size_bytes")
+    lengths = [format_duration_ns(limits["runtime_ns"])] if limits.get("runtime_ns") else []
+    lengths += [format_bytes(limits["bytes"])] if limits.get("bytes") else []
+    lengths += [f"{limits['count']} I/Os"] if limits.get("count") else []
+    found = {"range": format_bytes(size)} if size else {}
+    return found | ({"length": " or ".join(lengths)} if lengths else {})
+
+
+def _mix(parts: list[tuple[str, float]]) -> str:
+    total = sum(weight for _, weight in parts) or 1.0
+    if len(parts) == 1:
+        return parts[0][0]
+    return ", ".join(f"{format_percent(weight / total)} {name}" for name, weight in parts)

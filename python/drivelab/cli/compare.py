@@ -1,0 +1,186 @@
+"""The command ``drivelab compare``: whether NEW is slower than BASE, and whether one can tell at all."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from drivelab.cli.failure import print_message
+from drivelab.cli.find_run import find_run
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.store.layout import RUN_JSON
+from drivelab.store.read import StoredRun, open_run
+
+if TYPE_CHECKING:
+    from drivelab.model.comparison import Comparison
+
+
+class Format(StrEnum):
+    """How a comparison is written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
+class FailOn(StrEnum):
+    """What makes the command fail."""
+
+    REGRESSION = "regression"
+    DIFFERENCE = "difference"
+    NOT_COMPARABLE = "not-comparable"
+    UNDECIDED = "undecided"
+
+
+def command(
+    base: Annotated[str, typer.Argument(metavar="BASE", help="A run, its name, or a directory of runs.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="A run, its name, or a directory of runs.")],
+    more_base: Annotated[list[str] | None, typer.Option("--base", metavar="RUN", help="One more run of BASE.")] = None,
+    more_new: Annotated[list[str] | None, typer.Option("--new", metavar="RUN", help="One more run of NEW.")] = None,
+    fail_on: Annotated[
+        list[FailOn] | None, typer.Option("--fail-on", help="Exit with 1 when there is such a number; may be repeated.")
+    ] = None,
+    margin: Annotated[str, typer.Option(metavar="SHARE", help="What still counts as the same.")] = "5%",
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Compare this metric instead; may be repeated.")
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; else standard output.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> int:
+    """Compare runs: what became slower or faster, what stayed the same, and what cannot be compared.
+
+    Combinations of workload and levels are found on both sides and compared:
+    the median latency or the throughput, p99 and IOPS, each as the ratio of NEW
+    to BASE with its 95 % interval. Give several runs a side, and the intervals
+    hold what changes from run to run.
+
+    Exit code 1: there is what --fail-on names. A regression is slower beyond
+    noise and beyond the margin. 4: nothing could be compared.
+
+    Raises
+    ------
+    DrivelabError
+        U004: two formats. U011 to U014: a margin, a run, a metric or a file that
+        cannot be. S504 to S506: not a run, or a damaged one. O801, O802: the file
+        cannot be written.
+    """
+    if as_json and format_ not in (Format.TEXT, Format.JSON):
+        raise DrivelabError("U004", f"--json and --format {format_} exclude each other", where="drivelab compare")
+    chosen = Format.JSON if as_json else format_
+    if chosen is Format.HTML and out is None:
+        raise DrivelabError("U014", "a page is written to a file", where="--format html")
+    share = parse_margin(margin)
+    named = [base, *(more_base or ())], [new, *(more_new or ())]
+    sides = [[run for name in names for run in runs_of(name)] for names in named]
+    from drivelab.answers.comparison import compare_runs
+
+    comparison = compare_runs(sides[0], sides[1], share, tuple(metric or ()))
+    write_comparison(comparison, chosen, out)
+    return exit_code(comparison, tuple(fail_on or ()))
+
+
+def parse_margin(text: str) -> float:
+    """A share such as ``5%`` or ``0.05``.
+
+    Raises
+    ------
+    DrivelabError
+        U011: it is no such share.
+    """
+    try:
+        number = float(text.strip().removesuffix("%"))
+    except ValueError:
+        raise DrivelabError("U011", f"'{text}' is not a share", where="--margin") from None
+    share = number / 100 if text.strip().endswith("%") else number
+    if not 0 < share < 1:
+        raise DrivelabError("U011", f"a margin of {text} is not between 0 % and 100 %", where="--margin")
+    return share
+
+
+def runs_of(name: str) -> list[StoredRun]:
+    """The run of that name, or all runs in the directory of that name.
+
+    Raises
+    ------
+    DrivelabError
+        S504: there is none. S505, S506: one cannot be read.
+    """
+    path = find_run(name)
+    inside = sorted(file.parent for file in path.glob(f"*/{RUN_JSON}")) if path.is_dir() else []
+    if inside and not (path / RUN_JSON).exists():
+        return [open_run(one) for one in inside]
+    return [open_run(path)]
+
+
+def write_comparison(comparison: Comparison, chosen: Format, out: Path | None) -> None:
+    """Write the comparison to a file, or to standard output.
+
+    Raises
+    ------
+    DrivelabError
+        O801: the charts' script is missing. O802: the file cannot be written.
+    """
+    if chosen is Format.HTML and out is not None:
+        from drivelab.report.comparison_joint import joint_of_comparison
+        from drivelab.report.html import write_html_report
+
+        print(write_html_report(joint_of_comparison(comparison), out))
+        return
+    text = _text_of(comparison, chosen, is_file=out is not None)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    from drivelab.store.durable import written_aside
+
+    try:
+        with written_aside(out) as aside:
+            aside.write_text(text, encoding="utf-8")
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(out)) from error
+    print(out)
+
+
+def _text_of(comparison: Comparison, chosen: Format, *, is_file: bool) -> str:
+    if chosen is Format.JSON:
+        return json.dumps(comparison.to_json(), indent=2) + "\n"
+    # a terminal that knows few characters gets few
+    plain = not is_file and not (sys.stdout.encoding or "").lower().startswith("utf")
+    if chosen is Format.MARKDOWN:
+        from drivelab.report.comparison_markdown import comparison_markdown
+        from drivelab.report.terminal_text import terminal_text
+
+        text = comparison_markdown(comparison)
+        return terminal_text(text, plain) if plain else text
+    from drivelab.report.comparison_text import comparison_text
+
+    return comparison_text(comparison, plain=plain)
+
+
+def exit_code(comparison: Comparison, fail_on: tuple[FailOn, ...]) -> int:
+    """What the shell is told; on stderr, why, and what could not be decided."""
+    rows = comparison.rows
+    missing = len(comparison.only_base) + len(comparison.only_new)
+    counts = {
+        FailOn.REGRESSION: len(comparison.regressions),
+        FailOn.DIFFERENCE: sum(row.verdict in ("slower", "faster") and row.is_beyond_margin for row in rows),
+        FailOn.NOT_COMPARABLE: comparison.counts["not comparable"] + missing,
+        FailOn.UNDECIDED: sum(row.is_undecided for row in rows),
+    }
+    hit = [f"{one} ({counts[one]})" for one in dict.fromkeys(fail_on) if counts[one]]
+    undecided = counts[FailOn.UNDECIDED]
+    if fail_on and undecided and FailOn.UNDECIDED not in fail_on:
+        print_message(
+            f"undecided: {undecided} of {len(rows)} numbers show neither a difference nor that there is none; "
+            "repeat more, or fail on them too: --fail-on undecided"
+        )
+    if hit:
+        print_message(f"failed on: {', '.join(hit)}")
+        return EXIT_FAILED
+    return EXIT_OK if comparison.is_anything_compared else EXIT_NOT_TRUSTED

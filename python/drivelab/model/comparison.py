@@ -1,0 +1,234 @@
+"""What two sides of runs come to beside each other: ratios, verdicts, and what differs between the sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.run_answer import CommandChange
+from drivelab.model.units import format_percent
+
+ComparisonVerdict = Literal["slower", "faster", "equivalent", "no difference shown", "not comparable"]
+# of a pull request one wants to see first what became worse, then what nobody knows
+VERDICTS: tuple[ComparisonVerdict, ...] = ("slower", "not comparable", "no difference shown", "faster", "equivalent")
+_EQUIVALENT_WORDS = "equivalent within"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run of one side.
+
+    Attributes
+    ----------
+    name, directory : str
+        Its name, and where it lies.
+    started_utc, status : str
+        When it began, and how it ended; empty when unknown.
+    """
+
+    name: str
+    directory: str
+    started_utc: str = ""
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SideDifference:
+    """A fact that is not the same on both sides; the comparison goes on: it may be what is being compared.
+
+    Attributes
+    ----------
+    what : str
+        ``kernel``, ``drive``, ``file system``.
+    base, new : tuple of str
+        What it is on each side, each value once; empty where it is unknown.
+    """
+
+    what: str
+    base: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SideValues:
+    """One metric of one combination on one side.
+
+    Attributes
+    ----------
+    median, lowest, highest : float
+        Over all repeats of all runs.
+    run_count, repeat_count : int
+        Runs that have it, and trials of all of them together.
+    """
+
+    median: float
+    lowest: float
+    highest: float
+    run_count: int
+    repeat_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """One metric of one combination of workload, levels and target, NEW beside BASE.
+
+    Attributes
+    ----------
+    workload, label : str
+        Name of the workload, and what it is for people.
+    target_base, target_new : str
+        Labels of the targets.
+    levels : mapping of str to str
+        Level of every factor that is the same on both sides.
+    metric : str
+        As in the trials table.
+    unit : str
+        Of the values.
+    is_judged : bool
+        Whether it is the number that the workload is about.
+    base, new : SideValues or None
+        None where the side has no value of it.
+    ratio : Estimate
+        NEW over BASE with its 95 % interval; without ends where there were too few repeats.
+    equivalence : (float, float) or None
+        The 90 % interval: equivalent when it lies within the margin (two one-sided tests at 5 %).
+    p_value, adjusted_p_value : float or None
+        Of no difference at all; adjusted for all rows of the comparison (Holm).
+    verdict : str
+        slower, faster, equivalent, no difference shown, or not comparable.
+    why : tuple of str
+        Why it is not comparable, or why nothing can be shown.
+    units : str
+        What the interval is made of: runs, or the repeats of one run each.
+    detectable_ratio : float or None
+        A ratio this far from 1, either way, would have been found 4 times out of 5.
+    margin : float
+        What still counts as the same: 0.05 is 5 %.
+    commands : tuple of CommandChange
+        Device commands per operation on both sides.
+    """
+
+    workload: str
+    label: str
+    target_base: str
+    target_new: str
+    levels: Mapping[str, str]
+    metric: str
+    unit: Unit
+    is_judged: bool
+    base: SideValues | None
+    new: SideValues | None
+    ratio: Estimate
+    equivalence: tuple[float, float] | None = None
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+    verdict: ComparisonVerdict = "no difference shown"
+    why: tuple[str, ...] = ()
+    units: str = "repeats"
+    detectable_ratio: float | None = None
+    margin: float = 0.05
+    commands: tuple[CommandChange, ...] = ()
+
+    @property
+    def slowdown(self) -> float | None:
+        """How many times worse NEW is: above 1 is slower, whichever way the metric goes; None without a ratio."""
+        if self.ratio.value is None:
+            return None
+        return self.ratio.value if "latency" in self.metric else 1 / self.ratio.value
+
+    @property
+    def is_beyond_margin(self) -> bool:
+        """Whether the ratio itself lies outside the margin, either way."""
+        value = self.ratio.value
+        return value is not None and max(value, 1 / value) > 1 + self.margin
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether NEW is slower beyond noise and beyond the margin."""
+        return self.verdict == "slower" and self.is_beyond_margin
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether neither a difference nor equivalence was shown."""
+        return self.verdict == "no difference shown"
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in a few words."""
+        within = f"{_EQUIVALENT_WORDS} {format_percent(self.margin)}"
+        return within if self.verdict == "equivalent" else self.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        names = ("slowdown", "is_beyond_margin", "is_regression", "is_undecided", "verdict_text")
+        return asdict(self) | {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything about two sides beside each other.
+
+    Attributes
+    ----------
+    base, new : tuple of ComparedRun
+        The runs of each side.
+    margin : float
+        What still counts as the same: 0.05 is 5 %.
+    rows : tuple of MetricComparison
+        The worst first.
+    differences : tuple of SideDifference
+        What is not the same on both sides.
+    only_base, only_new : tuple of str
+        Combinations that the other side does not have.
+    notes : tuple of str
+        What limits the comparison.
+    resamples, seed : int
+        Of the bootstrap.
+    """
+
+    base: tuple[ComparedRun, ...]
+    new: tuple[ComparedRun, ...]
+    margin: float
+    rows: tuple[MetricComparison, ...] = ()
+    differences: tuple[SideDifference, ...] = ()
+    only_base: tuple[str, ...] = ()
+    only_new: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    resamples: int = 0
+    seed: int = 0
+    counts: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count the rows of each verdict."""
+        found = {verdict: sum(row.verdict == verdict for row in self.rows) for verdict in VERDICTS}
+        object.__setattr__(self, "counts", found)
+
+    @property
+    def regressions(self) -> tuple[MetricComparison, ...]:
+        """Rows that became slower beyond noise and beyond the margin."""
+        return tuple(row for row in self.rows if row.is_regression)
+
+    @property
+    def is_anything_compared(self) -> bool:
+        """Whether some row could be compared at all."""
+        return any(row.verdict != "not comparable" for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON; `schema` counts changes of its form."""
+        return {
+            "schema": 1,
+            "base": [asdict(run) for run in self.base],
+            "new": [asdict(run) for run in self.new],
+            "margin": self.margin,
+            "counts": dict(self.counts),
+            "regression_count": len(self.regressions),
+            "is_anything_compared": self.is_anything_compared,
+            "differences": [asdict(one) for one in self.differences],
+            "rows": [row.to_json() for row in self.rows],
+            "only_base": list(self.only_base),
+            "only_new": list(self.only_new),
+            "notes": list(self.notes),
+            "bootstrap": {"resamples": self.resamples, "seed": self.seed},
+        }

@@ -1,0 +1,91 @@
+"""A comparison as Markdown for the comment of a pull request: the answer, the worst rows, the rest folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.comparison import Comparison, ComparisonVerdict, MetricComparison
+from drivelab.report.comparison_words import (
+    HOW_TO_READ,
+    constant_levels,
+    difference_words,
+    interval_words,
+    metric_words,
+    reasons,
+    remarks,
+    row_words,
+    runs_words,
+    summary_sentence,
+    value_words,
+)
+from drivelab.report.effect_words import ratio_words
+from drivelab.report.markdown_syntax import escaped, grid_lines
+
+ROWS_SHOWN_MAX = 20
+# GitHub refuses a comment of 65,536 characters
+FOLDED_ROWS_MAX = 150
+_NAMED_MAX = 5
+_HEADS = ("combination", "number", "BASE", "NEW", "ratio", "95 % interval", "verdict")
+_IS_NUMBER = (False, False, True, True, True, False, False)
+_BOLD: tuple[ComparisonVerdict, ...] = ("slower",)
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """The whole comment."""
+    return "\n".join(_lines(comparison)) + "\n"
+
+
+def _lines(comparison: Comparison) -> Iterator[str]:
+    yield f"**{escaped(summary_sentence(comparison))}**"
+    yield ""
+    yield f"BASE: {escaped(runs_words(comparison.base))}  "
+    yield f"NEW: {escaped(runs_words(comparison.new))}"
+    yield ""
+    rows = comparison.rows
+    constant = constant_levels(rows)
+    if constant:
+        yield escaped(f"Everywhere: {', '.join(f'{name} {level}' for name, level in constant.items())}")
+        yield ""
+    if rows:
+        yield from _table(rows[:ROWS_SHOWN_MAX], constant)
+        yield ""
+    if len(rows) > ROWS_SHOWN_MAX:
+        yield from _folded(rows[ROWS_SHOWN_MAX:], constant)
+    for why, combinations in reasons(comparison).items():
+        named = ", ".join(combinations[:_NAMED_MAX]) + (" and others" if len(combinations) > _NAMED_MAX else "")
+        yield f"- not comparable: {escaped(why)} ({escaped(named)})"
+    yield from (f"- {escaped(remark)}" for remark in remarks(comparison))
+    yield ""
+    if comparison.differences:
+        yield "What differs between the two sides:"
+        yield ""
+        yield from (f"- {escaped(difference_words(one))}" for one in comparison.differences)
+    else:
+        yield "Nothing that was recorded differs between the two sides."
+    yield ""
+    yield f"<details><summary>How to read this</summary>\n\n{escaped(HOW_TO_READ)}\n\n</details>"
+
+
+def _folded(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterator[str]:
+    yield f"<details><summary>{len(rows)} more rows</summary>"
+    yield ""
+    yield from _table(rows[:FOLDED_ROWS_MAX], constant)
+    if len(rows) > FOLDED_ROWS_MAX:
+        yield ""
+        yield f"{len(rows) - FOLDED_ROWS_MAX} more rows are in the JSON."
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _table(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterator[str]:
+    cells = [
+        [
+            *(escaped(row_words(row, constant)), escaped(metric_words(row.metric))),
+            *(escaped(text) for text in value_words(row)),
+            *(ratio_words(row.ratio.value), interval_words(row) or "-"),
+            f"**{row.verdict_text}**" if row.verdict in _BOLD else row.verdict_text,
+        ]
+        for row in rows
+    ]
+    yield from grid_lines(_HEADS, cells, _IS_NUMBER)

@@ -1,0 +1,111 @@
+"""A comparison for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.model.units import format_percent
+from drivelab.report.comparison_words import (
+    constant_levels,
+    difference_words,
+    interval_words,
+    metric_words,
+    reasons,
+    remarks,
+    row_words,
+    runs_words,
+    summary_sentence,
+    target_words,
+    value_words,
+)
+from drivelab.report.effect_words import ratio_words
+from drivelab.report.terminal_text import terminal_text
+
+WIDTH = 80
+COMBINATIONS_MAX = 40
+_HEADS = ("", "BASE", "NEW", "ratio", "95 % interval", "verdict")
+_AT_RIGHT = (False, True, True, True, False, False)
+
+
+def comparison_text(comparison: Comparison, *, plain: bool = False) -> str:
+    """The comparison in lines of at most 80 columns, names of runs and combinations excepted.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to print.
+    plain : bool
+        Whether the terminal knows ASCII only.
+    """
+    return "\n".join(terminal_text(line, plain).rstrip() for line in _lines(comparison)) + "\n"
+
+
+def _lines(comparison: Comparison) -> Iterator[str]:
+    yield f"BASE  {runs_words(comparison.base)}"
+    yield f"NEW   {runs_words(comparison.new)}"
+    yield ""
+    yield from _wrapped(summary_sentence(comparison))
+    yield ""
+    yield from _tables(comparison)
+    for why, combinations in reasons(comparison).items():
+        yield from _wrapped(f"not comparable: {why} ({', '.join(combinations)})", "  ")
+    for remark in remarks(comparison):
+        yield from _wrapped(remark, "  ")
+    if comparison.differences:
+        yield ""
+        yield "What differs:"
+        for one in comparison.differences:
+            yield from _wrapped(f"  {difference_words(one)}", "    ")
+    else:
+        yield "Nothing that was recorded differs between the two sides."
+
+
+def _tables(comparison: Comparison) -> Iterator[str]:
+    """The numbers of each combination below its name, the combination with the worst number first."""
+    constant = constant_levels(comparison.rows)
+    groups: dict[tuple[str, str], list[MetricComparison]] = {}
+    for row in comparison.rows:
+        groups.setdefault((row_words(row, constant), target_words(row)), []).append(row)
+    shown = list(groups.items())[:COMBINATIONS_MAX]
+    cells = {id(row): _cells(row) for _, rows in shown for row in rows}
+    widths = [max(map(len, column)) for column in zip(_HEADS, *cells.values(), strict=True)]
+    if constant:
+        yield from _wrapped(f"everywhere: {', '.join(f'{name} {level}' for name, level in constant.items())}")
+    if shown:
+        yield _line(_HEADS, widths)
+    several = len({target for _, target in groups}) > 1
+    for (name, target), rows in shown:
+        yield f"{name} on {target}" if several else name
+        yield from (_line(cells[id(row)], widths) for row in rows)
+    if shown:
+        yield ""
+    if len(groups) > len(shown):
+        yield f"the {len(shown)} worst of {len(groups)} combinations; --format json has all"
+        yield ""
+
+
+def _cells(row: MetricComparison) -> tuple[str, ...]:
+    short = {
+        "equivalent": f"within {format_percent(row.margin)}",
+        "no difference shown": row.why[0] if row.why else "none shown",
+    }
+    return (
+        f"  {metric_words(row.metric)}",
+        *value_words(row),
+        ratio_words(row.ratio.value),
+        interval_words(row) or "-",
+        short.get(row.verdict, row.verdict),
+    )
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(
+        cell.rjust(width) if at_right else cell.ljust(width)
+        for cell, width, at_right in zip(cells, widths, _AT_RIGHT, strict=True)
+    )
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

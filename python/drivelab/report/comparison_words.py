@@ -1,0 +1,176 @@
+"""The words of a comparison, the same in a terminal, in Markdown and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+
+from drivelab.model.comparison import ComparedRun, Comparison, ComparisonVerdict, MetricComparison, SideDifference
+from drivelab.model.units import format_percent, format_quantity
+from drivelab.report.effect_words import command_words, ratio_words
+
+_METRICS = {
+    "total_latency_ns_p50": "p50 latency",
+    "total_latency_ns_p99": "p99 latency",
+    "response_latency_ns_p50": "p50 response",
+    "response_latency_ns_p99": "p99 response",
+    "throughput_bytes_per_s": "throughput",
+    "iops": "IOPS",
+}
+_FACTOR_FROM = 2.0
+HOW_TO_READ = (
+    "Ratio is NEW over BASE, a Hodges-Lehmann shift of the logarithms; a latency above 1 is slower, a throughput "
+    "above 1 is faster. Slower and faster: not by chance, corrected for all rows (Holm). Equivalent: the 90 % interval "
+    "lies within the margin. No difference shown: neither of these; it does not mean that there is none."
+)
+
+
+def metric_words(metric: str) -> str:
+    """A metric for people; its own name where it has no other."""
+    return _METRICS.get(metric, metric)
+
+
+def sides_words(comparison: Comparison) -> str:
+    """Who is compared with whom."""
+    return f"BASE {runs_words(comparison.base)}, NEW {runs_words(comparison.new)}"
+
+
+def runs_words(runs: Sequence[ComparedRun]) -> str:
+    """The runs of a side."""
+    return runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({', '.join(run.name for run in runs)})"
+
+
+def summary_sentence(comparison: Comparison) -> str:
+    """The answer in one line, the worst first."""
+    margin = format_percent(comparison.margin)
+    if not comparison.rows:
+        return "Nothing could be compared: BASE and NEW have no combination of workload and levels in common."
+    if not comparison.is_anything_compared:
+        return f"Nothing could be compared: all {len(comparison.rows)} numbers mean different things in BASE and NEW."
+    worse = comparison.regressions
+    parts = [_count(len(worse), f"slower by more than {margin}")] if worse else []
+    within = comparison.counts["slower"] - len(worse)
+    parts += [_count(within, f"slower by less than {margin}")] if within else []
+    parts += [
+        _count(comparison.counts[verdict], words)
+        for verdict, words in _summary_words(margin).items()
+        if comparison.counts[verdict]
+    ]
+    worst = ""
+    if worse:
+        worst = f" Worst: {row_words(worse[0], {})}, {metric_words(worse[0].metric)} {change_words(worse[0])}."
+    return f"Of {len(comparison.rows)} numbers {', '.join(parts)}.{worst}"
+
+
+def _summary_words(margin: str) -> Mapping[ComparisonVerdict, str]:
+    return {
+        "faster": "faster",
+        "equivalent": f"equivalent within {margin}",
+        "no difference shown": "without a difference shown",
+        "not comparable": "not comparable",
+    }
+
+
+def _count(number: int, words: str) -> str:
+    return f"{number} {words}"
+
+
+def change_words(row: MetricComparison) -> str:
+    """The ratio with its interval: ``x1.50 (1.42 to 1.58)``."""
+    interval = interval_words(row)
+    return f"x{ratio_words(row.ratio.value)}{f' ({interval})' if interval else ''}"
+
+
+def interval_words(row: MetricComparison) -> str:
+    """The 95 % interval of the ratio; empty without one."""
+    ratio = row.ratio
+    return "" if ratio.low is None or ratio.high is None else f"{ratio_words(ratio.low)} to {ratio_words(ratio.high)}"
+
+
+def value_words(row: MetricComparison) -> tuple[str, str]:
+    """The medians of BASE and of NEW."""
+    base, new = ("-" if side is None else format_quantity(side.median, row.unit) for side in (row.base, row.new))
+    return base, new
+
+
+def repeats_words(row: MetricComparison) -> str:
+    """How many repeats stand behind a row: ``5 each``, ``15 in 3 runs and 5``."""
+    sides = [side for side in (row.base, row.new) if side is not None]
+    counts = [
+        f"{one.repeat_count} in {one.run_count} runs" if one.run_count > 1 else str(one.repeat_count) for one in sides
+    ]
+    return f"{counts[0]} each" if len(counts) > 1 and len(set(counts)) == 1 else " and ".join(counts)
+
+
+def row_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
+    """A combination: its workload and the levels that are not the same in all rows; targets where they differ."""
+    levels = [f"{name} {level}" for name, level in row.levels.items() if constant.get(name) != level]
+    return ", ".join([row.label, *levels])
+
+
+def constant_levels(rows: Sequence[MetricComparison]) -> dict[str, str]:
+    """Levels that all rows have."""
+    if not rows:
+        return {}
+    return {name: level for name, level in rows[0].levels.items() if all(row.levels.get(name) == level for row in rows)}
+
+
+def target_words(row: MetricComparison) -> str:
+    """Where it was measured."""
+    return row.target_new if row.target_base == row.target_new else f"{row.target_base} -> {row.target_new}"
+
+
+def difference_words(one: SideDifference) -> str:
+    """One fact that differs: ``kernel: 6.12.1 in BASE, 6.18.2 in NEW``."""
+    return f"{one.what}: {' and '.join(one.base)} in BASE, {' and '.join(one.new)} in NEW"
+
+
+def commands_words(row: MetricComparison) -> str:
+    """Which device commands per operation changed; empty when none did."""
+    return ", ".join(command_words(change) for change in row.commands if change.is_changed)
+
+
+def remarks(comparison: Comparison) -> Iterator[str]:
+    """What else there is to say: commands that changed, what could have been found, what is missing, what limits it."""
+    changed: dict[str, list[str]] = {}
+    constant = constant_levels(comparison.rows)
+    for row in comparison.rows:
+        if words := commands_words(row):
+            changed.setdefault(words, []).append(row_words(row, constant))
+    for words, rows in changed.items():
+        yield f"The drive was told something else, commands per operation: {words} ({', '.join(dict.fromkeys(rows))})."
+    if found := detection_sentence(comparison):
+        yield found
+    for name, other, missing in (("BASE", "NEW", comparison.only_base), ("NEW", "BASE", comparison.only_new)):
+        if missing:
+            listed = "; ".join(missing[:5]) + (" and others" if len(missing) > 5 else "")
+            many = "1 combination" if len(missing) == 1 else f"{len(missing)} combinations"
+            yield f"{name} has {many} that {other} has not: {listed}."
+    yield from comparison.notes
+
+
+def detection_sentence(comparison: Comparison) -> str:
+    """How small a difference these repeats would have shown; empty where there is no interval at all."""
+    by_metric: dict[str, list[float]] = {}
+    for row in comparison.rows:
+        if row.detectable_ratio is not None:
+            by_metric.setdefault(metric_words(row.metric), []).append(row.detectable_ratio)
+    if not by_metric:
+        return ""
+    parts = [f"{_size(median(found))} in {name}" for name, found in by_metric.items()]
+    return f"With these repeats a difference of {', '.join(parts)} would have been found 4 times out of 5."
+
+
+def _size(ratio: float) -> str:
+    return f"{format_percent(ratio - 1)}" if ratio < _FACTOR_FROM else f"a factor of {ratio_words(ratio)}"
+
+
+def reasons(comparison: Comparison) -> dict[str, list[str]]:
+    """Why rows are not comparable, each reason once, with the combinations that it holds for."""
+    found: dict[str, list[str]] = {}
+    constant = constant_levels(comparison.rows)
+    for row in comparison.rows:
+        if row.verdict == "not comparable":
+            for why in row.why:
+                found.setdefault(why, []).append(row_words(row, constant))
+    return {why: list(dict.fromkeys(rows)) for why, rows in found.items()}

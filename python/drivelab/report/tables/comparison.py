@@ -1,0 +1,75 @@
+"""The table of a comparison: every number with its verdict, and what there is to say about them."""
+
+from __future__ import annotations
+
+from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.report.comparison_words import (
+    HOW_TO_READ,
+    constant_levels,
+    interval_words,
+    metric_words,
+    remarks,
+    repeats_words,
+    row_words,
+    target_words,
+    value_words,
+)
+from drivelab.report.effect_words import ratio_words
+from drivelab.report.figures.figure import DataTable
+from drivelab.report.numerals import typeset
+from drivelab.report.tables.table import Table, TableCell, TableColumn
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """One row per number, the worst first; why something is not comparable stands in the notes."""
+    constant = constant_levels(comparison.rows)
+    why = list(dict.fromkeys(reason for row in comparison.rows for reason in row.why))
+    told = ", ".join(f"{name} {level}" for name, level in constant.items())
+    return Table(
+        key="comparison",
+        title="NEW beside BASE",
+        columns=(
+            TableColumn("combination"),
+            TableColumn("target"),
+            TableColumn("number"),
+            TableColumn("BASE", is_number=True),
+            TableColumn("NEW", is_number=True),
+            TableColumn("ratio", is_number=True),
+            TableColumn("95 % interval"),
+            TableColumn("repeats"),
+            TableColumn("verdict"),
+        ),
+        rows=tuple(
+            (
+                TableCell(row_words(row, constant)),
+                TableCell(target_words(row)),
+                TableCell(metric_words(row.metric)),
+                *(TableCell(typeset(text)) for text in value_words(row)),
+                TableCell(ratio_words(row.ratio.value)),
+                TableCell(interval_words(row) or "–"),
+                TableCell(repeats_words(row)),
+                TableCell(row.verdict_text, notes=tuple(1 + why.index(reason) for reason in row.why)),
+            )
+            for row in comparison.rows
+        ),
+        caption=f"{f'Everywhere: {told}. ' if told else ''}{HOW_TO_READ}",
+        notes=(*why, *remarks(comparison)),
+        data=comparison_data(comparison.rows),
+    )
+
+
+def comparison_data(rows: tuple[MetricComparison, ...]) -> DataTable:
+    """The rows in full precision."""
+    factors = list(dict.fromkeys(name for row in rows for name in row.levels))
+    columns = ("workload", "target_base", "target_new", *factors, "metric", "unit", "base_median", "new_median")
+    more = ("ratio", "ratio_low", "ratio_high", "p_value", "adjusted_p_value", "detectable_ratio", "verdict", "why")
+    found = [
+        [
+            *(row.workload, row.target_base, row.target_new, *(row.levels.get(name, "") for name in factors)),
+            *(row.metric, row.unit, row.base.median if row.base else None, row.new.median if row.new else None),
+            *(row.ratio.value, row.ratio.low, row.ratio.high, row.p_value, row.adjusted_p_value),
+            *(row.detectable_ratio, row.verdict, "; ".join(row.why)),
+        ]
+        for row in rows
+    ]
+    return DataTable((*columns, *more), found)

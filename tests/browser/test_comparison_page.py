@@ -1,0 +1,61 @@
+"""The page of a comparison in a real browser: its figure drawn, its numbers readable, nothing asked of a network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from compared_runs import write_compared_run
+
+from drivelab.answers.comparison import compare_runs
+from drivelab.report.comparison_joint import joint_of_comparison
+from drivelab.report.html import write_html_report
+
+pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(180)]
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of two runs, of which one is slower and has a hostile name for its kernel and its workload."""
+    parent = tmp_path_factory.mktemp("runs")
+    filesystems = ("ext4", "xfs", "btrfs")
+    base = write_compared_run(parent / "base", 1, filesystems=filesystems)
+    new = write_compared_run(
+        parent / "new", 2, filesystems=filesystems, factor=1.5, kernel=HOSTILE, title=HOSTILE, flushes=2.0
+    )
+    found = compare_runs([base], [new], resamples=300)
+    return write_html_report(joint_of_comparison(found), parent / "page.html")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_drawn_and_fits(chromium: Browser, page_file: Path, width: int, scheme: str) -> None:
+    context = chromium.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        offline=True,
+    )
+    page = context.new_page()
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(page_file.as_uri())
+    page.wait_for_selector("html[data-figures=drawn]", state="attached", timeout=60_000)
+    assert complaints == []
+    assert len(requests) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("#comparison-ratios .main-svg").count() > 0
+    # 9 numbers of three combinations, each slower and in the table
+    assert page.locator("#comparison-ratios .points path.point").count() == 6
+    assert "9 slower by more than" in page.inner_text("section.answer")
+    assert HOSTILE in page.inner_text("main")
+    context.close()

@@ -1,0 +1,161 @@
+"""The command ``drivelab compare``: formats, exit codes, what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from compared_runs import write_compared_run
+
+from drivelab.cli.main import run
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, EXIT_USAGE
+from drivelab.model.finding import Finding
+
+HOSTILE = "<script>alert(1)</script> | **x** \x1b[31m"
+INVALID = Finding("page-cache-answered", "invalid", "the page cache answered")
+Runs = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Directories of runs, by what they are."""
+    parent = tmp_path_factory.mktemp("runs")
+    made = {
+        "base": {},
+        "alike": {},
+        "slower": {"factor": 1.5},
+        "single": {"repeats": 1},
+        "single-slower": {"repeats": 1, "factor": 2.0},
+        "undurable": {"flushes": 0.0},
+        "other": {"workload": "reads"},
+        "hostile": {"title": HOSTILE, "kernel": HOSTILE, "label": HOSTILE, "findings": [INVALID]},
+        "several/one": {},
+        "several/two": {},
+        "several/three": {},
+        "later/one": {"factor": 1.5},
+        "later/two": {"factor": 1.5},
+        "later/three": {"factor": 1.5},
+    }
+    for number, (name, changes) in enumerate(made.items(), start=1):
+        write_compared_run(parent / name, number, **changes)  # type: ignore[arg-type]
+    return {name: str(parent / name) for name in (*made, "several", "later")}
+
+
+def compare(runs: Runs, base: str, new: str, *options: str) -> int:
+    """Exit code of the command."""
+    return run(["compare", runs[base], runs[new], *options])
+
+
+def test_the_answer_fits_80_columns_and_the_worst_comes_first(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(runs, "base", "slower") == EXIT_OK
+    printed = capsys.readouterr().out
+    assert "Of 3 numbers 3 slower by more than 5 %." in printed
+    assert "What differs" not in printed
+    assert "would have been found 4 times out of 5" in " ".join(printed.split())
+    assert all(len(line) <= 80 for line in printed.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "options", "code"),
+    [
+        ("base", "slower", ["--fail-on", "regression"], EXIT_FAILED),
+        ("slower", "base", ["--fail-on", "regression"], EXIT_OK),
+        ("slower", "base", ["--fail-on", "difference"], EXIT_FAILED),
+        ("base", "alike", ["--fail-on", "regression", "--fail-on", "difference"], EXIT_OK),
+        ("base", "alike", ["--fail-on", "undecided"], EXIT_OK),
+        ("single", "single-slower", ["--fail-on", "regression"], EXIT_OK),
+        ("single", "single-slower", ["--fail-on", "undecided"], EXIT_FAILED),
+        ("base", "slower", ["--fail-on", "regression", "--margin", "60%"], EXIT_OK),
+        ("base", "undurable", [], EXIT_NOT_TRUSTED),
+        ("base", "undurable", ["--fail-on", "not-comparable"], EXIT_FAILED),
+        ("base", "other", ["--fail-on", "regression"], EXIT_NOT_TRUSTED),
+        ("several", "later", ["--fail-on", "regression"], EXIT_FAILED),
+    ],
+)
+def test_exit_codes(runs: Runs, base: str, new: str, options: list[str], code: int) -> None:
+    assert compare(runs, base, new, *options) == code
+
+
+def test_what_could_not_be_decided_is_told_on_stderr(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(runs, "single", "single-slower", "--fail-on", "regression") == EXIT_OK
+    assert "undecided: 3 of 3 numbers" in capsys.readouterr().err
+
+
+def test_more_runs_of_a_side_can_be_named_one_by_one(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--base", runs["several/two"], "--base", runs["several/three"], "--new", runs["later/two"]]
+    assert run(["compare", runs["several/one"], runs["later/one"], *options, "--json"]) == EXIT_OK
+    one_by_one = json.loads(capsys.readouterr().out)
+    assert [len(one_by_one[side]) for side in ("base", "new")] == [3, 2]
+    assert {row["units"] for row in one_by_one["rows"]} == {"runs"}
+    assert compare(runs, "several", "later", "--json") == EXIT_OK
+    assert len(json.loads(capsys.readouterr().out)["new"]) == 3
+
+
+def test_json_has_a_schema_and_every_number(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(runs, "base", "slower", "--format", "json") == EXIT_OK
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == 1
+    assert document["counts"]["slower"] == document["regression_count"] == 3
+    row = document["rows"][0]
+    assert row["ratio"]["low"] > 1.4
+    assert row["is_regression"] is True
+    assert row["equivalence"][0] > row["ratio"]["low"]
+
+
+def test_markdown_begins_with_the_answer(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "comment.md"
+    assert compare(runs, "base", "slower", "--format", "markdown", "--out", str(file)) == EXIT_OK
+    assert capsys.readouterr().out == f"{file}\n"
+    lines = file.read_text().splitlines()
+    assert lines[0].startswith("**Of 3 numbers 3 slower by more than 5 %.")
+    assert "| combination | number | BASE | NEW | ratio | 95 % interval | verdict |" in lines
+
+
+def test_no_name_from_outside_is_markup(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(runs, "base", "hostile") == EXIT_NOT_TRUSTED
+    assert "\x1b" not in capsys.readouterr().out
+    assert compare(runs, "base", "hostile", "--format", "markdown") == EXIT_NOT_TRUSTED
+    printed = capsys.readouterr().out
+    assert "<script>" not in printed
+    assert "\x1b" not in printed
+    assert (
+        compare(runs, "base", "hostile", "--format", "html", "--out", str(tmp_path / "page.html")) == EXIT_NOT_TRUSTED
+    )
+    page = (tmp_path / "page.html").read_text()
+    assert "<script>alert(1)" not in page
+    assert "Nothing could be compared" in page
+
+
+def test_a_run_is_found_by_its_name(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(Path(runs["base"]).parent))
+    assert run(["compare", "base", "alike"]) == EXIT_OK
+
+
+@pytest.mark.provokes("U011")
+@pytest.mark.parametrize("margin", ["0", "150%", "much", "nan", "-5%"])
+def test_a_margin_without_sense_is_refused(runs: Runs, margin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(runs, "base", "alike", f"--margin={margin}") == EXIT_USAGE
+    assert "error[U011]" in capsys.readouterr().err
+
+
+@pytest.mark.provokes("U014")
+def test_a_page_needs_a_file(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(runs, "base", "alike", "--format", "html") == EXIT_USAGE
+    assert "error[U014]" in capsys.readouterr().err
+
+
+def test_mistakes_are_named(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(runs, "base", "base") == EXIT_USAGE
+    assert "error[U012]" in capsys.readouterr().err
+    assert run(["compare", runs["base"], str(tmp_path)]) == EXIT_USAGE
+    assert "error[S504]" in capsys.readouterr().err
+    assert compare(runs, "base", "alike", "--json", "--format", "markdown") == EXIT_USAGE
+    assert '"code": "U004"' in capsys.readouterr().err
+    missing = str(tmp_path / "missing" / "file.md")
+    assert compare(runs, "base", "alike", "--format", "markdown", "--out", missing) == EXIT_FAILED
+    assert "error[O802]" in capsys.readouterr().err

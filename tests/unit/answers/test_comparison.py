@@ -1,0 +1,204 @@
+"""Comparisons of stored runs whose ratio is known: verdicts, what differs, what must not be compared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
+
+from compared_runs import write_compared_run
+
+from drivelab.answers.comparison import compare_runs
+from drivelab.model.comparison import Comparison
+from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import Finding
+from drivelab.store.read import StoredRun, open_run
+
+RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
+MakeRun = Callable[..., StoredRun]
+DRAWS = 300
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> MakeRun:
+    """Makes a run of its own seed: ``made(factor=1.5)``."""
+    count = 0
+
+    def make(**changes: object) -> StoredRun:
+        nonlocal count
+        count += 1
+        return write_compared_run(tmp_path / f"run-{count}", count, **changes)  # type: ignore[arg-type]
+
+    return make
+
+
+def compared(base: StoredRun, new: StoredRun, **options: object) -> Comparison:
+    """One run beside one, with few draws of the bootstrap."""
+    return compare_runs([base], [new], resamples=DRAWS, **options)  # type: ignore[arg-type]
+
+
+def verdicts(found: Comparison) -> dict[str, str]:
+    """Verdict of each metric."""
+    return {row.metric: row.verdict for row in found.rows}
+
+
+def test_a_known_slowdown_is_found_and_its_ratio_is_covered(made: MakeRun) -> None:
+    found = compared(made(), made(factor=1.5))
+    assert verdicts(found) == {"total_latency_ns_p50": "slower", "total_latency_ns_p99": "slower", "iops": "slower"}
+    row = next(row for row in found.rows if row.is_judged)
+    assert row.metric == "total_latency_ns_p50"
+    assert row.ratio.low is not None
+    assert row.ratio.high is not None
+    assert row.ratio.low < 1.5 < row.ratio.high
+    assert row.ratio.high / row.ratio.low < 1.1
+    assert len(found.regressions) == 3
+    assert found.differences == ()
+
+
+def test_the_other_way_round_it_is_faster(made: MakeRun) -> None:
+    base, new = made(factor=1.5), made()
+    found = compared(base, new)
+    assert set(verdicts(found).values()) == {"faster"}
+    turned = {row.metric: row.ratio.value for row in compared(new, base).rows}
+    assert all(row.ratio.value == pytest.approx(1 / (turned[row.metric] or 0)) for row in found.rows)
+
+
+def test_runs_that_are_alike_are_equivalent_within_a_margin_that_is_wide_enough(made: MakeRun) -> None:
+    base, new = made(), made()
+    assert set(verdicts(compared(base, new)).values()) == {"equivalent"}
+    assert set(verdicts(compared(base, new, margin=0.001)).values()) == {"no difference shown"}
+
+
+def test_a_true_difference_within_the_margin_is_equivalent(made: MakeRun) -> None:
+    base, new = made(noise=0.002), made(noise=0.002, factor=1.02)
+    found = compared(base, new)
+    assert verdicts(found)["total_latency_ns_p50"] == "equivalent"
+    (row,) = [row for row in found.rows if row.is_judged]
+    assert (row.adjusted_p_value or 1) < 0.05
+    assert verdicts(compared(base, new, margin=0.01))["total_latency_ns_p50"] == "slower"
+
+
+def test_one_trial_each_shows_nothing(made: MakeRun) -> None:
+    found = compared(made(repeats=1), made(repeats=1, factor=3))
+    assert {(row.verdict, row.why) for row in found.rows} == {("no difference shown", ("one trial each",))}
+    assert all(row.ratio.value and row.ratio.low is None for row in found.rows)
+
+
+def test_one_run_each_is_said(made: MakeRun) -> None:
+    assert "One run each" in " ".join(compared(made(), made()).notes)
+
+
+def test_several_runs_make_the_run_the_unit(made: MakeRun) -> None:
+    base = [made(run_noise=0.1, repeats=3) for _ in range(3)]
+    new = [made(run_noise=0.1, repeats=3) for _ in range(3)]
+    found = compare_runs(base, new, resamples=DRAWS)
+    assert {row.units for row in found.rows} == {"runs"}
+    assert {row.ratio.sample_count for row in found.rows} == {6}
+    assert {row.base.repeat_count for row in found.rows if row.base} == {9}
+    assert not any("One run" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"flushes": 0.0}, "flushes per operation: 1 in BASE, 0 in NEW"),
+        ({"backend": "uring"}, "backend: sync in BASE, uring in NEW"),
+        ({"block_size_bytes": 8192}, "block size: 4 KiB in BASE, 8 KiB in NEW"),
+        (
+            {"findings": [Finding("page-cache-answered", "invalid", "the page cache answered")]},
+            "5 of 5 trials of NEW do not describe the drive: page-cache-answered",
+        ),
+    ],
+)
+def test_numbers_that_mean_different_things_are_not_compared(
+    made: MakeRun, changes: dict[str, object], why: str
+) -> None:
+    found = compared(made(), made(**changes))
+    assert set(verdicts(found).values()) == {"not comparable"}
+    assert all(any(why in reason for reason in row.why) for row in found.rows)
+    assert not found.is_anything_compared
+    assert all(row.p_value is None for row in found.rows)
+
+
+def test_what_is_being_compared_is_told_and_the_comparison_goes_on(made: MakeRun) -> None:
+    found = compared(made(), made(kernel="6.18.2", serial="S99X", firmware="NEWER", factor=1.5))
+    differences = {one.what: (one.base, one.new) for one in found.differences}
+    assert differences["kernel"] == (("6.12.41",), ("6.18.2",))
+    assert differences["firmware"] == (("GXA7801Q",), ("NEWER",))
+    assert "drive" in differences
+    assert set(verdicts(found).values()) == {"slower"}
+
+
+def test_a_factor_with_one_level_on_each_side_is_what_is_compared(made: MakeRun) -> None:
+    found = compared(made(), made(filesystems=("xfs",), factor=1.5))
+    assert {one.what: (one.base, one.new) for one in found.differences} == {"filesystem": (("ext4",), ("xfs",))}
+    assert {row.verdict for row in found.rows} == {"slower"}
+    assert {tuple(row.levels) for row in found.rows} == {()}
+
+
+def test_combinations_are_found_by_their_levels(made: MakeRun) -> None:
+    found = compared(made(filesystems=("ext4", "xfs")), made(filesystems=("xfs", "btrfs")))
+    assert {row.levels["filesystem"] for row in found.rows} == {"xfs"}
+    assert (len(found.only_base), len(found.only_new)) == (1, 1)
+    assert "ext4" in found.only_base[0]
+    assert "btrfs" in found.only_new[0]
+
+
+def test_other_workloads_have_nothing_in_common(made: MakeRun) -> None:
+    found = compared(made(), made(workload="reads"))
+    assert found.rows == ()
+    assert not found.is_anything_compared
+
+
+def test_a_level_that_was_taken_on_one_side_only_is_not_compared(made: MakeRun) -> None:
+    found = compared(made(), made(achieved={"filesystem": "xfs rw"}))
+    assert all("filesystem ext4 as read back" in row.why[0] for row in found.rows)
+
+
+def test_targets_of_another_name_belong_together_where_there_is_one(made: MakeRun) -> None:
+    found = compared(made(), made(label="nvme1n1"))
+    assert {(row.target_base, row.target_new) for row in found.rows} == {("sdb", "nvme1n1")}
+
+
+def test_a_run_that_is_not_complete_and_one_on_a_busy_computer_are_noted(made: MakeRun) -> None:
+    busy = made(findings=[Finding("foreign-work", "warning", "others used the drive", trial_count=5)], status="running")
+    notes = " ".join(compared(made(), busy).notes)
+    assert "not complete (running)" in notes
+    assert "foreign-work (5)" in notes
+
+
+def test_only_the_metrics_that_are_asked_for_are_compared(made: MakeRun) -> None:
+    found = compared(made(), made(), metrics=("total_latency_ns_mean",))
+    assert [row.metric for row in found.rows] == ["total_latency_ns_mean"]
+
+
+def test_real_checks_are_matched_by_their_trials() -> None:
+    found = compared(open_run(RUNS / "check-directory"), open_run(RUNS / "check-hostile-names"))
+    assert {row.workload for row in found.rows} == {"sync-write-512", "sync-write-2300", "sync-write-4096"}
+    assert len(found.only_base) == 6
+
+
+@pytest.mark.provokes("U012")
+def test_a_run_is_not_compared_with_itself() -> None:
+    run = open_run(RUNS / "settings-scan-drive")
+    with pytest.raises(DrivelabError, match="named 2 times") as caught:
+        compared(run, run)
+    assert caught.value.code == "U012"
+
+
+@pytest.mark.provokes("U013")
+def test_an_unknown_metric_is_refused_with_those_that_come_near(made: MakeRun) -> None:
+    with pytest.raises(DrivelabError) as caught:
+        compared(made(), made(), metrics=("total_latency_p50",))
+    assert caught.value.code == "U013"
+    assert "total_latency_ns_p50" in caught.value.do
+
+
+def test_a_margin_without_sense_is_refused(made: MakeRun) -> None:
+    with pytest.raises(DrivelabError) as caught:
+        compared(made(), made(), margin=1.5)
+    assert caught.value.code == "U011"

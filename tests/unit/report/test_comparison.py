@@ -1,0 +1,174 @@
+"""A comparison as text, Markdown, table, figure and page: order, lengths, and names from outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivelab.model.comparison import (
+    ComparedRun,
+    Comparison,
+    ComparisonVerdict,
+    MetricComparison,
+    SideDifference,
+    SideValues,
+)
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import CommandChange
+from drivelab.report.comparison_joint import joint_of_comparison
+from drivelab.report.comparison_markdown import FOLDED_ROWS_MAX, ROWS_SHOWN_MAX, comparison_markdown
+from drivelab.report.comparison_text import comparison_text
+from drivelab.report.comparison_words import detection_sentence, summary_sentence
+from drivelab.report.figures.comparison_ratios import comparison_ratios
+from drivelab.report.html import write_html_report
+from drivelab.report.tables.comparison import comparison_table
+
+HOSTILE = "</script><script>alert(1)</script> | `x` \x1b[31m\n# y"
+GITHUB_COMMENT_MAX = 65_536
+
+
+def row(
+    ratio: float = 1.5, verdict: ComparisonVerdict = "slower", metric: str = "total_latency_ns_p50", **changes: object
+) -> MetricComparison:
+    """One number."""
+    given: dict[str, object] = {
+        "workload": "log",
+        "label": "4 KiB appended + fdatasync",
+        "target_base": "sdb",
+        "target_new": "sdb",
+        "levels": {"filesystem": "ext4"},
+        "metric": metric,
+        "unit": "ns" if "latency" in metric else "B/s",
+        "is_judged": True,
+        "base": SideValues(3e5, 2.9e5, 3.1e5, 1, 5),
+        "new": SideValues(3e5 * ratio, 2.9e5 * ratio, 3.1e5 * ratio, 1, 5),
+        "ratio": Estimate(ratio, ratio / 1.05, ratio * 1.05, "1", 10, 10.0, "made"),
+        "verdict": verdict,
+        "detectable_ratio": 1.08,
+    }
+    return MetricComparison(**(given | changes))  # type: ignore[arg-type]
+
+
+def comparison(*rows: MetricComparison, **changes: object) -> Comparison:
+    """Two sides of one run each."""
+    given: dict[str, object] = {
+        "base": (ComparedRun("monday", "runs/monday"),),
+        "new": (ComparedRun("tuesday", "runs/tuesday"),),
+        "margin": 0.05,
+        "rows": rows,
+    }
+    return Comparison(**(given | changes))  # type: ignore[arg-type]
+
+
+EVERY_KIND = comparison(
+    row(1.5),
+    row(1.0, "not comparable", why=("flushes per operation: 1 in BASE, 0 in NEW",), levels={"filesystem": "xfs"}),
+    row(1.02, "no difference shown", "throughput_bytes_per_s"),
+    row(0.8, "faster", "total_latency_ns_p99"),
+    row(1.001, "equivalent", levels={"filesystem": "xfs"}),
+    differences=(SideDifference("kernel", ("6.12",), ("6.18",)),),
+    only_base=("log, filesystem btrfs",),
+    notes=("One run each.",),
+)
+
+
+def test_the_summary_counts_every_verdict() -> None:
+    text = summary_sentence(EVERY_KIND)
+    assert text == (
+        "Of 5 numbers 1 slower by more than 5 %, 1 faster, 1 equivalent within 5 %, 1 without a difference shown, "
+        "1 not comparable. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency x1.50 (1.43 to 1.58)."
+    )
+
+
+def test_slower_within_the_margin_is_no_regression() -> None:
+    small = comparison(row(1.03), margin=0.05)
+    assert small.regressions == ()
+    assert "1 slower by less than 5 %" in summary_sentence(small)
+
+
+@pytest.mark.parametrize(("ratio", "is_regression"), [(0.8, True), (1.2, False)])
+def test_a_throughput_regresses_downwards(ratio: float, is_regression: bool) -> None:
+    one = row(ratio, "slower" if ratio < 1 else "faster", "throughput_bytes_per_s")
+    assert one.is_regression is is_regression
+    assert one.slowdown == pytest.approx(1 / ratio)
+
+
+def test_nothing_in_common_is_said() -> None:
+    assert "no combination" in summary_sentence(comparison())
+    assert "mean different things" in summary_sentence(comparison(row(verdict="not comparable", why=("other",))))
+
+
+def test_the_terminal_shows_everything_in_80_columns() -> None:
+    text = comparison_text(EVERY_KIND)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for words in ("p50 latency", "300 us", "450 us", "1.43 to 1.58", "slower", "within 5 %", "kernel: 6.12 in BASE"):
+        assert words in text
+    assert "not comparable: flushes per operation: 1 in BASE, 0 in NEW" in text
+    assert "BASE has 1 combination that NEW has not: log, filesystem btrfs." in text
+
+
+def test_a_plain_terminal_gets_ascii() -> None:
+    assert comparison_text(EVERY_KIND, plain=True).isascii()
+
+
+def test_commands_that_changed_are_told() -> None:
+    change = CommandChange("device_flushes_per_operation", (2.0, 2.0), (1.0, 1.0), True)
+    text = " ".join(comparison_text(comparison(row(commands=(change,)))).split())
+    assert "flushes: 2 -> 1 (4 KiB appended + fdatasync)" in text
+
+
+def test_what_would_have_been_found_is_a_percentage_or_a_factor() -> None:
+    assert "a difference of 8 % in p50 latency would" in detection_sentence(comparison(row()))
+    assert "a factor of 4.20 in p50" in detection_sentence(comparison(row(detectable_ratio=4.2)))
+    assert detection_sentence(comparison(row(detectable_ratio=None))) == ""
+
+
+def test_markdown_shows_twenty_rows_and_folds_the_rest() -> None:
+    rows = [row(levels={"number": str(number)}) for number in range(200)]
+    text = comparison_markdown(comparison(*rows))
+    shown, folded = text.split("<details>", 1)
+    assert shown.count("**slower**") == ROWS_SHOWN_MAX
+    assert folded.count("**slower**") == FOLDED_ROWS_MAX
+    assert f"{200 - ROWS_SHOWN_MAX - FOLDED_ROWS_MAX} more rows are in the JSON" in folded
+    assert len(text) < GITHUB_COMMENT_MAX
+
+
+def test_names_from_outside_are_no_markup(tmp_path: Path) -> None:
+    hostile = comparison(
+        row(label=HOSTILE, levels={HOSTILE: "1"}, target_new=HOSTILE),
+        row(verdict="not comparable", why=(HOSTILE,)),
+        base=(ComparedRun(HOSTILE, "x"),),
+        differences=(SideDifference("kernel", (HOSTILE,), ("6",)),),
+        notes=(HOSTILE,),
+    )
+    markdown = comparison_markdown(hostile)
+    assert "<script>" not in markdown.replace("\\<script", "")
+    assert "\x1b" not in markdown
+    assert "\n# y" not in markdown
+    assert "\x1b" not in comparison_text(hostile)
+    page = write_html_report(joint_of_comparison(hostile), tmp_path / "page.html").read_text()
+    assert "<script>alert" not in page
+
+
+def test_the_table_holds_every_row_and_its_reason() -> None:
+    table = comparison_table(EVERY_KIND)
+    assert len(table.rows) == 5
+    assert table.rows[1][-1].notes == (1,)
+    assert table.notes[0] == "flushes per operation: 1 in BASE, 0 in NEW"
+    assert table.plain().rows[0][table.plain().columns.index("ratio")] == 1.5
+
+
+def test_the_figure_draws_latencies_and_rates_apart_with_the_margin() -> None:
+    figure = comparison_ratios(EVERY_KIND)
+    assert figure is not None
+    assert [plot.name for plot in figure.plots] == [
+        "latencies: right of 1 is slower",
+        "throughput and rates: left of 1 is slower",
+    ]
+    band = figure.plots[0].layout["shapes"][0]
+    assert (band["x0"], band["x1"]) == (1 / 1.05, 1.05)
+    (slower,) = [trace for trace in figure.plots[0].data if trace["name"] == "slower"]
+    assert slower["x"] == [1.5]
+    assert slower["error_x"]["array"][0] == pytest.approx(1.5 * 0.05)
+    assert comparison_ratios(comparison()) is None
