@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drivelab.analyse.effects import Bounds, TrialValue, level_effects
+from drivelab.analyse.factorial import factorials
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
 from drivelab.analyse.repeats import repeated_bounds, repeated_metric
 from drivelab.model.estimate import Unit
-from drivelab.model.run_answer import CombinationResult, LevelEffect, ReferenceDrift, RepeatedMetric, RunAnswer
+from drivelab.model.factorial import Factorial
+from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
 _COMMANDS = (
@@ -93,7 +95,12 @@ class ExperimentOrder:
 
 
 def run_answer(
-    trials: Iterable[RunTrial], order: ExperimentOrder, units: Mapping[str, Unit], *, with_effects: bool
+    trials: Iterable[RunTrial],
+    order: ExperimentOrder,
+    units: Mapping[str, Unit],
+    *,
+    with_effects: bool,
+    factorial_metrics: Sequence[str] = (),
 ) -> RunAnswer:
     """Everything that only the trials of a run together can tell.
 
@@ -107,6 +114,9 @@ def run_answer(
         Unit of every metric that is wanted over the repeats.
     with_effects : bool
         Whether the experiment asks for the effects of its levels.
+    factorial_metrics : sequence of str
+        Metrics whose main effects and interactions are wanted beside those of
+        the judged one (``total_latency_ns_p99``).
 
     Returns
     -------
@@ -122,13 +132,14 @@ def run_answer(
         if trial.is_reference:
             references.setdefault((trial.target, trial.workload), []).append(trial)
     metrics = _judged_metrics(ordinary)
-    effects = tuple(_effects(known, order, metrics))
+    effects = tuple(level_effects(_trial_values(known, metrics), order.factors, metrics))
     return RunAnswer(
         combinations=tuple(_combinations(ordinary, order, units, metrics)),
         effects=effects if with_effects else (),
         drifts=tuple(drift for members in references.values() if (drift := _drift(members)) is not None),
         trial_count=len(ordinary),
         contrasts=() if with_effects else effects,
+        factorials=() if order.is_one_at_a_time else tuple(_factorials(ordinary, order, metrics, factorial_metrics)),
     )
 
 
@@ -226,8 +237,16 @@ def _bounds(members: Sequence[RunTrial], units: Mapping[str, Unit]) -> dict[str,
     return found
 
 
-def _effects(trials: Sequence[RunTrial], order: ExperimentOrder, metrics: Mapping[str, str]) -> list[LevelEffect]:
-    values = [
+def _factorials(
+    trials: Sequence[RunTrial], order: ExperimentOrder, metrics: Mapping[str, str], more: Sequence[str]
+) -> Iterator[Factorial]:
+    """Those of the judged metrics, then of each further one; of what has factors that were varied together."""
+    for wanted in (metrics, *(dict.fromkeys(metrics, metric) for metric in more)):
+        yield from factorials(_trial_values(trials, wanted), order.factors, wanted)
+
+
+def _trial_values(trials: Sequence[RunTrial], metrics: Mapping[str, str]) -> list[TrialValue]:
+    return [
         TrialValue(
             target=trial.target,
             workload=trial.workload,
@@ -243,7 +262,6 @@ def _effects(trials: Sequence[RunTrial], order: ExperimentOrder, metrics: Mappin
         for trial in trials
         if trial.workload in metrics and (value := trial.values.get(metrics[trial.workload]))
     ]
-    return level_effects(values, order.factors, metrics)
 
 
 def _commands(trial: RunTrial) -> dict[str, Bounds]:

@@ -15,6 +15,7 @@ from drivelab.analyse.interval_series import IntervalSeries, series_from_measure
 from drivelab.analyse.quantile import quantile_estimates_from_histogram, quantile_estimates_from_intervals
 from drivelab.analyse.ratio import mean_estimate_from_intervals, rate_estimate_from_intervals
 from drivelab.analyse.throughput_change import throughput_tenths
+from drivelab.analyse.trial_course import DATA_OPERATIONS, course_estimates, course_of_trial, writes_until_one_sync
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 from drivelab.model.measurement import Measurement
@@ -25,7 +26,6 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999
 # kept per interval; submission and completion latency are kept for the whole window only
 _WITH_SERIES = ("total", "response")
 _WHOLE_WINDOW = ("submission", "completion")
-DATA_OPERATIONS = ("read", "write", "trim")
 # kernels that divide processor time by sampling take one sample per timer tick: HZ=250 is the usual rate
 _TICK_NS = 4_000_000
 _NORMAL_97_5 = 1.959964
@@ -58,6 +58,7 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
     estimates |= _processor_time(measured)
     estimates |= _queue_depth(measured)
     estimates |= commands_per_operation(measured, target)
+    estimates |= course_estimates(course_of_trial(measured, target))
     label = str(measured.context.get("label") or measured.name)
     return TrialSummary(measured.name, label, main, estimates)
 
@@ -92,7 +93,7 @@ def _end_sync(measured: Measurement) -> dict[str, Estimate]:
     """
     sync = measured.histograms.get(("sync", "total"))
     writes = measured.operation_count("write")
-    if sync is None or sync.total_count != 1 or measured.workload.durability.every_writes < max(2, writes):
+    if sync is None or not writes_until_one_sync(measured):
         return {}
     window_ns = int(measured.engine.get("measured_ns", 0))
     return {

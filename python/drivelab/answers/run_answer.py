@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,8 @@ from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT, TrialK
 from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
+from drivelab.analyse.trial_course import COURSE_UNITS
+from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
@@ -38,12 +41,14 @@ COMMANDS = (
 SHOWN_METRICS = (
     LATENCY,
     RESPONSE,
+    "total_latency_ns_mean",
     "total_latency_ns_p99",
     "iops",
     THROUGHPUT,
     "throughput_first_tenth_bytes_per_s",
     "throughput_last_tenth_bytes_per_s",
     "throughput_last_over_first_ratio",
+    *COURSE_UNITS,
     "writes_returned_ns",
     "end_sync_ns",
     "reached_device_share",
@@ -64,10 +69,21 @@ _FIXED = (
     "durability",
     "is_reference",
 )
-_WITH_ENDS = (LATENCY, RESPONSE, "total_latency_ns_p99", "response_latency_ns_p99", THROUGHPUT, *COMMANDS)
+_WITH_ENDS = (
+    LATENCY,
+    RESPONSE,
+    "total_latency_ns_mean",
+    "total_latency_ns_p99",
+    "response_latency_ns_p99",
+    "iops",
+    THROUGHPUT,
+    *COMMANDS,
+)
 
 
-def answer_of_run(run: StoredRun, metrics: Collection[str] | None = None) -> RunAnswer:
+def answer_of_run(
+    run: StoredRun, metrics: Collection[str] | None = None, *, factorial_metrics: Sequence[str] = ()
+) -> RunAnswer:
     """What the trials of a stored run come to together.
 
     Parameters
@@ -76,6 +92,8 @@ def answer_of_run(run: StoredRun, metrics: Collection[str] | None = None) -> Run
         Finished or not.
     metrics : collection of str, optional
         Which metrics to bring together over the repeats; all of them when left out.
+    factorial_metrics : sequence of str
+        Further metrics whose main effects and interactions are wanted: ``total_latency_ns_p99``.
 
     Raises
     ------
@@ -85,13 +103,31 @@ def answer_of_run(run: StoredRun, metrics: Collection[str] | None = None) -> Run
     experiment = _mapping(run.run_json.get("experiment"))
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
     units = metric_units(run, table)
-    wanted = {name: unit for name, unit in units.items() if metrics is None or name in metrics}
-    return run_answer(
+    wanted = {name: unit for name, unit in units.items() if metrics is None or name in {*metrics, *factorial_metrics}}
+    answer = run_answer(
         _trials(run, table, wanted, trial_notes(run)),
         experiment_order(experiment, quick=bool(_mapping(run.run_json.get("plan")).get("quick"))),
         wanted,
         with_effects=EFFECTS_TABLE in experiment.get("tables", ()),
+        factorial_metrics=factorial_metrics,
     )
+    if not asks_over_time(run):
+        return answer
+    judged_by_it = [name for one in answer.combinations if one.judged_metric == THROUGHPUT for name in one.trials]
+    return replace(answer, courses=courses_of_run(run, judged_by_it))
+
+
+def trials_of_run(run: StoredRun, metrics: Collection[str]) -> tuple[list[RunTrial], dict[str, Unit]]:
+    """The trials of a stored run in the order in which they ran, with some of their metrics, and the metrics' units.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of the run cannot be read.
+    """
+    table = trial_columns(run, lambda field: not field.name.endswith("_json"))
+    units = {name: unit for name, unit in metric_units(run, table).items() if name in metrics or name in COMMANDS}
+    return list(_trials(run, table, units, trial_notes(run))), units
 
 
 def findings_of_run(run: StoredRun) -> list[Finding]:
@@ -156,7 +192,8 @@ def metric_units(run: StoredRun, trials: pa.Table) -> dict[str, Unit]:
     units: dict[str, Unit] = {}
     for text in rows_of_trials(run, layout.TRIALS, first.values())["estimates_json"].to_pylist():
         units |= {name: estimate["unit"] for name, estimate in json.loads(text).items()}
-    return units
+    # these only some trials of a kind have
+    return units | {name: unit for name, unit in COURSE_UNITS.items() if name in trials.column_names}
 
 
 def _trials(

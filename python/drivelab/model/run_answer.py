@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.factorial import Factorial
+from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.units import format_quantity
 
 # above this share of its bytes at the drive a trial of writes has measured the drive, and not memory
@@ -283,6 +285,10 @@ class RunAnswer:
         Trials of the run, those of the reference not counted.
     contrasts : tuple of LevelEffect
         The same as `effects` where the experiment does not ask for a table of them: the sentences are made of it.
+    factorials : tuple of Factorial
+        Shares of the variance, and where one factor changes another's effect; of full designs.
+    courses : mapping of str to ThroughputCourse
+        How the throughput of each trial went, by its name, where the experiment asks for it.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -290,11 +296,15 @@ class RunAnswer:
     drifts: tuple[ReferenceDrift, ...] = ()
     trial_count: int = 0
     contrasts: tuple[LevelEffect, ...] = ()
+    factorials: tuple[Factorial, ...] = ()
+    courses: Mapping[str, ThroughputCourse] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             "results": [one.to_json() for one in self.combinations],
             "effects": [one.to_json() for one in self.effects],
+            "factorial": [one.to_json() for one in self.factorials],
             "reference": [one.to_json() for one in self.drifts],
+            "courses": {name: one.to_json() for name, one in self.courses.items()},
         }

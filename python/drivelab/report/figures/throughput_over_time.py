@@ -1,9 +1,9 @@
-"""Throughput over time: a line per trial, the colour tells its levels, repeats are thin lines of the same colour."""
+"""Throughput over time, and over the bytes moved: a line per trial, the colour tells its levels, repeats are thin."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,32 +12,42 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.model.units import format_rate_bytes_per_s
+from drivelab.model.throughput_course import ThroughputCourse
+from drivelab.model.units import format_decimal_bytes, format_rate_bytes_per_s
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
+from drivelab.report.figures.course_marks import MARKS_CAPTION, Axis, LineStyle, course_marks, level_words
 from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.numerals import column_unit, number_text, percent_text
 
 HEIGHT_PX, _LEGEND_ROW_PX = 300, 20
 COLUMNS_AT_MOST = 300
 # as many lines as colours and dashes tell apart
-LEVELS_PER_PLOT, PLOTS_AT_MOST = 7, 6
+LEVELS_PER_PLOT, PLOTS_AT_MOST = 7, 12
 REPEATS_AT_MOST = 5
 _DATA_OPERATIONS = ("read", "write", "trim")
 CAPTION = (
     "Bytes moved in each stretch of time, over its length. The legend says what the last tenth of the trial is of the "
     "first, and the throughput of both (medians over the repeats): a level that falls and stays low is a cache, or "
-    "spare room, that is used up."
+    "spare room, that is used up. The second drawing of each drive has the bytes moved below it: what a cache holds "
+    "can be read from it. " + MARKS_CAPTION
 )
+_TITLES: dict[Axis, str] = {"time": "time since the measured window began [s]", "bytes": "moved until then [GB]"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """Throughput of one trial in its stretches of time."""
+    """Throughput of one trial in its stretches of time, and what was moved until the middle of each."""
 
     middle_s: NDArray[np.float64]
     bytes_per_s: NDArray[np.float64]
+    moved_bytes: NDArray[np.float64]
+    course: ThroughputCourse | None = None
+
+    def places(self, axis: Axis) -> NDArray[np.float64]:
+        """Where its stretches lie: s, or GB."""
+        return self.middle_s if axis == "time" else self.moved_bytes / 1e9
 
 
 def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> Figure | None:
@@ -63,11 +73,11 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
             lines = [
                 (one, label, found)
                 for one, label in named[begin : begin + LEVELS_PER_PLOT]
-                if (found := _series_of(one, trials))
+                if (found := _series_of(one, trials, answer.courses))
             ]
             is_cut = is_cut or (bool(lines) and len(plots) >= PLOTS_AT_MOST)
             if lines and len(plots) < PLOTS_AT_MOST:
-                plots.append(_plot(lines))
+                plots += [_plot(lines, axis) for axis in _TITLES]
             rows += [row for _, label, found in lines for name, series in found for row in _rows(label, name, series)]
     if not plots:
         return None
@@ -76,7 +86,7 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
         title="Throughput over time",
         caption=CAPTION + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold more." if is_cut else ""),
         plots=tuple(plots),
-        table=DataTable(("levels", "trial", "time_s", "throughput_bytes_per_s"), rows),
+        table=DataTable(("levels", "trial", "time_s", "moved_bytes", "throughput_bytes_per_s"), rows),
     )
 
 
@@ -86,7 +96,9 @@ def _labels(combinations: Sequence[CombinationResult]) -> list[str]:
     return [text or one.label for text, one in zip(words, combinations, strict=True)]
 
 
-def _series_of(combination: CombinationResult, trials: Sequence[TrialContent]) -> list[tuple[str, _Series]]:
+def _series_of(
+    combination: CombinationResult, trials: Sequence[TrialContent], courses: Mapping[str, ThroughputCourse]
+) -> list[tuple[str, _Series]]:
     """Names and series of the first repeats of a combination."""
     found: list[tuple[str, _Series]] = []
     for trial in trials:
@@ -94,7 +106,7 @@ def _series_of(combination: CombinationResult, trials: Sequence[TrialContent]) -
             continue
         series = throughput_series(trial.intervals, float(trial.engine.get("measured_ns") or 0))
         if series is not None:
-            found.append((trial.name, series))
+            found.append((trial.name, replace(series, course=courses.get(trial.name))))
     return found
 
 
@@ -126,10 +138,10 @@ def throughput_series(intervals: pa.Table | None, measured_ns: float) -> _Series
     if size < 2:
         return None
     sums = np.bincount(column, weights=moved, minlength=size)
-    return _Series((begin + end) / 2e9, sums / ((end - begin) / 1e9))
+    return _Series((begin + end) / 2e9, sums / ((end - begin) / 1e9), np.cumsum(sums) - sums / 2)
 
 
-def _plot(lines: Sequence[tuple[CombinationResult, str, list[tuple[str, _Series]]]]) -> Plot:
+def _plot(lines: Sequence[tuple[CombinationResult, str, list[tuple[str, _Series]]]], axis: Axis) -> Plot:
     # one line of the legend for each level, above the drawing: its numbers are part of it
     height = HEIGHT_PX + _LEGEND_ROW_PX * len(lines)
     layout = theme.layout(height)
@@ -137,49 +149,53 @@ def _plot(lines: Sequence[tuple[CombinationResult, str, list[tuple[str, _Series]
     layout["legend"] |= {"orientation": "v"}
     series = [one for _, _, found in lines for _, one in found]
     unit = column_unit([float(np.median(one.bytes_per_s)) for one in series], "B/s")
-    longest = max(float(one.middle_s[-1]) for one in series)
-    layout["xaxis"] = theme.axis("time since the measured window began [s]", range=[0, 1.02 * longest])
+    longest = max(float(one.places(axis)[-1]) for one in series)
+    layout["xaxis"] = theme.axis(_TITLES[axis], range=[0, 1.02 * longest])
     layout["yaxis"] = theme.axis(f"throughput [{unit.name}]", rangemode="tozero")
-    data = [
-        _line(label, one, name, each, place, unit.scale, is_first=number == 0)
-        for place, (one, label, found) in enumerate(lines)
-        for number, (name, each) in enumerate(found)
-    ]
+    data: list[Mapping[str, Any]] = []
+    marks: list[Mapping[str, Any]] = []
+    for place, (one, label, found) in enumerate(lines):
+        told, style = how_far_it_fell(one), _style(label, place, unit.scale)
+        named = theme.escaped(f"{label}: {told}" if told else label)
+        for number, (name, each) in enumerate(found):
+            data.append(_line(style, name, each, axis, _drawn(place, named, is_first=number == 0)))
+        # those of the first repeat only: five diamonds beside each other hide the line
+        marks += course_marks(found[0][1].course, axis, style)
     first = lines[0][0]
-    return Plot(data, layout, height, f"{first.label} on {first.target}")
+    over = "" if axis == "time" else ", over the bytes moved"
+    return Plot([*data, *marks], layout, height, f"{first.label} on {first.target}{over}")
 
 
-def _line(
-    label: str,
-    combination: CombinationResult,
-    trial: str,
-    series: _Series,
-    place: int,
-    scale: float,
-    *,
-    is_first: bool,
-) -> dict[str, Any]:
-    told = how_far_it_fell(combination)
+def _style(label: str, place: int, scale: float) -> LineStyle:
+    return LineStyle(label, theme.SERIES[place % len(theme.SERIES)], scale)
+
+
+def _drawn(place: int, name: str, *, is_first: bool) -> dict[str, Any]:
+    """What tells the first repeat of a combination from its others."""
+    line = {
+        "width": 1.8 if is_first else 0.8,
+        "color": theme.SERIES[place % len(theme.SERIES)],
+        "dash": theme.DASHES[place % len(theme.DASHES)],
+    }
+    return {"name": name, "showlegend": is_first, "line": line}
+
+
+def _line(style: LineStyle, trial: str, series: _Series, axis: Axis, drawn: Mapping[str, Any]) -> dict[str, Any]:
+    words = level_words(series.course)
+    ending = f"<br>{words}<br>{theme.escaped(trial)}" if words else f"<br>{theme.escaped(trial)}"
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [round(float(value), 4) for value in series.middle_s],
-        "y": [float(f"{value / scale:.4g}") for value in series.bytes_per_s],
-        "name": theme.escaped(f"{label}: {told}" if told else label),
-        "legendgroup": label,
-        "showlegend": is_first,
+        "x": [round(float(value), 4) for value in series.places(axis)],
+        "y": [float(f"{value / style.scale:.4g}") for value in series.bytes_per_s],
+        "legendgroup": style.label,
         "text": [
-            f"{theme.escaped(label)}<br>{number_text(at)} s: <b>{format_rate_bytes_per_s(value)}</b><br>"
-            f"{theme.escaped(trial)}"
-            for at, value in zip(series.middle_s, series.bytes_per_s, strict=True)
+            f"{theme.escaped(style.label)}<br>{number_text(at)} s, {format_decimal_bytes(moved)}: "
+            f"<b>{format_rate_bytes_per_s(value)}</b>{ending}"
+            for at, moved, value in zip(series.middle_s, series.moved_bytes, series.bytes_per_s, strict=True)
         ],
         "hoverinfo": "text",
-        "line": {
-            "width": 1.8 if is_first else 0.8,
-            "color": theme.SERIES[place % len(theme.SERIES)],
-            "dash": theme.DASHES[place % len(theme.DASHES)],
-        },
-    }
+    } | dict(drawn)
 
 
 def how_far_it_fell(combination: CombinationResult) -> str:
@@ -195,6 +211,6 @@ def how_far_it_fell(combination: CombinationResult) -> str:
 
 def _rows(label: str, trial: str, series: _Series) -> list[list[str | int | float | None]]:
     return [
-        [label, trial, round(float(at), 4), round(float(value))]
-        for at, value in zip(series.middle_s, series.bytes_per_s, strict=True)
+        [label, trial, round(float(at), 4), round(float(moved)), round(float(value))]
+        for at, moved, value in zip(series.middle_s, series.moved_bytes, series.bytes_per_s, strict=True)
     ]

@@ -1,0 +1,221 @@
+"""Where the throughput of a trial falls or rises to another level, by the bytes that were moved until then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivelab.analyse.byte_bins import ByteBins, IntervalBytes, byte_bins
+from drivelab.analyse.level_noise import level_noise, noise_around, without_outliers
+from drivelab.analyse.pelt import pelt
+from drivelab.analyse.throughput_change import quotient
+from drivelab.model.estimate import Estimate
+from drivelab.model.throughput_course import ThroughputChange, ThroughputCourse, ThroughputLevel
+
+Floats = NDArray[np.float64]
+
+BINS_MAX = 500
+# fewer leave no room for two levels and for how much they scatter
+BINS_MIN = 20
+# a bin of fewer I/Os tells more of where its edges fell than of the drive
+OPERATIONS_PER_BIN = 4
+SEGMENT_BINS_MIN, SEGMENT_BINS = 5, 8
+SEGMENT_SHARE = 1 / 50
+PENALTY = 3.0
+# smaller changes are real now and then, and matter to nobody
+RATIO_MIN = 1.05
+CLIFF_RATIO = 0.7
+CLIFF_CAPACITY_SHARE = 0.02
+# of what the trial moved, where it ended before the cliff had lasted long enough
+CLIFF_MOVED_SHARE = 0.1
+# 95 % point of the likelihood ratio of the place of a change: (1 - exp(-x / 2))^2 = 0.95
+_PLACE_LIKELIHOOD = 7.352
+_ROUNDS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesChanges:
+    """Where the level of a series changes.
+
+    Attributes
+    ----------
+    begins : tuple of int
+        Where levels begin, the first one left out.
+    low, high : tuple of int
+        95 % interval of each.
+    """
+
+    begins: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+def throughput_course(series: IntervalBytes, capacity_bytes: float = 0.0) -> ThroughputCourse:
+    """The levels of a trial's throughput and the changes between them.
+
+    Parameters
+    ----------
+    series : IntervalBytes
+        What was moved in each interval.
+    capacity_bytes : float
+        Of the drive: a cliff is what lasts for 2 % of it. 0 where it is unknown.
+
+    Returns
+    -------
+    ThroughputCourse
+        Without `steady`. Places are right to a bin: the five-hundredth part of
+        what was moved, four I/Os, or an interval, whichever is largest.
+    """
+    total = series.total_bytes
+    if total <= 0:
+        return ThroughputCourse(undecided="nothing was moved")
+    bins = byte_bins(series, max(total / BINS_MAX, OPERATIONS_PER_BIN * series.operation_bytes, 1.0))
+    if bins.count < BINS_MIN:
+        why = f"{bins.count} parts of at least {OPERATIONS_PER_BIN} I/Os and one interval; {BINS_MIN} are needed"
+        return ThroughputCourse(moved_bytes=round(total), undecided=why)
+    found = level_changes(np.log(bins.bytes_per_s))
+    edges = [0, *found.begins, bins.count]
+    levels = tuple(_level(series, bins, begin, end) for begin, end in pairwise(edges))
+    changes = tuple(_change(bins, found, number, levels) for number in range(len(found.begins)))
+    cliff, to_end = _cliff(levels, changes, capacity_bytes, total)
+    return ThroughputCourse(levels, changes, cliff, to_end, round(total))
+
+
+def level_changes(series: Floats) -> SeriesChanges:
+    """Where the level of a series changes.
+
+    Parameters
+    ----------
+    series : ndarray of float64, shape (n,), n >= `BINS_MIN`
+        Logarithms of the throughput, in order of the bytes moved.
+
+    Notes
+    -----
+    PELT with the sum of squares as its cost, and for each change a penalty of
+    3 s2 ln n, where s2 is the long-run variance. That is known only when the
+    changes are: it begins as the differences of neighbouring means tell it, and
+    grows with what is left once the levels are taken out, until the changes stay
+    the same. Outliers are brought nearer before, so that a stall is no level.
+
+    Of 1,000 series without a change one in twenty at most is said to have any:
+    independent, autoregressive (0.9), heavy-tailed (`test_change_points.py`).
+    The interval of a place is what the likelihood ratio leaves (Hansen 2000).
+
+    References
+    ----------
+    Killick, Fearnhead and Eckley (2012), Optimal detection of changepoints with
+    a linear computational cost, JASA 107; Hansen (2000), Sample splitting and
+    threshold estimation, Econometrica 68.
+    """
+    n = int(series.shape[0])
+    shortest = max(SEGMENT_BINS_MIN, min(SEGMENT_BINS, n // 8), math.ceil(n * SEGMENT_SHARE))
+    calm = without_outliers(series, shortest - 1 + shortest % 2)
+    noise = level_noise(calm)
+    variance = noise.long_run_variance
+    begins: list[int] = []
+    for _ in range(_ROUNDS_MAX):
+        found = _large_enough(calm, pelt(calm, PENALTY * variance * math.log(n), shortest))
+        is_same, begins = found == begins, found
+        if is_same or not found:
+            break
+        variance = max(variance, noise_around(calm, begins, noise))
+    places = [_place_interval(calm, begins, number, variance) for number in range(len(begins))]
+    return SeriesChanges(tuple(begins), tuple(low for low, _ in places), tuple(high for _, high in places))
+
+
+def _large_enough(series: Floats, begins: Sequence[int]) -> list[int]:
+    """The changes without those that matter to nobody: the smallest is taken out until none is left."""
+    kept = list(begins)
+    while kept:
+        edges = [0, *kept, series.shape[0]]
+        means = [float(series[begin:end].mean()) for begin, end in pairwise(edges)]
+        steps = [abs(after - before) for before, after in pairwise(means)]
+        smallest = min(range(len(kept)), key=steps.__getitem__)
+        if steps[smallest] >= math.log(RATIO_MIN):
+            break
+        del kept[smallest]
+    return kept
+
+
+def _place_interval(series: Floats, begins: Sequence[int], number: int, variance: float) -> tuple[int, int]:
+    """First and last place of a change that the likelihood ratio does not rule out, a bin wider on both sides."""
+    edges = [0, *begins, series.shape[0]]
+    begin, place, end = edges[number : number + 3]
+    part = series[begin:end] - series[begin:end].mean()
+    sums = np.cumsum(part)[:-1]
+    sizes = np.arange(1, part.shape[0])
+    saved = sums**2 / sizes + sums**2 / (part.shape[0] - sizes)
+    near = np.flatnonzero(saved >= saved[place - begin - 1] - _PLACE_LIKELIHOOD * variance)
+    # the change lies somewhere within a bin
+    return begin + int(near[0]), min(end, begin + 2 + int(near[-1]))
+
+
+def _level(series: IntervalBytes, bins: ByteBins, begin: int, end: int) -> ThroughputLevel:
+    return ThroughputLevel(
+        begin_bytes=round(float(bins.end_bytes[begin])),
+        end_bytes=round(float(bins.end_bytes[end])),
+        begin_ns=round(float(bins.end_ns[begin])),
+        end_ns=round(float(bins.end_ns[end])),
+        bytes_per_s=series.rate(int(bins.edge[begin]), int(bins.edge[end])),
+    )
+
+
+def _change(bins: ByteBins, found: SeriesChanges, number: int, levels: Sequence[ThroughputLevel]) -> ThroughputChange:
+    before, after = levels[number], levels[number + 1]
+    low, high = (round(float(bins.end_bytes[places[number]])) for places in (found.low, found.high))
+    return _between(before, after, before.end_bytes, before.end_ns, (low, high))
+
+
+def _between(
+    before: ThroughputLevel, after: ThroughputLevel, at_bytes: int, at_ns: int, ends: tuple[int, int]
+) -> ThroughputChange:
+    ratio = quotient(after.bytes_per_s, before.bytes_per_s)
+    nothing = Estimate(None, None, None, "1", 0, 0.0, "a level without throughput")
+    low, high = min(ends[0], at_bytes), max(ends[1], at_bytes)
+    return ThroughputChange(at_bytes, at_ns, low, high, before.bytes_per_s, after.bytes_per_s, ratio or nothing)
+
+
+def _cliff(
+    levels: Sequence[ThroughputLevel],
+    changes: Sequence[ThroughputChange],
+    capacity_bytes: float,
+    total_bytes: float,
+) -> tuple[ThroughputChange | None, bool]:
+    """The first fall that lasted, and whether the trial ended before it had lasted as long as it must."""
+    short = CLIFF_MOVED_SHARE * total_bytes
+    needed = CLIFF_CAPACITY_SHARE * capacity_bytes or short
+    for first, change in enumerate(changes):
+        before = levels[first]
+        for last in _way_down(levels, first, min(needed, short)):
+            ratio = quotient(levels[last].bytes_per_s, before.bytes_per_s)
+            if ratio is None or ratio.value is None or ratio.value > CLIFF_RATIO:
+                continue
+            stays = _stays_bytes(levels, last, CLIFF_RATIO * (before.bytes_per_s.value or 0))
+            is_to_end = levels[last].begin_bytes + stays == levels[-1].end_bytes
+            if stays >= needed or (is_to_end and stays >= short):
+                ends = (change.low_bytes, change.high_bytes)
+                return _between(before, levels[last], change.at_bytes, change.at_ns, ends), stays < needed
+    return None, False
+
+
+def _way_down(levels: Sequence[ThroughputLevel], first: int, short_bytes: float) -> Iterator[int]:
+    """The levels to which a fall from one level leads: the next, and those behind levels that were passed quickly."""
+    for last in range(first + 1, len(levels)):
+        if (levels[last].bytes_per_s.value or 0) >= (levels[last - 1].bytes_per_s.value or 0):
+            return
+        yield last
+        if levels[last].end_bytes - levels[last].begin_bytes >= short_bytes:
+            return
+
+
+def _stays_bytes(levels: Sequence[ThroughputLevel], first: int, limit_bytes_per_s: float) -> int:
+    """Bytes moved from a level on while the throughput stays at or below a limit."""
+    last = first
+    while last + 1 < len(levels) and (levels[last + 1].bytes_per_s.value or 0) <= limit_bytes_per_s:
+        last += 1
+    return levels[last].end_bytes - levels[first].begin_bytes

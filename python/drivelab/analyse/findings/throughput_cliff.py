@@ -1,0 +1,59 @@
+"""The throughput fell off a cliff and stayed low: a cache, or room that was free, was used up."""
+
+from __future__ import annotations
+
+from drivelab.analyse.change_points import CLIFF_CAPACITY_SHARE, CLIFF_RATIO
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.trial_course import capacity_of_target
+from drivelab.model.finding import MEASURE_LONGER, Finding
+from drivelab.model.units import format_decimal_bytes, format_percent, format_rate_bytes_per_s
+
+CODE = "throughput-cliff"
+_ADVICE = "quote the throughput after the cliff for anything that writes more than was written before it"
+
+
+def find(evidence: TrialEvidence) -> list[Finding]:
+    """A fall to 0.7 of the throughput or less that lasted for 2 % of the capacity, or until the trial ended."""
+    names = ("bytes_until_cliff", "throughput_before_cliff_bytes_per_s", "throughput_after_cliff_bytes_per_s")
+    until, before, after = (evidence.summary.estimates.get(name) for name in names)
+    if until is None or before is None or after is None or evidence.is_null:
+        return []
+    if until.value is None or not before.value or after.value is None:
+        return []
+    moved = sum(int(evidence.measured.engine["operations"].get(name, {}).get("bytes", 0)) for name in ("read", "write"))
+    capacity = capacity_of_target(evidence.measured, evidence.target)
+    is_short = moved - until.value < CLIFF_CAPACITY_SHARE * capacity
+    ending = f"; it ended {format_decimal_bytes(moved - until.value)} later, so how long that lasts is not known"
+    fast, slow = format_rate_bytes_per_s(before.value), format_rate_bytes_per_s(after.value)
+    text = (
+        f"after {format_decimal_bytes(until.value)} the throughput fell from {fast} to {slow} "
+        f"({format_percent(after.value / before.value)}): {_cause(evidence)}. {_what_lasts(evidence, after.value)}; "
+        f"the numbers of the whole trial are a mixture{ending if is_short else ''}"
+    )
+    facts = {
+        "bytes_until_cliff": until.value,
+        "bytes_until_cliff_low": until.low,
+        "bytes_until_cliff_high": until.high,
+        "throughput_before_cliff_bytes_per_s": before.value,
+        "throughput_after_cliff_bytes_per_s": after.value,
+        "after_over_before_ratio": after.value / before.value,
+        "capacity_bytes": capacity,
+    }
+    return [Finding(CODE, "warning", text, evidence.name, facts, MEASURE_LONGER if is_short else _ADVICE)]
+
+
+def _what_lasts(evidence: TrialEvidence, after_bytes_per_s: float) -> str:
+    """What the drive does for longer: the level after the cliff, unless it came back from it."""
+    last = evidence.summary.estimates.get("throughput_last_tenth_bytes_per_s")
+    if last is not None and last.value and CLIFF_RATIO * last.value > after_bytes_per_s:
+        return f"In the last tenth of the trial it was {format_rate_bytes_per_s(last.value)} again"
+    return f"What it does for longer is {format_rate_bytes_per_s(after_bytes_per_s)}"
+
+
+def _cause(evidence: TrialEvidence) -> str:
+    """What makes a throughput fall, as far as the workload tells."""
+    if not evidence.operations("write"):
+        return "reads have no cache to fill, so heat, or work of others, is likely"
+    if not evidence.is_direct and not evidence.is_durable:
+        return "the memory that buffered writes go to was full"
+    return "probably the write cache of the drive (fast flash or memory) was full, or the room that was free used up"

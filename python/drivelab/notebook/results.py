@@ -1,0 +1,172 @@
+"""What was opened: one run, several of them, published pages, or a comparison, with its answer, tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.notebook.frames import Frame, arrow_of_rows, as_frame
+from drivelab.notebook.shown_figure import ShownFigure
+from drivelab.notebook.shown_table import ShownTable
+from drivelab.report.figures.figure import Cell
+from drivelab.report.joint import Joint
+from drivelab.report.named_figures import free_name, named_figures
+from drivelab.report.run_sentences import plain_text
+from drivelab.report.run_tables import result_tables, setting_tables
+from drivelab.report.tables.table import Table
+
+FORMATS: Mapping[str, str] = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
+
+
+class OpenedResults:
+    """Results that were opened: the same as their report.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    frame : str
+        The form of its tables: arrow, pandas or polars.
+
+    Attributes
+    ----------
+    joint : Joint
+        The report before any format writes it.
+    """
+
+    def __init__(self, joint: Joint, frame: Frame = "arrow") -> None:
+        self._joint = joint
+        self._frame = frame
+
+    @property
+    def joint(self) -> Joint:
+        """The report before any format writes it."""
+        return self._joint
+
+    @property
+    def title(self) -> str:
+        """What was measured."""
+        return self.joint.title
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        return self.joint.question
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """The answer in sentences, the most important one first."""
+        return tuple(plain_text(sentence) for sentence in self.joint.sentences)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What limits a comparison."""
+        return tuple(plain_text(note) for note in self.joint.notes)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether somebody else published all of it."""
+        sets = self.joint.result_sets
+        return bool(sets) and all(one.is_reference for one in sets)
+
+    @property
+    def result_sets(self) -> tuple[ResultSet, ...]:
+        """What tables and figures were made from."""
+        return self.joint.result_sets
+
+    @property
+    def observations(self) -> Any:
+        """One row per number: whose drive and machine, what was done, and the value with its interval."""
+        factors = list(
+            dict.fromkeys(name for one in self.result_sets for each in one.observations for name in each.levels)
+        )
+        columns = ("results", "drive", "machine", "workload", "title", "operation", "metric", *factors)
+        columns += ("block_size_bytes", "queue_depth", "unit", "value", "low", "high", "trial_count", "printed")
+        rows = [_row(one.key, each, factors) for one in self.result_sets for each in one.observations]
+        return self._framed(arrow_of_rows(columns, rows))
+
+    @cached_property
+    def tables(self) -> Mapping[str, ShownTable]:
+        """Every table of the report by its key, the most telling one first; each shows itself in a notebook."""
+        found: dict[str, ShownTable] = {}
+        for table in self._all_tables():
+            found[free_name(table.key, found)] = ShownTable(table, self._frame)
+        return MappingProxyType(found)
+
+    @cached_property
+    def figures(self) -> Mapping[str, ShownFigure]:
+        """Every figure of the report by its key; each shows itself in a notebook."""
+        return MappingProxyType({one.name: ShownFigure(one.figure, self._frame) for one in named_figures(self.joint)})
+
+    def report(self, path: str | Path, format: str = "") -> Path:  # noqa: A002
+        """Path of a report, written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        format : str
+            ``html``, ``markdown``, ``csv`` or ``json``; left out, by the name of the file, else html.
+
+        Raises
+        ------
+        DrivelabError
+            O801, O802: it cannot be written. O803, O804: its pictures cannot be drawn. O822: there is no such format.
+        """
+        target = Path(path)
+        chosen = format or FORMATS.get(target.suffix.lower(), "html")
+        if chosen not in FORMATS.values():
+            do = f"one of {', '.join(dict.fromkeys(FORMATS.values()))}"
+            raise DrivelabError("O822", f"no report in the format '{format}'", where="format=", do=do)
+        return _written(self.joint, target, chosen)
+
+    def __repr__(self) -> str:
+        kinds = [f"{one.key}" for one in self.result_sets]
+        return f"<drivelab: {self.title}{f', {len(kinds)} sources' if len(kinds) > 1 else ''}>"
+
+    def _repr_markdown_(self) -> str:
+        lines = [f"**{plain_text(self.title)}**", "", *(f"- {sentence}" for sentence in self.answer)]
+        return "\n".join(lines)
+
+    def _framed(self, table: Any) -> Any:
+        return as_frame(table, self._frame)
+
+    def _all_tables(self) -> Sequence[Table]:
+        of_runs = [table for run in self.joint.runs for table in (*result_tables(run), *setting_tables(run))]
+        return [*self.joint.tables, *of_runs]
+
+
+def _row(key: str, one: Observation, factors: Sequence[str]) -> list[Cell]:
+    row: list[Cell] = [key, one.drive, one.machine, one.workload, one.title, one.operation, one.metric]
+    row += [one.levels.get(name) for name in factors]
+    row += [one.block_size_bytes, one.queue_depth, one.estimate.unit]
+    return [*row, one.estimate.value, one.estimate.low, one.estimate.high, one.trial_count, one.printed]
+
+
+def _written(joint: Joint, path: Path, format_name: str) -> Path:
+    # imported here: each format needs libraries of its own
+    if format_name == "html":
+        from drivelab.report.html import write_html_report
+
+        return write_html_report(joint, path)
+    if format_name == "markdown":
+        from drivelab.report.markdown import write_markdown_report
+
+        return write_markdown_report(joint, path)
+    if format_name == "csv":
+        from drivelab.report.flat_csv import write_csv_report
+
+        return write_csv_report(joint, path)[0]
+    from drivelab.report.json_report import report_json
+    from drivelab.store.durable import write_json
+
+    try:
+        write_json(path, report_json(joint))
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(path)) from error
+    return path

@@ -1,0 +1,39 @@
+"""What a figure shows in a notebook without Plotly's own form: it draws itself, and asks nobody for anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import drivelab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
+pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(120)]
+
+
+def test_figures_of_several_cells_draw_themselves_offline(chromium: Browser, tmp_path: Path) -> None:
+    run = drivelab.open(RUNS / "fill-level-drive")
+    cells = [run.figures[key]._repr_mimebundle_()["text/html"] for key in ("throughput-over-time", "latency-histogram")]
+    page_file = tmp_path / "cells.html"
+    page_file.write_text(f"<!doctype html><meta charset=utf-8>{''.join(cells)}", encoding="utf-8")
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    asked: list[str] = []
+    failed: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    page.goto(page_file.as_uri())
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 6", timeout=60_000)
+    hovers = page.evaluate(
+        "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data.flatMap(t => t.text ?? []))"
+    )
+    assert page.locator(".js-plotly-plot").count() == 3
+    assert any("level 510 MB/s until 612 MB, then 117 MB/s" in text for text in hovers)
+    assert asked == [page_file.as_uri()]
+    assert failed == []
+    context.close()

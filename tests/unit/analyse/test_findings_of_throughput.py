@@ -1,0 +1,187 @@
+"""Findings about a throughput that fell, or had not settled: each when it must, and only then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from simulated_trials import drive, durable_values, durable_workload, evidence, latencies, measured, target, workload
+
+from drivelab.analyse.findings import not_steady, throughput_cliff
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.summary import summarise
+from drivelab.analyse.trial_course import (
+    COURSE_UNITS,
+    capacity_bytes,
+    course_estimates,
+    course_of_trial,
+    interval_bytes,
+    writes_until_one_sync,
+)
+from drivelab.model.measurement import Measurement
+from drivelab.model.workload import BlockSizeShare, Durability, Limits, Workload
+
+MIB = 1 << 20
+CAPACITY = 100 * 10**9
+INTERVAL_NS = 1_000_000_000
+ON = target(None, [drive(size_bytes=CAPACITY)])
+
+
+def trial(
+    levels: Sequence[tuple[int, float]], asked: Workload | None = None, *, operation: str = "write", noise: float = 0.05
+) -> Measurement:
+    """A trial of (seconds, bytes per second) levels, in I/Os of 1 MiB."""
+    random = np.random.default_rng(1)
+    rates = np.concatenate([np.full(seconds, rate) for seconds, rate in levels])
+    counts = np.round(rates * np.exp(noise * random.standard_normal(rates.size)) / MIB).astype(int)
+    given = asked or workload(operation, block_sizes=(BlockSizeShare(bytes=MIB),), interval_ns=INTERVAL_NS)
+    made = measured(given, {operation: latencies(rates.size)}, intervals=rates.size)
+    rows = made.intervals.to_pylist()
+    for row, count in zip(rows, counts, strict=True):
+        row |= {"count": int(count), "bytes": int(count) * MIB, "duration_ns": INTERVAL_NS}
+    moved = int(counts.sum()) * MIB
+    facts: Mapping[str, Any] = {"count": int(counts.sum()), "bytes": moved, "errors": 0, "short": 0}
+    engine = made.engine | {"operations": {operation: facts}, "all_phases": {operation: facts}}
+    return replace(
+        made, engine=engine | {"measured_ns": rates.size * INTERVAL_NS}, intervals=pa.Table.from_pylist(rows)
+    )
+
+
+def sustained(capacities: float = 1.0) -> Workload:
+    """Writes of so many capacities."""
+    return workload(
+        "write",
+        block_sizes=(BlockSizeShare(bytes=MIB),),
+        interval_ns=INTERVAL_NS,
+        limits=Limits(bytes=round(capacities * CAPACITY)),
+    )
+
+
+def judged(made: Measurement) -> TrialEvidence:
+    """The trial on a drive of 100 GB."""
+    return evidence(made, ON)
+
+
+class TestThroughputCliff:
+    def test_a_full_cache_is_told_with_bytes_and_both_levels(self) -> None:
+        (found,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)])))
+        assert found.severity == "warning"
+        assert found.text.startswith("after 19.")
+        assert "write cache of the drive" in found.text
+        assert found.evidence["bytes_until_cliff"] == pytest.approx(40 * 480e6, rel=0.02)
+        assert found.evidence["throughput_before_cliff_bytes_per_s"] == pytest.approx(480e6, rel=0.03)
+        assert found.evidence["throughput_after_cliff_bytes_per_s"] == pytest.approx(95e6, rel=0.03)
+        assert f"What it does for longer is {95}" in found.text.replace("95.", "95").replace("94.", "95")
+        assert "not known" not in found.text
+        assert found.advice.startswith("quote the throughput after the cliff")
+
+    def test_a_trial_that_ended_soon_after_says_that_it_is_too_short(self) -> None:
+        (found,) = throughput_cliff.find(judged(trial([(20, 480e6), (18, 95e6)])))
+        assert "how long that lasts is not known" in found.text
+        assert found.advice == "measure longer"
+
+    def test_a_drive_that_came_back_is_not_said_to_stay_low(self) -> None:
+        (found,) = throughput_cliff.find(judged(trial([(40, 480e6), (60, 95e6), (60, 480e6)])))
+        assert "In the last tenth of the trial it was 4" in found.text
+        assert "for longer" not in found.text
+
+    def test_what_was_filled_depends_on_what_was_done(self) -> None:
+        buffered = workload("write", block_sizes=(BlockSizeShare(bytes=MIB),), interval_ns=INTERVAL_NS, direct=False)
+        (memory,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)], buffered)))
+        assert "memory that buffered writes go to" in memory.text
+        (reads,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)], operation="read")))
+        assert "heat" in reads.text
+
+    def test_steady_throughput_small_falls_and_rises_have_none(self) -> None:
+        for levels in ([(200, 480e6)], [(40, 480e6), (160, 400e6)], [(40, 95e6), (160, 480e6)]):
+            assert throughput_cliff.find(judged(trial(levels))) == []
+
+    def test_short_trials_are_not_looked_at(self) -> None:
+        assert throughput_cliff.find(judged(trial([(10, 480e6), (9, 95e6)]))) == []
+
+    def test_the_null_backend_has_none(self) -> None:
+        made = trial([(40, 480e6), (160, 95e6)])
+        null = replace(made, engine=made.engine | {"backend": {"name": "null", "reason": ""}})
+        assert throughput_cliff.find(judged(null)) == []
+
+
+class TestNotSteady:
+    def test_a_drive_that_still_falls_is_told(self) -> None:
+        falling = [(20, 500e6 * 0.9**step) for step in range(20)]
+        (found,) = not_steady.find(judged(trial(falling, sustained())))
+        assert found.severity == "warning"
+        assert found.text.startswith("it had not become steady: ")
+        assert found.evidence["profile"] == "pts-like"
+        assert found.evidence["round_bytes"] == CAPACITY // 20
+
+    def test_too_few_rounds_are_a_note(self) -> None:
+        (found,) = not_steady.find(judged(trial([(30, 400e6)], sustained())))
+        assert found.severity == "note"
+        assert found.text.startswith("whether it was steady is not known: ")
+
+    def test_a_drive_that_settled_has_none(self) -> None:
+        assert not_steady.find(judged(trial([(40, 480e6), (1400, 95e6)], sustained(1.5)))) == []
+
+    def test_trials_that_were_not_meant_to_last_have_none(self) -> None:
+        falling = [(1, 500e6 * 0.9**step) for step in range(30)]
+        assert not_steady.find(judged(trial(falling))) == []
+        assert not_steady.find(judged(trial([(20, 5e9 * 0.9**step) for step in range(20)], operation="read"))) == []
+
+    def test_a_minute_and_a_quarter_of_the_capacity_were_meant_to_last(self) -> None:
+        falling = [(20, 500e6 * 0.8**step) for step in range(12)]
+        (found,) = not_steady.find(judged(trial(falling)))
+        assert found.code == "not-steady"
+
+    def test_an_unknown_capacity_is_not_guessed(self) -> None:
+        nowhere = replace(ON, kind="directory", drives=())
+        assert not_steady.find(evidence(trial([(20, 500e6), (60, 50e6)]), nowhere)) == []
+
+
+class TestNumbers:
+    def test_a_cliff_is_among_the_numbers_of_a_trial(self) -> None:
+        found = summarise(trial([(40, 480e6), (160, 95e6)]), ON).estimates
+        until = found["bytes_until_cliff"]
+        assert until.unit == "B"
+        assert until.low is not None
+        assert until.high is not None
+        assert until.low <= (until.value or 0) <= until.high
+        assert "steady_throughput_bytes_per_s" not in found
+
+    def test_a_steady_end_is_among_the_numbers_of_a_trial(self) -> None:
+        found = summarise(trial([(40, 480e6), (1400, 95e6)], sustained(1.5)), ON).estimates
+        assert found["steady_throughput_bytes_per_s"].value == pytest.approx(95e6, rel=0.01)
+        assert found["bytes_until_steady"].value == pytest.approx(20e9, abs=5e9)
+
+    def test_what_one_sync_call_makes_durable_is_in_memory_until_then(self) -> None:
+        asked = durable_workload(durability=Durability(method="fdatasync", every_writes=2000))
+        values = durable_values(2000)
+        made = measured(asked, {"write": values["write"], "sync": latencies(1, 5e8)}, intervals=40)
+        assert writes_until_one_sync(made)
+        assert course_of_trial(made, ON) is None
+        assert course_estimates(None) == {}
+
+    def test_the_page_of_metrics_tells_every_one(self) -> None:
+        page = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
+        assert [name for name in COURSE_UNITS if f"`{name}`" not in page] == []
+
+    def test_the_series_has_every_interval_and_every_byte(self) -> None:
+        made = trial([(40, 480e6)])
+        gap = made.intervals.filter([number != 7 for number in range(40)])
+        series = interval_bytes(gap, 40 * INTERVAL_NS - INTERVAL_NS // 2)
+        assert series is not None
+        assert series.moved.shape == (40,)
+        assert series.moved[7] == 0
+        assert series.duration_ns[-1] == INTERVAL_NS // 2
+        assert series.operation_bytes == MIB
+        assert interval_bytes(None, INTERVAL_NS) is None
+
+    def test_the_capacity_is_that_of_the_drive_or_of_the_whole_target(self) -> None:
+        assert capacity_bytes("block_device", 7, [9], 3) == 7
+        assert capacity_bytes("directory", 0, [9, 9], 3) == 18
+        assert capacity_bytes("file", 5, [9], 3) == 9
+        assert capacity_bytes("file", 5, [], 3) == 3
