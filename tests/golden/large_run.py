@@ -1,10 +1,13 @@
 """Makes a stored run of thousands of trials in seconds: a few synthetic trials, each stored many times under new names.
 
-``python tests/golden/large_run.py DIRECTORY [SHIFTS [REPEATS]]``
+``python tests/golden/large_run.py DIRECTORY [SHIFTS [REPEATS]] [--ios ROWS [--every-trial]]``
+
+With ``--ios`` the trials that a report shows one by one, or all of them, have a row for each of so many I/Os.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import sys
@@ -18,6 +21,7 @@ import pyarrow as pa
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
 
+from recorded_ios import record_all_trials, record_shown_trials  # noqa: E402
 from synthetic import SyntheticTrial, log_normal  # noqa: E402
 
 from drivelab.analyse.summary import summarise  # noqa: E402
@@ -171,6 +175,20 @@ def _facts(shifts: int, repeats: int, steps: list[_Step]) -> dict[str, Any]:
     }
 
 
+def main() -> None:
+    """Make what was asked for, and say where it is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("shifts", type=int, nargs="?", default=8)
+    parser.add_argument("repeats", type=int, nargs="?", default=3)
+    parser.add_argument("--ios", type=int, default=0, metavar="ROWS", help="rows of single I/Os in each recorded trial")
+    parser.add_argument("--every-trial", action="store_true", help="record all trials, not only those shown one by one")
+    asked = parser.parse_args()
+    directory = write_large_run(asked.directory, shifts=asked.shifts, repeats=asked.repeats)
+    if asked.ios:
+        (record_all_trials if asked.every_trial else record_shown_trials)(directory, asked.ios)
+    print(directory)
+
+
 if __name__ == "__main__":
-    counts = [int(argument) for argument in sys.argv[2:]]
-    print(write_large_run(Path(sys.argv[1]), **dict(zip(("shifts", "repeats"), counts, strict=False))))
+    main()

@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
 
 from experiment_runs import write_fill_level, write_settings_scan  # noqa: E402
+from grid_runs import write_queue_depth_grid, write_write_sizes  # noqa: E402
 from synthetic import SyntheticTrial, log_normal, two_levels, with_stalls, with_step  # noqa: E402
 
 from drivelab.model.finding import Finding  # noqa: E402
@@ -33,6 +34,8 @@ NAMES = (
     "ssd-latency-scratch",
     "settings-scan-drive",
     "fill-level-drive",
+    "queue-depth-grid",
+    "write-size-two-drives",
 )
 Summarise = Callable[[Measurement], TrialSummary]
 HOSTILE_MODEL = "<script>alert(1)</script>"
@@ -279,6 +282,11 @@ def build(parent: Path, summarise: Summarise) -> list[Path]:
     common = {"host": _HOST, "targets": [{"label": "sdb", "facts_before": target, "facts_after": target}]}
     write_settings_scan(_writer(made[3]), summarise, common)
     write_fill_level(_writer(made[4]), summarise, common)
+    write_queue_depth_grid(_writer(made[5]), summarise, common)
+    other = {"text": "/dev/sdc", "kind": "block_device", "drives": [drive("INTEL SSDSC2BW120A4", "CVDA")]}
+    other["drives"][0] |= {"name": "sdc", "path": "/dev/sdc", "firmware": "DC33"}
+    second = {"label": "sdc", "facts_before": other, "facts_after": other}
+    write_write_sizes(_writer(made[6]), summarise, common | {"targets": [*common["targets"], second]})
     return made
 
 

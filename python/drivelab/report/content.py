@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -21,6 +21,17 @@ _GROUPS = {
     "trim": "Trims",
 }
 DURABLE_OPERATIONS = ("durable_write", "sync")
+
+
+class IoRecords(Protocol):
+    """One row per I/O, wherever they are."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many there are."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows, a bounded number of rows at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +57,10 @@ class TrialContent:
         What was asked, what the engine did, and what else was observed.
     devices : tuple of mapping
         What each block device executed, the drive first.
-    records : pyarrow.Table or None
-        One row per I/O, when they were recorded.
+    records : IoRecords or None
+        One row per I/O, when they were recorded; nothing is read before it is asked for.
+    is_invalid : bool
+        Whether a finding says that it does not describe the drive.
     """
 
     name: str
@@ -62,7 +75,8 @@ class TrialContent:
     engine: Mapping[str, Any] = field(default_factory=dict)
     context: Mapping[str, Any] = field(default_factory=dict)
     devices: tuple[Mapping[str, Any], ...] = ()
-    records: pa.Table | None = None
+    records: IoRecords | None = None
+    is_invalid: bool = False
 
     @property
     def histogram(self) -> Histogram:

@@ -23,7 +23,7 @@ from drivelab.model.histogram import Histogram
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels
 from drivelab.report.combination_labels import level_text
-from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.content import IoRecords, ReportContent, TrialContent
 from drivelab.report.reported_findings import reported
 from drivelab.store import layout
 from drivelab.store.read import StoredRun
@@ -67,7 +67,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None) -> ReportContent:
     intervals = rows_of_trials(run, layout.INTERVALS, names)
     rows = {row["trial"]: row for row in rows_of_trials(run, layout.TRIALS, names).to_pylist()}
     trials = [
-        _trial(rows[name], histograms.get(name, {}), intervals, run.ios(name), _short_label(rows[name], facts))
+        _trial(rows[name], histograms.get(name, {}), intervals, run.records(name), _short_label(rows[name], facts))
         for name in names
     ]
     return ReportContent(
@@ -124,7 +124,7 @@ def _trial(
     row: Mapping[str, Any],
     histograms: dict[tuple[str, str], Histogram],
     intervals: pa.Table,
-    records: pa.Table | None,
+    records: IoRecords | None,
     label: str,
 ) -> TrialContent:
     workload = json.loads(row["workload_json"])
@@ -144,6 +144,7 @@ def _trial(
         context=json.loads(row["context_json"]),
         devices=tuple(json.loads(row["devices_json"])),
         records=records,
+        is_invalid=any(finding["severity"] == "invalid" for finding in json.loads(row["findings_json"])),
     )
 
 

@@ -137,7 +137,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     DrivelabError
         S506: it cannot be read.
     """
-    with opened_parquet(path) as file, _damage_told(path):
+    with opened_parquet(path) as file, damage_told(path):
         if file.num_row_groups == 0:
             rows = file.read(columns)
         else:
@@ -156,14 +156,14 @@ def opened_parquet(path: Path) -> Any:
     DrivelabError
         S506: it is none, or damaged.
     """
-    with _damage_told(path):
+    with damage_told(path):
         return pq.ParquetFile(path, page_checksum_verification=True)
 
 
 def source_rows(sources: TableSources, table: str) -> Iterator[pa.Table]:
     """The rows of all sources in order, a bounded number of them at a time."""
     for path in sources.files:
-        with opened_parquet(path) as file, _damage_told(path):
+        with opened_parquet(path) as file, damage_told(path):
             for number in range(file.num_row_groups):
                 yield _row_group(file, number).replace_schema_metadata(None)
     yield from logged_rows(sources, table)
@@ -252,7 +252,8 @@ def _first_schema_parts(directory: Path, table: str, whole: Path | None) -> list
 
 
 @contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
+def damage_told(path: Path) -> Iterator[None]:
+    """Tell of a file that cannot be read as `DrivelabError` S506; that there is none is the caller's to judge."""
     try:
         yield
     except FileNotFoundError:

@@ -18,6 +18,7 @@ from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.store import layout
 from drivelab.store.parts import read_parquet, read_table
+from drivelab.store.record_batches import StoredRecords
 from drivelab.store.tables import measurement_from_rows
 
 # columns that schema 1 has not, with what they mean there
@@ -126,6 +127,13 @@ class StoredRun:
         """One row per I/O of a trial; None when they were not recorded."""
         try:
             return read_parquet(self.directory / layout.IOS / layout.ios_name(trial))
+        except FileNotFoundError:
+            return None
+
+    def records(self, trial: str) -> StoredRecords | None:
+        """The same, to be read a bounded number of rows at a time; None when they were not recorded."""
+        try:
+            return StoredRecords(self.directory / layout.IOS / layout.ios_name(trial))
         except FileNotFoundError:
             return None
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from plotly import graph_objects
 
 from drivelab.answers.run_answer import answer_of_run
 from drivelab.model.estimate import Estimate
@@ -29,6 +31,7 @@ from drivelab.report.figures.latency_overview import latency_overview
 from drivelab.report.figures.throughput_over_time import throughput_over_time
 from drivelab.report.gather import gather
 from drivelab.store.read import StoredRun
+from drivelab.store.record_batches import HeldRecords
 
 MAKERS = (
     latency_overview,
@@ -67,6 +70,37 @@ def test_figures_are_plain_data_without_holes_that_json_cannot_hold(stored_run: 
     for figure in figures_of(stored_run):
         for plot in figure.plots:
             json.dumps({"data": plot.data, "layout": plot.layout}, allow_nan=False)
+
+
+def test_figures_are_valid_plotly(stored_run: StoredRun) -> None:
+    def resolved(value: Any) -> Any:
+        if isinstance(value, str):
+            return "#123456" if value.startswith("var(") else value
+        if isinstance(value, list | tuple):
+            return [resolved(item) for item in value]
+        return {key: resolved(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    for figure in figures_of(stored_run):
+        for plot in figure.plots:
+            graph_objects.Figure(resolved(list(plot.data)), resolved(plot.layout))
+
+
+def test_a_trial_that_does_not_describe_the_drive_is_marked_in_every_figure(check_content: ReportContent) -> None:
+    wrong = [replace(trial, is_invalid=True) for trial in check_content.trials]
+    for make in (
+        latency_overview,
+        latency_histogram,
+        latency_cdf,
+        latency_over_time,
+        io_scatter,
+        commands_per_operation,
+    ):
+        figure, before = make(wrong), make(check_content.trials)
+        assert figure is not None
+        assert before is not None
+        assert "✗" in json.dumps([(plot.data, plot.layout) for plot in figure.plots], ensure_ascii=False)
+        assert "✗ marks trials that do not describe the drive." in figure.caption
+        assert "✗" not in before.caption
 
 
 def test_every_axis_has_a_name_with_a_unit(stored_run: StoredRun) -> None:
@@ -115,8 +149,6 @@ def test_text_from_outside_is_harmless_in_the_markup_of_charts(check_content: Re
 
 
 def _labelled(trial: TrialContent, label: str) -> TrialContent:
-    from dataclasses import replace
-
     return replace(trial, label=label)
 
 
@@ -198,7 +230,7 @@ def test_a_recorded_durable_write_lasts_until_its_sync_call_returned(trial: Call
             "total_latency_ns": pa.array([150, 900, 80, 2000], pa.int64()),
         }
     )
-    figure = io_scatter([trial(operation="durable_write", records=records)])
+    figure = io_scatter([trial(operation="durable_write", records=HeldRecords(records))])
     assert figure is not None
     slowest = figure.plots[0].data[1]
     assert slowest["y"] == [2100, 1100]

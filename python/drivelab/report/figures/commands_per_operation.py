@@ -37,7 +37,7 @@ def commands_per_operation(trials: Sequence[TrialContent]) -> Figure | None:
     return Figure(
         key="commands-per-operation",
         title="What the drive was told to do for each durable write",
-        caption=CAPTION,
+        caption=CAPTION + theme.invalid_words(shown),
         plots=tuple(_plot(group, members, kinds) for group, members in sheets),
         table=_table(shown),
     )
@@ -112,7 +112,7 @@ def _hover(trial: TrialContent, words: str, estimate: Estimate) -> str:
     between = "" if estimate.low is None or estimate.high is None else f"{rate_text(estimate.low)} to "
     between += "" if not between else f"{rate_text(estimate.high or 0)}, "
     return (
-        f"{theme.escaped(trial.label)}<br><b>{rate_text(_middle(estimate))}</b> {words} per operation"
+        f"{theme.named(trial)}<br><b>{rate_text(_middle(estimate))}</b> {words} per operation"
         f"<br>{between}{estimate.sample_count} operations"
     )
 

@@ -32,11 +32,11 @@ _LEAST_FACTOR = 1.5
 
 
 def comparison_ratios(comparison: Comparison) -> Figure | None:
-    """The figure; None when there is no row. Latencies and rates are drawn apart: slower lies on opposite sides."""
-    names = {True: "latencies: right of 1 is slower", False: "throughput and rates: left of 1 is slower"}
+    """The figure; None when there is no row. Latencies and rates are drawn apart: worse lies on opposite sides."""
+    names = {True: "latencies and costs: right of 1 is worse", False: "throughput and rates: left of 1 is worse"}
     # the one with the worst row comes first
-    kinds = dict.fromkeys("latency" in row.metric for row in comparison.rows)
-    groups = [(names[kind], [row for row in comparison.rows if ("latency" in row.metric) is kind]) for kind in kinds]
+    kinds = dict.fromkeys(row.is_more_worse for row in comparison.rows)
+    groups = [(names[kind], [row for row in comparison.rows if row.is_more_worse is kind]) for kind in kinds]
     pieces = [
         (name, rows[begin : begin + ROWS_PER_PLOT])
         for name, rows in groups

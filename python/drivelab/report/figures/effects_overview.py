@@ -1,16 +1,19 @@
-"""What each level does: its ratio to the baseline with the 95 % interval, one row each, on one axis of ratios."""
+"""What each level does, and where factors change each other's effects: ratios with intervals, on one axis."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from drivelab.model.estimate import Estimate
+from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_text
-from drivelab.report.effect_words import commands_words, effects_title, interval_words
+from drivelab.report.effect_words import commands_words, effects_title, interval_words, ratio_words
 from drivelab.report.figures import theme
-from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.numerals import number_text, typeset
 
 ROW_PX, TOP_PX, BOTTOM_PX = 34, 40, 56
@@ -24,6 +27,8 @@ _MARKS = {
     "not settled": ("diamond-open", theme.MUTED),
     "not judged": ("x-thin-open", theme.MUTED),
 }
+# what counts as no interaction is what counts as no effect
+_BOUND = 0.05
 _COUNTS = ("trial_count", "invalid_trials")
 CAPTION = (
     "Level over baseline, paired within blocks. Whiskers are 95\u00a0% intervals; the grey band is what counts as no "
@@ -31,44 +36,115 @@ CAPTION = (
     "the number of levels tried. A level without whiskers was measured in too few blocks; one that is not judged has "
     "trials that do not describe the drive."
 )
+INTERACTIONS_CAPTION = (
+    "Below them, where factors were varied together: a level's effect at one level of another factor over its effect "
+    "at the first level of that factor; 1 where the one does not change the other."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a drawing: a ratio, its words, and its verdict."""
+
+    label: str
+    hover: str
+    ratio: Estimate
+    verdict: str
+    bound: float
 
 
 def effects_overview(answer: RunAnswer) -> Figure | None:
-    """The effects of all levels; None when there are none."""
+    """The effects of all levels, and below them what one factor does to another's effect; None when there are none.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        Effects of an experiment that does not ask for them are drawn where
+        factors were varied together.
+    """
+    settled = [one for one in answer.factorials if any(pair.ratio.low is not None for pair in one.interactions)]
+    shown = answer.effects or (answer.contrasts if settled else ())
     groups: dict[tuple[str, str], list[LevelEffect]] = {}
-    for effect in answer.effects:
+    for effect in shown:
         if effect.ratio.value is not None:
             groups.setdefault((effect.target, effect.workload), []).append(effect)
+    drawings = [
+        (effects_title(members, answer), [_row_of_effect(effect) for effect in members]) for members in groups.values()
+    ]
+    metrics = {(effect.target, effect.workload): effect.metric for effect in shown}
+    told = [one for one in settled if one.metric == metrics.get((one.target, one.workload), one.metric)]
+    drawings += [(_interactions_title(one, answer), rows) for one in told if (rows := _interaction_rows(one))]
     pieces = [
-        (members[begin : begin + ROWS_PER_PLOT], effects_title(members, answer))
-        for members in groups.values()
-        for begin in range(0, len(members), ROWS_PER_PLOT)
+        (title, rows[begin : begin + ROWS_PER_PLOT])
+        for title, rows in drawings
+        for begin in range(0, len(rows), ROWS_PER_PLOT)
     ]
     if not pieces:
         return None
     is_cut = len(pieces) > PLOTS_AT_MOST
+    caption = CAPTION + (f" {INTERACTIONS_CAPTION}" if any(one.interactions for one in told) else "")
+    ends = _ends(row for _, rows in drawings for row in rows)
     return Figure(
         key="effects-overview",
         title="What each level changes",
-        caption=CAPTION + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold all." if is_cut else ""),
-        plots=tuple(_plot(effects, title, _ends(groups.values())) for effects, title in pieces[:PLOTS_AT_MOST]),
-        table=_table([effect for members in groups.values() for effect in members]),
+        caption=caption + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold all." if is_cut else ""),
+        plots=tuple(_plot(rows, title, ends) for title, rows in pieces[:PLOTS_AT_MOST]),
+        table=_table([effect for members in groups.values() for effect in members], told),
     )
 
 
-def _ends(groups: Iterable[Sequence[LevelEffect]]) -> tuple[float, float]:
+def _interactions_title(one: Factorial, answer: RunAnswer) -> str:
+    labels = {each.workload: each.label for each in answer.combinations}
+    what = "throughput" if "bytes_per_s" in one.metric else "median latency"
+    return (
+        f"Where one factor changes what another does to {labels.get(one.workload, one.workload)} on {one.target}: "
+        f"{what}, effect at the level over effect at the first level"
+    )
+
+
+def _interaction_rows(one: Factorial) -> list[_Row]:
+    """The largest interactions first, as many as one drawing holds."""
+    largest = sorted(one.interactions, key=lambda pair: -abs(math.log(pair.ratio.value or 1.0)))
+    return [_row_of_pair(pair) for pair in largest[:ROWS_PER_PLOT]]
+
+
+def _row_of_effect(effect: LevelEffect) -> _Row:
+    changed = f" · {commands_words(effect)}".replace("->", "→") if effect.commands_changed else ""
+    label = f"{effect.factor} {level_text(effect.factor, effect.level)}{changed}"
+    return _Row(label, _hover(effect), effect.ratio, effect.verdict, effect.bound)
+
+
+def _row_of_pair(pair: Interaction) -> _Row:
+    effect = f"{pair.factor} {level_text(pair.factor, pair.level)}"
+    levels = [f"{pair.other_factor} {level_text(pair.other_factor, each)}" for each in _other_levels(pair)]
+    ratio = pair.ratio
+    span = "" if ratio.low is None else f" ({ratio_words(ratio.low)} to {ratio_words(ratio.high)})"
+    hover = (
+        f"{theme.escaped(f'{effect} over {pair.baseline}')}<br>"
+        f"{theme.escaped(levels[0])}: {ratio_words(pair.at_other_baseline.value)}<br>"
+        f"{theme.escaped(levels[1])}: {ratio_words(pair.at_other_level.value)}<br>"
+        f"<b>{ratio_words(ratio.value)}</b>{span}: {pair.verdict}"
+    )
+    return _Row(f"{effect} at {levels[1]}, over that at {levels[0]}", hover, ratio, pair.verdict, _BOUND)
+
+
+def _other_levels(pair: Interaction) -> tuple[str, str]:
+    return pair.other_baseline, pair.other_level
+
+
+def _ends(rows: Iterable[_Row]) -> tuple[float, float]:
     """Smallest and largest ratio of all drawings, so that they can be compared."""
     ends = [1.0]
-    for effect in (effect for effects in groups for effect in effects):
-        bound = 1 + effect.bound
-        ends += [end for end in (effect.ratio.value, effect.ratio.low, effect.ratio.high) if end]
+    for row in rows:
+        bound = 1 + row.bound
+        ends += [end for end in (row.ratio.value, row.ratio.low, row.ratio.high) if end]
         ends += [1 / bound, bound]
     return min(ends), max(ends)
 
 
-def _plot(effects: Sequence[LevelEffect], title: str, ends: tuple[float, float]) -> Plot:
-    height = TOP_PX + BOTTOM_PX + ROW_PX * len(effects)
-    bound = 1 + effects[0].bound
+def _plot(rows: Sequence[_Row], title: str, ends: tuple[float, float]) -> Plot:
+    height = TOP_PX + BOTTOM_PX + ROW_PX * len(rows)
+    bound = 1 + rows[0].bound
     low, high = theme.padded_range(ends[0] * 1e6, ends[1] * 1e6, 1.5)
     layout = theme.layout(height, annotations=[], shapes=_band(bound))
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
@@ -83,16 +159,16 @@ def _plot(effects: Sequence[LevelEffect], title: str, ends: tuple[float, float])
     )
     layout["yaxis"] = theme.axis(
         "level",
-        range=[len(effects) - 0.6, -0.75],
-        tickvals=list(range(len(effects))),
-        ticktext=[""] * len(effects),
+        range=[len(rows) - 0.6, -0.75],
+        tickvals=list(range(len(rows))),
+        ticktext=[""] * len(rows),
         showgrid=False,
         showline=False,
         ticks="",
         fixedrange=True,
     )
-    layout["annotations"] = [_label(effect, row) for row, effect in enumerate(effects)]
-    data = [_marks(effects, verdict) for verdict in _MARKS if any(e.verdict == verdict for e in effects)]
+    layout["annotations"] = [_label(row, place) for place, row in enumerate(rows)]
+    data = [_marks(rows, verdict) for verdict in _MARKS if any(row.verdict == verdict for row in rows)]
     return Plot(data, layout, height, title)
 
 
@@ -106,39 +182,38 @@ def _band(bound: float) -> list[dict[str, Any]]:
     ]
 
 
-def _label(effect: LevelEffect, row: int) -> dict[str, Any]:
-    changed = f" · {commands_words(effect)}".replace("->", "→") if effect.commands_changed else ""
+def _label(row: _Row, place: int) -> dict[str, Any]:
     return {
         "name": "row",
-        "text": theme.escaped(typeset(f"{effect.factor} {level_text(effect.factor, effect.level)}{changed}")),
+        "text": theme.escaped(typeset(row.label)),
         "xref": "paper",
         "x": 0,
         "xanchor": "left",
         "yref": "y",
-        "y": row - _LABEL_ABOVE,
+        "y": place - _LABEL_ABOVE,
         "yanchor": "middle",
         "showarrow": False,
         "font": {"size": theme.SMALL_TEXT_SIZE, "color": theme.MUTED},
     }
 
 
-def _marks(effects: Sequence[LevelEffect], verdict: str) -> dict[str, Any]:
+def _marks(rows: Sequence[_Row], verdict: str) -> dict[str, Any]:
     symbol, color = _MARKS[verdict]
-    found = [(row, e, e.ratio.value or 1.0) for row, e in enumerate(effects) if e.verdict == verdict]
+    found = [(place, row, row.ratio.value or 1.0) for place, row in enumerate(rows) if row.verdict == verdict]
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": {"no effect": f"no effect of {100 * effects[0].bound:.0f} % or more"}.get(verdict, verdict),
+        "name": {"no effect": f"no effect of {100 * rows[0].bound:.0f} % or more"}.get(verdict, verdict),
         "x": [float(f"{value:.5g}") for _, _, value in found],
-        "y": [row for row, _, _ in found],
-        "text": [_hover(effect) for _, effect, _ in found],
+        "y": [place for place, _, _ in found],
+        "text": [row.hover for _, row, _ in found],
         "hoverinfo": "text",
         "marker": {"symbol": symbol, "size": 9, "color": color, "line": {"width": 1.5, "color": color}},
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": [(e.ratio.high or value) - value for _, e, value in found],
-            "arrayminus": [value - (e.ratio.low or value) for _, e, value in found],
+            "array": [(row.ratio.high or value) - value for _, row, value in found],
+            "arrayminus": [value - (row.ratio.low or value) for _, row, value in found],
             "color": color,
             "thickness": 1.5,
             "width": 3,
@@ -156,9 +231,9 @@ def _hover(effect: LevelEffect) -> str:
     )
 
 
-def _table(effects: Sequence[LevelEffect]) -> DataTable:
+def _table(effects: Sequence[LevelEffect], factorials: Sequence[Factorial]) -> DataTable:
     columns = ("target", "workload", "factor", "level", "baseline", "metric", "ratio", "ratio_low", "ratio_high")
-    rows = [
+    rows: list[list[Cell]] = [
         [
             *(effect.target, effect.workload, effect.factor, effect.level, effect.baseline, effect.metric),
             *(_rounded(end) for end in (effect.ratio.value, effect.ratio.low, effect.ratio.high)),
@@ -168,7 +243,20 @@ def _table(effects: Sequence[LevelEffect]) -> DataTable:
         ]
         for effect in effects
     ]
+    rows += (row for one in factorials for row in _pair_rows(one))
     return DataTable((*columns, "p_value", "adjusted_p_value", "block_count", "verdict", "commands", *_COUNTS), rows)
+
+
+def _pair_rows(one: Factorial) -> Iterator[list[Cell]]:
+    """Interactions in the columns of effects: level and baseline are those of the other factor."""
+    for pair in one.interactions:
+        factor = f"{pair.factor} {pair.level} over {pair.baseline}, by {pair.other_factor}"
+        yield [
+            *(one.target, one.workload, factor, pair.other_level, pair.other_baseline, one.metric),
+            *(_rounded(end) for end in (pair.ratio.value, pair.ratio.low, pair.ratio.high)),
+            *(_rounded(pair.p_value), _rounded(pair.adjusted_p_value)),
+            *(one.block_count, pair.verdict, "", one.block_count * one.cell_count, 0),
+        ]
 
 
 def _rounded(value: float | None) -> float | None:

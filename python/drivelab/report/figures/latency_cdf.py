@@ -17,7 +17,8 @@ from drivelab.report.numerals import count_text, latency_text, number_text
 HEIGHT_PX = 340
 # as many lines as colours and dashes tell apart
 TRIALS_PER_PLOT = 7
-_POINTS_PER_NINE = 60
+# two pixels apart; every second of them is enough to redraw the line
+_POINTS_PER_NINE, _ROWS_PER_NINE = 30, 15
 CAPTION = (
     "Read it from the side: 99.9 % of the I/Os took no longer than where the line crosses that height. The axis gives "
     "every further nine the same room. A line ends at the last quantile that its number of I/Os carries with a "
@@ -36,7 +37,7 @@ def latency_cdf(trials: Sequence[TrialContent]) -> Figure | None:
     return Figure(
         key="latency-cdf",
         title="The tail: what share of I/Os took no longer",
-        caption=CAPTION,
+        caption=CAPTION + theme.invalid_words(filled),
         plots=tuple(_plot(group, members, low, high) for group, members in sheets),
         table=_table(filled),
     )
@@ -73,7 +74,7 @@ def _line(trial: TrialContent, place: int) -> dict[str, Any]:
     values = quantiles_ns(trial.histogram, levels)
     beyond = (1 - levels) * trial.histogram.total_count
     texts = [
-        f"{theme.escaped(trial.label)}<br>p{number_text(100 * at, 5)}: <b>{latency_text(value)}</b>"
+        f"{theme.named(trial)}<br>p{number_text(100 * at, 5)}: <b>{latency_text(value)}</b>"
         f"<br>{count_text(more)} of {count_text(trial.histogram.total_count)} I/Os took longer"
         for at, value, more in zip(levels, values, beyond, strict=True)
     ]
@@ -84,7 +85,7 @@ def _line(trial: TrialContent, place: int) -> dict[str, Any]:
         "y": [round(float(-np.log10(1 - at)), 4) for at in levels],
         "text": texts,
         "hoverinfo": "text",
-        "name": theme.escaped(trial.label),
+        "name": theme.named(trial),
         "line": {
             "color": theme.SERIES[place % len(theme.SERIES)],
             "dash": theme.DASHES[place % len(theme.DASHES)],
@@ -109,8 +110,7 @@ def _share_axis(top: float) -> dict[str, Any]:
 def _table(trials: Sequence[TrialContent]) -> DataTable:
     rows: list[list[str | int | float | None]] = []
     for trial in trials:
-        # a fifth of the points drawn is enough to redraw the line
-        levels = _levels(trial)[:: _POINTS_PER_NINE // 12]
+        levels = _levels(trial)[:: _POINTS_PER_NINE // _ROWS_PER_NINE]
         for at, value in zip(levels, quantiles_ns(trial.histogram, levels), strict=True):
             rows.append([trial.name, trial.operation, round(float(at), 8), round(float(value))])
     return DataTable(("trial", "operation", "quantile", "latency_ns"), rows)

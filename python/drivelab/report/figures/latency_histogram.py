@@ -36,7 +36,8 @@ def latency_histogram(trials: Sequence[TrialContent]) -> Figure | None:
     return Figure(
         key="latency-histogram",
         title="How long single I/Os took",
-        caption=_caption(len(filled), len(shown), bars_per_decade([trial.histogram for trial in shown])),
+        caption=_caption(len(filled), len(shown), bars_per_decade([trial.histogram for trial in shown]))
+        + theme.invalid_words(shown),
         plots=tuple(_plot(group, members, edges) for group, members in theme.sheets(shown, PANELS_PER_PLOT)),
         table=_table(filled),
     )
@@ -81,7 +82,7 @@ def _bars(trial: TrialContent, edges: NDArray[np.float64], shares: NDArray[np.fl
         "line": {"shape": "hvh", "width": 1.2, "color": theme.BLUE},
         "fill": "tozeroy",
         "fillcolor": theme.FILL,
-        "name": theme.escaped(trial.label),
+        "name": theme.named(trial),
         "showlegend": False,
         "xaxis": "x",
         "yaxis": theme.axis_name("y", number),
@@ -154,7 +155,7 @@ def _share_axis(highest: float, domain: list[float]) -> dict[str, Any]:
 
 def _panel_text(trial: TrialContent) -> str:
     return (
-        f"<b>{theme.escaped(trial.label)}</b>  "
+        f"<b>{theme.named(trial)}</b>  "
         f"<span style='font-size:11px'>{count_text(trial.histogram.total_count)} I/Os</span>"
     )
 

@@ -38,7 +38,7 @@ def latency_over_time(trials: Sequence[TrialContent]) -> Figure | None:
     return Figure(
         key="latency-over-time",
         title="Latency over time",
-        caption=_caption(len(found), len(shown), series),
+        caption=_caption(len(found), len(shown), series) + theme.invalid_words(shown),
         plots=tuple(_plot(group, members, drawn) for group, members in theme.sheets(shown, PANELS_PER_PLOT)),
         table=_table(found, series),
     )
@@ -100,7 +100,9 @@ def _cells(series: IntervalSeries, edges: NDArray[np.float64], number: int) -> d
         "zmax": float(f"{shares.max():.3g}"),
         "colorscale": theme.HEAT,
         "showscale": False,
-        "hoverinfo": "skip",
+        # how many I/Os a column has is told by the label of its median
+        "hovertemplate": "about %{y:,.4r} ns: <b>%{z:.3p}</b> of the I/Os of this stretch<extra></extra>",
+        "hoverongaps": False,
         "xaxis": theme.axis_name("x", number),
         "yaxis": theme.axis_name("y", number),
     }
@@ -164,7 +166,7 @@ def _time_axis(series: IntervalSeries, number: int, *, is_last: bool) -> dict[st
 def _panel_text(trial: TrialContent, series: IntervalSeries) -> str:
     column = round_latency_text(float(np.median(series.duration_ns)))
     note = f"{count_text(trial.histogram.total_count)} I/Os, columns of {column}"
-    return f"<b>{theme.escaped(trial.label)}</b>  <span style='font-size:11px'>{note}</span>"
+    return f"<b>{theme.named(trial)}</b>  <span style='font-size:11px'>{note}</span>"
 
 
 def _caption(found: int, shown: int, series: Sequence[IntervalSeries]) -> str:

@@ -44,7 +44,7 @@ def latency_overview(
     return Figure(
         key="latency-overview",
         title="Latency at a glance",
-        caption=CAPTION,
+        caption=CAPTION + theme.invalid_words(trials),
         plots=tuple(_plot(group, members, ends, thresholds or {}) for group, members in sheets),
         table=_table(shown),
     )
@@ -149,7 +149,7 @@ def _seen(trials: Sequence[TrialContent]) -> dict[str, Any] | None:
         "x": [float(value) for _, _, value in found],
         "y": [row for row, _, _ in found],
         "text": [
-            f"{theme.escaped(trial.label)}<br>median as seen: <b>{latency_text(value)}</b><br>"
+            f"{theme.named(trial)}<br>median as seen: <b>{latency_text(value)}</b><br>"
             f"{count_text(trial.histogram.total_count)} I/Os: too few independent ones for an interval"
             for _, trial, value in found
         ],
@@ -174,7 +174,7 @@ def _points(
 
 
 def _hover(trial: TrialContent, name: str, estimate: Estimate) -> str:
-    title = f"{theme.escaped(trial.label)}<br>{theme.QUANTILE_LABELS[name]}: "
+    title = f"{theme.named(trial)}<br>{theme.QUANTILE_LABELS[name]}: "
     count = f"{count_text(estimate.sample_count)} I/Os"
     if estimate.value is None:
         return f"{title}<b>at least {latency_text(estimate.low or 0)}</b><br>{count} do not carry it"

@@ -25,6 +25,11 @@ FILL = "var(--fill)"
 # shares of a cell, lightest first; a square root lets single I/Os show beside thousands
 HEAT = [[0.0, "var(--heat-1)"], [0.04, "var(--heat-2)"], [0.25, "var(--heat-3)"], [1.0, "var(--heat-4)"]]
 
+# low to high, of steady lightness and told apart with any kind of colour vision (the scale is "cividis")
+SCALE = [[number / 4, f"var(--scale-{number + 1})"] for number in range(5)]
+# text on its dark and on its light part, in every scheme
+ON_SCALE = ("var(--on-scale-low)", "var(--on-scale-high)")
+
 # one shape and one colour per quantile, the same in every figure
 QUANTILE_MARKS: dict[str, tuple[str, str]] = {
     "p50": ("circle", BLUE),
@@ -35,8 +40,11 @@ QUANTILE_MARKS: dict[str, tuple[str, str]] = {
 QUANTILES: dict[str, float] = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 QUANTILE_LABELS = {"p50": "p50 (median)", "p99": "p99", "p999": "p99.9", "max": "max"}
 
+INVALID_SIGN = "✗ "
 TEXT_SIZE = 12
 SMALL_TEXT_SIZE = 11
+# of a legend whose entries stand below each other
+LEGEND_ROW_PX = 20
 # room for the label above a panel
 LABEL_PX = 20
 
@@ -68,6 +76,12 @@ def layout(height_px: int, **more: Any) -> dict[str, Any]:
             "font": {"size": TEXT_SIZE, "color": INK},
         },
     } | more
+
+
+def legend_rows(drawn: dict[str, Any], row_count: int) -> None:
+    """Give a layout one row of its legend for each entry, above the drawing, with room for them."""
+    drawn["margin"] |= {"t": 14 + LEGEND_ROW_PX * row_count}
+    drawn["legend"] |= {"orientation": "v", "tracegroupgap": 0}
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
@@ -203,7 +217,7 @@ def row_label(trial: TrialContent, row: int, above: float) -> dict[str, Any]:
     """The name of a trial in its row, a little above its marks, at the left."""
     return {
         "name": "row",
-        "text": escaped(trial.label),
+        "text": named(trial),
         "xref": "paper",
         "x": 0,
         "xanchor": "left",
@@ -223,6 +237,16 @@ def axis_name(letter: str, number: int) -> str:
 def layout_key(letter: str, number: int) -> str:
     """Plotly's name of an axis in a layout: ``yaxis``, ``yaxis2``."""
     return f"{letter}axis" if number == 1 else f"{letter}axis{number}"
+
+
+def named(trial: TrialContent) -> str:
+    """The name of a trial, marked when it does not describe the drive."""
+    return f"{INVALID_SIGN}{escaped(trial.label)}" if trial.is_invalid else escaped(trial.label)
+
+
+def invalid_words(trials: Sequence[TrialContent]) -> str:
+    """What the mark means, to stand behind a caption; empty when no trial has it."""
+    return " ✗ marks trials that do not describe the drive." if any(trial.is_invalid for trial in trials) else ""
 
 
 def escaped(text: str) -> str:

@@ -1,0 +1,45 @@
+"""The figures of a single run, in the order of its page."""
+
+from __future__ import annotations
+
+from drivelab.report.answer import thresholds_of
+from drivelab.report.content import ReportContent
+from drivelab.report.figures.commands_per_operation import commands_per_operation
+from drivelab.report.figures.effects_overview import effects_overview
+from drivelab.report.figures.figure import Figure
+from drivelab.report.figures.io_scatter import io_scatter
+from drivelab.report.figures.latency_cdf import latency_cdf
+from drivelab.report.figures.latency_histogram import latency_histogram
+from drivelab.report.figures.latency_over_size import latency_over_size
+from drivelab.report.figures.latency_over_time import latency_over_time
+from drivelab.report.figures.latency_overview import latency_overview
+from drivelab.report.figures.throughput_over_time import throughput_over_time
+
+# the figure that experiments name which ask how the throughput changes
+OVER_TIME = "throughput-over-time"
+
+
+def overview_of_run(content: ReportContent) -> Figure | None:
+    """The one picture beside the numbers; None when no trial has any latency."""
+    return latency_overview(content.trials, thresholds_of(content.verdict))
+
+
+def figures_of_run(content: ReportContent) -> list[Figure]:
+    """All the others that the run has the data for."""
+    trials, answer = content.trials, content.answer
+    made = [
+        effects_overview(answer),
+        latency_over_size(trials, answer),
+        throughput_over_time(trials, answer) if asks_over_time(content) else None,
+        latency_histogram(trials),
+        latency_cdf(trials),
+        latency_over_time(trials),
+        io_scatter(trials),
+        commands_per_operation(trials),
+    ]
+    return [figure for figure in made if figure is not None]
+
+
+def asks_over_time(content: ReportContent) -> bool:
+    """Whether the experiment asks how the throughput changes."""
+    return OVER_TIME in content.experiment.get("figures", ())

@@ -1,0 +1,255 @@
+"""Rate and latency over queue depth, one above the other, with the knee: where more outstanding I/Os stop to pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from drivelab.model.result_set import ResultSet
+from drivelab.model.saturation import Saturation, knee_place, saturation
+from drivelab.report.figures import theme
+from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
+from drivelab.report.figures.measured import (
+    QUEUE_DEPTH,
+    WORKLOAD,
+    Measured,
+    Point,
+    level_of,
+    levels_words,
+    measured,
+    points,
+    typical_latencies,
+    varying,
+)
+from drivelab.report.figures.quantity import (
+    MACHINE_SYMBOLS,
+    Scale,
+    caption_end,
+    ends_of,
+    event_words,
+    evidence_words,
+    factor_axis,
+    invalid_marks,
+    owners,
+    scale_of,
+    value_axis,
+    whiskers,
+)
+from drivelab.report.numerals import THIN_SPACE
+
+PANEL_PX, BOTTOM_PX = 210, 56
+LINES_PER_PLOT, PLOTS_AT_MOST, SENTENCES_AT_MOST = 6, 6, 6
+_RATE = "iops"
+RULE = (
+    "The ring marks the knee: the depth that lies furthest above the straight line from the first to the last (both "
+    "axes logarithmic; Kneedle, Satopää and others 2011), if the rate there is 10\u00a0% above that line."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One drive and workload at all depths."""
+
+    first: Measured
+    label: str
+    rates: tuple[Point, ...]
+    latencies: tuple[Point, ...]
+
+    @property
+    def latency_at(self) -> list[float | None]:
+        """The latency at each depth that has a rate."""
+        found = {point.x: point.value for point in self.latencies}
+        return [found.get(point.x) for point in self.rates]
+
+    @property
+    def knee(self) -> Point | None:
+        """The point of the rate where more stops to pay."""
+        place = knee_place([point.x for point in self.rates], [point.value for point in self.rates])
+        return None if place is None else self.rates[place]
+
+    @property
+    def beyond(self) -> Saturation | None:
+        """What lies beyond the knee."""
+        depths, rates = [point.x for point in self.rates], [point.value for point in self.rates]
+        return saturation(depths, rates, self.latency_at)
+
+
+def queue_depth(sets: Sequence[ResultSet]) -> Figure | None:
+    """Rate and latency over queue depth; None when nobody measured two depths alike."""
+    items = [one for one in measured(sets) if QUEUE_DEPTH in one.numbers]
+    rates = [one for one in items if one.observation.metric == _RATE]
+    latencies = typical_latencies(items)
+    varied = varying([*rates, *latencies], (QUEUE_DEPTH,))
+    lines = [line for line in _lines(rates, latencies, varied) if len(line.rates) > 1]
+    if not lines:
+        return None
+    plots = [lines[begin : begin + LINES_PER_PLOT] for begin in range(0, len(lines), LINES_PER_PLOT)]
+    shown = [one for line in lines for point in (*line.rates, *line.latencies) for one in point.members]
+    words = [*_sentences(lines), RULE, event_words(shown), caption_end(shown)]
+    if len(plots) > PLOTS_AT_MOST:
+        words.append(f"The first {PLOTS_AT_MOST} of {len(plots)} drawings are shown; the data below hold all.")
+    return Figure(
+        key="queue-depth",
+        title="What more outstanding I/Os bring, and what they cost",
+        caption=" ".join(word for word in words if word),
+        plots=tuple(_plot(members, _name(members, len(plots))) for members in plots[:PLOTS_AT_MOST]),
+        table=_table(lines),
+    )
+
+
+def _lines(rates: Sequence[Measured], latencies: Sequence[Measured], varied: Sequence[str]) -> list[_Line]:
+    groups: dict[tuple[str, ...], tuple[list[Measured], list[Measured]]] = {}
+    for place, items in enumerate((rates, latencies)):
+        for one in items:
+            observation = one.observation
+            levels = (level_of(one, factor) for factor in varied if factor != WORKLOAD)
+            key = (one.source, one.drive, one.machine, observation.workload, observation.operation, *levels)
+            groups.setdefault(key, ([], []))[place].append(one)
+    names = owners(rates)
+    found = []
+    for members, slow in groups.values():
+        if members:
+            first = members[0]
+            words = (levels_words(first, varied), names[first.drive, first.machine])
+            label = ", ".join(word for word in words if word) or first.drive
+            label = f"{label} (published)" if first.is_reference else label
+            found.append(_Line(first, label, tuple(points(members, QUEUE_DEPTH)), tuple(points(slow, QUEUE_DEPTH))))
+    return found
+
+
+def _sentences(lines: Sequence[_Line]) -> list[str]:
+    """What lies beyond each knee, and where there is none in what was measured."""
+    found = []
+    for line in lines[:SENTENCES_AT_MOST]:
+        lead = f"{line.label[0].upper()}{line.label[1:]}: " if len(lines) > 1 else ""
+        knee, beyond = line.knee, line.beyond
+        last = line.rates[-1].x
+        if beyond is not None:
+            text = beyond.text.replace(" %", "\u00a0%").replace("x latency", f"{THIN_SPACE}× the latency")
+            found.append(lead + (text[0].lower() + text[1:] if lead else text))
+        elif knee is None and len(line.rates) > 2:
+            found.append(f"{lead}the rate still grows at {last:g} outstanding, the most that was measured.")
+    return found
+
+
+def _name(lines: Sequence[_Line], count: int) -> str:
+    if count == 1:
+        return ""
+    first = lines[0].first
+    return ", ".join(dict.fromkeys([first.drive, first.observation.title or first.observation.workload]))
+
+
+def _plot(lines: Sequence[_Line], name: str) -> Plot:
+    has_latency = any(line.latencies for line in lines)
+    marks = 1 + (1 if any(point.invalid_trials for line in lines for point in line.rates) else 0)
+    top = 14 + theme.LEGEND_ROW_PX * (len(lines) + marks)
+    count = 2 if has_latency else 1
+    height, domains = theme.panels(count, PANEL_PX, top_px=top, bottom_px=BOTTOM_PX, gap_px=16)
+    layout = theme.layout(height, annotations=[])
+    theme.legend_rows(layout, len(lines) + marks)
+    layout["margin"] |= {"b": BOTTOM_PX}
+    depths = [point.x for line in lines for point in line.rates]
+    layout["xaxis"] = factor_axis(QUEUE_DEPTH, depths, anchor=theme.axis_name("y", count))
+    layout["xaxis"]["title"]["text"] = layout["xaxis"]["title"]["text"].replace("queue depth", "I/Os outstanding")
+    scale = scale_of([], "1/s", is_log=True)
+    ends = ends_of([point for line in lines for point in line.rates])
+    layout["yaxis"] = value_axis(scale, *ends, name="IOPS", domain=domains[0])
+    layout["annotations"].append(theme.panel_label("<b>I/Os per s</b>", 1))
+    data: list[Mapping[str, Any]] = [_trace(line.rates, line, place, scale, 1) for place, line in enumerate(lines)]
+    knees = [knee for line in lines if (knee := line.knee)]
+    data += _knees(knees, scale, 1)
+    wrong = _wrong([line.rates for line in lines], scale, 1)
+    if has_latency:
+        slow = scale_of([], "ns", is_log=True)
+        ends = ends_of([point for line in lines for point in line.latencies])
+        layout["yaxis2"] = value_axis(slow, *ends, domain=domains[1])
+        layout["annotations"].append(theme.panel_label("<b>Latency</b>", 2))
+        data += [_trace(line.latencies, line, place, slow, 2) for place, line in enumerate(lines) if line.latencies]
+        found = [p for line in lines if (knee := line.knee) for p in line.latencies if p.x == knee.x]
+        data += _knees(found, slow, 2)
+        wrong += _wrong([line.latencies for line in lines], slow, 2)
+    return Plot([*data, *wrong], layout, height, name)
+
+
+def _trace(found: Sequence[Point], line: _Line, place: int, scale: Scale, panel: int) -> dict[str, Any]:
+    color = theme.SERIES[place % len(theme.SERIES)]
+    symbol = MACHINE_SYMBOLS[place % len(MACHINE_SYMBOLS)]
+    short = f": more than {line.beyond.depth:g} {line.beyond.short_text}" if line.beyond else ""
+    is_hollow = line.first.is_reference
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": theme.escaped(line.label + short.replace("x latency", f"{THIN_SPACE}× latency")),
+        "legendgroup": str(place),
+        "showlegend": panel == 1,
+        "x": [point.x for point in found],
+        "y": [scale.drawn(point.value) for point in found],
+        "text": [_hover(line, point, scale) for point in found],
+        "hoverinfo": "text",
+        "line": {"color": color, "width": 1.7, "dash": theme.DASHES[place % len(theme.DASHES)]},
+        "marker": {"symbol": f"{symbol}-open" if is_hollow else symbol, "size": 7, "color": color},
+        "error_y": whiskers(found, scale, color),
+        "xaxis": "x",
+        "yaxis": theme.axis_name("y", panel),
+    }
+
+
+def _hover(line: _Line, point: Point, scale: Scale) -> str:
+    return (
+        f"{theme.escaped(line.label)}<br>{point.x:g} outstanding: <b>{scale.exact(point.value)}</b><br>"
+        f"{evidence_words(point, scale)}"
+    )
+
+
+def _knees(rings: Sequence[Point], scale: Scale, panel: int) -> list[Mapping[str, Any]]:
+    """A ring around the knee of every line; its entry in the legend stands once."""
+    if not rings:
+        return []
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "knee",
+            "legendgroup": "knee",
+            "showlegend": panel == 1,
+            "x": [ring.x for ring in rings],
+            "y": [scale.drawn(ring.value) for ring in rings],
+            "hoverinfo": "skip",
+            "marker": {"symbol": "circle-open", "size": 17, "color": theme.INK, "line": {"width": 2}},
+            "xaxis": "x",
+            "yaxis": theme.axis_name("y", panel),
+        }
+    ]
+
+
+def _wrong(lines: Sequence[Sequence[Point]], scale: Scale, panel: int) -> list[Mapping[str, Any]]:
+    found = [(point.x, scale.drawn(point.value)) for line in lines for point in line if point.invalid_trials]
+    marks = invalid_marks(found, xaxis="x", yaxis=theme.axis_name("y", panel), showlegend=panel == 1)
+    return [marks] if marks else []
+
+
+def _table(lines: Sequence[_Line]) -> DataTable:
+    rows: list[Sequence[Cell]] = []
+    for line in lines:
+        slow = {point.x: point for point in line.latencies}
+        knee = line.knee
+        for point in line.rates:
+            other = slow.get(point.x)
+            ends = (other.value, other.low, other.high) if other else (None, None, None)
+            rows.append(
+                [
+                    *(line.first.source, line.first.drive, line.first.machine, line.label, int(point.x)),
+                    *(_rounded(end) for end in (point.value, point.low, point.high)),
+                    *(None if end is None else round(end) for end in ends),
+                    *(int(knee is point), point.trial_count, point.invalid_trials, point.sample_count),
+                ]
+            )
+    rates = ("iops_per_s", "iops_per_s_low", "iops_per_s_high")
+    latencies = ("latency_ns", "latency_ns_low", "latency_ns_high")
+    counts = ("is_knee", "trial_count", "invalid_trials", "operation_count")
+    return DataTable(("results", "drive", "machine", "series", "queue_depth", *rates, *latencies, *counts), rows)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")

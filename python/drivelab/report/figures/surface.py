@@ -1,0 +1,390 @@
+"""A value over two parameters, as a surface in space and as a heat map of the same numbers below it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from drivelab.model.result_set import ResultSet
+from drivelab.report.figures import theme
+from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
+from drivelab.report.figures.measured import (
+    BLOCK_SIZE,
+    FACTOR_UNITS,
+    QUEUE_DEPTH,
+    Measured,
+    Point,
+    factor_words,
+    levels_words,
+    measured,
+    number_words,
+    point_of,
+    typical_latencies,
+    varying,
+)
+from drivelab.report.figures.quantity import (
+    Scale,
+    caption_end,
+    event_words,
+    evidence_words,
+    exact_text,
+    invalid_marks,
+    scale_of,
+)
+from drivelab.report.numerals import column_unit, number_text, round_latency_text
+
+SURFACE_PX, MAP_PX, CELL_PX_MIN = 400, 300, 18
+LEVELS_MIN, GRIDS_AT_MOST = 3, 4
+# the first of these pairs that varies is drawn, before any other pair
+PAIRS = (
+    (BLOCK_SIZE, "shift"),
+    (BLOCK_SIZE, "offset"),
+    ("record_size", "file_size"),
+    (BLOCK_SIZE, "file_size"),
+    (QUEUE_DEPTH, BLOCK_SIZE),
+)
+# a value that changes by more than this is drawn by its logarithm
+_SPAN_LINEAR = 8
+# texts that fit beside each other along an edge of the space
+_TICKS_IN_SPACE = 5
+# of a map with more columns the cells are too narrow for numbers
+_NUMBERS_ACROSS = 8
+_THROUGHPUT, _RATE = "throughput_bytes_per_s", "iops"
+_NAMES = {"ns": "latency", "B/s": "throughput", "1/s": "IOPS"}
+_COLUMNS = {"ns": "latency_ns", "B/s": "throughput_bytes_per_s", "1/s": "iops_per_s"}
+CAPTION = (
+    "Each crossing of the surface, and each cell of the map below it, is one combination that was measured; between "
+    "them nothing was. A gap was not measured."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """One value over two factors, everything else alike."""
+
+    first: Measured
+    label: str
+    x_factor: str
+    y_factor: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    cells: Mapping[tuple[float, float], Point]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the value."""
+        return self.first.observation.estimate.unit
+
+
+def surface(sets: Sequence[ResultSet]) -> Figure | None:
+    """Values over two numeric factors of at least three levels each; None when nobody varied two of them."""
+    items = measured(sets)
+    chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric in (_THROUGHPUT, _RATE))]
+    grids = _grids(chosen)
+    if not grids:
+        return None
+    shown = [one for grid in grids for point in grid.cells.values() for one in point.members]
+    words = [CAPTION, event_words(shown), caption_end(shown)]
+    if len(grids) > GRIDS_AT_MOST:
+        words.append(f"The first {GRIDS_AT_MOST} of {len(grids)} grids are drawn; the data below hold all.")
+    first = grids[0]
+    pairs = {(grid.x_factor, grid.y_factor) for grid in grids}
+    over = f"{factor_words(first.x_factor)} and {factor_words(first.y_factor)}" if len(pairs) == 1 else "two factors"
+    return Figure(
+        key="surface",
+        title=f"What {over} do together",
+        caption=" ".join(word for word in words if word),
+        plots=tuple(plot for grid in grids[:GRIDS_AT_MOST] for plot in (_space(grid), _map(grid))),
+        table=_table(grids),
+    )
+
+
+def _grids(items: Sequence[Measured]) -> list[_Grid]:
+    """What is judged by a latency, and the throughput or rate of everything else, over the best pair of factors."""
+    groups: dict[tuple[str, ...], list[Measured]] = {}
+    for one in items:
+        observation = one.observation
+        key = (one.source, one.drive, one.machine, observation.workload, observation.operation, observation.metric)
+        groups.setdefault(key, []).append(one)
+    found: list[_Grid] = []
+    for members in groups.values():
+        pair = _pair(members)
+        if pair is None:
+            continue
+        others = varying(members, pair)
+        pieces: dict[str, list[Measured]] = {}
+        for one in members:
+            pieces.setdefault(levels_words(one, others), []).append(one)
+        found += [grid for name, piece in pieces.items() if (grid := _grid(piece, pair, name)) is not None]
+    return sorted((grid for grid in found if not _is_redundant(grid)), key=lambda grid: grid.unit != "ns")
+
+
+def _is_redundant(grid: _Grid) -> bool:
+    """Whether the same numbers stand in another unit: rates of one size are throughput, those of durable writes times.
+
+    Over block sizes throughput and rate are two different surfaces, and the rate
+    is left to the figure of queue depths.
+    """
+    if grid.first.observation.is_durable:
+        return grid.unit != "ns"
+    return grid.unit == "1/s" and BLOCK_SIZE in (grid.x_factor, grid.y_factor)
+
+
+def _pair(items: Sequence[Measured]) -> tuple[str, str] | None:
+    """The two factors to draw over: known pairs first, then those with most levels."""
+    levels: dict[str, set[float]] = {}
+    for one in items:
+        for factor, number in one.numbers.items():
+            levels.setdefault(factor, set()).add(number)
+    wide = [factor for factor, numbers in levels.items() if len(numbers) >= LEVELS_MIN]
+    known = [pair for pair in PAIRS if set(pair) <= set(wide)]
+    others = sorted(combinations(wide, 2), key=lambda pair: -len(levels[pair[0]]) * len(levels[pair[1]]))
+    return next((pair for pair in [*known, *others] if _is_crossed(items, pair)), None)
+
+
+def _is_crossed(items: Sequence[Measured], pair: tuple[str, str]) -> bool:
+    """Whether the levels of two factors were combined: a grid of which at least half was measured."""
+    places = {(one.numbers.get(pair[0]), one.numbers.get(pair[1])) for one in items}
+    columns, rows = ({place[number] for place in places} for number in (0, 1))
+    return None not in columns | rows and 2 * len(places) >= len(columns) * len(rows)
+
+
+def _grid(items: Sequence[Measured], pair: tuple[str, str], name: str) -> _Grid | None:
+    cells: dict[tuple[float, float], list[Measured]] = {}
+    for one in items:
+        cells.setdefault((one.numbers[pair[0]], one.numbers[pair[1]]), []).append(one)
+    x, y = (tuple(sorted({place[number] for place in cells})) for number in (0, 1))
+    if min(len(x), len(y)) < LEVELS_MIN:
+        return None
+    first = items[0]
+    title = first.observation.title or first.observation.workload
+    label = ", ".join(word for word in (first.drive, title, name) if word)
+    return _Grid(first, label, *pair, x, y, {place: point_of(members) for place, members in cells.items()})
+
+
+def _scale(grid: _Grid) -> Scale:
+    values = [point.value for point in grid.cells.values()]
+    return scale_of(values, grid.unit, is_log=max(values) > _SPAN_LINEAR * min(values))
+
+
+def _height(grid: _Grid, place: tuple[float, float], scale: Scale) -> float | None:
+    """What is drawn of a cell: the value, or its logarithm; None where nothing was measured."""
+    point = grid.cells.get(place)
+    if point is None:
+        return None
+    drawn = scale.drawn(point.value)
+    return round(math.log10(drawn), 5) if scale.is_log else drawn
+
+
+def _rows(grid: _Grid, make: Any) -> list[list[Any]]:
+    return [[make((x, y)) for x in grid.x] for y in grid.y]
+
+
+def _value_words(grid: _Grid, scale: Scale) -> str:
+    name = _NAMES.get(grid.unit, "value")
+    if not scale.is_log:
+        return f"{name} [{scale.shown.name or '1/s'}]"
+    values = [point.value for point in grid.cells.values()]
+    unit = theme.unit_span(min(values), max(values)) if grid.unit == "ns" else scale.shown.name or "1/s"
+    return f"{name} [{unit}, log scale]"
+
+
+def _value_ticks(grid: _Grid, scale: Scale, at_most: int) -> dict[str, Any]:
+    """Ticks of the value where its logarithm is drawn."""
+    if not scale.is_log:
+        return {"nticks": at_most}
+    values = [scale.drawn(point.value) * 1e6 for point in grid.cells.values()]
+    ticks = [tick / 1e6 for tick in theme.latency_ticks(min(values), max(values), at_most=at_most)]
+    write = round_latency_text if grid.unit == "ns" else lambda tick: number_text(tick, 2).rstrip(".")
+    return {
+        "tickmode": "array",
+        "tickvals": [round(math.log10(tick), 5) for tick in ticks],
+        "ticktext": [write(tick) for tick in ticks],
+    }
+
+
+def _places(numbers: Sequence[float]) -> list[int]:
+    """Levels stand at equal distances: they are what was chosen, and 0 has no logarithm."""
+    return list(range(len(numbers)))
+
+
+def _level_ticks(factor: str, numbers: Sequence[float], at_most: int) -> dict[str, Any]:
+    every = -(-len(numbers) // at_most)
+    chosen = _places(numbers)[::every]
+    return {
+        "tickmode": "array",
+        "tickvals": chosen,
+        "ticktext": [number_words(factor, numbers[place]) for place in chosen],
+    }
+
+
+def _level_words(factor: str) -> str:
+    unit = FACTOR_UNITS.get(factor, "")
+    return f"{factor_words(factor)} [{'unit at each tick' if unit in ('B', 'ns') else unit or '1'}]"
+
+
+def _hover(grid: _Grid, place: tuple[float, float], scale: Scale) -> str:
+    point = grid.cells.get(place)
+    levels = f"{number_words(grid.x_factor, place[0])}, {number_words(grid.y_factor, place[1])}"
+    named = f"{factor_words(grid.x_factor)}, {factor_words(grid.y_factor)}: {levels}"
+    if point is None:
+        return f"{named}<br>not measured"
+    exact = exact_text(point.value, grid.unit)
+    return f"{named}<br><b>{exact}</b><br>{evidence_words(point, scale)}"
+
+
+def _short(grid: _Grid, place: tuple[float, float]) -> str:
+    """What stands in a cell of the map: two digits, and a unit only where it changes from cell to cell."""
+    point = grid.cells[place]
+    if grid.unit == "ns":
+        return exact_text(point.value, "ns", 2)
+    scale = column_unit([one.value for one in grid.cells.values()], grid.unit).scale
+    return number_text(point.value / scale, 2)
+
+
+def _space(grid: _Grid) -> Plot:
+    scale = _scale(grid)
+    z = _rows(grid, lambda place: _height(grid, place, scale))
+    layout = theme.layout(SURFACE_PX, showlegend=False)
+    layout["margin"] = {"l": 0, "r": 0, "t": 0, "b": 0}
+    layout["scene"] = {
+        "xaxis": _space_axis(_level_words(grid.x_factor), **_level_ticks(grid.x_factor, grid.x, _TICKS_IN_SPACE)),
+        "yaxis": _space_axis(_level_words(grid.y_factor), **_level_ticks(grid.y_factor, grid.y, _TICKS_IN_SPACE)),
+        # named above, where no narrow page cuts it off
+        "zaxis": _space_axis("", **_value_ticks(grid, scale, _TICKS_IN_SPACE)),
+        "aspectmode": "manual",
+        "aspectratio": {"x": 1, "y": 1, "z": 0.68},
+        "camera": {"eye": {"x": -1.5, "y": -1.75, "z": 1.1}, "center": {"x": 0, "y": 0, "z": -0.12}},
+        "dragmode": "orbit",
+    }
+    label = theme.panel_label(f"<b>Height</b> {_value_words(grid, scale)}", 1)
+    layout["annotations"] = [label | {"yref": "paper", "yanchor": "top"}]
+    trace = {
+        "type": "surface",
+        "x": _places(grid.x),
+        "y": _places(grid.y),
+        "z": z,
+        "customdata": _rows(grid, lambda place: _hover(grid, place, scale)),
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "colorscale": theme.SCALE,
+        "showscale": False,
+        "connectgaps": False,
+        # a line at every level that was measured
+        "contours": {axis: _lines_in_space(len(numbers)) for axis, numbers in (("x", grid.x), ("y", grid.y))},
+        "lighting": {"ambient": 0.92, "diffuse": 0.25, "specular": 0.02, "roughness": 0.9},
+    }
+    return Plot([trace], layout, SURFACE_PX, f"{grid.label}: surface")
+
+
+def _lines_in_space(count: int) -> dict[str, Any]:
+    return {"show": True, "start": 0, "end": count - 1, "size": 1, "color": theme.MUTED, "width": 1, "highlight": False}
+
+
+def _space_axis(title: str, **more: Any) -> dict[str, Any]:
+    return {
+        "title": {"text": title, "font": {"size": 10, "color": theme.MUTED}},
+        "tickfont": {"size": 10, "color": theme.MUTED},
+        "gridcolor": theme.GRID,
+        "linecolor": theme.AXIS,
+        "zeroline": False,
+        "showbackground": False,
+        "showspikes": False,
+    } | more
+
+
+def _map(grid: _Grid) -> Plot:
+    scale = _scale(grid)
+    height = max(MAP_PX, CELL_PX_MIN * len(grid.y) + 130)
+    layout = theme.layout(height, showlegend=False)
+    layout["margin"] |= {"t": 62, "r": 6}
+    layout["xaxis"] = theme.axis(_level_words(grid.x_factor), **_level_ticks(grid.x_factor, grid.x, 12), showgrid=False)
+    layout["yaxis"] = theme.axis(_level_words(grid.y_factor), **_level_ticks(grid.y_factor, grid.y, 16), showgrid=False)
+    trace = {
+        "type": "heatmap",
+        "x": _places(grid.x),
+        "y": _places(grid.y),
+        "z": _rows(grid, lambda place: _height(grid, place, scale)),
+        "customdata": _rows(grid, lambda place: _hover(grid, place, scale)),
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "hoverongaps": False,
+        "colorscale": theme.SCALE,
+        "xgap": 1,
+        "ygap": 1,
+        "colorbar": {
+            "title": {"text": _value_words(grid, scale), "side": "top", "font": _font(theme.MUTED)},
+            "tickfont": _font(theme.MUTED),
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1,
+            "yanchor": "bottom",
+            "len": 0.7,
+            "thickness": 9,
+            "outlinewidth": 0,
+            "ypad": 4,
+            "tickangle": 0,
+        }
+        | _value_ticks(grid, scale, 4),
+    }
+    wrong = [(grid.x.index(x), grid.y.index(y)) for (x, y), point in grid.cells.items() if point.invalid_trials]
+    crosses = invalid_marks(wrong)
+    if crosses:
+        # outlined, to be seen on every shade
+        crosses["marker"] = {"symbol": "x", "size": 9, "color": theme.INK, "line": {"width": 1.5, "color": theme.PAPER}}
+    texts = [_cell_texts(grid, scale)] if len(grid.x) <= _NUMBERS_ACROSS else []
+    return Plot([trace, *texts, *([crosses] if crosses else [])], layout, height, f"{grid.label}: map")
+
+
+def _cell_texts(grid: _Grid, scale: Scale) -> dict[str, Any]:
+    """The numbers in the cells: no meaning hangs on colour alone."""
+    places = [place for place in grid.cells if not grid.cells[place].invalid_trials]
+    heights = [_height(grid, place, scale) or 0.0 for place in grid.cells]
+    middle = (min(heights) + max(heights)) / 2
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [grid.x.index(x) for x, _ in places],
+        "y": [grid.y.index(y) for _, y in places],
+        "text": [_short(grid, place) for place in places],
+        "textfont": {
+            "size": 10,
+            "color": [theme.ON_SCALE[(_height(grid, place, scale) or 0.0) > middle] for place in places],
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _font(color: str) -> dict[str, Any]:
+    return {"size": theme.SMALL_TEXT_SIZE, "color": color}
+
+
+def _table(grids: Sequence[_Grid]) -> DataTable:
+    """One row per cell; a column for each factor and each unit that some grid has."""
+    factors = list(dict.fromkeys(factor for grid in grids for factor in (grid.x_factor, grid.y_factor)))
+    units = [unit for unit in _COLUMNS if any(grid.unit == unit for grid in grids)]
+    rows: list[Sequence[Cell]] = []
+    for grid in grids:
+        for (x, y), point in sorted(grid.cells.items()):
+            levels = {grid.x_factor: x, grid.y_factor: y}
+            ends = [None if end is None else float(f"{end:.7g}") for end in (point.value, point.low, point.high)]
+            blank: list[float | None] = [None, None, None]
+            rows.append(
+                [
+                    *(grid.first.source, grid.label, grid.first.observation.metric),
+                    *(levels.get(factor) for factor in factors),
+                    *(end for unit in units for end in (ends if unit == grid.unit else blank)),
+                    *(point.trial_count, point.invalid_trials, point.sample_count),
+                ]
+            )
+    values = [f"{_COLUMNS[unit]}{end}" for unit in units for end in ("", "_low", "_high")]
+    counts = ("trial_count", "invalid_trials", "operation_count")
+    return DataTable(("results", "grid", "metric", *map(_level_column, factors), *values, *counts), rows)
+
+
+def _level_column(factor: str) -> str:
+    end = {"B": "_bytes", "ns": "_ns", "us": "_us", "%": "_percent"}.get(FACTOR_UNITS.get(factor, ""), "")
+    return factor.replace("-", "_") + end

@@ -1,0 +1,77 @@
+"""Reads one row per I/O a bounded number of rows at a time: a trial can have tens of millions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from drivelab.store.parts import damage_told, opened_parquet
+
+_CHUNK_ROWS = 1 << 18
+
+
+class StoredRecords:
+    """The I/Os of one trial, in their file; nothing is read before it is asked for.
+
+    Parameters
+    ----------
+    path : Path
+        The Parquet file.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    DrivelabError
+        S506: it is none, or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with opened_parquet(path) as file:
+            self.num_rows: int = file.metadata.num_rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows, in the order in which they are stored.
+
+        Raises
+        ------
+        DrivelabError
+            S506: the file cannot be read.
+        """
+        with opened_parquet(self.path) as file, ThreadPoolExecutor(1) as reader:
+            numbers = range(file.num_row_groups)
+            # the next rows are decoded while these are looked at
+            ahead = reader.submit(self._group, file, 0, columns) if numbers else None
+            for number in numbers:
+                assert ahead is not None
+                rows = ahead.result()
+                if number + 1 < len(numbers):
+                    ahead = reader.submit(self._group, file, number + 1, columns)
+                yield from rows.to_batches(max_chunksize=_CHUNK_ROWS)
+
+    def _group(self, file: Any, number: int, columns: Sequence[str]) -> pa.Table:
+        with damage_told(self.path):
+            return file.read_row_group(number, columns=list(columns), use_threads=False)
+
+
+class HeldRecords:
+    """The I/Os of one trial that are in memory anyway, in the same form.
+
+    Parameters
+    ----------
+    rows : pyarrow.Table
+        One row per I/O.
+    """
+
+    def __init__(self, rows: pa.Table) -> None:
+        self.rows = rows
+        self.num_rows: int = rows.num_rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows."""
+        yield from self.rows.select(list(columns)).to_batches(max_chunksize=_CHUNK_ROWS)

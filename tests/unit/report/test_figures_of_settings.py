@@ -1,0 +1,88 @@
+"""Bars and surfaces: what is best and what is not told apart, where bars begin, gaps, one value in two pictures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from drawn_result_sets import bars, grid
+
+from drivelab.reference.load import load_reference
+from drivelab.report.figures.bar_groups import bar_groups
+from drivelab.report.figures.surface import surface
+
+
+def test_the_best_of_a_drive_is_told_in_words() -> None:
+    figure = bar_groups([bars(("ext4", "on", 9e6, 1e5), ("ext4", "off", 5e6, 1e5), ("xfs", "off", 4e6, 1e5))])
+    assert figure is not None
+    words = figure.plots[0].data[-1]["text"]
+    assert [text for text in words if "best" in text] == ["  4.00  <b>best</b>"]
+
+
+def test_nothing_is_best_within_the_noise() -> None:
+    figure = bar_groups([bars(("ext4", "on", 4.1e6, 2e5), ("ext4", "off", 5e6, 1e5), ("xfs", "off", 4e6, 1e5))])
+    assert figure is not None
+    assert not any("best" in text for text in figure.plots[0].data[-1]["text"])
+
+
+def test_a_published_number_is_never_the_best() -> None:
+    """It has no whiskers: neither is it the best nor is another one the best beside it."""
+    figure = bar_groups([load_reference("ssd-latency")])
+    assert figure is not None
+    texts = [text for plot in figure.plots for trace in plot.data for text in trace.get("text") or ()]
+    assert texts
+    assert not any("best" in text for text in texts)
+    drawn = bars(("ext4", "on", 9e6, 1e5), ("ext4", "off", 5e6, 1e5), ("xfs", "off", 4e6, 1e5))
+    bare = [replace(one, estimate=replace(one.estimate, low=None, high=None)) for one in drawn.observations[:1]]
+    figure = bar_groups([replace(drawn, observations=(*bare, *drawn.observations[1:]))])
+    assert figure is not None
+    assert not any("best" in text for text in figure.plots[0].data[-1]["text"])
+
+
+def test_bars_begin_at_zero_unless_the_axis_says_that_it_is_logarithmic() -> None:
+    near = bar_groups([bars(("ext4", "on", 9e6, 0), ("xfs", "on", 1e6, 0))])
+    far = bar_groups([bars(("ext4", "on", 9e6, 0), ("xfs", "on", 5e4, 0))])
+    assert near is not None
+    assert far is not None
+    assert near.plots[0].layout["xaxis"]["rangemode"] == "tozero"
+    assert "log scale" in far.plots[0].layout["xaxis"]["title"]["text"]
+    assert "equal distances are equal ratios" in far.caption
+
+
+def test_whiskers_end_where_the_intervals_end() -> None:
+    figure = bar_groups([bars(("ext4", "on", 9e6, 2e5), ("xfs", "on", 5e6, 1e5))])
+    assert figure is not None
+    errors = [trace["error_x"] for trace in figure.plots[0].data if trace["type"] == "bar"]
+    assert [error["array"] for error in errors] == [[0.2], [0.1]]
+
+
+def test_a_surface_and_a_map_show_the_same_numbers() -> None:
+    figure = surface([grid()])
+    assert figure is not None
+    space, heat = (plot.data[0] for plot in figure.plots)
+    assert (space["type"], heat["type"]) == ("surface", "heatmap")
+    assert space["z"] == heat["z"]
+    assert len(space["z"]) == 3
+    # values far apart are drawn by their logarithm
+    assert 10 ** space["z"][1][2] == pytest.approx(1e5 + 100 * 65536 + 512, rel=1e-4)
+    assert "64 KiB, 512 B" in space["customdata"][1][2]
+    assert "6.6541\u00a0ms" in space["customdata"][1][2]
+
+
+def test_a_combination_that_was_not_measured_is_a_gap() -> None:
+    whole = grid()
+    figure = surface([replace(whole, observations=whole.observations[1:])])
+    assert figure is not None
+    assert figure.plots[0].data[0]["z"][0][0] is None
+    assert len(figure.table.rows) == 8
+
+
+def test_two_levels_are_no_surface() -> None:
+    assert surface([grid(shifts=(0, 512))]) is None
+    assert surface([grid(sizes=(512, 4096))]) is None
+
+
+def test_columns_of_a_grid_carry_their_units() -> None:
+    figure = surface([grid()])
+    assert figure is not None
+    assert {"block_size_bytes", "shift_bytes", "latency_ns"} <= set(figure.table.columns)

@@ -1,0 +1,74 @@
+"""The knee of a rate over queue depth: found where it was put, by a geometric oracle too, and not where none is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivelab.model.saturation import Saturation, knee_place, saturation
+
+DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128]
+
+
+def rates(served: float, exponent: float = 1.0) -> list[float]:
+    """A drive that serves so many I/Os at once, and no more."""
+    return [1000 * min(depth, served) ** exponent for depth in DEPTHS]
+
+
+@pytest.mark.parametrize("served", [2, 4, 8, 16, 32, 64])
+def test_a_drive_that_serves_so_many_at_once_has_its_knee_there(served: int) -> None:
+    place = knee_place(DEPTHS, rates(served))
+    assert place is not None
+    assert DEPTHS[place] == served
+
+
+def test_a_rate_that_grows_to_the_end_has_no_knee() -> None:
+    assert knee_place(DEPTHS, rates(1000)) is None
+    assert knee_place(DEPTHS, rates(1000, exponent=0.6)) is None
+
+
+def test_a_rate_that_never_grows_is_best_at_the_first_depth() -> None:
+    assert knee_place(DEPTHS, [500, 510, 505, 500, 490, 512, 500, 508]) == 0
+
+
+def test_chance_on_a_straight_line_is_no_knee() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(50):
+        noisy = np.array(DEPTHS) * np.exp(0.015 * random.standard_normal(len(DEPTHS)))
+        assert knee_place(DEPTHS, noisy.tolist()) is None
+
+
+def test_two_points_have_no_knee() -> None:
+    assert knee_place([1, 32], [1000, 20_000]) is None
+
+
+def test_a_rate_that_falls_again_has_its_knee_before() -> None:
+    assert knee_place(DEPTHS, [1000, 2000, 4000, 7900, 8000, 7000, 5000, 3000]) == 3
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=3, max_size=8))
+def test_the_knee_is_the_point_furthest_from_the_chord(values: list[float]) -> None:
+    depths = DEPTHS[: len(values)]
+    place = knee_place(depths, values)
+    if not place:
+        return
+    # the perpendicular distance within the unit square, as Kneedle has it, by the area of a triangle
+    x, y = np.log(depths), np.log(values)
+    span = max(y) - min(y)
+    x, y = (x - x[0]) / (x[-1] - x[0]), (y - y[0]) / span
+    distance = (x[-1] - x[0]) * (y - y[0]) - (x - x[0]) * (y[-1] - y[0])
+    assert distance[place] == pytest.approx(distance.max())
+
+
+def test_beyond_the_knee_a_sentence_says_what_is_won_and_lost() -> None:
+    found = saturation(DEPTHS, rates(16), [16.0 * max(1, depth / 16) for depth in DEPTHS])
+    assert found == Saturation(16, 128, 1.0, 8.0)
+    assert found.text == "More than 16 outstanding (up to 128) adds 0 % IOPS and 8x latency."
+    assert Saturation(8, 32, 0.9, 3.9).short_text == "loses 10 % IOPS and brings 3.9x latency"
+    assert Saturation(8, 32, 1.04, None).short_text == "adds 4 % IOPS"
+
+
+def test_without_anything_beyond_the_knee_there_is_no_sentence() -> None:
+    assert saturation(DEPTHS, rates(1000), [1.0] * len(DEPTHS)) is None
