@@ -16,6 +16,7 @@ from drivelab.report.combination_labels import combination_labels
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.fitting_table import FittingTable
 from drivelab.report.run_sentences import plain_text, run_sentences
+from drivelab.report.text_plots import TextPlots
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import trial_columns
 
@@ -106,6 +107,7 @@ def _print_all(run: StoredRun, found: RunAnswer, console: Console) -> None:
             print_effects(found, console)
         elif table == "results":
             _print_combinations(found, console, is_one_at_a_time=is_one_at_a_time, over_time=over_time)
+    console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")
     _print_drifts(found, console)
     _print_findings(run, console)
     _print_failures(run.run_json["failures"], console)

@@ -18,7 +18,6 @@ from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import DURABLE_OPERATIONS, ReportContent, TrialContent
 from drivelab.report.fitting_table import FittingTable
 from drivelab.report.numerals import (
-    THIN_SPACE,
     DisplayUnit,
     column_unit,
     estimate_numbers,
@@ -26,6 +25,8 @@ from drivelab.report.numerals import (
     shown_number,
 )
 from drivelab.report.reported_findings import ReportedFinding, reported
+from drivelab.report.terminal_text import terminal_text as _text
+from drivelab.report.text_plots import TextPlots
 from drivelab.report.text_shapes import BLOCKS, PLAIN_BLOCKS, TextAxis
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ _OUTCOMES = {
     "no_limit": ("No published limit", "bold"),
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow", "note": "bold cyan"}
-_PLAIN = str.maketrans({"–": "-", "≥": ">=", "≤": "<=", "×": "x", "µ": "u", "·": "-", "→": "->", "…": "..."})
 # heading, estimate, the kind of unit its column has
 _Column = tuple[str, str, str]
 _DURABLE_COLUMNS: tuple[_Column, ...] = (
@@ -77,6 +77,7 @@ def render_check(
     judged: Fitness | Verdict | None,
     histograms: Mapping[str, Histogram] | None = None,
     *,
+    trials: Sequence[TrialContent] = (),
     plain: bool = False,
 ) -> RenderableType:
     """The answer of a check, to be printed by a console.
@@ -93,18 +94,22 @@ def render_check(
         The judgement of one or several needs.
     histograms : mapping of trial name to Histogram, optional
         Drawn as small pictures beside the numbers.
+    trials : sequence of TrialContent, optional
+        The same as they were stored: drawn over the size of their I/Os.
     plain : bool
         Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     """
-    trials = [TrialContent(s.name, s.label, s.operation, estimates=s.estimates) for s in summaries]
+    told = [TrialContent(s.name, s.label, s.operation, estimates=s.estimates) for s in summaries]
     verdict = judged.to_json() if judged else None
-    return _render(question, trials, reported(findings), verdict, histograms or {}, plain)
+    plots = TextPlots(trials=trials, plain=plain)
+    return _render(question, told, reported(findings), verdict, histograms or {}, plots, plain)
 
 
 def render_content(content: ReportContent, *, plain: bool = False) -> RenderableType:
     """The answer of a stored run, to be printed by a console."""
     histograms = {trial.name: trial.histogram for trial in content.trials}
-    return _render(content.question, content.trials, content.findings, content.verdict, histograms, plain)
+    plots = TextPlots(content.answer, content.trials, plain=plain)
+    return _render(content.question, content.trials, content.findings, content.verdict, histograms, plots, plain)
 
 
 def render_run(
@@ -125,6 +130,7 @@ def _render(
     findings: Sequence[ReportedFinding],
     verdict: Mapping[str, Any] | None,
     histograms: Mapping[str, Histogram],
+    plots: TextPlots,
     plain: bool,
 ) -> RenderableType:
     from rich.console import Group
@@ -137,9 +143,9 @@ def _render(
     parts += [Text(_text(sentence, plain)) for sentence in answer.sentences]
     for block in answer.verdicts:
         parts += _need_lines(block, plain, is_only_one=len(answer.verdicts) == 1)
-    parts += [Text(), *_tables(trials, findings, histograms, plain)]
+    parts += [Text(), *_tables(trials, findings, histograms, plain), Text(), plots]
     if findings:
-        parts += [Text(), _findings_list(findings, {trial.name: trial.label for trial in trials}, plain)]
+        parts += [_findings_list(findings, {trial.name: trial.label for trial in trials}, plain)]
     return Group(*parts)
 
 
@@ -292,10 +298,3 @@ def _marks(trial: TrialContent, columns: Sequence[_Column], findings: Sequence[R
             for metric in shown or [""]:
                 marks[metric] = f"{marks.get(metric, '')} {finding.mark}"
     return marks
-
-
-def _text(text: str, plain: bool) -> str:
-    """Text for a terminal: its own spaces, no control characters from outside, and only ASCII when asked."""
-    spaced = text.replace(THIN_SPACE, " ").replace("\u00a0", " ").replace("µs", "us")
-    safe = "".join(character if character.isprintable() or character == "\n" else "?" for character in spaced)
-    return safe.translate(_PLAIN).encode("ascii", "replace").decode() if plain else safe

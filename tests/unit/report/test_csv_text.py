@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import io
 
 import pytest
 
-from drivelab.report.csv_text import csv_link, csv_text
+from drivelab.report.csv_text import csv_file_name, csv_link, csv_text
 from drivelab.report.figures.figure import DataTable
 
 
@@ -32,3 +33,14 @@ def test_the_link_holds_the_csv() -> None:
     head, _, body = csv_link(table).partition(",")
     assert head == "data:text/csv;charset=utf-8;base64"
     assert base64.b64decode(body).decode() == csv_text(table)
+
+
+def test_a_long_csv_is_packed_and_the_name_of_its_file_says_so() -> None:
+    table = DataTable(("issued_s", "io_count"), [(number / 1000, number % 7) for number in range(20_000)])
+    link = csv_link(table)
+    head, _, body = link.partition(",")
+    assert head == "data:application/gzip;base64"
+    assert gzip.decompress(base64.b64decode(body)).decode() == csv_text(table)
+    assert link == csv_link(table)
+    assert csv_file_name("figure", link) == "figure.csv.gz"
+    assert csv_file_name("figure", csv_link(DataTable(("trial",), [("a",)]))) == "figure.csv"

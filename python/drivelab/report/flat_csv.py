@@ -1,0 +1,126 @@
+"""Writes a report as CSV: one flat file of all numbers, and on demand a file for each table and figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.report.csv_text import csv_text
+from drivelab.report.figures.figure import Cell, DataTable
+from drivelab.report.joint import Joint
+from drivelab.report.named_figures import file_name, free_name, named_figures
+from drivelab.report.run_tables import result_tables, setting_tables
+from drivelab.store.durable import written_aside
+
+FLAT_FILE = "results.csv"
+_FIRST = ("run", "is_reference", "drive", "machine", "workload", "title", "operation")
+_WORKLOAD = ("block_size_bytes", "queue_depth", "is_durable")
+_LAST = ("metric", "unit", "value", "low", "high", "trial_count", "invalid_trials", "printed", "note")
+_BYTES = "device_bytes_per_operation"
+
+
+def write_csv_report(joint: Joint, directory_or_file: Path) -> tuple[Path, ...]:
+    """The files that were written, the flat one first.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    directory_or_file : Path
+        A name with an ending takes the flat CSV alone. Any other, and a
+        directory that exists, takes it as ``results.csv`` with a file for every
+        table (``table-KEY.csv``) and figure (``figure-KEY.csv``) beside it.
+
+    Raises
+    ------
+    DrivelabError
+        O802: a file cannot be written.
+    """
+    place = directory_or_file
+    flat = flat_table(joint.result_sets)
+    if place.suffix and not place.is_dir():
+        return (_written(place, flat),)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DrivelabError("O802", error.strerror or str(error), where=str(place)) from error
+    files = {FLAT_FILE: flat} | {f"table-{name}.csv": table for name, table in _tables(joint)}
+    files |= {f"figure-{one.name}.csv": one.figure.table for one in named_figures(joint)}
+    return tuple(_written(place / name, table) for name, table in files.items())
+
+
+def _written(path: Path, table: DataTable) -> Path:
+    try:
+        with written_aside(path) as aside:
+            # line ends are those of the text, whatever the system
+            aside.write_text(csv_text(table), encoding="utf-8", newline="")
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(path)) from error
+    return path
+
+
+def _tables(joint: Joint) -> Iterator[tuple[str, DataTable]]:
+    """Every table of the report with a name of its own."""
+    taken: set[str] = set()
+    named = [(table.key, table) for table in joint.tables]
+    for content in joint.runs:
+        prefix = f"{file_name(content.name)}-" if len(joint.runs) > 1 else ""
+        named += [(f"{prefix}{one.key}", one) for one in (*result_tables(content), *setting_tables(content))]
+    for wanted, table in named:
+        name = free_name(file_name(wanted), taken)
+        taken.add(name)
+        yield name, table.plain()
+
+
+def flat_table(sets: Sequence[ResultSet]) -> DataTable:
+    """One row per run, drive, combination and metric; the level of each factor in a column of its own.
+
+    Parameters
+    ----------
+    sets : sequence of ResultSet
+        Runs and published pages.
+
+    Returns
+    -------
+    DataTable
+        Values are in the unit that stands in their row: ns, B/s, 1/s, B or 1.
+        Commands per operation are metrics too; where counts leave them open they have ends and no value.
+    """
+    factors = list(dict.fromkeys(name for one in sets for seen in one.observations for name in seen.levels))
+    fixed = (*_FIRST, *_WORKLOAD, *_LAST)
+    heads = [f"factor_{name}" if name in fixed else name for name in factors]
+    rows = [row for one in sets for row in _rows(one, factors)]
+    return DataTable((*_FIRST, *heads, *_WORKLOAD, *_LAST), rows)
+
+
+def _rows(results: ResultSet, factors: Sequence[str]) -> Iterator[list[Cell]]:
+    told: set[tuple[Cell, ...]] = set()
+    for seen in results.observations:
+        about = _about(results, seen, factors)
+        estimate = seen.estimate
+        ends = (estimate.value, estimate.low, estimate.high)
+        counts = (seen.trial_count, seen.invalid_trials)
+        yield [*about, seen.metric, estimate.unit, *ends, *counts, seen.printed, seen.note]
+        if tuple(about) in told:
+            # the commands of a combination stand beside each of its metrics
+            continue
+        told.add(tuple(about))
+        for metric, (low, high) in seen.commands.items():
+            unit = "B" if metric == _BYTES else "1"
+            yield [*about, metric, unit, low if low == high else None, low, high, *counts, "", ""]
+
+
+def _about(results: ResultSet, seen: Observation, factors: Sequence[str]) -> list[Cell]:
+    """What was measured: everything before the number."""
+    return [
+        *(results.key, _yes(results.is_reference), seen.drive, seen.machine),
+        *(seen.workload, seen.title, seen.operation),
+        *(seen.levels.get(name) for name in factors),
+        *(seen.block_size_bytes, seen.queue_depth, _yes(seen.is_durable)),
+    ]
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

@@ -1,0 +1,231 @@
+"""The small plots of a terminal: combinations as bars, latency over size, effects, and several runs side by side.
+
+They are lines of text, at most as wide as asked, of Unicode blocks or of ASCII;
+nothing hangs on colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
+from drivelab.model.units import format_bytes
+from drivelab.report.combination_labels import combination_labels, level_text
+from drivelab.report.content import TrialContent
+from drivelab.report.figures.size_series import panels_of_answer, panels_of_trials
+from drivelab.report.text_bars import Bar, BarGroup, bar_plot
+from drivelab.report.text_curve import curve_plot
+from drivelab.report.text_effects import effects_plot
+from drivelab.report.text_scale import TextPlot
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+PLOTS_MAX = 6
+WIDTH_MAX = 120
+_THROUGHPUT = "throughput_bytes_per_s"
+# what several runs are compared by, the most telling one first
+_COMPARED = (
+    "response_latency_ns_p50",
+    "total_latency_ns_p50",
+    "total_latency_ns_mean",
+    _THROUGHPUT,
+    "iops",
+)
+_WORDS = {
+    "response_latency_ns_p50": "median response time",
+    "total_latency_ns_p50": "median latency",
+    "total_latency_ns_mean": "mean latency",
+    _THROUGHPUT: "throughput",
+    "iops": "I/Os per second",
+}
+
+
+class TextPlots:
+    """Plots for a console of rich, drawn for its width when it prints them.
+
+    Parameters
+    ----------
+    answer : RunAnswer, optional
+        What the trials of a run come to.
+    trials : sequence of TrialContent, optional
+        Those of a check, which has no combinations.
+    result_sets : sequence of ResultSet, optional
+        Several runs or pages, each with a row of its own.
+    plain : bool
+        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
+    """
+
+    def __init__(
+        self,
+        answer: RunAnswer | None = None,
+        trials: Sequence[TrialContent] = (),
+        result_sets: Sequence[ResultSet] = (),
+        *,
+        plain: bool = False,
+    ) -> None:
+        self._answer = answer
+        self._trials = trials
+        self._sets = result_sets
+        self._plain = plain
+
+    def plots(self, width: int) -> list[TextPlot]:
+        """The plots as lines, the most telling one first; at most `PLOTS_MAX`."""
+        width = min(width, WIDTH_MAX)
+        found = run_plots(self._sets, width, plain=self._plain)
+        if not found and self._answer is not None:
+            found = answer_plots(self._answer, width, plain=self._plain)
+        if not found:
+            found = trial_plots(self._trials, width, plain=self._plain)
+        return found[:PLOTS_MAX]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the plots, an empty line after each."""
+        from rich.text import Text
+
+        for plot in self.plots(options.max_width):
+            yield Text(plot.title, style="bold")
+            yield from (Text(line, no_wrap=True, overflow="crop") for line in plot.lines)
+            yield Text()
+
+
+def answer_plots(answer: RunAnswer, width: int, *, plain: bool = False) -> list[TextPlot]:
+    """The plots of a run: effects, latency over size, and bars of the combinations of which neither tells."""
+    effects: dict[tuple[str, str], list[LevelEffect]] = {}
+    for effect in answer.effects:
+        effects.setdefault((effect.target, effect.workload), []).append(effect)
+    plots: list[TextPlot | None] = []
+    plots += [effects_plot(members, answer, width, plain=plain) for members in effects.values()]
+    plots += [curve_plot(panel, width, plain=plain) for panel in panels_of_answer(answer)]
+    told = {workload for _, workload in effects}
+    plots += [bar_plot(group, width, plain=plain) for group in _groups(answer, told)]
+    return [plot for plot in plots if plot is not None]
+
+
+def trial_plots(trials: Sequence[TrialContent], width: int, *, plain: bool = False) -> list[TextPlot]:
+    """The plots of trials that stand alone: latency over size where they differ in it."""
+    found = [curve_plot(panel, width, span="95 % interval", plain=plain) for panel in panels_of_trials(trials)]
+    return [plot for plot in found if plot is not None]
+
+
+def _groups(answer: RunAnswer, told: set[str]) -> Iterator[BarGroup]:
+    """The bars of each workload that differs in more than the size of its I/Os."""
+    by_workload: dict[str, list[CombinationResult]] = {}
+    for one in answer.combinations:
+        if one.workload not in told:
+            by_workload.setdefault(one.workload, []).append(one)
+    for members in by_workload.values():
+        metric = members[0].judged_metric
+        is_drawn_over_size = "latency" in metric and len({one.block_size_bytes for one in members}) > 1
+        if len(members) > 1 and not is_drawn_over_size:
+            yield _group(members, metric)
+
+
+def _group(members: Sequence[CombinationResult], metric: str) -> BarGroup:
+    labels = combination_labels(members)
+    targets = list(dict.fromkeys(one.target for one in members))
+    names, rows = labels.names, labels.rows
+    if len(targets) > 1:
+        names = ("target", *names)
+        rows = tuple((one.target, *row) for one, row in zip(members, rows, strict=True))
+    repeats = max(one.trial_count for one in members)
+    where = "" if len(targets) > 1 else f" on {targets[0]}"
+    return BarGroup(
+        title=f"{members[0].label}{where}: {_WORDS.get(metric, metric)}",
+        unit=next((one.metrics[metric].unit for one in members if metric in one.metrics), "ns"),
+        bars=tuple(_bar(one, row, metric) for one, row in zip(members, rows, strict=True)),
+        heads=names,
+        span=f"range of {repeats} repeats" if repeats > 1 else "95 % interval",
+    )
+
+
+def _bar(one: CombinationResult, labels: tuple[str, ...], metric: str) -> Bar:
+    found = one.metrics.get(metric)
+    mark = "!" if one.invalid_trials else ""
+    if found is None:
+        low, high = one.bounds.get(metric, (None, None))
+        return Bar(labels, None, low, high, mark)
+    low, high = _ends(found)
+    return Bar(labels, found.median, low, high, mark or ("~" if found.is_seen else ""))
+
+
+def _ends(found: RepeatedMetric) -> tuple[float | None, float | None]:
+    return (found.lowest, found.highest) if found.repeat_count > 1 else (found.low, found.high)
+
+
+def run_plots(sets: Sequence[ResultSet], width: int, *, plain: bool = False) -> list[TextPlot]:
+    """What runs and published pages have in common: a plot for each kind of I/O, a row for each run and drive.
+
+    Parameters
+    ----------
+    sets : sequence of ResultSet
+        The runs in their order, then published pages; of a single one all is drawn that has two rows.
+    width : int
+        Characters.
+    plain : bool
+        Only characters of ASCII.
+    """
+    kinds: dict[tuple[str, int | None, int | None], list[tuple[ResultSet, Observation]]] = {}
+    for results in sets:
+        for seen in results.observations:
+            key = (_operation(seen), seen.block_size_bytes, seen.queue_depth)
+            kinds.setdefault(key, []).append((results, seen))
+    plots: list[TextPlot | None] = []
+    for members in kinds.values():
+        metric = _common_metric(members, at_least=min(2, len(sets)))
+        if metric:
+            chosen = [(results, seen) for results, seen in members if seen.metric == metric]
+            plots.append(bar_plot(_run_group(chosen, metric), width, plain=plain))
+    return [plot for plot in plots if plot is not None]
+
+
+def _operation(seen: Observation) -> str:
+    """What was done, in the words of all: a durable write is one whoever measured it, and however."""
+    return "durable write" if seen.is_durable else seen.operation.replace("_", " ")
+
+
+def _common_metric(members: Sequence[tuple[ResultSet, Observation]], *, at_least: int) -> str:
+    """The metric that most of the runs have; empty where fewer than so many have one in common."""
+    having: Mapping[str, set[str]] = {
+        metric: {results.key for results, seen in members if seen.metric == metric} for metric in _COMPARED
+    }
+    best = max(_COMPARED, key=lambda metric: (len(having[metric]), -_COMPARED.index(metric)))
+    return best if len(having[best]) >= at_least else ""
+
+
+def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str) -> BarGroup:
+    first = members[0][1]
+    factors = list(dict.fromkeys(name for _, seen in members for name in seen.levels))
+    varying = [name for name in factors if len({seen.levels.get(name, "") for _, seen in members}) > 1]
+    pairs = {(results.key, seen.drive) for results, seen in members}
+    drives = {drive for _, drive in pairs}
+    # where no drive was measured by two runs, the drive says which run it was
+    has_drives, has_runs = len(drives) > 1, len(drives) == 1 or len(pairs) > len(drives)
+    # those of one combination together, so that runs stand below each other
+    groups: dict[tuple[str, ...], list[tuple[ResultSet, Observation]]] = {}
+    for results, seen in members:
+        levels = tuple(level_text(name, seen.levels[name]) if name in seen.levels else "-" for name in varying)
+        groups.setdefault(levels, []).append((results, seen))
+    bars = [
+        Bar(
+            (*levels, *([seen.drive] if has_drives else []), *([results.key] if has_runs else [])),
+            seen.estimate.value,
+            seen.estimate.low,
+            seen.estimate.high,
+            "!" if seen.invalid_trials else "",
+        )
+        for levels, rows in groups.items()
+        for results, seen in rows
+    ]
+    size = format_bytes(first.block_size_bytes) if first.block_size_bytes else "mixed sizes"
+    titles = list(dict.fromkeys(seen.title for _, seen in members))
+    what = titles[0] if len(titles) == 1 else f"{_operation(first)}, {size}"
+    return BarGroup(
+        title=f"{what}: {_WORDS[metric]}",
+        unit=first.estimate.unit,
+        bars=tuple(bars),
+        heads=(*varying, *(["drive"] if has_drives else []), *(["run"] if has_runs else [])),
+        span="range of the repeats, or 95 % interval",
+    )
