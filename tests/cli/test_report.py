@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from drivelab.answers.result_set import result_set_of
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli import report_sources
 from drivelab.cli.main import run
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE
+from drivelab.model.result_set import ResultSet
+from drivelab.reference.load import load_reference
+from drivelab.store.read import open_run
 
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
 HOSTILE = RUNS / "check-hostile-names"
+EMPTY = ResultSet("reference:none", "", "", "", is_reference=True)
+DIRECTORY = RUNS / "check-directory"
+SCAN = RUNS / "settings-scan-drive"
 
 
 def test_the_path_of_the_page_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,3 +66,164 @@ def test_a_page_that_cannot_be_written_says_what_to_do(tmp_path: Path, capsys: p
     printed = capsys.readouterr().err
     assert "error[O802]" in printed
     assert "--out FILE" in printed
+
+
+def test_several_runs_are_one_report_beside_the_first_that_leaves_its_own_page_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copies = [shutil.copytree(run, tmp_path / run.name) for run in (DIRECTORY, HOSTILE)]
+    assert run(["report", *map(str, copies)]) == EXIT_OK
+    path = copies[0] / "joint-report.html"
+    assert capsys.readouterr().out == f"{path}\n"
+    assert "How do these 2 runs compare?" in path.read_text()
+    assert not (copies[0] / "report.html").exists()
+
+
+def test_a_run_named_twice_is_one_run(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run(["report", str(DIRECTORY), f"{DIRECTORY}/", "--out", str(page)]) == EXIT_OK
+    assert "<h1>Is /var/lib/etcd fit" in page.read_text()
+
+
+def test_json_names_all_runs_and_pages_of_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [str(DIRECTORY), "reference:ssd-latency"]
+    assert run(["report", *names, "--out", str(tmp_path), "--json"]) == EXIT_OK
+    page = tmp_path / "joint-report.html"
+    assert json.loads(capsys.readouterr().out) == {"schema": 1, "runs": names, "report": str(page)}
+    assert page.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [
+        ("markdown", "# How do these 2 runs compare?"),
+        ("csv", "run,is_reference,drive,"),
+        ("json", "{"),
+        ("html", "<!doctype html>"),
+    ],
+)
+def test_every_format_goes_to_stdout(name: str, begin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(DIRECTORY), str(HOSTILE), "--format", name, "--out", "-"]) == EXIT_OK
+    assert capsys.readouterr().out.startswith(begin)
+
+
+@pytest.mark.parametrize("name", ["markdown", "csv", "json"])
+def test_what_is_no_page_goes_to_stdout_unless_a_file_is_named(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(DIRECTORY), "--format", name]) == EXIT_OK
+    assert "512 B appended" in capsys.readouterr().out
+
+
+def test_json_on_stdout_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(SCAN), str(HOSTILE), "--format", "json"]) == EXIT_OK
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "begin"), [("r.md", "# "), ("r.csv", "run,"), ("r.json", "{"), ("r.HTML", "<!doctype"), ("r", "<!doctype")]
+)
+def test_the_name_of_the_file_tells_the_format(file: str, begin: str, tmp_path: Path) -> None:
+    arguments = ["--figures", "none"] if file.endswith("md") else []
+    assert run(["report", str(DIRECTORY), "--out", str(tmp_path / file), *arguments]) == EXIT_OK
+    assert (tmp_path / file).read_text().startswith(begin)
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+
+
+def test_a_directory_takes_each_format_under_the_name_of_the_run_and_csv_as_many_files(tmp_path: Path) -> None:
+    assert run(["report", str(SCAN), "--out", str(tmp_path), "--format", "json"]) == EXIT_OK
+    assert [path.name for path in tmp_path.iterdir()] == ["settings-scan-drive.json"]
+    assert run(["report", str(SCAN), "--out", str(tmp_path / "csv"), "--format", "csv"]) == EXIT_OK
+    names = {path.name for path in (tmp_path / "csv").iterdir()}
+    assert "results.csv" in names
+    assert len([name for name in names if name.startswith("table-")]) > 1
+
+
+def test_published_numbers_alone_are_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["report", "reference:ssd-latency"]) == EXIT_OK
+    assert capsys.readouterr().out == "ssd-latency.html\n"
+    assert "Sources of the published numbers" in (tmp_path / "ssd-latency.html").read_text()
+    assert run(["report", "reference:ssd-latency", "--text"]) == EXIT_OK
+    assert "Intel 520" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed", [["--with-reference", "ssd-latency"], ["--with-reference=reference:ssd-latency"]])
+def test_a_page_that_is_named_stands_beside_the_run(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", *typed, str(SCAN), "--text"]) == EXIT_OK
+    assert capsys.readouterr().out.startswith("How does this run compare with published numbers?")
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_without_a_name_the_pages_of_the_same_workloads_are_taken(
+    before: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_the_scan() -> ResultSet:
+        page = load_reference("ssd-latency")
+        (one,) = {o.workload: o for o in result_set_of_run(SCAN).observations}.values()
+        same = replace(page.observations[0], workload=one.workload, operation=one.operation)
+        same = replace(same, block_size_bytes=one.block_size_bytes, is_durable=one.is_durable)
+        return replace(page, observations=(same,))
+
+    made = of_the_scan()
+    monkeypatch.setattr(report_sources, "load_reference", lambda name: made if name == "ssd-latency" else EMPTY)
+    option = ["--with-reference"]
+    arguments = [*option, str(SCAN)] if before else [str(SCAN), *option]
+    assert run(["report", *arguments, "--format", "json"]) == EXIT_OK
+    sets = {one["key"] for one in json.loads(capsys.readouterr().out)["result_sets"]}
+    assert sets == {"settings-scan-drive", "reference:ssd-latency"}
+
+
+def test_what_stands_behind_two_dashes_is_no_option() -> None:
+    assert report_sources.with_matching(["report", "--", "--with-reference"]) == ["report", "--", "--with-reference"]
+    assert report_sources.with_matching(["report", "--with-reference"]) == ["report", "--with-reference=matching"]
+    assert report_sources.with_matching(["report", "a", "b"]) == ["report", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["reference:nothing"], "U005", "ssd-latency"),
+        ([str(DIRECTORY), "--with-reference=nothing"], "U005", "ssd-latency"),
+        ([str(DIRECTORY), "--with-reference"], "U005", "--with-reference=PAGE"),
+        ([str(DIRECTORY), "--format", "pdf"], "U005", "html, markdown, csv, json"),
+        ([str(DIRECTORY), "--format", "markdown", "--figures", "gif"], "U005", "svg, png, none"),
+        ([str(DIRECTORY), "--figures", "svg"], "U004", "html"),
+        ([str(DIRECTORY), "--text", "--json"], "U004", "--text and --json"),
+        ([str(DIRECTORY), "--text", "--out", "x"], "U004", "--text and --out"),
+        ([str(DIRECTORY), "--text", "--format", "csv"], "U004", "--text and --format"),
+        ([str(DIRECTORY), "--json", "--format", "csv"], "U004", "stdout"),
+        ([str(DIRECTORY), "no-such-run"], "S504", "no-such-run"),
+        ([], "U006", "RUN"),
+    ],
+)
+def test_mistakes_say_what_to_do(
+    arguments: list[str], code: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", *arguments]) == EXIT_USAGE
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert code in printed.err
+    assert words in printed.err
+
+
+@pytest.mark.parametrize("name", ["html", "markdown", "csv", "json"])
+def test_no_format_is_written_to_a_place_that_is_none(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "missing" / f"report.{name}"
+    assert (
+        run(["report", str(DIRECTORY), "--format", name, "--out", str(place), *without_pictures(name)]) == EXIT_FAILED
+    )
+    assert "error[O802]" in capsys.readouterr().err
+
+
+def without_pictures(format_name: str) -> list[str]:
+    """Pictures take a browser, and are not what these tests are about."""
+    return ["--figures", "none"] if format_name == "markdown" else []
+
+
+def result_set_of_run(path: Path) -> ResultSet:
+    """What a stored run measured."""
+    stored = open_run(path)
+    return result_set_of(stored, answer_of_run(stored, SHOWN_METRICS))

@@ -26,6 +26,7 @@ from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
 from drivelab.inventory.target import require_writable, resolve_target
+from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
@@ -35,7 +36,8 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.plan.check import PROBE, CheckPlan, plan_check
-from drivelab.report.html import write_html_report
+from drivelab.report.content import ReportContent
+from drivelab.report.html import FILE_NAME, write_html_report
 from drivelab.report.text import render_check, text_console
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.recorded_check import EXPERIMENT, CheckResults, facts_after, record_check, why_not_kept_in
@@ -107,11 +109,12 @@ def command(
     with interruptible() as stop:
         results, judgement = _check(plan, facts, writer, need, erase or [], stop)
     give_memory_back()
-    report = write_html_report(open_run(writer.directory))
+    joint = joint_report([open_run(writer.directory)])
+    report = write_html_report(joint, writer.directory / FILE_NAME)
     if as_json:
         print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
     else:
-        print_check(results, judgement, facts, writer.directory, report)
+        print_check(results, judgement, facts, joint.runs[0], writer.directory, report)
     return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
 
 
@@ -295,7 +298,12 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def print_check(
-    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, directory: Path, report: Path
+    results: CheckResults,
+    judgement: CheckJudgement,
+    target: TargetFacts,
+    content: ReportContent,
+    directory: Path,
+    report: Path,
 ) -> None:
     """Print the verdict, the numbers, what limits them, and where everything lies.
 
@@ -316,6 +324,7 @@ def print_check(
             condensed(findings),
             judgement.verdict,
             histograms,
+            trials=[trial for trial in content.trials if not trial.name.startswith(PROBE)],
             plain=not console.encoding.startswith("utf"),
         )
     )

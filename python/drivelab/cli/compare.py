@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from drivelab.cli.failure import print_message
-from drivelab.cli.find_run import find_run
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.store.find_run import find_run
 from drivelab.store.layout import RUN_JSON
 from drivelab.store.read import StoredRun, open_run
 

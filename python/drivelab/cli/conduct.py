@@ -14,13 +14,14 @@ from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_o
 from drivelab.cli.run_results import print_results, results_json
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.host import host_facts
+from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.report.html import write_html_report
+from drivelab.report.html import FILE_NAME, write_html_report
 from drivelab.run.counting_pass import command_counts
 from drivelab.run.execute import Instruments, Outcome, SmartReading
 from drivelab.run.interruption import Interruption
@@ -65,7 +66,7 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
     if not as_json:
         # before the report: what was measured is worth seeing also when that cannot be written
         print_results(run, answer)
-    report = write_html_report(run, answer=answer)
+    report = write_html_report(joint_report([run], answers=[answer]), directory / FILE_NAME)
     if as_json:
         for piece in results_json(run, report, answer):
             print(piece, end="")

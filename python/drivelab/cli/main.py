@@ -49,6 +49,13 @@ def run(arguments: Sequence[str]) -> int:
             return EXIT_FAILED
 
 
+def with_optional_values(arguments: Sequence[str]) -> list[str]:
+    """The arguments of ``drivelab report``, one of whose options may go without a value: typer has none."""
+    from drivelab.cli.report_sources import with_matching
+
+    return with_matching(arguments)
+
+
 def build_program(chosen: str | None) -> typer.Typer:
     """The program with all its commands, of which only `chosen` is imported.
 
@@ -78,8 +85,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     """Parse the arguments and run the command they name."""
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     program = typer.main.get_command(build_program(chosen))
+    given = with_optional_values(arguments) if chosen == "report" else list(arguments)
     try:
-        with program.make_context("drivelab", list(arguments) or ["--help"]) as context:
+        with program.make_context("drivelab", given or ["--help"]) as context:
             result = program.invoke(context)
     except typer.Exit as asked:
         return asked.exit_code

@@ -1,64 +1,141 @@
-"""The command ``drivelab report``: writes the page of a run again, from what the run stored."""
+"""The command ``drivelab report``: writes the report of runs again, from what they stored."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
-from drivelab.cli.find_run import find_run
+from drivelab.cli.report_output import SUFFIXES, Format, chosen_format, chosen_pictures, destination, write_report
+from drivelab.cli.report_sources import MATCHING, PREFIX, matching_pages, split_sources
 from drivelab.cli.run_results import print_results
+from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.errors import DrivelabError
-from drivelab.store.read import StoredRun, open_run
+from drivelab.model.result_set import ResultSet
+from drivelab.model.run_answer import RunAnswer
+from drivelab.reference.load import load_reference
+from drivelab.store.read import StoredRun
+
+_FORMATS = ", ".join(SUFFIXES)
 
 
 def command(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Directory of a run, or its name where runs are kept.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File to write; else report.html in the run's directory.")
+    run: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Directories of runs, or their names where runs are kept; reference:PAGE for published numbers.",
+        ),
+    ],
+    format_name: Annotated[
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help=f"{_FORMATS}; else by the name of the file, else html."),
     ] = None,
-    text: Annotated[bool, typer.Option("--text", help="Print the answer here instead of writing a page.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File to write, or - for stdout; else a page goes to the run's directory, all others to stdout.",
+        ),
+    ] = None,
+    with_reference: Annotated[
+        str | None,
+        typer.Option(
+            "--with-reference",
+            metavar="[PAGE]",
+            help="Put published numbers beside those of the runs; without PAGE those of the same workloads.",
+        ),
+    ] = None,
+    figures: Annotated[
+        str | None,
+        typer.Option("--figures", metavar="KIND", help="Pictures beside a Markdown file: svg (default), png or none."),
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print the answer here instead of writing a report.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: what was written, and where.")] = False,
 ) -> int:
-    """Write the report of a run: one HTML file that opens offline and holds all its data.
+    """Write the report of runs: one page that opens offline and holds all its data, or Markdown, CSV, JSON.
+
+    Several runs make one report: what they have in common is compared, what
+    differs between them is named, and each is told by itself.
 
     Raises
     ------
     DrivelabError
-        S504 to S506: not a run, or a damaged one. O801, O802: the page cannot be written.
+        S504 to S506: not a run, or a damaged one. U004: options that exclude each other. U005: no such page
+        or format. O801, O802: the report cannot be written.
     """
-    if text and as_json:
-        raise DrivelabError("U004", "--text and --json exclude each other", where="drivelab report")
-    stored = open_run(find_run(run))
     if text:
-        print_results(stored) if is_of_experiment(stored) else print_answer(stored)
+        _require_alone({"--json": as_json, "--format": format_name is not None, "--out": out is not None})
+    chosen = chosen_format(format_name, out)
+    pictures = chosen_pictures(figures, chosen)
+    runs, pages = split_sources(run)
+    answers = [answer_of_run(stored, SHOWN_METRICS) for stored in runs]
+    if with_reference is not None:
+        pages = _with_pages(with_reference, pages, [*map(result_set_of, runs, answers)])
+    if text:
+        _print_text(runs, pages, answers)
         return 0
-    from drivelab.report.html import write_html_report
-
-    answer = answer_of_run(stored, SHOWN_METRICS) if is_of_experiment(stored) else None
-    path = write_html_report(stored, _file(out, stored), answer)
-    print(json.dumps({"schema": 1, "run": str(stored.directory), "report": str(path)}) if as_json else path)
+    path = destination(chosen, out, runs, pages)
+    if as_json and path is None:
+        what = f"--json says where a file is, and {chosen} goes to stdout"
+        raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
+    joint = joint_report(runs, [load_reference(page) for page in pages], answers)
+    written = write_report(joint, chosen, path, pictures)
+    print(_json(runs, pages, written, chosen) if as_json else "\n".join(map(str, written)), end="\n" if written else "")
     return 0
 
 
-def is_of_experiment(stored: StoredRun) -> bool:
-    """Whether a run carried out the plan of an experiment, so that its trials belong together."""
-    return "plan" in stored.run_json
+def _print_text(runs: Sequence[StoredRun], pages: Sequence[str], answers: Sequence[RunAnswer]) -> None:
+    """Print the answer of one run as it was printed at its end, or that of several together."""
+    if len(runs) != 1 or pages:
+        from drivelab.cli.joint_text import print_joint
+
+        print_joint(joint_report(runs, [load_reference(page) for page in pages], answers))
+    elif is_of_experiment(runs[0]):
+        print_results(runs[0], answers[0])
+    else:
+        print_answer(runs[0])
+
+
+def _require_alone(others: dict[str, bool]) -> None:
+    given = next((name for name, is_given in others.items() if is_given), None)
+    if given:
+        raise DrivelabError("U004", f"--text and {given} exclude each other", where="drivelab report")
+
+
+def _with_pages(asked: str, pages: Sequence[str], sets: Sequence[ResultSet]) -> list[str]:
+    """The pages that were named as arguments, and those beside them."""
+    if asked != MATCHING:
+        _, more = split_sources([f"{PREFIX}{asked.removeprefix(PREFIX)}"])
+    else:
+        more = matching_pages([*sets, *map(load_reference, pages)])
+    return list(dict.fromkeys([*pages, *more]))
+
+
+def _json(runs: Sequence[StoredRun], pages: Sequence[str], files: Sequence[Path], format_name: Format) -> str:
+    facts: dict[str, object] = {"schema": 1}
+    if len(runs) == 1 and not pages:
+        facts["run"] = str(runs[0].directory)
+    else:
+        facts["runs"] = [*(str(one.directory) for one in runs), *(f"{PREFIX}{page}" for page in pages)]
+    if format_name != "html":
+        facts["format"] = format_name
+    facts["report"] = str(files[0])
+    if len(files) > 1:
+        facts["files"] = [str(file) for file in files]
+    return json.dumps(facts)
 
 
 def print_answer(stored: StoredRun) -> None:
-    """Print the answer of a run, the numbers, and what limits them."""
+    """Print the answer of a check, the numbers, and what limits them."""
     from drivelab.report.gather import gather
     from drivelab.report.text import render_content, text_console
 
     console = text_console()
     plain = not console.encoding.startswith("utf")
     console.print(render_content(gather(stored), plain=plain))
-
-
-def _file(out: Path | None, stored: StoredRun) -> Path | None:
-    """A directory takes the page under the run's name."""
-    return out / f"{stored.name}.html" if out is not None and out.is_dir() else out

@@ -53,10 +53,13 @@ def _columns(rows: Sequence[CombinationResult], repeats: int, over_time: bool) -
     by_throughput = judged == THROUGHPUT
     head = "throughput" if by_throughput else "p50"
     latencies = [NumberColumn("p99", judged.replace("p50", "p99"))]
+    sizes = [one.block_size_bytes for one in rows if one.block_size_bytes is not None]
     if by_throughput:
         latencies = [NumberColumn("p50", "total_latency_ns_p50"), NumberColumn("p99", "total_latency_ns_p99")]
     range_head = f"range of\n{head}" if repeats > 1 else f"95 % interval\nof {head}"
     columns = [NumberColumn(head, judged), NumberColumn(range_head, judged, is_range=True)]
+    if by_throughput and sizes and min(sizes) < _THROUGHPUT_FROM_BYTES:
+        columns.append(NumberColumn("I/Os\nper s", "iops", write=_rate))
     if by_throughput and over_time:
         columns += [
             NumberColumn("first\ntenth", "throughput_first_tenth_bytes_per_s"),
@@ -140,6 +143,10 @@ def _text(value: float, unit: str, column: NumberColumn) -> str:
     if column.write is not None:
         return column.write(value)
     return f"{value:.2f}" if unit == "1" else format_quantity(value, unit)
+
+
+def _rate(per_second: float) -> str:
+    return format_quantity(per_second, "1/s")
 
 
 def _percent(share: float) -> str:

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.conduct import conduct_for, put_back_left_over, show
-from drivelab.cli.find_run import find_run
 from drivelab.cli.run import EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
 from drivelab.run.interruption import interruptible
@@ -18,6 +17,7 @@ from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
 from drivelab.run.recorded import go_on_with_run
 from drivelab.run.resumption import plan_resumption
+from drivelab.store.find_run import find_run
 from drivelab.store.read import open_run
 from drivelab.store.write import continue_run
 

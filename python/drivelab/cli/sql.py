@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from drivelab.cli.find_run import find_run
 from drivelab.model.errors import DrivelabError
+from drivelab.store.find_run import find_run
 from drivelab.store.layout import RUN_JSON, default_parent
 from drivelab.store.read import StoredRun, open_run
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
-from drivelab.report.csv_text import csv_link
+from drivelab.report.csv_text import csv_file_name, csv_link
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import THIN_SPACE, DisplayUnit, column_unit, number_text, percent_text, rate_text
 from drivelab.report.results_table import Header, bands_of
@@ -20,6 +20,7 @@ _COLUMNS = (
     ("total_latency_ns_p50", "latency", "p50", "latency"),
     ("total_latency_ns_p99", "latency", "p99", "latency"),
     ("response_latency_ns_p50", "latency", "response p50", "latency"),
+    ("iops", "", "IOPS", "rate"),
     ("throughput_bytes_per_s", "throughput", "mean", "throughput"),
     ("throughput_first_tenth_bytes_per_s", "throughput", "first tenth", "throughput"),
     ("throughput_last_tenth_bytes_per_s", "throughput", "last tenth", "throughput"),
@@ -28,6 +29,9 @@ _COLUMNS = (
     ("device_writes_per_operation", "device, per operation", "writes", "count"),
     ("device_flushes_per_operation", "device, per operation", "flushes", "count"),
 )
+_IOPS, _THROUGHPUT = "iops", "throughput_bytes_per_s"
+# smaller I/Os are counted, larger ones are issued for the bytes that they move
+_IOPS_BELOW_BYTES = 1 << 16
 _SEEN = "seen"
 _TENTHS = ("first tenth", "last tenth", "last over first")
 
@@ -77,6 +81,11 @@ class CombinationsTable:
         return bands_of(self.headers)
 
     @property
+    def csv_name(self) -> str:
+        """Name of the file that its link saves, without what tells several runs apart."""
+        return csv_file_name("combinations", self.csv_link)
+
+    @property
     def shown_count(self) -> int:
         """Rows that are shown."""
         return sum(len(group.rows) for group in self.groups)
@@ -112,7 +121,9 @@ def combinations_table(
             left -= len(group.rows)
     shown = [cell for group in groups for row in group.rows for cell in row.cells]
     has_uncertain = any(value.startswith("≥") or below.startswith(_SEEN) for value, below in shown)
-    return CombinationsTable(headers, tuple(groups), len(combinations), csv_link(_data(combinations)), has_uncertain)
+    return CombinationsTable(
+        headers, tuple(groups), len(combinations), csv_link(combinations_data(combinations)), has_uncertain
+    )
 
 
 def _unit(combinations: Sequence[CombinationResult], kind: str) -> DisplayUnit:
@@ -130,11 +141,18 @@ def _headers(
         found = [one.metrics[metric].median for one in combinations if metric in one.metrics]
         found += [one.bounds[metric][0] for one in combinations if metric in one.bounds]
         is_dull = metric == "reached_device_share" and all(each >= REACHED_WHOLE for each in found)
+        is_dull = is_dull or (metric == _IOPS and not any(map(_is_counted, combinations)))
         if not found or is_dull or (name in _TENTHS and not over_time):
             continue
-        unit = units[kind].name if kind in units else "%" if kind == "share" else "1"
+        unit = units[kind].name if kind in units else {"share": "%", "rate": "1/s"}.get(kind, "1")
         headers.append(Header(metric, band, name, unit))
     return tuple(headers)
+
+
+def _is_counted(one: CombinationResult) -> bool:
+    """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule."""
+    is_small = one.block_size_bytes is not None and one.block_size_bytes < _IOPS_BELOW_BYTES
+    return is_small and one.judged_metric == _THROUGHPUT
 
 
 def _group(
@@ -177,7 +195,9 @@ def _cell(one: CombinationResult, header: Header, units: dict[str, DisplayUnit])
     def written(value: float) -> str:
         if kind == "share":
             return percent_text(value).removesuffix("\u00a0%")
-        return rate_text(value) if kind == "count" else number_text(value / units[kind].scale)
+        if kind == "count":
+            return rate_text(value)
+        return number_text(value / units[kind].scale if kind in units else value)
 
     metric = one.metrics.get(header.key)
     if metric is None:
@@ -198,7 +218,7 @@ def _span(low: str, high: str) -> str:
     return "" if low == high else f"{low}–{high}"
 
 
-def _data(combinations: Sequence[CombinationResult]) -> DataTable:
+def combinations_data(combinations: Sequence[CombinationResult]) -> DataTable:
     """Every combination with every metric that is shown somewhere, in internal units."""
     factors = list(dict.fromkeys(name for one in combinations for name in one.levels))
     metrics = [metric for metric, *_ in _COLUMNS if any(metric in one.metrics for one in combinations)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from drivelab.model.comparison import ComparedRun, Comparison, ComparisonVerdict, MetricComparison, SideDifference
+from drivelab.model.comparison import ComparedRun, Comparison, MetricComparison, SideDifference
 from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.effect_words import command_words, ratio_words
 
@@ -18,10 +19,15 @@ _METRICS = {
     "iops": "IOPS",
 }
 _FACTOR_FROM = 2.0
+# beyond this nobody wants to know by how much: nothing useful would have been found
+_FACTOR_MAX = 10.0
+_END_MAX = 1000.0
+_SUMMARY_ORDER = ("slower by", "slower", "not comparable", "without", "not judged", "faster by", "faster", "equivalent")
 HOW_TO_READ = (
     "Ratio is NEW over BASE, a Hodges-Lehmann shift of the logarithms; a latency above 1 is slower, a throughput "
-    "above 1 is faster. Slower and faster: not by chance, corrected for all rows (Holm). Equivalent: the 90 % interval "
-    "lies within the margin. No difference shown: neither of these; it does not mean that there is none."
+    "above 1 is faster. Slower and faster: not by chance, corrected for all rows (Holm); by more than the margin "
+    "only where the whole interval lies beyond it. Equivalent: the 90 % interval lies within the margin. No difference "
+    "shown: neither of these; it does not mean that there is none. Not judged: too few repeats for an interval."
 )
 
 
@@ -42,37 +48,44 @@ def runs_words(runs: Sequence[ComparedRun]) -> str:
 
 def summary_sentence(comparison: Comparison) -> str:
     """The answer in one line, the worst first."""
-    margin = format_percent(comparison.margin)
     if not comparison.rows:
         return "Nothing could be compared: BASE and NEW have no combination of workload and levels in common."
     if not comparison.is_anything_compared:
         return f"Nothing could be compared: all {len(comparison.rows)} numbers mean different things in BASE and NEW."
     worse = comparison.regressions
-    parts = [_count(len(worse), f"slower by more than {margin}")] if worse else []
-    within = comparison.counts["slower"] - len(worse)
-    parts += [_count(within, f"slower by less than {margin}")] if within else []
-    parts += [
-        _count(comparison.counts[verdict], words)
-        for verdict, words in _summary_words(margin).items()
-        if comparison.counts[verdict]
-    ]
+    found = Counter(_summary_words(row) for row in comparison.rows)
+    parts = [f"{found[words]} {words}" for words in sorted(found, key=_place)]
     worst = ""
     if worse:
         worst = f" Worst: {row_words(worse[0], {})}, {metric_words(worse[0].metric)} {change_words(worse[0])}."
-    return f"Of {len(comparison.rows)} numbers {', '.join(parts)}.{worst}"
+    return f"Of {len(comparison.rows)} numbers {', '.join(parts)}.{worst}{_caveat(comparison)}"
 
 
-def _summary_words(margin: str) -> Mapping[ComparisonVerdict, str]:
-    return {
-        "faster": "faster",
-        "equivalent": f"equivalent within {margin}",
-        "no difference shown": "without a difference shown",
-        "not comparable": "not comparable",
-    }
+def _summary_words(row: MetricComparison) -> str:
+    """The verdict of a row among those of all: how much slower is told only where the whole interval carries it."""
+    margin = format_percent(row.margin)
+    if row.verdict in ("slower", "faster"):
+        return f"{row.verdict}{_by_how_much(row, margin)}"
+    if row.verdict == "no difference shown":
+        return f"not judged ({row.why[0]})" if row.why else "without a difference shown"
+    return row.verdict_text
 
 
-def _count(number: int, words: str) -> str:
-    return f"{number} {words}"
+def _by_how_much(row: MetricComparison, margin: str) -> str:
+    return f" by more than {margin}" if row.is_surely_beyond_margin else f", perhaps by less than {margin}"
+
+
+def _place(words: str) -> int:
+    """The worst first."""
+    return next(place for place, begin in enumerate(_SUMMARY_ORDER) if words.startswith(begin))
+
+
+def _caveat(comparison: Comparison) -> str:
+    """That one run a side shows no difference between the sides, but one between two runs."""
+    is_told = comparison.counts["slower"] + comparison.counts["faster"] > 0
+    if is_told and len(comparison.base) == len(comparison.new) == 1:
+        return " One run each: two runs of the same thing can differ like that."
+    return ""
 
 
 def change_words(row: MetricComparison) -> str:
@@ -84,7 +97,14 @@ def change_words(row: MetricComparison) -> str:
 def interval_words(row: MetricComparison) -> str:
     """The 95 % interval of the ratio; empty without one."""
     ratio = row.ratio
-    return "" if ratio.low is None or ratio.high is None else f"{ratio_words(ratio.low)} to {ratio_words(ratio.high)}"
+    return "" if ratio.low is None or ratio.high is None else f"{_end_words(ratio.low)} to {_end_words(ratio.high)}"
+
+
+def _end_words(value: float) -> str:
+    """An end of an interval; where it is so far off that it says nothing, that it is."""
+    if value > _END_MAX:
+        return f"> {_END_MAX:.0f}"
+    return f"< {1 / _END_MAX:g}" if value < 1 / _END_MAX else ratio_words(value)
 
 
 def value_words(row: MetricComparison) -> tuple[str, str]:
@@ -138,15 +158,30 @@ def remarks(comparison: Comparison) -> Iterator[str]:
         if words := commands_words(row):
             changed.setdefault(words, []).append(row_words(row, constant))
     for words, rows in changed.items():
-        yield f"The drive was told something else, commands per operation: {words} ({', '.join(dict.fromkeys(rows))})."
+        named = ", ".join(dict.fromkeys(rows))
+        yield f"The drive counted other commands per operation, those of other programs included: {words} ({named})."
     if found := detection_sentence(comparison):
         yield found
+    yield from _by_chance(comparison)
     for name, other, missing in (("BASE", "NEW", comparison.only_base), ("NEW", "BASE", comparison.only_new)):
         if missing:
             listed = "; ".join(missing[:5]) + (" and others" if len(missing) > 5 else "")
             many = "1 combination" if len(missing) == 1 else f"{len(missing)} combinations"
             yield f"{name} has {many} that {other} has not: {listed}."
     yield from comparison.notes
+
+
+def _by_chance(comparison: Comparison) -> Iterator[str]:
+    """That an interval without 1 is no difference where many numbers were looked at."""
+    tested = [row for row in comparison.rows if row.adjusted_p_value is not None]
+    alone = [row for row in tested if row.verdict == "no difference shown" and not _holds_one(row)]
+    if alone:
+        rows = "1 interval leaves" if len(alone) == 1 else f"{len(alone)} intervals leave"
+        yield f"{rows} out 1, and no difference is shown: of {len(tested)} numbers one in twenty does so by chance."
+
+
+def _holds_one(row: MetricComparison) -> bool:
+    return row.ratio.low is not None and row.ratio.high is not None and row.ratio.low <= 1 <= row.ratio.high
 
 
 def detection_sentence(comparison: Comparison) -> str:
@@ -162,6 +197,8 @@ def detection_sentence(comparison: Comparison) -> str:
 
 
 def _size(ratio: float) -> str:
+    if ratio > _FACTOR_MAX:
+        return f"no less than a factor of {_FACTOR_MAX:.0f}"
     return f"{format_percent(ratio - 1)}" if ratio < _FACTOR_FROM else f"a factor of {ratio_words(ratio)}"
 
 

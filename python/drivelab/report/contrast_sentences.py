@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, geometric_mean
 
 from drivelab.model.run_answer import (
     REACHED_WHOLE,
@@ -21,6 +21,10 @@ from drivelab.report.numerals import latency_text, number_text
 # of one factor; the table has all
 LEVELS_NAMED = 6
 LOOKED_FASTER_FROM = 1.05
+# nearer to 1 than this a ratio needs three decimals, or it looks like none at all
+_NEAR_ONE = 0.01
+# what lies beyond this, or its inverse, says nothing more
+_END_MAX = 1000.0
 _NUMBER = re.compile(r"\d+(\.\d+)?\s*%?")
 _THROUGHPUT = "throughput_bytes_per_s"
 _COMMANDS = {"device_writes_per_operation": "write", "device_flushes_per_operation": "flush"}
@@ -43,35 +47,48 @@ def contrast_sentences(answer: RunAnswer, target: str, workload: str) -> Iterato
             continue
         told = [_beside(effect, members) for effect in effects[:LEVELS_NAMED]]
         more = f"; and {len(effects) - len(told)} more" if len(effects) > len(told) else ""
-        yield f"{factor} beside {level_text(factor, effects[0].baseline)}: {'; '.join(told)}{more}"
+        beside = f"beside {level_text(factor, effects[0].baseline)}{_of_several(effects, members)}"
+        yield f"{factor} {beside}: {'; '.join(told)}{more}"
+
+
+def _of_several(effects: Sequence[LevelEffect], members: Sequence[CombinationResult]) -> str:
+    """Over how many combinations the ratios are means; empty where it is one."""
+    counts = sorted({len(_matched(effect, members)) for effect in effects})
+    span = str(counts[-1]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f", geometric mean over {span} combinations" if counts[-1] > 1 else ""
 
 
 def _change(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
-    """From the first level to the last: ``20% -> 100%: 2.93 GB/s -> 2.59 GB/s (-12 %)``."""
+    """From the first level to the last: ``20% -> 100%: 2.93 GB/s -> 2.59 GB/s (-12 %; 95 % interval ...)``."""
     levels = f"{level_text(effect.factor, effect.baseline)} -> {level_text(effect.factor, effect.level)}"
-    pair = _matched(effect, members)
-    noise = ", no difference beyond noise" if _is_noise(effect) else ""
-    if pair is None:
-        return f"{levels}: {percent_change(effect.ratio.value or 1.0)}{noise}"
-    # of the two medians that are told, and not of the mean ratio
-    change = percent_change(pair[1] / pair[0])
+    pairs = _matched(effect, members)
+    ratio = effect.ratio.value or 1.0
+    if not pairs:
+        return f"{levels}: {percent_change(ratio)} ({_certainty(effect)})"
     write = format_rate_bytes_per_s if effect.metric == _THROUGHPUT else latency_text
-    return f"{levels}: {write(pair[0])} -> {write(pair[1])} ({change}{noise})"
+    before, after = (geometric_mean(side) for side in zip(*pairs, strict=True))
+    # of the two numbers that are told, and not of the mean ratio within blocks
+    change = percent_change(after / before)
+    return f"{levels}: {write(before)} -> {write(after)}{_of_many(pairs)} ({change}; {_certainty(effect)})"
 
 
 def _beside(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
     name = level_text(effect.factor, effect.level)
-    ratio = _ratio(effect)
-    if _is_noise(effect):
-        return f"{name} no difference beyond noise{_commands(effect)} ({ratio})"
-    pair = _matched(effect, members)
-    if pair is None:
-        return f"{name} {ratio}{_commands(effect)}"
+    words = f"({_ratio(effect)}; {_certainty(effect)}){_commands(effect)}"
+    pairs = _matched(effect, members)
+    if effect.verdict == "no effect" or _is_noise(effect) or not pairs:
+        return f"{name} {words}"
+    if len(pairs) > 1:
+        return f"{name} {words}"
+    ((before, after),) = pairs
     if effect.metric == _THROUGHPUT:
-        write = format_rate_bytes_per_s
-        return f"{name} {write(pair[0])} -> {write(pair[1])} ({ratio}){_commands(effect)}"
-    word = "adds" if pair[1] >= pair[0] else "saves"
-    return f"{name} {word} {latency_text(abs(pair[1] - pair[0]))} ({ratio}){_commands(effect)}"
+        return f"{name}: {format_rate_bytes_per_s(before)} -> {format_rate_bytes_per_s(after)} {words}"
+    return f"{name} {'adds' if after >= before else 'saves'} {latency_text(abs(after - before))} {words}"
+
+
+def _of_many(pairs: Sequence[tuple[float, float]]) -> str:
+    """What two numbers are where they stand for several combinations."""
+    return f", geometric means of {len(pairs)} combinations" if len(pairs) > 1 else ""
 
 
 def _is_noise(effect: LevelEffect) -> bool:
@@ -81,11 +98,31 @@ def _is_noise(effect: LevelEffect) -> bool:
 
 
 def _ratio(effect: LevelEffect) -> str:
+    """The ratio with so many digits that it is not mistaken for none: ``x1.003``, ``x1.12``, ``x3.20``."""
+    value = effect.ratio.value or 1.0
+    return f"x{_ratio_text(value)}"
+
+
+def _ratio_text(value: float) -> str:
+    if value > _END_MAX or value < 1 / _END_MAX:
+        return f"{'over' if value > 1 else 'below'} {_END_MAX if value > 1 else 1 / _END_MAX:g}"
+    return f"{value:.3f}" if abs(value - 1) < _NEAR_ONE else number_text(value)
+
+
+def _certainty(effect: LevelEffect) -> str:
+    """How sure it is, in the words of the table of effects, with the interval."""
     low, high = effect.ratio.low, effect.ratio.high
-    value = f"x{number_text(effect.ratio.value or 1.0, 2)}"
     if low is None or high is None:
-        return f"{value}, of {len(effect.block_ratios)} {'block' if len(effect.block_ratios) == 1 else 'blocks'} only"
-    return f"{value}, 95 % interval {number_text(low, 2)} to {number_text(high, 2)}"
+        count = len(effect.block_ratios)
+        return f"{'1 block' if count == 1 else f'{count} blocks'}, no interval"
+    interval = f"95 % interval of the ratio {_ratio_text(low)} to {_ratio_text(high)}"
+    bound = f"{100 * effect.bound:.0f} %"
+    words = {
+        "no effect": f"no effect of {bound} or more, ",
+        "differs": f"perhaps by less than {bound}, ",
+        "not settled": "not settled, ",
+    }
+    return f"{words.get(effect.verdict, '')}{interval}"
 
 
 def _commands(effect: LevelEffect) -> str:
@@ -102,15 +139,15 @@ def _is_exact(change: CommandChange) -> bool:
 
 
 def _command(change: CommandChange, name: str) -> str:
-    """``2 writes``, ``2 flushes less``."""
+    """``2 writes more``, ``2 flushes less``."""
     more = fmean(change.level) - fmean(change.baseline)
     count = f"{abs(more):.2f}".rstrip("0").rstrip(".")
     plural = name if count == "1" else f"{name}es" if name == "flush" else f"{name}s"
-    return f"{count} {plural}{'' if more > 0 else ' less'}"
+    return f"{count} {plural} {'more' if more > 0 else 'less'}"
 
 
-def _matched(effect: LevelEffect, members: Sequence[CombinationResult]) -> tuple[float, float] | None:
-    """The judged number at the baseline and at the level, over combinations that are alike otherwise."""
+def _matched(effect: LevelEffect, members: Sequence[CombinationResult]) -> list[tuple[float, float]]:
+    """The judged number at the baseline and at the level, of every two combinations that are alike otherwise."""
     first: dict[str, str] = {}
     for one in members:
         for name, level in one.levels.items():
@@ -128,10 +165,7 @@ def _matched(effect: LevelEffect, members: Sequence[CombinationResult]) -> tuple
         }
         for level in (effect.baseline, effect.level)
     )
-    alike = [key for key in at_level if key in at_baseline]
-    if not alike:
-        return None
-    return fmean(at_baseline[key] for key in alike), fmean(at_level[key] for key in alike)
+    return [(at_baseline[key], value) for key, value in at_level.items() if key in at_baseline]
 
 
 def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]:

@@ -53,8 +53,10 @@ def _sentence(text: str) -> str:
 
 
 def _costs(fit: FlushFit) -> str:
-    about = "about " if fit.verdict == "another mechanism" else ""
-    return f"a flush costs {about}{_cost(fit.flush)}, a write {about}{_cost(fit.write)}"
+    is_rough = fit.verdict == "another mechanism" or None in (fit.flush.low, fit.flush.high)
+    about = "about " if is_rough and fit.flush.value and fit.write.value else ""
+    assumed = "" if fit.has_counts else ", if it is sent what Linux 6 sends (nobody counted)"
+    return f"a flush costs {about}{_cost(fit.flush)}, a write {about}{_cost(fit.write)}{assumed}"
 
 
 def _cost(estimate: Estimate) -> str:

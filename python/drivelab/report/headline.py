@@ -12,8 +12,8 @@ from drivelab.report.content import ReportContent
 def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
     """Names and values for the head of the page; what is not known is left out."""
     facts = content.facts
-    targets = [_as_found(target) for target in _mappings(facts.get("targets") or facts.get("target"))]
-    drives = _mappings(facts.get("drives") or [drive for target in targets for drive in target.get("drives", ())])
+    targets = _targets(content)
+    drives = drives_of(content)
     found = [
         ("target", "; ".join(_each(_target_text(target) for target in targets))),
         ("drive", "; ".join(_each(_drive_text(drive) for drive in drives))),
@@ -22,6 +22,17 @@ def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
         ("measured", _when(content)),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def drives_of(content: ReportContent) -> list[Mapping[str, Any]]:
+    """The drives of a run as they were before it."""
+    found = content.facts.get("drives")
+    return _mappings(found or [drive for target in _targets(content) for drive in target.get("drives", ())])
+
+
+def _targets(content: ReportContent) -> list[Mapping[str, Any]]:
+    facts = content.facts
+    return [_as_found(target) for target in _mappings(facts.get("targets") or facts.get("target"))]
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:

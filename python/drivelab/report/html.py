@@ -1,4 +1,4 @@
-"""Writes the report of a run: one HTML file that needs no network, no server and nothing beside it."""
+"""Writes a report as a page: one HTML file that needs no network, no server and nothing beside it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.run_answer import RunAnswer
-from drivelab.report.gather import gather
+from drivelab.report.joint import Joint
+from drivelab.report.joint_page import JointPage, joint_page_of
 from drivelab.report.numerals import count_text, typeset
-from drivelab.report.page import Page, page_of
 from drivelab.report.plotly_script import PlotlyScript
 from drivelab.report.sparkline import BASE, HEIGHT, WIDTH
 from drivelab.store.durable import written_aside
-from drivelab.store.read import StoredRun
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -25,42 +23,38 @@ if TYPE_CHECKING:
 FILE_NAME = "report.html"
 
 
-def write_html_report(run: StoredRun, path: Path | None = None, answer: RunAnswer | None = None) -> Path:
+def write_html_report(joint: Joint, path: Path) -> Path:
     """Path of the report, written whole or not at all.
 
     Parameters
     ----------
-    run : StoredRun
-        The run, finished or not.
-    path : Path, optional
-        The file to write; default ``report.html`` in the run's directory.
-    answer : RunAnswer, optional
-        What the trials of an experiment come to together.
+    joint : Joint
+        The report.
+    path : Path
+        The file to write.
 
     Raises
     ------
     DrivelabError
         O801: the charts' script is missing. O802: the file cannot be written.
-        S506: a table of the run cannot be read.
     """
-    target = path or run.directory / FILE_NAME
-    page = page_of(gather(run, answer))
+    page = joint_page_of(joint)
     script = PlotlyScript()
     try:
-        with written_aside(target) as aside, aside.open("wb") as file:
+        with written_aside(path) as aside, aside.open("wb") as file:
             for piece in html_pieces(page, script):
                 file.write(piece)
     except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(target)) from error
-    return target
+        raise DrivelabError("O802", error.what, where=str(path)) from error
+    return path
 
 
-def html_pieces(page: Page, script: PlotlyScript) -> Iterator[bytes]:
+def html_pieces(page: JointPage, script: PlotlyScript) -> Iterator[bytes]:
     """The page in pieces, so that neither it nor the charts' script is ever held as a whole."""
     templates = _environment()
     behaviour = template_text("page.js").strip()
     head = templates.get_template("page.html.j2").generate(
-        page=page,
+        report=page,
         style=template_text("page.css"),
         policy=_policy([script.content_hash(), _hash(behaviour)]),
         plotly_version=script.version,

@@ -8,6 +8,7 @@ from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEff
 from drivelab.model.units import format_rate_bytes_per_s
 from drivelab.report.combination_labels import combination_labels, level_text, row_words
 from drivelab.report.contrast_sentences import contrast_sentences, memory_sentences
+from drivelab.report.interaction_sentences import interaction_sentences
 from drivelab.report.numerals import THIN_SPACE, latency_text, number_text
 
 # of a kind of verdict; the table has all
@@ -19,11 +20,11 @@ def run_sentences(answer: RunAnswer) -> tuple[str, ...]:
     """The answer of a run of an experiment; empty when it has no combinations.
 
     Where the experiment asks for effects, the levels by what was found out about
-    them; otherwise of each workload on each target the lowest and the highest median.
+    them; otherwise of each workload on each target the lowest and the highest
+    median. Then where one factor changes what another does.
     """
-    if answer.effects:
-        return tuple(_of_effects(answer.effects))
-    return tuple(_of_combinations(answer))
+    told = _of_effects(answer.effects) if answer.effects else _of_combinations(answer)
+    return (*told, *interaction_sentences(answer))
 
 
 def plain_text(sentence: str) -> str:

@@ -137,6 +137,33 @@ def test_the_table_has_medians_with_their_range_and_units() -> None:
     assert group.rows[0].cells == (("300", "270–360"),)
 
 
+@pytest.mark.parametrize(
+    ("block_size", "judged", "is_shown"),
+    [
+        (4096, "throughput_bytes_per_s", True),
+        # issued for the bytes that it moves
+        (1 << 20, "throughput_bytes_per_s", False),
+        # one at a time: IOPS are the latency once more
+        (4096, "total_latency_ns_p50", False),
+        (None, "throughput_bytes_per_s", False),
+    ],
+)
+def test_small_reads_at_a_depth_have_iops(block_size: int | None, judged: str, is_shown: bool) -> None:
+    metrics = {
+        "iops": metric(13_900, "1/s"),
+        "throughput_bytes_per_s": metric(56.8e6, "B/s"),
+        "total_latency_ns_p50": metric(71_900),
+    }
+    one = combination({"queue_depth": "1"}, None, metrics, block_size_bytes=block_size, judged_metric=judged)
+    table = combinations_table(RunAnswer((one,)))
+    assert table is not None
+    heads = {(header.name, header.unit): place for place, header in enumerate(table.headers)}
+    assert (("IOPS", "1/s") in heads) is is_shown
+    if is_shown:
+        (row,) = table.groups[0].rows
+        assert row.cells[heads["IOPS", "1/s"]] == ("13\u202f900", "12\u202f500–16\u202f700")
+
+
 def test_rows_with_trials_that_do_not_describe_the_drive_are_marked() -> None:
     rows = (combination({"direct": "true"}), combination({"direct": "false"}, invalid_trials=2))
     table = combinations_table(RunAnswer(rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,11 @@ def row(
     return MetricComparison(**(given | changes))  # type: ignore[arg-type]
 
 
+def with_ratio(ratio: Estimate, verdict: ComparisonVerdict = "slower", **changes: object) -> MetricComparison:
+    """One number with an interval of its own."""
+    return replace(row(ratio.value or 1.0, verdict, **changes), ratio=ratio)  # type: ignore[arg-type]
+
+
 def comparison(*rows: MetricComparison, **changes: object) -> Comparison:
     """Two sides of one run each."""
     given: dict[str, object] = {
@@ -76,15 +82,70 @@ EVERY_KIND = comparison(
 def test_the_summary_counts_every_verdict() -> None:
     text = summary_sentence(EVERY_KIND)
     assert text == (
-        "Of 5 numbers 1 slower by more than 5 %, 1 faster, 1 equivalent within 5 %, 1 without a difference shown, "
-        "1 not comparable. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency x1.50 (1.43 to 1.58)."
+        "Of 5 numbers 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by more "
+        "than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency x1.50 "
+        "(1.43 to 1.58). One run each: two runs of the same thing can differ like that."
     )
 
 
 def test_slower_within_the_margin_is_no_regression() -> None:
     small = comparison(row(1.03), margin=0.05)
     assert small.regressions == ()
-    assert "1 slower by less than 5 %" in summary_sentence(small)
+    assert "1 slower, perhaps by less than 5 %" in summary_sentence(small)
+
+
+@pytest.mark.parametrize(("low", "words"), [(1.01, ", perhaps by less than 5 %"), (1.051, " by more than 5 %")])
+def test_by_more_than_the_margin_is_said_only_where_the_whole_interval_carries_it(low: float, words: str) -> None:
+    one = with_ratio(Estimate(1.3, low, 1.7, "1", 10, 10.0, "made"))
+    # it fails a build either way: it is slower for sure, and most likely by more than the margin
+    assert one.is_regression
+    assert f"Of 1 numbers 1 slower{words}." in summary_sentence(comparison(one))
+    throughput = row(0.77, "slower", "throughput_bytes_per_s")
+    throughput = replace(throughput, ratio=Estimate(1 / 1.3, 1 / 1.7, 1 / low, "1", 10, 10.0, "made"))
+    assert f"Of 1 numbers 1 slower{words}." in summary_sentence(comparison(throughput))
+
+
+def test_thirty_times_slower_in_one_trial_is_not_called_no_difference() -> None:
+    one = with_ratio(Estimate(30.0, None, None, "1", 2, 2.0, ""), "no difference shown", why=("one trial each",))
+    assert summary_sentence(comparison(one)) == "Of 1 numbers 1 not judged (one trial each)."
+    assert one.verdict_text == "not judged: one trial each"
+    assert "no difference" not in comparison_markdown(comparison(one)).partition("<details>")[0]
+
+
+def test_one_run_each_is_told_with_the_answer_and_several_are_not() -> None:
+    several = comparison(row(1.5), base=(ComparedRun("a", "a"), ComparedRun("b", "b")))
+    assert "One run each" in summary_sentence(comparison(row(1.5)))
+    assert "One run each" not in summary_sentence(several)
+    assert "One run each" not in summary_sentence(comparison(row(1.0, "equivalent")))
+
+
+def test_ends_that_say_nothing_are_not_told_with_thirty_digits() -> None:
+    wide = with_ratio(Estimate(1.2, 3.6e-6, 2.69e6, "1", 4, 4.0, ""), "no difference shown", detectable_ratio=5e40)
+    text = " ".join(comparison_text(comparison(wide)).split())
+    assert "< 0.001 to > 1000" in text
+    assert "a difference of no less than a factor of 10 in p50 latency" in text
+
+
+def test_an_interval_without_one_that_is_no_difference_is_explained() -> None:
+    one = with_ratio(Estimate(0.73, 0.6, 0.88, "1", 10, 10.0, ""), "no difference shown", adjusted_p_value=0.09)
+    text = " ".join(comparison_text(comparison(one)).split())
+    assert "1 interval leaves out 1, and no difference is shown: of 1 numbers one in twenty does so by chance." in text
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "is_worse"),
+    [
+        ("cpu_ns_per_io", "ns", True),
+        ("end_sync_ns", "ns", True),
+        ("device_flushes_per_operation", "1", True),
+        ("device_bytes_per_issued_byte", "1", True),
+        ("iops", "1/s", False),
+        ("steady_throughput_bytes_per_s", "B/s", False),
+        ("bytes_until_cliff", "B", False),
+    ],
+)
+def test_more_time_and_more_commands_are_worse(metric: str, unit: str, is_worse: bool) -> None:
+    assert row(1.5, metric=metric, unit=unit).slowdown == pytest.approx(1.5 if is_worse else 1 / 1.5)
 
 
 @pytest.mark.parametrize(("ratio", "is_regression"), [(0.8, True), (1.2, False)])
@@ -163,8 +224,8 @@ def test_the_figure_draws_latencies_and_rates_apart_with_the_margin() -> None:
     figure = comparison_ratios(EVERY_KIND)
     assert figure is not None
     assert [plot.name for plot in figure.plots] == [
-        "latencies: right of 1 is slower",
-        "throughput and rates: left of 1 is slower",
+        "latencies and costs: right of 1 is worse",
+        "throughput and rates: left of 1 is worse",
     ]
     band = figure.plots[0].layout["shapes"][0]
     assert (band["x0"], band["x1"]) == (1 / 1.05, 1.05)
@@ -172,3 +233,9 @@ def test_the_figure_draws_latencies_and_rates_apart_with_the_margin() -> None:
     assert slower["x"] == [1.5]
     assert slower["error_x"]["array"][0] == pytest.approx(1.5 * 0.05)
     assert comparison_ratios(comparison()) is None
+
+
+def test_what_costs_more_stands_on_the_same_side_as_what_takes_longer() -> None:
+    figure = comparison_ratios(comparison(row(1.5, metric="cpu_ns_per_io", unit="ns"), row(1.5)))
+    assert figure is not None
+    assert [plot.name for plot in figure.plots] == ["latencies and costs: right of 1 is worse"]

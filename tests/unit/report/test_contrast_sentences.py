@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.report.run_sentences import plain_text, run_sentences
@@ -66,15 +68,65 @@ def test_what_a_level_adds_is_told_beside_the_first_one_all_else_alike() -> None
     writes = CommandChange(WRITES, (1.0, 1.0), (3.0, 3.0), is_changed=True)
     bounds = CommandChange("device_flushes_per_operation", (1.0, 2.0), (4.0, 6.0), is_changed=True)
     effects = (
-        contrast("filesystem", "raw", "ext4", ratio(3.2, 2.9, 3.5), commands=(writes, bounds)),
+        contrast("filesystem", "raw", "ext4", ratio(3.2, 2.9, 3.5), commands=(writes, bounds), verdict="matters"),
         contrast("mount", "nodiscard", "discard", ratio(1.02, 0.9, 1.2)),
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         (
-            "small writes: filesystem beside raw: ext4 adds 205 us (x3.2, 95 % interval 2.9 to 3.5) and 2 writes per "
-            "operation."
+            "small writes: filesystem beside raw: ext4 adds 205 us (x3.20; 95 % interval of the ratio 2.90 to 3.50) "
+            "and 2 writes more per operation."
         ),
-        "small writes: mount beside nodiscard: discard no difference beyond noise (x1.0, 95 % interval 0.90 to 1.2).",
+        (
+            "small writes: mount beside nodiscard: discard (x1.02; not settled, 95 % interval of the ratio 0.900 to "
+            "1.20)."
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "low", "high", "words"),
+    [
+        ("matters", 4.9, 7.8, "(+519 %; 95 % interval of the ratio 4.90 to 7.80)"),
+        ("differs", 1.02, 7.8, "(+519 %; perhaps by less than 5 %, 95 % interval of the ratio 1.02 to 7.80)"),
+        # it is plainly there, and three blocks settle nothing
+        ("not settled", 0.5, 76.6, "(+519 %; not settled, 95 % interval of the ratio 0.500 to 76.6)"),
+        ("not settled", 1e-7, 1e9, "(+519 %; not settled, 95 % interval of the ratio below 0.001 to over 1000)"),
+        # alone it would be beyond noise; among all that were tried it is not
+        ("not settled", 1.1, 34.8, "(+519 %; not settled, 95 % interval of the ratio 1.10 to 34.8)"),
+    ],
+)
+def test_what_is_not_settled_is_not_called_no_difference(verdict: str, low: float, high: float, words: str) -> None:
+    rows = tuple(
+        combination(value, THROUGHPUT, levels={"queue_depth": name}) for name, value in (("1", 1e8), ("8", 6.19e8))
+    )
+    effect = contrast("queue_depth", "1", "8", ratio(6.19, low, high), metric=THROUGHPUT, verdict=verdict)
+    (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
+    assert sentence == f"small writes: queue_depth 1 -> 8: 100 MB/s -> 619 MB/s {words}."
+    assert "no difference" not in sentence
+
+
+def test_no_effect_is_said_where_it_was_shown() -> None:
+    rows = tuple(combination(value, levels={"scheduler": name}) for name, value in (("none", 2e5), ("bfq", 2.006e5)))
+    effect = contrast("scheduler", "none", "bfq", ratio(1.003, 0.99, 1.02), verdict="no effect")
+    (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
+    assert sentence == (
+        "small writes: scheduler beside none: bfq (x1.003; no effect of 5 % or more, 95 % interval of the ratio 0.990 "
+        "to 1.02)."
+    )
+
+
+def test_over_several_combinations_the_ratio_is_told_and_no_mean_of_unlike_times() -> None:
+    sizes = {"1": 1e5, "1MiB": 9e6}
+    rows = tuple(
+        combination(value * factor, levels={"block_size": size, "write-cache": cache})
+        for size, value in sizes.items()
+        for cache, factor in (("on", 1.0), ("off", 0.5))
+    )
+    effect = contrast("write-cache", "on", "off", ratio(0.5, 0.45, 0.55), verdict="matters")
+    (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
+    assert sentence == (
+        "small writes: write-cache beside on, geometric mean over 2 combinations: off (x0.500; 95 % interval of the "
+        "ratio 0.450 to 0.550)."
     )
 
 
@@ -86,13 +138,13 @@ def test_numbers_are_told_from_the_first_to_the_last() -> None:
         for level in ("60%", "100%")
     )
     (sentence,) = told(RunAnswer(rows, contrasts=effects))
-    assert sentence == "small writes: fill_level 20% -> 100%: 2.93 GB/s -> 2.59 GB/s (-12 %)."
+    assert sentence == "small writes: fill_level 20% -> 100%: 2.93 GB/s -> 2.59 GB/s (-12 %; 1 block, no interval)."
 
 
 def test_one_block_says_nothing_of_noise() -> None:
     rows = tuple(combination(value, levels={"scheduler": name}) for name, value in (("none", 2e5), ("bfq", 1e5)))
     (sentence,) = told(RunAnswer(rows, contrasts=(contrast("scheduler", "none", "bfq", ratio(0.5, blocks=1)),)))
-    assert sentence == "small writes: scheduler beside none: bfq saves 100 us (x0.50, of 1 block only)."
+    assert sentence == "small writes: scheduler beside none: bfq saves 100 us (x0.500; 1 block, no interval)."
 
 
 def test_levels_whose_trials_do_not_describe_the_drive_are_not_compared() -> None:

@@ -13,10 +13,13 @@ import pytest
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_results
+from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
+from drivelab.model.throughput_course import SteadyState
 from drivelab.report.effect_words import commands_words, effects_notes, interval_words, verdict_words
 from drivelab.report.effects_table import effects_tables
+from drivelab.report.figures.course_marks import LineStyle, course_marks
 from drivelab.report.figures.effects_overview import effects_overview
 from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.size_series import SERIES_PER_PANEL, panels_of_answer
@@ -68,8 +71,8 @@ def effect(**changes: object) -> LevelEffect:
 
 
 def page_text(run: StoredRun, answer: RunAnswer, directory: Path) -> str:
-    text = write_html_report(run, directory / "report.html", answer).read_text(encoding="utf-8")
-    return re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    page = write_html_report(joint_report([run], answers=[answer]), directory / "report.html")
+    return re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def test_the_table_of_effects_tells_level_baseline_and_commands(scanned: RunAnswer) -> None:
@@ -93,7 +96,9 @@ def test_the_answer_of_a_scan_says_what_matters(scanned: RunAnswer) -> None:
 
 def test_without_effects_the_answer_tells_the_medians(filled: StoredRun) -> None:
     (sentence,) = run_sentences(answer_of_run(filled, SHOWN_METRICS))
-    assert sentence == "8 MiB random writes: fill_level 20% -> 100%: 478 MB/s -> 173 MB/s (-64 %)."
+    assert (
+        sentence == "8 MiB random writes: fill_level 20% -> 100%: 478 MB/s -> 173 MB/s (-64 %; 2 blocks, no interval)."
+    )
     assert run_sentences(RunAnswer()) == ()
 
 
@@ -199,16 +204,44 @@ def test_throughput_over_time_has_a_line_per_trial_and_tells_how_far_it_fell(fil
     answer = answer_of_run(filled, SHOWN_METRICS)
     figure = throughput_over_time(gather(filled, answer).trials, answer)
     assert figure is not None
-    (plot,) = figure.plots
-    assert len(plot.data) == 6
+    plot, over_bytes = figure.plots
+    lines = [trace for trace in plot.data if trace["mode"] == "lines"]
+    assert [trace["mode"] for trace in plot.data] == ["lines"] * 6 + ["markers"] * 2
     shown = [trace["name"] for trace in plot.data if trace["showlegend"]]
     assert shown[2].startswith("fill_level 100%: 20.8\u00a0% (503 MB/s → 105 MB/s)")
-    assert len({trace["line"]["color"] for trace in plot.data}) == 3
+    assert len({trace["line"]["color"] for trace in lines}) == 3
     assert [trace["line"]["width"] for trace in plot.data[:2]] == [1.8, 0.8]
     first, last = plot.data[4]["y"][0], plot.data[4]["y"][-1]
     assert last / first == pytest.approx(0.21, abs=0.03)
-    json.dumps([plot.data, plot.layout], allow_nan=False)
+    json.dumps([plot.data, plot.layout, over_bytes.data], allow_nan=False)
+    # as many bytes as the trial moved, in GB
+    moved = sum(trace["x"][-1] > 3.7 for trace in over_bytes.data if trace["mode"] == "lines")
+    assert moved == 2
+    assert over_bytes.name.endswith(", over the bytes moved")
+    assert all("level 51" in text for text in lines[4]["text"])
     assert throughput_over_time((), RunAnswer()) is None
+
+
+def test_changes_of_level_and_the_steady_window_are_marked(filled: StoredRun) -> None:
+    answer = answer_of_run(filled, SHOWN_METRICS)
+    figure = throughput_over_time(gather(filled, answer).trials, answer)
+    assert figure is not None
+    marks = [trace for trace in figure.plots[1].data if trace["mode"] == "markers"]
+    course = answer.courses["0003-random-write"]
+    assert marks[1]["x"] == [pytest.approx(course.changes[0].at_bytes / 1e9)]
+    assert marks[1]["marker"]["symbol"] == ["diamond"]
+    assert "<b>level 510 MB/s until 612 MB, then 117 MB/s</b>" in marks[1]["text"][0]
+    at_s = next(trace for trace in figure.plots[0].data if trace["mode"] == "markers")["x"]
+    assert at_s == [pytest.approx(answer.courses["0002-random-write"].changes[0].at_ns / 1e9)]
+    rate = Estimate(2.6e8, 2.5e8, 2.7e8, "B/s", 9, 9.0, "")
+    steady = SteadyState("steady", "", 1, 20, 10**9, 2 * 10**9, 10**9, 5 * 10**9, rate)
+    course = replace(course, changes=(), levels=course.levels[:1], steady=steady)
+    style = LineStyle("60 <b>", "var(--series-1)", 1e6)
+    (band,) = course_marks(course, "bytes", style)
+    assert (band["x"], band["y"], band["line"]["width"]) == ([1.0, 2.0], [260.0, 260.0], 9)
+    assert band["text"][0].startswith("60 &lt;b&gt;<br><b>steady at 260 MB/s</b>")
+    assert course_marks(course, "time", style)[0]["x"] == [1.0, 5.0]
+    assert course_marks(None, "time", style) == []
 
 
 def test_the_combinations_come_first_and_the_single_trials_are_folded_below(

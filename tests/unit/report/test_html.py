@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.report import html
 from drivelab.report.html import write_html_report
@@ -56,7 +57,7 @@ class Elements(HTMLParser):
 
 def page_of(run: StoredRun, directory: Path) -> str:
     """The text of a run's page."""
-    return write_html_report(run, directory / "report.html").read_text(encoding="utf-8")
+    return write_html_report(joint_report([run]), directory / "report.html").read_text(encoding="utf-8")
 
 
 def parsed(text: str) -> Elements:
@@ -67,18 +68,15 @@ def parsed(text: str) -> Elements:
 
 
 def test_the_page_is_one_file_of_bearable_size(stored_run: StoredRun, tmp_path: Path) -> None:
-    path = write_html_report(stored_run, tmp_path / "report.html")
+    path = write_html_report(joint_report([stored_run]), tmp_path / "report.html")
     assert os.listdir(tmp_path) == ["report.html"]
     assert path.stat().st_size < 12_000_000
 
 
-def test_the_page_lies_in_the_run_unless_told_otherwise(rebuilt_runs: list[Path]) -> None:
-    assert write_html_report(open_run(rebuilt_runs[1])) == rebuilt_runs[1] / "report.html"
-
-
 def test_the_same_run_gives_the_same_page(check_run: StoredRun, tmp_path: Path) -> None:
-    first = write_html_report(check_run, tmp_path / "a.html").read_bytes()
-    assert first == write_html_report(open_run(check_run.directory), tmp_path / "b.html").read_bytes()
+    first = write_html_report(joint_report([check_run]), tmp_path / "a.html").read_bytes()
+    again = joint_report([open_run(check_run.directory)])
+    assert first == write_html_report(again, tmp_path / "b.html").read_bytes()
 
 
 def test_the_page_needs_nothing_beside_it(stored_run: StoredRun, tmp_path: Path) -> None:
@@ -86,7 +84,7 @@ def test_the_page_needs_nothing_beside_it(stored_run: StoredRun, tmp_path: Path)
     for tag, attributes in elements.tags:
         assert "src" not in attributes, tag
         link = attributes.get("href") or "#"
-        assert link.startswith(("#", "data:text/csv")), link
+        assert link.startswith(("#", "data:text/csv", "data:application/gzip")), link
     assert not any(tag == "link" for tag, _ in elements.tags)
 
 
@@ -130,7 +128,8 @@ def test_every_figure_has_a_table_and_a_csv_with_the_same_numbers(check_run: Sto
     elements = parsed(page_of(check_run, tmp_path))
     figures = [attributes["id"] for tag, attributes in elements.tags if tag == "figure"]
     links = {a["download"]: a["href"] for tag, a in elements.tags if tag == "a" and "download" in a}
-    assert set(links) == {f"{figure}.csv" for figure in figures}
+    tables = [attributes["id"] for _, attributes in elements.tags if attributes.get("class") == "table-block"]
+    assert {name.removesuffix(".gz") for name in links} == {f"{place}.csv" for place in (*figures, *tables)}
     assert sum(tag == "table" and a.get("class") == "data" for tag, a in elements.tags) == len(figures)
     link = links["latency-histogram.csv"]
     assert link is not None
@@ -170,11 +169,11 @@ def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
 @pytest.mark.provokes("O802")
 def test_a_page_that_cannot_be_written_leaves_nothing_behind(check_run: StoredRun, tmp_path: Path) -> None:
     with pytest.raises(DrivelabError) as caught:
-        write_html_report(check_run, tmp_path / "missing" / "report.html")
+        write_html_report(joint_report([check_run]), tmp_path / "missing" / "report.html")
     assert caught.value.code == "O802"
     (tmp_path / "report.html").mkdir()
     with pytest.raises(DrivelabError) as caught:
-        write_html_report(check_run, tmp_path / "report.html")
+        write_html_report(joint_report([check_run]), tmp_path / "report.html")
     assert caught.value.code == "O802"
     assert os.listdir(tmp_path) == ["report.html"]
 
@@ -191,7 +190,7 @@ def test_a_page_that_fails_midway_keeps_the_one_before(
 
     monkeypatch.setattr(html, "html_pieces", broken)
     with pytest.raises(DrivelabError, match="no room"):
-        write_html_report(check_run, path)
+        write_html_report(joint_report([check_run]), path)
     assert path.read_text() == "the page before"
     assert os.listdir(tmp_path) == ["report.html"]
 
@@ -205,8 +204,9 @@ from drivelab.store.read import open_run
 run = open_run(sys.argv[1])
 run.trials
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+from drivelab.joint_report import joint_report
 from drivelab.report.html import write_html_report
-write_html_report(run, Path(sys.argv[2]))
+write_html_report(joint_report([run]), Path(sys.argv[2]))
 print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 """
     # a check holds Arrow's memory in the system's pool, too

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
-from drivelab.model.result_set import Observation, ResultSet
+from drivelab.model.result_set import Observation, PageForm, ResultSet
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.combination_labels import level_text
+from drivelab.report.numerals import column_unit
 from drivelab.report.tables.drive_rows import DriveRow, drive_rows
-from drivelab.report.tables.number import Number, number_of, printed_number
+from drivelab.report.tables.number import Number, number_of, printed_number, printed_scale
 from drivelab.report.tables.number_table import NumberColumn, NumberRow, number_table
 from drivelab.report.tables.page_form import PageRow, page_form, page_table
 from drivelab.report.tables.small_writes import (
@@ -57,14 +60,16 @@ def pivots(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
     Where other factors vary, every combination of them has a table of its own.
     """
     rows = drive_rows(sets)
-    found = [one for write in small_writes(sets) for one in _slices(write, rows)][:PIVOTS_MAX]
+    # those that are not shown are not made, and there may be hundreds
+    found = list(islice(chain.from_iterable(_slices(write, rows) for write in small_writes(sets)), PIVOTS_MAX))
     if not found:
         return ()
     if len(sets) == 1 and sets[0].is_reference:
         form = page_form(sets[0], KEY)
         if form is not None:
             page_rows = [_page_row(row, found[0]) for row in rows if row.name in found[0].cells]
-            return (page_table(sets[0], form, f"Pivot table: {found[0].title}", page_rows),)
+            title = f"Pivot table: {found[0].title}"
+            return (page_table(sets[0], form, title, page_rows, _page_caption(form, page_rows)),)
     return tuple(_table(one, rows, sets, number) for number, one in enumerate(found, start=1))
 
 
@@ -132,6 +137,19 @@ def _with_page(row: DriveRow, head: str, number: Number | None) -> Number | None
     told = [cell for one in row.sets for cell in one.cells if (cell.table, cell.column) == (KEY, head)]
     cell = next((cell for cell in told if cell.row == row.drive.name), None)
     return number if cell is None or number is None else printed_number(cell.printed, number)
+
+
+def _page_caption(form: PageForm, rows: Sequence[PageRow]) -> str:
+    """How to read a page's own heads: what the letters mean, and the unit of the numbers where no head tells it."""
+    letters = "+ WC: with the drive's write cache on, - WC: with it off."
+    has_unit = any(re.search(r"[(\[]", head) for head in form.columns)
+    numbers = [number for row in rows for number in row.numbers.values() if number.value and number.printed]
+    if has_unit or not numbers:
+        return letters
+    scales = {printed_scale(number.printed, number.value or 1.0) for number in numbers}
+    units = {column_unit([scale], "ns").name for scale in scales}
+    unit = f" Latencies in {units.pop()}; nothing is known of their scatter." if len(units) == 1 else ""
+    return f"{letters}{unit}"
 
 
 def _page_row(row: DriveRow, one: _Slice) -> PageRow:

@@ -22,11 +22,18 @@
 
   // a narrow page has room for fewer ticks and shorter words; the hover label and the table have them whole
   const LETTER_PX = 6.4;
+  const NARROW_PX = 900;
+  const ruler = document.createElement("canvas").getContext("2d");
+  const widthOf = (text) => {
+    ruler.font = `bold 12px ${getComputedStyle(document.body).fontFamily}`;
+    return ruler.measureText(text).width;
+  };
   const cut = (text, room) => {
-    const plain = text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
-    const letters = Math.max(8, Math.floor(room / LETTER_PX));
-    if (plain.length <= letters) return text;
-    return (plain.slice(0, letters - 1) + "…").replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+    const plain = text.replace(/<[^>]*>/g, "").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+    if (plain.length * LETTER_PX <= room && widthOf(plain) <= room) return text;
+    let kept = plain.slice(0, Math.max(8, Math.floor(room / LETTER_PX)));
+    while (kept.length > 4 && widthOf(`${kept}…`) > room) kept = kept.slice(0, Math.ceil(0.9 * kept.length) - 1);
+    return `${kept}…`.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   };
   const fitted = (figure, width) => {
     const room = width - 80;
@@ -41,6 +48,13 @@
       }
     }
     for (const trace of figure.data) if (trace.name) trace.name = cut(trace.name, room - 30);
+    // a word right of the last mark needs its room outside the axes
+    if (width <= NARROW_PX) {
+      const right = figure.data.filter((trace) => trace.mode === "text" && trace.textposition === "middle right");
+      const letters = Math.max(0, ...right.flatMap((trace) => trace.text.map((text) => text.replace(/<[^>]*>/g, "").length)));
+      for (const trace of right) trace.cliponaxis = false;
+      figure.layout.margin.r = Math.max(figure.layout.margin.r, letters * LETTER_PX);
+    }
     if (width > 620) return figure;
     for (const [key, axis] of Object.entries(figure.layout)) {
       if (!key.startsWith("xaxis") || axis.tickmode !== "array" || axis.tickvals.length <= 6) continue;
@@ -63,30 +77,58 @@
     if (width) Object.assign(figure.layout, { width, autosize: false });
     return Plotly.react(holder, figure.data, figure.layout, { ...config, filename: holder.dataset.key });
   };
-  const drawAll = (width) => holders.forEach((holder) => draw(holder, width));
+  // a figure in a folded part has no width yet: it is drawn when the part is opened
+  const isFolded = (holder) => holder.closest("details:not([open])") !== null;
+  const drawAgain = (width) => {
+    for (const holder of holders) if (holder.dataset.drawn && (width || !isFolded(holder))) draw(holder, width);
+  };
 
   // the first figures show while the later ones are still being drawn
   const drawInTurn = async () => {
+    document.documentElement.dataset.figures = "drawing";
     for (const holder of holders) {
-      await draw(holder);
+      if (holder.dataset.drawn || isFolded(holder)) continue;
       holder.dataset.drawn = "yes";
+      await draw(holder);
       await new Promise((resume) => setTimeout(resume));
     }
     document.documentElement.dataset.figures = "drawn";
   };
+  // what was drawn for another width or in other colours while it was folded is drawn again
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.open) return;
+    const inside = holders.filter((holder) => event.target.contains(holder) && !isFolded(holder));
+    for (const holder of inside) if (holder.dataset.drawn) draw(holder);
+    if (inside.some((holder) => !holder.dataset.drawn)) drawInTurn();
+  }, true);
 
   // a turned phone or a dragged window
   let drawnAt = innerWidth;
   addEventListener("resize", () => {
     if (Math.abs(innerWidth - drawnAt) < 120) return;
     drawnAt = innerWidth;
-    drawAll();
+    drawAgain();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAgain());
+  // paper has no folded tables; figures that nobody opened stay away, or a report of many runs fills a binder
   const PAPER_WIDTH_PX = 680;
-  paper.addEventListener("change", (event) => drawAll(event.matches ? PAPER_WIDTH_PX : 0));
-  addEventListener("beforeprint", () => drawAll(PAPER_WIDTH_PX));
-  addEventListener("afterprint", () => drawAll());
+  const PAPER_PARTS = "details.part:not(.run-figures)";
+  let unfoldedForPaper = [];
+  const toPaper = () => {
+    if (!unfoldedForPaper.length) {
+      unfoldedForPaper = [...document.querySelectorAll(PAPER_PARTS)].filter((part) => !part.open && !part.querySelector(".plot"));
+      for (const part of unfoldedForPaper) part.open = true;
+    }
+    drawAgain(PAPER_WIDTH_PX);
+  };
+  const fromPaper = () => {
+    for (const part of unfoldedForPaper) part.open = false;
+    unfoldedForPaper = [];
+    drawAgain();
+  };
+  paper.addEventListener("change", (event) => (event.matches ? toPaper() : fromPaper()));
+  addEventListener("beforeprint", toPaper);
+  addEventListener("afterprint", fromPaper);
 
   // arrow keys walk over the points of a figure, and a screen reader hears what the label shows
   const spoken = document.getElementById("spoken");
@@ -111,16 +153,29 @@
     holder.addEventListener("blur", () => holder._fullLayout && Plotly.Fx.unhover(holder));
   });
 
-  // a finding leads to a trial, and the trials may be folded
+  // a finding leads to a trial, and the trials may be folded, in a part of the page that is folded too
   const unfold = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const folded = target && target.closest("details:not([open])");
-    if (!folded) return;
-    folded.open = true;
+    if (!target || !target.closest("details:not([open])")) return;
+    for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
     target.scrollIntoView();
   };
   addEventListener("hashchange", unfold);
   unfold();
+
+  // the CSV of a long table is packed: it is saved as it was, where the browser can unpack it
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest("a[href^='data:application/gzip']");
+    if (!link || !window.DecompressionStream) return;
+    event.preventDefault();
+    const packed = Uint8Array.from(atob(link.href.slice(link.href.indexOf(",") + 1)), (letter) => letter.charCodeAt(0));
+    const content = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const saved = document.createElement("a");
+    saved.href = URL.createObjectURL(await new Response(content, { headers: { "content-type": "text/csv" } }).blob());
+    saved.download = link.download.replace(/\.gz$/, "");
+    saved.click();
+    setTimeout(() => URL.revokeObjectURL(saved.href), 60_000);
+  });
 
   drawInTurn();
 })();

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from drivelab.model.result_set import Machine, PageForm, PublishedCell, PublishedTable, ResultSet
+from drivelab.reference.load import load_reference
 from drivelab.report.tables.disks import disks
 from drivelab.report.tables.drive_rows import drive_rows
 from drivelab.report.tables.drives import drives
@@ -317,6 +318,14 @@ def test_a_page_alone_is_printed_in_its_own_form(page: ResultSet) -> None:
     assert texts(found["pivot"]) == [["3.1", "40.1", "2.9"]]
     assert found["pivot"].rows[0][1].notes == (1,)
     assert found["pivot"].notes == ("the page prints 40.1; its own raw table gives 40.7",)
+
+
+def test_a_page_whose_heads_tell_no_unit_has_it_in_the_caption() -> None:
+    table = pivot([load_reference("ssd-latency")])
+    assert table is not None
+    assert not any("ms" in column.name or column.unit for column in table.columns)
+    assert table.caption.endswith("Latencies in ms; nothing is known of their scatter.")
+    assert table.caption.startswith("+ WC: with the drive's write cache on")
 
 
 def test_a_page_without_forms_keeps_its_digits_and_units(page: ResultSet) -> None:

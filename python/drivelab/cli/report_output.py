@@ -1,0 +1,147 @@
+"""Where a report goes and in which format: what was typed, what it means, and the writing of it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from drivelab.model.errors import DrivelabError
+from drivelab.report.joint import Joint
+from drivelab.store.read import StoredRun
+
+Format = Literal["html", "markdown", "csv", "json"]
+SUFFIXES: Mapping[Format, str] = {"html": ".html", "markdown": ".md", "csv": ".csv", "json": ".json"}
+PictureFormat = Literal["svg", "png"]
+WITHOUT_PICTURES = "none"
+STDOUT = "-"
+_OF_SUFFIX: Mapping[str, Format] = {suffix: name for name, suffix in SUFFIXES.items()} | {".htm": "html"}
+_OF_SEVERAL = "joint-report"
+
+
+def chosen_format(name: str | None, out: Path | None) -> Format:
+    """The format that was asked for; without a word the one that the file's name ends in, else a page.
+
+    Raises
+    ------
+    DrivelabError
+        U005: there is no such format.
+    """
+    if name is None:
+        return _OF_SUFFIX.get(out.suffix.lower(), "html") if out is not None else "html"
+    for known in SUFFIXES:
+        if known == name.lower():
+            return known
+    raise DrivelabError("U005", f"unknown format '{name}'", where="--format", do=f"one of {', '.join(SUFFIXES)}")
+
+
+def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun], pages: Sequence[str]) -> Path | None:
+    """The file, or for CSV also the directory, to write; None for stdout.
+
+    Parameters
+    ----------
+    format_name : str
+        html, markdown, csv or json.
+    out : Path or None
+        As typed; ``-`` is stdout, and a directory takes a file under the name of the run.
+    runs : sequence of StoredRun
+        What the report is about.
+    pages : sequence of str
+        Names of the published pages in it.
+
+    Returns
+    -------
+    Path or None
+        Without `out` a page goes to the directory of the run (of several: the
+        first), under a name that leaves the run's own page alone; of nothing
+        but published pages to the working directory. All other formats go to stdout.
+    """
+    if out is not None and str(out) == STDOUT:
+        return None
+    several = len(runs) + len(pages) > 1
+    if out is not None:
+        # CSV takes a directory for itself: a file per table
+        if not out.is_dir() or format_name == "csv":
+            return out
+        name = _OF_SEVERAL if several else runs[0].name if runs else pages[0]
+        return out / f"{name}{SUFFIXES[format_name]}"
+    if format_name != "html":
+        return None
+    if not runs:
+        return Path(f"{_OF_SEVERAL if several else pages[0]}{SUFFIXES[format_name]}")
+    return runs[0].directory / (f"{_OF_SEVERAL}.html" if several else "report.html")
+
+
+def chosen_pictures(name: str | None, format_name: Format) -> PictureFormat | None:
+    """What the pictures of a Markdown report are; None for a report without.
+
+    Raises
+    ------
+    DrivelabError
+        U004: the format has no pictures beside it. U005: there is no such kind.
+    """
+    if name is None:
+        return "svg"
+    if format_name != "markdown":
+        raise DrivelabError("U004", f"--figures is for Markdown, and this report is {format_name}", where="--figures")
+    if name not in ("svg", "png", WITHOUT_PICTURES):
+        do = f"one of svg, png, {WITHOUT_PICTURES}"
+        raise DrivelabError("U005", f"unknown kind of picture '{name}'", where="--figures", do=do)
+    return "svg" if name == "svg" else "png" if name == "png" else None
+
+
+def write_report(
+    joint: Joint, format_name: Format, path: Path | None, pictures: PictureFormat | None
+) -> tuple[Path, ...]:
+    """The files that were written; none when the report went to stdout.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    format_name : str
+        html, markdown, csv or json.
+    path : Path or None
+        As `destination` has it.
+    pictures : str or None
+        What the pictures beside a Markdown file are; printed Markdown has none.
+
+    Raises
+    ------
+    DrivelabError
+        O801, O802: it cannot be written.
+    """
+    if path is not None:
+        return _written(joint, format_name, path, pictures)
+    with tempfile.TemporaryDirectory(prefix="drivelab-report-") as directory:
+        (file,) = _written(joint, format_name, Path(directory) / f"report{SUFFIXES[format_name]}", None)
+        with file.open(encoding="utf-8", newline="") as text:
+            shutil.copyfileobj(text, sys.stdout)
+    return ()
+
+
+def _written(joint: Joint, format_name: Format, path: Path, pictures: PictureFormat | None) -> tuple[Path, ...]:
+    # imported here: each format needs libraries of its own
+    if format_name == "html":
+        from drivelab.report.html import write_html_report
+
+        return (write_html_report(joint, path),)
+    if format_name == "markdown":
+        from drivelab.report.markdown import write_markdown_report
+
+        return (write_markdown_report(joint, path, pictures),)
+    if format_name == "csv":
+        from drivelab.report.flat_csv import write_csv_report
+
+        return write_csv_report(joint, path)
+    from drivelab.report.json_report import report_json
+    from drivelab.store.durable import write_json
+
+    try:
+        write_json(path, report_json(joint))
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(path)) from error
+    return (path,)

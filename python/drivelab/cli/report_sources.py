@@ -1,0 +1,80 @@
+"""What a report is made of: runs, and published pages, by what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, takewhile
+from pathlib import Path
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.reference.load import load_reference, reference_names
+from drivelab.store.find_run import find_run
+from drivelab.store.read import StoredRun, open_run
+
+PREFIX = "reference:"
+OPTION = "--with-reference"
+# stands for the pages that measured the same, when none is named
+MATCHING = "matching"
+
+
+def with_matching(arguments: Sequence[str]) -> list[str]:
+    """The arguments with a value for an option that may go without: the next argument only where it names a page.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        As typed; what stands behind ``--`` is left alone.
+    """
+    options = list(takewhile(lambda argument: argument != "--", arguments))
+    if OPTION not in options:
+        return list(arguments)
+    known = {name for page in reference_names() for name in (page, f"{PREFIX}{page}", MATCHING)}
+    following = [*options[1:], ""]
+    filled = [
+        f"{OPTION}={MATCHING}" if argument == OPTION and after not in known else argument
+        for argument, after in zip(options, following, strict=True)
+    ]
+    return [*filled, *arguments[len(options) :]]
+
+
+def split_sources(names: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
+    """Runs, and names of published pages, each once, in the order in which they were typed.
+
+    Raises
+    ------
+    DrivelabError
+        S504 to S506: not a run, or a damaged one. U005: no such page.
+    """
+    pages = dict.fromkeys(name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX))
+    runs: dict[Path, StoredRun] = {}
+    for name in names:
+        if not name.startswith(PREFIX):
+            run = open_run(find_run(name))
+            runs.setdefault(run.directory.resolve(), run)
+    unknown = [name for name in pages if name not in reference_names()]
+    if unknown:
+        # says which there are
+        load_reference(unknown[0])
+    return list(runs.values()), list(pages)
+
+
+def matching_pages(sets: Sequence[ResultSet]) -> list[str]:
+    """Names of the published pages that measured with a workload of these results.
+
+    Raises
+    ------
+    DrivelabError
+        U005: there is none.
+    """
+    measured = {_kind(one) for one in chain.from_iterable(each.observations for each in sets)}
+    found = [name for name in reference_names() if measured & {_kind(one) for one in load_reference(name).observations}]
+    if not found:
+        what = "no published page measured with a workload of these runs"
+        do = f"name one all the same: {OPTION}=PAGE, of {', '.join(reference_names())}"
+        raise DrivelabError("U005", what, where=OPTION, do=do)
+    return found
+
+
+def _kind(one: Observation) -> tuple[object, ...]:
+    return one.workload, one.operation, one.block_size_bytes, one.is_durable

@@ -1,0 +1,62 @@
+"""Makes a report of stored runs and published pages: reads, analyses, and brings together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from drivelab.answers.flush_model import flush_fits
+from drivelab.answers.result_set import result_set_of
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.model.result_set import ResultSet
+from drivelab.model.run_answer import RunAnswer
+from drivelab.report.flush_sentences import flush_sentences
+from drivelab.report.gather import gather
+from drivelab.report.joint import Joint
+from drivelab.report.joint_of import joint_of
+from drivelab.report.run_tables import numbered
+from drivelab.report.tables.factorial import factorial_tables
+from drivelab.report.tables.flush_model import flush_model_tables
+from drivelab.store.read import StoredRun
+
+
+def joint_report(
+    runs: Sequence[StoredRun], references: Sequence[ResultSet] = (), answers: Sequence[RunAnswer | None] = ()
+) -> Joint:
+    """The report of one run or several, with published pages beside them.
+
+    Parameters
+    ----------
+    runs : sequence of StoredRun
+        Finished or not; none for a report of nothing but published pages.
+    references : sequence of ResultSet
+        Published pages.
+    answers : sequence of RunAnswer or None, optional
+        What the runs come to, in their order, where that is known already.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of a run cannot be read.
+    """
+    known = [*answers, *[None] * (len(runs) - len(answers))]
+    found = [answer or answer_of_run(run, SHOWN_METRICS) for run, answer in zip(runs, known, strict=True)]
+    # trials of a check belong to no plan: they are told one by one
+    contents = [gather(run, one if is_of_experiment(run) else None) for run, one in zip(runs, found, strict=True)]
+    sets = [result_set_of(run, one) for run, one in zip(runs, found, strict=True)]
+    return _with_models(joint_of(contents, [*sets, *references]), runs, found)
+
+
+def _with_models(joint: Joint, runs: Sequence[StoredRun], answers: Sequence[RunAnswer]) -> Joint:
+    """The report with what commands cost each drive, and with the factorials of its runs."""
+    fits = flush_fits(joint.result_sets)
+    tables = list(flush_model_tables(fits))
+    for run, answer in zip(runs, answers, strict=True):
+        tables += factorial_tables(answer, run.name if len(runs) > 1 else "")
+    sentences = (*joint.sentences, *flush_sentences(fits))
+    return replace(joint, sentences=sentences, tables=numbered((*joint.tables, *tables)))
+
+
+def is_of_experiment(run: StoredRun) -> bool:
+    """Whether a run carried out the plan of an experiment, so that its trials belong together."""
+    return "plan" in run.run_json

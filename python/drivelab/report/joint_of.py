@@ -1,0 +1,112 @@
+"""Brings runs and published numbers together into one report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivelab.model.result_set import ResultSet
+from drivelab.report.answer import answer_of
+from drivelab.report.content import ReportContent
+from drivelab.report.figures.of_result_sets import figures_of
+from drivelab.report.joint import Joint
+from drivelab.report.joint_sentences import joint_sentences, shortened
+from drivelab.report.run_differences import run_differences
+from drivelab.report.run_sentences import run_sentences
+from drivelab.report.runs_table import runs_table
+from drivelab.report.tables.published import published_tables
+from drivelab.report.tables.table import Table
+from drivelab.report.told_apart import told_apart
+
+NOTHING_IN_COMMON = (
+    "No two drives of these runs were measured with the same workload and settings: nothing is compared."
+)
+_RUNS_TOLD_MAX = 6
+# numbers come before what describes drives and machines; tables that are not named stand between
+_AT_A_GLANCE = ("pivot", "results-by-setting")
+_THEN = ("disks", "write-cache-effect", "write-cache-by-host")
+_LAST = ("drives", "hardware")
+
+
+def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) -> Joint:
+    """The report of one run or several, of published numbers, or of both.
+
+    Parameters
+    ----------
+    runs : sequence of ReportContent
+        In the order in which they are told; none for nothing but published numbers.
+    result_sets : sequence of ResultSet
+        One for each run in the same order, then published pages.
+
+    Returns
+    -------
+    Joint
+        Of one run alone: its own question and answer. Otherwise drives and
+        machines of one name that are not the same are told apart, and
+        the answer is about all of them together.
+    """
+    sets = told_apart(result_sets)
+    tables, figures = most_telling_first(published_tables(sets)), figures_of(sets)
+    if len(sets) == 1 and runs:
+        (run,) = runs
+        return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
+    return Joint(
+        title=_title(runs, sets),
+        question=_question(runs, sets),
+        sentences=_sentences(runs, sets),
+        tables=(*tables, runs_table(runs, sets)) if runs else tables,
+        figures=figures,
+        runs=tuple(runs),
+        result_sets=sets,
+        notes=run_differences(runs, sets),
+    )
+
+
+def most_telling_first(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """The tables as a reader with little time wants them: most drives at a glance, then details, then descriptions."""
+
+    def place(table: Table) -> tuple[int, int, int]:
+        for number, key in enumerate(_AT_A_GLANCE):
+            if table.key.startswith(key):
+                return 0, -len({row[0].text for row in table.rows}), number
+        for number, key in enumerate(_THEN):
+            if table.key.startswith(key):
+                return 1, 0, number
+        return (3, 0, _LAST.index(table.key)) if table.key in _LAST else (2, 0, 0)
+
+    return tuple(sorted(tables, key=place))
+
+
+def own_sentences(run: ReportContent) -> tuple[str, ...]:
+    """The answer of a single run."""
+    answer = answer_of(run.verdict, run.trials, run.findings, run_sentences(run.answer))
+    return tuple(filter(None, (answer.sentence, *answer.sentences)))
+
+
+def _title(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> str:
+    titles = dict.fromkeys(shortened(one.title) for one in sets)
+    pages = len(sets) - len(runs)
+    if not runs:
+        return next(iter(titles)) if len(titles) == 1 else f"{pages} published pages"
+    words = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    with_pages = f" beside {'a published page' if pages == 1 else f'{pages} published pages'}" if pages else ""
+    return f"{words}{with_pages}"
+
+
+def _question(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> str:
+    questions = list(dict.fromkeys(one.question for one in sets if one.question))
+    if len(questions) == 1:
+        return questions[0]
+    if not runs:
+        return f"How do these {len(sets)} published pages compare?"
+    if len(runs) == len(sets):
+        return f"How do these {len(sets)} runs compare?"
+    words = "this run" if len(runs) == 1 else f"these {len(runs)} runs"
+    return f"How {'does' if len(runs) == 1 else 'do'} {words} compare with published numbers?"
+
+
+def _sentences(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> tuple[str, ...]:
+    compared = joint_sentences(sets)
+    if compared or not runs:
+        return compared
+    told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]
+    return (NOTHING_IN_COMMON, *told)

@@ -1,0 +1,97 @@
+"""Everything that the page of a report shows: of all runs together first, then of each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from drivelab.model.result_set import ResultSet
+from drivelab.report.content import ReportContent
+from drivelab.report.joint import Joint
+from drivelab.report.page import Page, page_of
+from drivelab.report.placed import PlacedFigure, PlacedTable, placed_figure, placed_table
+
+# beside the charts' script of 4.8 MB a page stays below 12 MB: room for all runs, and what a run takes beside figures
+ROOM_BYTES = 6_500_000
+RUN_BYTES = 250_000
+# begins the anchors of figures that are drawn from result sets, on the page of a run that has figures of its own
+PUBLISHED_PREFIX = "published-"
+# what a run's numbers were taken apart into; all other tables show the same numbers in another form
+_MODEL_TABLES = ("flush-model", "factorial-terms", "main-effects", "interactions")
+
+
+@dataclass(frozen=True, slots=True)
+class JointPage:
+    """What the templates read of a report.
+
+    Attributes
+    ----------
+    joint : Joint
+        The report.
+    name : str
+        What it is called: the run, or how many runs.
+    alone : Page or None
+        The run, where the report is about a single one.
+    runs : tuple of Page
+        Each run, where it is about several.
+    tables, figures : tuples
+        Of all runs together, the most telling one first.
+    published : tuple of ResultSet
+        Published pages whose numbers stand beside those of the runs.
+    """
+
+    joint: Joint
+    name: str
+    alone: Page | None
+    runs: tuple[Page, ...]
+    tables: tuple[PlacedTable, ...]
+    figures: tuple[PlacedFigure, ...]
+    published: tuple[ResultSet, ...]
+
+    @property
+    def models(self) -> tuple[PlacedTable, ...]:
+        """Tables of what the numbers come from: costs of commands, shares of factors."""
+        return tuple(placed for placed in self.tables if placed.table.key.startswith(_MODEL_TABLES))
+
+    @property
+    def forms(self) -> tuple[PlacedTable, ...]:
+        """Tables that show the numbers as such results are published."""
+        return tuple(placed for placed in self.tables if placed not in self.models)
+
+
+def joint_page_of(joint: Joint) -> JointPage:
+    """The page of a report."""
+    is_alone = len(joint.runs) == 1 and len(joint.result_sets) <= 1
+    alone = _with_sentences(page_of(joint.runs[0]), joint.sentences) if is_alone else None
+    first = 1 + (len(alone.figures) + (alone.overview is not None) if alone else 0)
+    figures = [
+        placed_figure(figure, str(number), PUBLISHED_PREFIX if alone else "")
+        for number, figure in enumerate(joint.figures, start=first)
+    ]
+    return JointPage(
+        joint=joint,
+        name=joint.runs[0].name if is_alone else joint.title,
+        alone=alone,
+        runs=() if alone else tuple(_runs(joint.runs, sum(placed.byte_count for placed in figures))),
+        tables=tuple(placed_table(table, str(number)) for number, table in enumerate(joint.tables, start=1)),
+        figures=tuple(figures),
+        published=tuple(one for one in joint.result_sets if one.is_reference),
+    )
+
+
+def _with_sentences(page: Page, sentences: Sequence[str]) -> Page:
+    """The page of the only run, with what its report says beyond its own answer."""
+    known = {page.answer.sentence, *page.answer.sentences}
+    more = tuple(sentence for sentence in sentences if sentence not in known)
+    return replace(page, answer=replace(page.answer, sentences=(*page.answer.sentences, *more)))
+
+
+def _runs(contents: Sequence[ReportContent], byte_count: int) -> Iterator[Page]:
+    """The runs by themselves; those whose figures would make the page too heavy come without."""
+    room_bytes = ROOM_BYTES - RUN_BYTES * len(contents)
+    for number, content in enumerate(contents, start=1):
+        page = page_of(content, number)
+        if byte_count + page.figure_bytes > room_bytes:
+            page = replace(page, overview=None, figures=(), has_figures_left_out=True)
+        byte_count += page.figure_bytes
+        yield page

@@ -1,0 +1,245 @@
+"""Several runs in sentences: which drive is fastest, by how much, and whether that is more than noise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.model.units import format_bytes, format_rate_bytes_per_s
+from drivelab.report.combination_labels import level_text
+from drivelab.report.contest import Contest, Levels, Subject, observations_apart
+from drivelab.report.level_sentences import level_sentences
+from drivelab.report.numerals import latency_text, number_text
+
+WORKLOADS_NAMED = 4
+_NAMED_MAX = 3
+# what a workload is judged by, the first that several drives have
+_JUDGED = (
+    "response_latency_ns_p50",
+    "total_latency_ns_p50",
+    "total_latency_ns_mean",
+    "throughput_bytes_per_s",
+    "iops",
+)
+_LARGE_FACTOR = 2
+_NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
+_OVERLAP = ", their intervals overlap"
+
+NAME_LETTERS_MAX = 64
+
+
+def _rate_text(value: float) -> str:
+    return f"{number_text(value)} a second"
+
+
+_WRITERS: Mapping[str, Callable[[float], str]] = {"throughput": format_rate_bytes_per_s, "rate": _rate_text}
+
+
+def joint_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
+    """What several drives come to, the workload that most of them have in common first.
+
+    Of published pages alone also what their factors did, as a mean over drives.
+
+    Parameters
+    ----------
+    sets : sequence of ResultSet
+        Names of drives mean one thing each in all of them.
+
+    Returns
+    -------
+    tuple of str
+        Empty where no two drives were measured with the same workload and settings.
+    """
+    has_machines = len({one.machine for each in sets for one in each.observations if one.machine}) > 1
+    measured = {_subject(one) for each in sets if not each.is_reference for one in each.observations}
+    by_title: dict[str, list[Contest]] = {}
+    for contest in contests(sets):
+        # beside runs, what pages tell of their own drives only is no answer
+        if not measured or any(subject in measured for subject, _ in contest.ranked):
+            by_title.setdefault(contest.title, []).append(contest)
+    groups = sorted(by_title.items(), key=lambda item: -max(len(one.ranked) for one in item[1]))
+    found: list[str] = []
+    for title, members in groups[:WORKLOADS_NAMED]:
+        told = list(_told(title, members, has_machines))
+        # of runs their own reports tell what a level does, with intervals
+        levels = () if measured else level_sentences(title, members, lambda one: _name(one, has_machines))
+        found += [*told[:1], *levels, *told[1:]]
+    more = len(groups) - WORKLOADS_NAMED
+    if more > 0:
+        found.append(
+            f"{more} more workload{'s' if more > 1 else ''} that several drives have in common: see the tables."
+        )
+    return tuple(found)
+
+
+def contests(sets: Sequence[ResultSet]) -> Iterator[Contest]:
+    """Every workload and combination of settings that at least two drives have in common."""
+    workloads: dict[tuple[object, ...], list[Observation]] = {}
+    for one in (one for each in sets for one in each.observations if one.metric in _JUDGED):
+        kind = (one.workload, one.operation, one.block_size_bytes, one.queue_depth, one.is_durable)
+        workloads.setdefault(kind, []).append(one)
+    titles = Counter(members[0].title for members in workloads.values())
+    for members in workloads.values():
+        metric = _judged(members)
+        if metric:
+            title = members[0].title if titles[members[0].title] == 1 else _longer_title(members[0])
+            title = shortened(title[:1].upper() + title[1:])
+            yield from _contests(title, metric, [one for one in members if one.metric == metric])
+
+
+def _longer_title(one: Observation) -> str:
+    parts = [one.title or one.workload]
+    if one.block_size_bytes is not None:
+        parts.append(format_bytes(one.block_size_bytes))
+    if one.queue_depth is not None:
+        parts.append(f"{one.queue_depth} outstanding")
+    return ", ".join(parts)
+
+
+def _judged(members: Sequence[Observation]) -> str:
+    """The metric that most of the drives have; empty where no two have one in common."""
+    counts = {metric: len({_subject(one) for one in members if one.metric == metric}) for metric in _JUDGED}
+    most = max(counts.values())
+    return next(metric for metric in _JUDGED if counts[metric] == most) if most > 1 else ""
+
+
+def _contests(title: str, metric: str, members: Sequence[Observation]) -> Iterator[Contest]:
+    """The combinations of the factors that all drives have; one that stands for several of a drive is none."""
+    names: dict[Subject, set[str]] = {}
+    for one in members:
+        names.setdefault(_subject(one), set()).update(one.levels)
+    common = set.intersection(*names.values())
+    combinations: dict[Levels, dict[Subject, list[Observation]]] = {}
+    for one in members:
+        levels = tuple((name, level) for name, level in one.levels.items() if name in common)
+        key = tuple(sorted(levels))
+        combinations.setdefault(key, {}).setdefault(_subject(one), []).append(one)
+    for levels, drives in combinations.items():
+        single = {subject: found[0] for subject, found in drives.items() if len(found) == 1}
+        sound = [(s, one) for s, one in single.items() if one.estimate.value is not None and not one.invalid_trials]
+        if len(sound) > 1:
+            sign = 1 if sound[0][1].is_better_when_low else -1
+            ranked = sorted(sound, key=lambda item: sign * (item[1].estimate.value or 0.0))
+            left_out = tuple(subject for subject, one in single.items() if one.invalid_trials)
+            yield Contest(title, metric, levels, tuple(ranked), left_out)
+
+
+def shortened(name: str) -> str:
+    """A name on one line, and not longer than a sentence bears."""
+    line = " ".join(name.split())
+    return line if len(line) <= NAME_LETTERS_MAX else f"{line[: NAME_LETTERS_MAX - 1]}…"
+
+
+def _subject(one: Observation) -> Subject:
+    return one.drive, one.machine
+
+
+def _ends(one: Observation) -> tuple[float, float] | None:
+    low, high = one.estimate.low, one.estimate.high
+    return None if low is None or high is None else (low, high)
+
+
+def _told(title: str, members: Sequence[Contest], has_machines: bool) -> Iterator[str]:
+    """The best with its number and how far the next one is; then who is first with the other settings."""
+    best = min(members, key=_goodness)
+    left_out = _left_out(members, has_machines)
+    if len(members) == 1:
+        yield f"{title}: {_one(best, has_machines)}{left_out}."
+        return
+    levels = ", ".join(f"{name} {shortened(level_text(name, level))}" for name, level in best.levels)
+    yield f"{title}, at its best ({levels}): {_one(best, has_machines)}."
+    subjects = {subject for contest in members for subject, _ in contest.ranked}
+    yield (
+        f"{title}, {len(members)} combinations of settings on {len(subjects)} drives: "
+        f"{_firsts(members, has_machines)}{left_out}."
+    )
+
+
+def _firsts(members: Sequence[Contest], has_machines: bool) -> str:
+    """Who is first how often, and how much of that is more than noise."""
+    firsts = Counter(contest.ranked[0][0] for contest in members)
+    beyond = Counter(contest.ranked[0][0] for contest in members if contest.is_beyond_noise)
+    named = [f"{_name(subject, has_machines)} is first in {count}" for subject, count in firsts.most_common(_NAMED_MAX)]
+    if len(firsts) == 1 and beyond == firsts:
+        return f"{_name(next(iter(firsts)), has_machines)} is first in all of them, beyond the scatter of repeats"
+    if beyond == firsts:
+        return f"{', '.join(named)}, all beyond the scatter of repeats"
+    without = sum(contest.is_beyond_noise is None for contest in members)
+    if without == len(members):
+        return f"{', '.join(named)}; {_NO_SCATTER}"
+    why = f"; {without} have numbers without an interval" if without else ""
+    return f"{', '.join(named)}; {beyond.total()} of these are beyond the scatter of repeats{why}"
+
+
+def _goodness(contest: Contest) -> float:
+    best = contest.ranked[0][1]
+    value = best.estimate.value or 0.0
+    return value if best.is_better_when_low else -value
+
+
+def _one(contest: Contest, has_machines: bool) -> str:
+    (_, best), (_, other), *rest = contest.ranked
+    names = [_name(subject, has_machines) for subject, _ in contest.ranked]
+    last = f"; last is {names[-1]} with {_number(contest.ranked[-1][1])}" if rest else ""
+    if contest.is_beyond_noise:
+        change = _change(best, other)
+        return f"{names[0]} is fastest with {_number(best)}, {change} than {names[1]} with {_number(other)}{last}"
+    if contest.is_beyond_noise is None:
+        change = _change(best, other)
+        return (
+            f"{names[0]} has the best number, {_number(best)}, {change} than {names[1]} with {_number(other)}{last}; "
+            f"{_NO_SCATTER}"
+        )
+    level = [name for name, (_, one) in zip(names, contest.ranked, strict=True) if one is best or not _apart(best, one)]
+    shown = " and ".join(level[:_NAMED_MAX]) if len(level) < _NAMED_MAX else ", ".join(level[:_NAMED_MAX])
+    more = f" and {len(level) - _NAMED_MAX} more" if len(level) > _NAMED_MAX else ""
+    return f"{shown}{more} cannot be told apart{_why(best, contest)}: {_number(best)} beside {_number(other)}{last}"
+
+
+def _apart(best: Observation, other: Observation) -> bool:
+    return bool(observations_apart(best, other))
+
+
+def _why(best: Observation, contest: Contest) -> str:
+    """Why they cannot: what was seen overlaps, or did not overlap and could by chance."""
+    overlapping = [one for _, one in contest.ranked[1:] if _overlap(best, one)]
+    if overlapping:
+        return ", their ranges overlap" if max(best.trial_count, overlapping[0].trial_count) > 1 else _OVERLAP
+    return ", so few repeats may lie like that by chance"
+
+
+def _overlap(best: Observation, other: Observation) -> bool:
+    one, two = _ends(best), _ends(other)
+    return one is None or two is None or (one[0] <= two[1] and two[0] <= one[1])
+
+
+def _change(best: Observation, other: Observation) -> str:
+    values: Mapping[bool, float] = {True: best.estimate.value or 1.0, False: other.estimate.value or 1.0}
+    ratio = max(values.values()) / max(min(values.values()), 1e-12)
+    if ratio >= _LARGE_FACTOR:
+        return f"{number_text(ratio, 2)} times faster"
+    return f"{100 * (ratio - 1):.0f} % faster"
+
+
+def _name(subject: Subject, has_machines: bool) -> str:
+    drive, machine = (shortened(name) for name in subject)
+    return f"{drive} on {machine}" if has_machines and machine and machine not in drive else drive
+
+
+def _left_out(members: Sequence[Contest], has_machines: bool) -> str:
+    names = dict.fromkeys(_name(subject, has_machines) for one in members for subject in one.left_out)
+    if not names:
+        return ""
+    return f"; left out, because trials do not describe the drive: {', '.join(list(names)[:_NAMED_MAX])}"
+
+
+def _number(one: Observation) -> str:
+    """The number with its interval: ``48.0 µs (5 repeats: 46.1 µs to 51.2 µs)``."""
+    write = _WRITERS.get(one.quantity, latency_text)
+    value = write(one.estimate.value or 0.0)
+    ends = _ends(one)
+    if ends is None or ends[0] == ends[1]:
+        return value
+    of = f"{one.trial_count} repeats:" if one.trial_count > 1 else "95 %:"
+    return f"{value} ({of} {write(ends[0])} to {write(ends[1])})"

@@ -1,0 +1,110 @@
+"""Figures and tables with their place on the page: number, anchor, drawings as JSON, CSV as a link."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from drivelab.report.csv_text import csv_file_name, csv_link
+from drivelab.report.figures.figure import Figure, Plot
+from drivelab.report.tables.table import Table, TableCell
+
+# a table longer than this is cut, and says so; its CSV holds everything
+TABLE_ROWS_AT_MOST = 200
+# the elements around a cell
+_CELL_BYTES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFigure:
+    """A figure on the page: its number, its anchor, its drawings as JSON, its table and the link to its CSV."""
+
+    number: str
+    id: str
+    figure: Figure
+    drawings: tuple[tuple[Plot, str], ...]
+    rows: Sequence[Sequence[Any]]
+    row_count: int
+    csv_link: str
+
+    @property
+    def csv_name(self) -> str:
+        """Name of the file that its link saves."""
+        return csv_file_name(self.id, self.csv_link)
+
+    @property
+    def byte_count(self) -> int:
+        """About what its drawings, its table and its CSV add to the page; nearly all of it is ASCII."""
+        table = sum(len(str(cell)) + _CELL_BYTES for row in self.rows for cell in row)
+        return sum(len(drawing) for _, drawing in self.drawings) + len(self.csv_link) + table
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTable:
+    """A table on the page: its number, its anchor, the rows that are shown, and the link to its CSV."""
+
+    number: str
+    id: str
+    table: Table
+    rows: Sequence[Sequence[TableCell]]
+    row_count: int
+    csv_link: str
+
+    @property
+    def csv_name(self) -> str:
+        """Name of the file that its link saves."""
+        return csv_file_name(self.id, self.csv_link)
+
+    @property
+    def has_best(self) -> bool:
+        """Whether some cell is marked as the best of its column."""
+        return any(cell.is_best for row in self.rows for cell in row)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some cell has an interval, which a reader may ask for."""
+        return any(cell.interval for row in self.rows for cell in row)
+
+
+def placed_figure(figure: Figure, number: str, prefix: str = "") -> PlacedFigure:
+    """A figure with its number, ready for the template.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    number : str
+        What it is called by: ``3``, or ``2.3`` for the third of the second run.
+    prefix : str
+        Begins its anchor, so that several runs may have the same figure.
+    """
+    rows = figure.table.rows
+    return PlacedFigure(
+        number=number,
+        id=f"{prefix}{figure.key}",
+        figure=figure,
+        drawings=tuple((plot, script_json({"data": plot.data, "layout": plot.layout})) for plot in figure.plots),
+        rows=rows[:TABLE_ROWS_AT_MOST],
+        row_count=len(rows),
+        csv_link=csv_link(figure.table),
+    )
+
+
+def placed_table(table: Table, number: str) -> PlacedTable:
+    """A table with its number, ready for the template."""
+    return PlacedTable(
+        number=number,
+        id=f"table-{table.key}",
+        table=table,
+        rows=table.rows[:TABLE_ROWS_AT_MOST],
+        row_count=len(table.rows),
+        csv_link=csv_link(table.plain()),
+    )
+
+
+def script_json(value: Mapping[str, Any]) -> str:
+    """JSON that may stand inside a script element: no character of it can end the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,290 @@
+"""The page of several runs, and of published numbers, in a real browser: whole, reachable, quiet, drawn when opened."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from made_up_results import observed, result_set
+
+from drivelab.joint_report import joint_report
+from drivelab.reference.load import load_reference, reference_names
+from drivelab.report.html import write_html_report
+from drivelab.report.joint import Joint
+from drivelab.report.joint_of import joint_of
+from drivelab.store.read import open_run
+
+pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(240)]
+RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
+WIDTHS = (1440, 768, 390)
+DRAWN = "html[data-figures=drawn]"
+LONG = ("<script>alert(3)</script>'\"" + "W" * 4096)[:4096]
+NAMES = ("run", "runs", "run-and-page", "page", "pages", "hostile")
+# Chromium's advice to whoever wrote the charts' script, when a surface is drawn without a graphics card
+HINTS = ("Canvas2D: Multiple readback operations", "GL Driver Message (OpenGL, Performance", "no longer repeat")
+OpenPage = Callable[..., "OpenedPage"]
+
+
+class OpenedPage:
+    """A report in a browser, and everything it complained about or asked for."""
+
+    def __init__(self, page: Page, path: Path) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self._is_hint(message.text) or self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(path.as_uri())
+        self.wait()
+
+    @staticmethod
+    def _is_hint(text: str) -> bool:
+        return any(hint in text for hint in HINTS)
+
+    def wait(self) -> None:
+        """Wait until every figure that is not folded has been drawn."""
+        self.page.wait_for_function(
+            """() => document.documentElement.dataset.figures === "drawn" && [...document.querySelectorAll(".plot")]
+              .every((plot) => plot.closest("details:not([open])") || plot.querySelector(".main-svg, canvas"))""",
+            timeout=60_000,
+        )
+
+    def open_all(self) -> None:
+        """Open everything that is folded, and wait for its figures."""
+        self.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        self.wait()
+
+
+def hostile() -> Joint:
+    """Two runs whose drive, host and levels are long scripts."""
+    sets = [
+        result_set(
+            f"{LONG}{number}",
+            observed(LONG, 50 + 9 * number, 45, 90, levels={"filesystem": LONG}, title=LONG, note=LONG),
+            measured=f"2026-0{number + 1}-01",
+            title=LONG,
+            question=f"{LONG}{number}",
+        )
+        for number in range(2)
+    ]
+    stored = joint_report([open_run(RUNS / "check-hostile-names")]).runs[0]
+    return joint_of([replace(stored, name=one.key, question=one.question) for one in sets], sets)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run alone; all golden runs together; a run beside a page; one page and all of them; hostile names."""
+    directory = tmp_path_factory.mktemp("reports")
+    pages = [load_reference(name) for name in reference_names()]
+    joints = {
+        "run": joint_report([open_run(RUNS / "settings-scan-drive")]),
+        "runs": joint_report([open_run(path) for path in sorted(RUNS.iterdir())]),
+        "run-and-page": joint_report([open_run(RUNS / "settings-scan-drive")], [load_reference("ssd-latency")]),
+        "page": joint_of([], [load_reference("ssd-latency")]),
+        "pages": joint_of([], pages),
+        "hostile": hostile(),
+    }
+    return {name: write_html_report(joint, directory / f"{name}.html") for name, joint in joints.items()}
+
+
+@pytest.fixture(scope="module")
+def open_page(chromium: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
+    """Opens a report, offline: ``open_page(name, width=..., scheme="dark", fresh=True)``."""
+    opened: dict[tuple[object, ...], OpenedPage] = {}
+
+    def make(name: str, *, width: int = 1440, scheme: str = "light", fresh: bool = False) -> OpenedPage:
+        key = (name, width, scheme, len(opened) if fresh else None)
+        if key not in opened:
+            size = {"width": width, "height": 900}
+            context = chromium.new_context(viewport=size, color_scheme=scheme, offline=True)  # type: ignore[arg-type]
+            opened[key] = OpenedPage(context.new_page(), reports[name])
+        return opened[key]
+
+    yield make
+    for one in opened.values():
+        one.page.context.close()
+
+
+@pytest.mark.parametrize("name", ["runs", "pages", "hostile"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_clipped_asked_for_or_complained_about(open_page: OpenPage, name: str, width: int) -> None:
+    opened = open_page(name, width=width, fresh=True)
+    for _ in range(2):
+        beyond = opened.page.evaluate(
+            """() => [...document.querySelectorAll("h1, h2, h3, p, li, dd, dt, summary, .results *, .plot, .main-svg")]
+              .filter((element) => element.getClientRects().length && element.checkVisibility())
+              .filter((element) => !element.closest(".scroll, .data-scroll, thead"))
+              .filter((element) => !element.matches(".visually-hidden, .visually-hidden *, .skip"))
+              .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+              .map((element) => element.outerHTML.slice(0, 120))"""
+        )
+        assert beyond == []
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        opened.open_all()
+    assert opened.complaints == []
+    assert len(opened.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["runs", "pages", "hostile"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, name: str, width: int) -> None:
+    page = open_page(name, width=width).page
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].flatMap((plot) => {
+          const right = plot.getBoundingClientRect().right;
+          return [...plot.querySelectorAll(".annotation text, .legendtext, .gtitle, .xtick text, .textpoint text")]
+            .filter((text) => text.getBoundingClientRect().right > right + 2)
+            .map((text) => `${plot.dataset.source}: ${text.textContent}`);
+        })"""
+    )
+    assert beyond == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_is_drawn_when_it_is_opened_with_named_axes_and_units(open_page: OpenPage, name: str) -> None:
+    opened = open_page(name, fresh=True)
+    opened.open_all()
+    plots = opened.page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].map((plot) => {
+          const layout = plot._fullLayout;
+          const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key)).map((key) => layout[key]);
+          const solid = layout.scene ? [layout.scene.xaxis, layout.scene.yaxis, layout.scene.zaxis] : [];
+          return {
+            source: plot.dataset.source,
+            marks: plot._fullData.length,
+            titles: [...axes, ...solid].map((axis) => axis.title.text || "").filter(Boolean),
+          };
+        })"""
+    )
+    assert plots
+    for plot in plots:
+        assert plot["marks"] > 0, plot
+        assert plot["titles"], plot
+        assert any("[" in title for title in plot["titles"]), plot
+
+
+def test_folded_figures_wait_until_they_are_opened(open_page: OpenPage) -> None:
+    opened = open_page("runs", fresh=True)
+    page = opened.page
+    folded = page.locator("#run-1 details.run-figures")
+    drawn = folded.locator(".plot .main-svg")
+    assert drawn.count() == 0
+    folded.locator("summary").first.click()
+    opened.wait()
+    assert drawn.count() >= folded.locator(".plot").count() > 3
+    # as wide as the page, not as wide as nothing
+    width = folded.locator(".plot svg.main-svg").first.evaluate("(svg) => svg.getBoundingClientRect().width")
+    assert width > 1000
+
+
+@pytest.mark.parametrize("name", ["runs", "page"])
+def test_behind_every_figure_is_a_table_and_every_link_saves_a_csv(open_page: OpenPage, name: str) -> None:
+    opened = open_page(name, fresh=True)
+    opened.open_all()
+    page = opened.page
+    figures = page.locator("figure")
+    assert figures.count() > 0
+    for figure in figures.all():
+        assert figure.locator("table.data tbody tr").first.is_visible()
+        assert figure.locator("a[download*='.csv']").count() == 1
+    for block in page.locator(".table-block").all():
+        assert block.locator("a[download*='.csv']").count() == 1
+    first = page.locator("a[download]").first
+    with page.expect_download() as waiting:
+        first.click()
+    lines = Path(waiting.value.path()).read_text().splitlines()
+    assert waiting.value.suggested_filename.endswith(".csv")
+    assert len(lines) > 2
+    assert all(len(line.split(",")) > 1 for line in lines)
+
+
+@pytest.mark.parametrize("name", ["runs", "page"])
+def test_the_tab_key_reaches_everything_that_can_be_used(open_page: OpenPage, name: str) -> None:
+    opened = open_page(name, fresh=True)
+    page = opened.page
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll("a[href], summary, input, .plot, [tabindex='0']")]
+          .filter((element) => element.checkVisibility() && !element.closest("details:not([open]) > :not(summary)"))
+          .filter((element) => !element.closest(".modebar"))
+          .map((element, number) => { element.dataset.wanted = number; return number; })"""
+    )
+    reached = set()
+    for _ in range(3 * len(wanted)):
+        page.keyboard.press("Tab")
+        number = page.evaluate("document.activeElement?.dataset?.wanted ?? null")
+        if number is not None:
+            reached.add(int(number))
+        if len(reached) == len(wanted):
+            break
+    assert sorted(set(wanted) - reached) == []
+
+
+def test_a_link_to_what_is_folded_opens_all_that_it_lies_in(open_page: OpenPage) -> None:
+    opened = open_page("runs", fresh=True)
+    page = opened.page
+    trial = page.locator("[id^='run-'][id*='-trial-']").first
+    assert not trial.is_visible()
+    page.evaluate("(id) => { location.hash = id; }", trial.get_attribute("id"))
+    trial.wait_for(state="visible", timeout=5000)
+
+
+def test_a_link_leads_from_a_number_to_its_note(open_page: OpenPage) -> None:
+    page = open_page("page", fresh=True).page
+    mark = page.locator(".table-block sup.mark a").first
+    place = str(mark.get_attribute("href"))
+    mark.click()
+    assert page.evaluate("location.hash") == place
+    assert page.locator(f"[id='{place[1:]}']").is_visible()
+
+
+def test_paper_has_the_tables_of_folded_parts_and_the_screen_folds_them_again(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    opened = open_page("runs", scheme="dark", fresh=True)
+    page = opened.page
+    part = page.locator("#run-1 details.on-paper").first
+    assert not is_open(part)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert is_open(part)
+    assert not is_open(page.locator("#run-1 details.run-figures"))
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert not is_open(part)
+    page.pdf(path=tmp_path / "joint.pdf", format="A4")
+    assert (tmp_path / "joint.pdf").stat().st_size > 100_000
+    assert opened.complaints == []
+
+
+def is_open(details: Locator) -> bool:
+    """Whether a part of the page is unfolded."""
+    return bool(details.evaluate("(one) => one.open"))
+
+
+def test_colours_of_a_figure_that_was_folded_again_follow_the_scheme(open_page: OpenPage) -> None:
+    opened = open_page("runs", scheme="dark", fresh=True)
+    page = opened.page
+    folded = page.locator("#run-1 details.run-figures")
+
+    def toggle() -> None:
+        folded.locator("summary").first.click()
+        opened.wait()
+        page.wait_for_timeout(300)
+
+    def line() -> str:
+        return str(page.evaluate("document.querySelector('#run-1-latency-histogram .js-line').style.stroke"))
+
+    toggle()
+    dark = line()
+    toggle()
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(300)
+    toggle()
+    assert line() != dark

@@ -1,0 +1,135 @@
+"""A report of one run, of several, of published pages: question, answer, what differs, which table comes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_up_results import levels, observed, result_set
+
+from drivelab.joint_report import joint_report
+from drivelab.model.result_set import Machine
+from drivelab.reference.load import load_reference
+from drivelab.report.content import ReportContent
+from drivelab.report.joint_of import NOTHING_IN_COMMON, joint_of, most_telling_first
+from drivelab.report.run_differences import run_differences
+from drivelab.report.tables.table import Table, TableColumn, text_rows
+from drivelab.store.read import open_run
+
+RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
+
+
+def content(name: str, **facts: object) -> ReportContent:
+    """A run of which only facts are known."""
+    return ReportContent(name, "Small writes", "What does one durable byte cost?", (), facts=facts)
+
+
+def drive(serial: str, **changes: object) -> dict[str, object]:
+    return {"model": "A", "serial": serial, "firmware": "1.0", "scheduler": "none"} | changes
+
+
+def test_one_run_keeps_its_own_question_and_answer() -> None:
+    joint = joint_report([open_run(RUNS / "settings-scan-drive")])
+    assert joint.question == "Which setting changes what one durable byte costs?"
+    assert joint.sentences == (
+        "Matters: write-cache off (3.3 times faster), scheduler bfq (21 % slower).",
+        "No effect of 5 % or more: scheduler none, read-ahead 128 KiB.",
+    )
+    assert joint.notes == ()
+    assert joint.runs[0].name == "settings-scan-drive"
+
+
+def test_several_runs_are_compared_and_told_in_the_order_given() -> None:
+    runs = [open_run(RUNS / name) for name in ("check-hostile-names", "check-directory")]
+    joint = joint_report(runs)
+    assert joint.question == "How do these 2 runs compare?"
+    assert joint.title == "2 runs"
+    assert [run.name for run in joint.runs] == [one.key for one in joint.result_sets] == [run.name for run in runs]
+    assert "SAMSUNG MZQL2480HCHQ 480 GB is fastest" in joint.sentences[0]
+    assert joint.tables[-1].key == "runs"
+    assert any(note.startswith("Only in check-directory: ") for note in joint.notes)
+
+
+def test_runs_with_nothing_in_common_say_so_and_tell_their_own() -> None:
+    joint = joint_report([open_run(RUNS / name) for name in ("fill-level-drive", "settings-scan-drive")])
+    assert joint.sentences[0] == NOTHING_IN_COMMON
+    assert joint.sentences[1].startswith("fill-level-drive: 8 MiB random writes")
+    assert joint.sentences[2].startswith("settings-scan-drive: Matters: ")
+
+
+def test_a_question_that_all_have_is_the_question() -> None:
+    sets = [result_set(name, observed(name, 50, 45, 55)) for name in ("a", "b")]
+    assert joint_of([content("a"), content("b")], sets).question == "What does one durable byte cost?"
+
+
+def test_published_numbers_alone_are_a_report() -> None:
+    page = load_reference("ssd-latency")
+    joint = joint_of([], [page])
+    assert (joint.question, joint.title) == (page.question, page.title)
+    assert joint.runs == ()
+    assert "runs" not in {table.key for table in joint.tables}
+    assert joint_of([], [page, load_reference("intel-530")]).question == "How do these 2 published pages compare?"
+
+
+def test_a_run_beside_a_page_asks_how_they_compare() -> None:
+    run = open_run(RUNS / "settings-scan-drive")
+    joint = joint_report([run], [load_reference("ssd-latency")])
+    assert joint.question == "How does this run compare with published numbers?"
+    assert joint.title == "1 run beside a published page"
+
+
+def test_the_table_with_most_drives_comes_first_and_descriptions_last() -> None:
+    def table(key: str, *rows: str) -> Table:
+        return Table(key, key, (TableColumn("drive"),), text_rows([[row] for row in rows]))
+
+    given = [table("hardware", "h"), table("verbatim", "x"), table("disks", "A"), table("pivot", "A")]
+    wide = table("results-by-setting", "A", "B")
+    keys = [one.key for one in most_telling_first([*given, wide, table("drives", "A")])]
+    assert keys == ["results-by-setting", "pivot", "disks", "verbatim", "drives", "hardware"]
+    same = table("results-by-setting", "A", "A")
+    assert most_telling_first([same, *given])[0].key == "pivot"
+
+
+@pytest.mark.parametrize(
+    ("changed", "note"),
+    [
+        ({"host": {"kernel_release": "6.18.0"}}, "Kernel: 6.12.41 (a); 6.18.0 (b)."),
+        ({"host": {"cpu_governor": "powersave"}}, "CPU governor: performance (a); powersave (b)."),
+        ({"plan": {"quick": True}}, "Scaled down (--quick): no (a); yes (b)."),
+        ({"status": "interrupted"}, "Not complete: b."),
+        ({"drives": [drive("S1", firmware="2.0")]}, "Firmware of S1: 1.0 (a); 2.0 (b)."),
+        ({"drives": [drive("S1", scheduler="bfq")]}, "Scheduler of S1: none (a); bfq (b)."),
+        (
+            {"drives": [drive("S1", write_cache={"drive_enabled": False})]},
+            "Write cache of S1 as found: on (a); off (b).",
+        ),
+    ],
+)
+def test_what_differs_between_runs_is_named(changed: dict[str, object], note: str) -> None:
+    same: dict[str, object] = {
+        "host": {"kernel_release": "6.12.41", "cpu_governor": "performance"},
+        "drives": [drive("S1", write_cache={"drive_enabled": True})],
+        "status": "complete",
+    }
+    sets = [result_set(name, observed("A", 50, 45, 55)) for name in ("a", "b")]
+    alike = run_differences([content("a", **same), content("b", **same)], sets)
+    assert alike == ("The same drive (A, serial S1) was measured in a, b.",)
+    assert note in run_differences([content("a", **same), content("b", **(same | changed))], sets)
+
+
+def test_other_levels_workloads_and_dates_are_named() -> None:
+    first = result_set("a", observed("A", 50, levels=levels(write_cache="on")), observed("A", 9, workload="w1"))
+    second = result_set("b", observed("B", 50, levels=levels(write_cache="off")), measured="2026-03-01")
+    notes = run_differences([content("a"), content("b")], [first, second])
+    assert notes == (
+        "Measured between 2026-01-31 and 2026-03-01: 2026-01-31 (a); 2026-03-01 (b).",
+        "Levels of write-cache: on (a); off (b).",
+        "Only in a: 512 B durable write.",
+    )
+
+
+def test_the_kernel_of_a_page_counts_as_well() -> None:
+    page = result_set("reference:p", observed("P", 5), is_reference=True, machines=(Machine("rc01", kernel="3.16.7"),))
+    run = result_set("a", observed("A", 50))
+    notes = run_differences([content("a", host={"kernel_release": "6.12.41"})], [run, page])
+    assert "Kernel: 6.12.41 (a); 3.16.7 (reference:p)." in notes

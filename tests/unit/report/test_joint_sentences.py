@@ -1,0 +1,176 @@
+"""What several drives come to, in sentences that claim no more than the intervals carry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import geometric_mean
+
+import pytest
+from made_up_results import levels, observed, result_set
+
+from drivelab.model.estimate import Estimate
+from drivelab.reference.load import load_reference
+from drivelab.report.joint_sentences import contests, joint_sentences
+
+
+def test_the_fastest_beyond_noise_is_named_with_numbers_and_intervals() -> None:
+    sets = (
+        result_set("a", observed("A", 100, 95, 105)),
+        result_set("b", observed("B", 250, 240, 260)),
+        result_set("c", observed("C", 900, 890, 910)),
+    )
+    (sentence,) = joint_sentences(sets)
+    assert sentence == (
+        "512 B durable write: A is fastest with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs), 2.5 times faster than "
+        "B with 250\u00a0µs (95 %: 240\u00a0µs to 260\u00a0µs); "
+        "last is C with 900\u00a0µs (95 %: 890\u00a0µs to 910\u00a0µs)."
+    )
+
+
+@pytest.mark.parametrize(("low", "is_beyond"), [(104.9, False), (105.0, False), (105.1, True)])
+def test_intervals_that_touch_settle_nothing(low: float, is_beyond: bool) -> None:
+    sets = (result_set("a", observed("A", 100, 95, 105)), result_set("b", observed("B", 110, low, 120)))
+    (contest,) = contests(sets)
+    # slow and exact: is there a pair of values within the two intervals that turns the order around?
+    assert contest.is_beyond_noise is is_beyond is (not low <= 105)
+    (sentence,) = joint_sentences(sets)
+    assert ("A is fastest" in sentence) is is_beyond
+    assert ("A and B cannot be told apart, their intervals overlap" in sentence) is not is_beyond
+
+
+def test_of_throughput_more_is_better() -> None:
+    def moved(drive: str, *megabytes: float) -> object:
+        value, low, high = (1e6 * number for number in megabytes)
+        estimate = Estimate(value, low, high, "B/s", 10, 3.0, "")
+        return observed(drive, 1, metric="throughput_bytes_per_s", estimate=estimate)
+
+    sets = (
+        result_set("a", moved("A", 200, 190, 210)),  # type: ignore[arg-type]
+        result_set("b", moved("B", 250, 245, 255)),  # type: ignore[arg-type]
+    )
+    (sentence,) = joint_sentences(sets)
+    assert "B is fastest with 250 MB/s (95 %: 245 MB/s to 255 MB/s), 25 % faster than A" in sentence
+
+
+def test_a_number_without_an_interval_wins_nothing_beyond_noise() -> None:
+    page = result_set("reference:page", observed("P", 10), is_reference=True)
+    (sentence,) = joint_sentences((result_set("a", observed("A", 100, 95, 105)), page))
+    assert "P has the best number, 10.0\u00a0µs, 10 times faster than A" in sentence
+    assert "noise cannot be ruled out" in sentence
+
+
+def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
+    def drive(name: str, *values: float) -> tuple[object, ...]:
+        filesystems = ("raw", "ext4", "xfs")
+        return tuple(
+            observed(name, value, value - 5, value + 5, levels=levels(filesystem=filesystem))
+            for value, filesystem in zip(values, filesystems, strict=True)
+        )
+
+    first = result_set("a", *drive("A", 50, 300, 203))  # type: ignore[arg-type]
+    second = result_set("b", *drive("B", 100, 250, 200))  # type: ignore[arg-type]
+    best, sentence = joint_sentences((first, second))
+    assert sentence == (
+        "512 B durable write, 3 combinations of settings on 2 drives: "
+        "B is first in 2, A is first in 1; 2 of these are beyond the scatter of repeats."
+    )
+    assert best == (
+        "512 B durable write, at its best (filesystem raw): A is fastest with 50.0\u00a0µs (95 %: 45.0\u00a0µs to "
+        "55.0\u00a0µs), 2.0 times faster than B with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs)."
+    )
+
+
+@pytest.mark.parametrize(("repeats", "is_beyond"), [(2, False), (3, False), (10, True)])
+def test_ranges_of_few_repeats_that_do_not_overlap_settle_nothing(repeats: int, is_beyond: bool) -> None:
+    sets = (
+        result_set("a", observed("A", 100, 97, 103, trial_count=repeats)),
+        result_set("b", observed("B", 107, 104, 110, trial_count=repeats)),
+    )
+    (contest,) = contests(sets)
+    assert contest.is_beyond_noise is is_beyond
+    (sentence,) = joint_sentences(sets)
+    assert f"({repeats} repeats: 97.0\u00a0µs to 103\u00a0µs)" in sentence
+    unsettled = "A and B cannot be told apart, so few repeats may lie like that by chance"
+    assert ("A is fastest with" if is_beyond else unsettled) in sentence
+    # a difference that is large enough for two
+    far = (sets[0], result_set("b", observed("B", 200, 195, 205, trial_count=repeats)))
+    assert next(contests(far)).is_beyond_noise is True
+
+
+def test_a_page_tells_the_best_drive_and_what_its_factors_did() -> None:
+    (best, cache, *rest) = joint_sentences((load_reference("ssd-latency"),))
+    assert "Intel 520 120GB on rcmonster has the best number, 48.0\u00a0µs, 27 times faster than Crucial M4" in best
+    assert "noise cannot be ruled out" in best
+    # the geometric mean of on over off, over five combinations of the page's own numbers
+    samsung = geometric_mean((3.1 / 2.9, 8 / 10.5, 8 / 10.5, 6.2 / 6.05, 6.2 / 6.06))
+    intel = geometric_mean((0.44 / 0.048, 0.96 / 0.25, 0.96 / 0.24, 0.88 / 0.13, 0.88 / 0.13))
+    assert cache.startswith("512 B synchronous appends, write-cache beside on: off 1.8 times faster")
+    assert f"from {100 * (1 / samsung - 1):.0f}\u00a0% slower (Samsung" in cache
+    assert f"to {intel:.1f} times faster (Intel 520" in cache
+    # raw has no mount: it is held against both states of it
+    ext4 = geometric_mean((8.7 / 4.2, 8.7 / 4.2, 6.1 / 2.0, 6.1 / 2.0))
+    assert "filesystem beside raw: ext4 3.2 times slower" in rest[0]
+    assert f"to {ext4:.1f} times slower (Crucial M550" in rest[0]
+    assert rest[1].endswith("mount beside nodiscard: discard within 2 % of it on all 5 drives.")
+
+
+def test_beside_runs_no_mean_over_drives_is_told_without_an_interval() -> None:
+    both = [observed("A", 100 * f, 95 * f, 105 * f, levels=levels(scheduler=n)) for n, f in (("none", 1), ("bfq", 2))]
+    other = [observed("B", 300 * f, 295 * f, 305 * f, levels=levels(scheduler=n)) for n, f in (("none", 1), ("bfq", 2))]
+    assert not any("beside" in text for text in joint_sentences((result_set("a", *both), result_set("b", *other))))
+
+
+def test_trials_that_do_not_describe_the_drive_win_nothing() -> None:
+    bad = observed("X", 1, 0.9, 1.1, invalid_trials=1)
+    sets = (
+        result_set("a", observed("A", 100, 95, 105)),
+        result_set("b", observed("B", 250, 240, 260)),
+        result_set("x", bad),
+    )
+    (sentence,) = joint_sentences(sets)
+    assert "A is fastest" in sentence
+    assert sentence.endswith("; left out, because trials do not describe the drive: X.")
+
+
+def test_what_was_not_measured_alike_is_not_compared() -> None:
+    first = result_set("a", observed("A", 100, 95, 105))
+    assert joint_sentences((first,)) == ()
+    assert joint_sentences((first, result_set("b", observed("B", 90, 85, 95, block_size_bytes=4096)))) == ()
+    assert joint_sentences((first, result_set("b", observed("B", 90, 85, 95, queue_depth=32)))) == ()
+    assert joint_sentences((first, result_set("b", observed("B", 90, 85, 95, workload="other")))) == ()
+    on = observed("A", 100, 95, 105, levels=levels(write_cache="on"))
+    off = observed("B", 100, 95, 105, levels=levels(write_cache="off"))
+    assert joint_sentences((result_set("a", on), result_set("b", off))) == ()
+
+
+def test_a_factor_that_one_side_does_not_know_is_left_out_only_where_it_has_one_level() -> None:
+    known = [observed("A", 100, 95, 105, levels=levels(filesystem="raw", scheduler=one)) for one in ("none", "bfq")]
+    other = result_set("b", observed("B", 300, 290, 310, levels=levels(filesystem="raw")))
+    assert joint_sentences((result_set("a", *known), other)) == ()
+    assert joint_sentences((result_set("a", known[0]), other))[0].startswith("512 B durable write: A is fastest")
+
+
+def test_beside_a_run_pages_are_not_ranked_among_themselves() -> None:
+    page = result_set("reference:page", observed("P", 10), observed("Q", 20), is_reference=True)
+    assert len(joint_sentences((page,))) == 1
+    run = result_set("a", observed("A", 100, 95, 105, workload="other"))
+    assert joint_sentences((run, page)) == ()
+
+
+def test_most_drives_first_and_the_rest_counted() -> None:
+    def one(drive: str, number: int) -> object:
+        return observed(drive, 10 * number, workload=f"w{number}", title=f"workload {number}")
+
+    first = result_set("a", *(one("A", number) for number in range(1, 8)))  # type: ignore[arg-type]
+    second = result_set("b", *(one("B", number) for number in range(1, 8)))  # type: ignore[arg-type]
+    third = result_set("c", one("C", 6))  # type: ignore[arg-type]
+    found = joint_sentences((first, second, third))
+    assert found[0].startswith("Workload 6: ")
+    assert found[-1] == "3 more workloads that several drives have in common: see the tables."
+
+
+def test_a_long_name_does_not_drown_the_sentence() -> None:
+    long = replace(observed("A", 100, 95, 105), drive="A" * 4096)
+    (sentence,) = joint_sentences((result_set("a", long), result_set("b", observed("B\nC", 250, 240, 260))))
+    assert len(sentence) < 300
+    assert "\n" not in sentence
