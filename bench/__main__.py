@@ -1,7 +1,8 @@
 """Measures drivelab itself beside its peers, and writes docs/performance.md.
 
-`make bench` runs it; `--rounds` and `--seconds` shorten it. Peers come from the
-system's packages (fio) or are compiled here (a bare loop in C).
+`make bench` runs it; `--rounds` and `--seconds` shorten it, and `--only` leaves
+the other part of the page as it is. Peers come from the system's packages (fio),
+are compiled here (a bare loop in C), or are installed into target/ (fio-plot).
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from cases import (
     start_up,
 )
 from peers import fio_version
+from reports import FIO_PLOT, PEER_SECONDS_MAX, Reports, reports
 from target import read_target, write_directory
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+REPORTS = "## Reports\n"
 
 
 def main() -> int:
@@ -39,11 +42,27 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7, help="alternating pairs of each case (default 7)")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of one timed run (default 4)")
     parser.add_argument("--page", type=Path, default=PAGE, help="page to write (default docs/performance.md)")
+    parser.add_argument("--only", choices=("engine", "reports"), help="measure one part, and keep the other")
     options = parser.parse_args()
     for tool, package in (("fio", "fio"), ("cc", "gcc")):
         if shutil.which(tool) is None:
             print(f"{tool} is missing: install it with: sudo apt-get install {package}", file=sys.stderr)
             return 2
+    page_text = options.page.read_text(encoding="utf-8") if options.page.exists() else ""
+    known, _, known_reports = page_text.partition(REPORTS)
+    written = f"{known.rstrip()}\n\n" if options.only == "reports" else engine_part(options)
+    if options.only == "engine":
+        written += REPORTS + known_reports if known_reports else ""
+    else:
+        with read_target() as (path, target):
+            written += reports_part(reports(path, options.rounds), target)
+    options.page.write_text(written, encoding="utf-8")
+    print(f"wrote {options.page}")
+    return 0
+
+
+def engine_part(options: argparse.Namespace) -> str:
+    """Measure all but the reports, and tell of it."""
     rows: list[Row] = [engine_alone(options.rounds, options.seconds), recording_alone(options.rounds)]
     with read_target() as (path, target):
         rows += against_fio(path, options.rounds, options.seconds)
@@ -51,9 +70,41 @@ def main() -> int:
     with write_directory() as (directory, write_target):
         rows += against_bare_loop(directory, 5 * options.rounds, round(1000 * options.seconds))
     rows += [start_up(options.rounds), check_memory()]
-    options.page.write_text(page(rows, (target, write_target), options), encoding="utf-8")
-    print(f"wrote {options.page}")
-    return 0
+    return page(rows, (target, write_target), options)
+
+
+def reports_part(found: Reports, target: str) -> str:
+    """The last part of the page: reports beside fio-plot."""
+    lines = [
+        REPORTS,
+        'Written by `make bench`, or alone by `make bench ARGS="--only reports"`. A trial of 4 KiB random reads at',
+        f"queue depth 32 on {target} was stored with every I/O, and written once more",
+        "as fio's latency log. Then `drivelab report` made its page of it, and `fio-plot -g -t lat` its chart of the",
+        "log, in turn. The page has all figures, tables and their CSVs; the chart is one picture. Both are timed from",
+        "the start of the program to its end.",
+        "Numbers are medians; the ratio is that of the pairs, ours over theirs, with the smallest and the largest.",
+        f"A chart that is not there after {PEER_SECONDS_MAX} s counts as failed, as does one that takes more than half",
+        "of the machine's memory.",
+        "",
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        f"quarter of an hour. Peer: {', '.join(FIO_PLOT)}.",
+        "",
+        *table(found.rows),
+        "",
+        *(f"- {text}" for text in found.failures),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table(rows: list[Row]) -> list[str]:
+    """Rows of the page as a table."""
+    lines = ["| case | quantity | drivelab | peer | ratio | target |", "|---|---|---:|---:|---:|---|"]
+    for row in rows:
+        ratio = f"{row.ratio:.3g} ({row.lowest_ratio:.2g} to {row.highest_ratio:.2g})"
+        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {ratio}"
+        lines.append(f"| {row.case} | {row.quantity} | {numbers} | {row.target} |")
+    return lines
 
 
 def page(rows: list[Row], targets: tuple[str, str], options: argparse.Namespace) -> str:
@@ -71,15 +122,11 @@ def page(rows: list[Row], targets: tuple[str, str], options: argparse.Namespace)
         f"{platform.python_version()}. Peers: {fio_version()}; {_compiler()}. Reads went to {targets[0]},",
         f"synchronous writes to {targets[1]}.",
         "",
-        "| case | quantity | drivelab | peer | ratio | target |",
-        "|---|---|---:|---:|---:|---|",
+        *table(rows),
+        "",
+        *NOTES,
     ]
-    for row in rows:
-        ratio = f"{row.ratio:.3g} ({row.lowest_ratio:.2g} to {row.highest_ratio:.2g})"
-        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {ratio}"
-        lines.append(f"| {row.case} | {row.quantity} | {numbers} | {row.target} |")
-    lines += ["", *NOTES, ""]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n\n"
 
 
 NOTES = (

@@ -64,10 +64,11 @@ class Row:
 Runner = Callable[[], Cost]
 
 
-def alternate(rounds: int, ours: Runner, theirs: Runner) -> tuple[list[Cost], list[Cost]]:
+def alternate(rounds: int, ours: Runner, theirs: Runner, *, warm_up: bool = True) -> tuple[list[Cost], list[Cost]]:
     """Both in turn, each first every other time, after one round that is not counted."""
-    ours()
-    theirs()
+    if warm_up:
+        ours()
+        theirs()
     all_ours, all_theirs = [], []
     for number in range(rounds):
         if number % 2:

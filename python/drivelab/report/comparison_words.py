@@ -81,7 +81,10 @@ def _place(words: str) -> int:
 
 
 def _caveat(comparison: Comparison) -> str:
-    """That one run a side shows no difference between the sides, but one between two runs."""
+    """That one run a side shows no difference between the sides, but one between two runs; or that there is none."""
+    judged = [row for row in comparison.rows if row.verdict != "not comparable"]
+    if all(row.verdict == "no difference shown" and row.why for row in judged):
+        return " Without an interval the ratios are what was seen, and no answer: repeat it, or give three runs a side."
     is_told = comparison.counts["slower"] + comparison.counts["faster"] > 0
     if is_told and len(comparison.base) == len(comparison.new) == 1:
         return " One run each: two runs of the same thing can differ like that."

@@ -80,7 +80,7 @@ def change_words(ratio: Estimate, *, is_more_slower: bool) -> str:
     """
     value, low, high = ratio.value or 1.0, ratio.low, ratio.high
     if low is not None and high is not None and low <= 1 <= high:
-        return "no difference beyond noise"
+        return f"no difference shown (ratio {number_text(low)} to {number_text(high)})"
     if value < 1:
         value, low, high = 1 / value, None if high is None else 1 / high, None if low is None else 1 / low
     word = "slower" if ((ratio.value or 1.0) > 1) == is_more_slower else "faster"

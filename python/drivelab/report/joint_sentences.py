@@ -11,6 +11,7 @@ from drivelab.report.combination_labels import level_text
 from drivelab.report.contest import Contest, Levels, Subject, observations_apart
 from drivelab.report.level_sentences import level_sentences
 from drivelab.report.numerals import latency_text, number_text
+from drivelab.report.published_sentences import published_sentences
 
 WORKLOADS_NAMED = 4
 _NAMED_MAX = 3
@@ -22,8 +23,18 @@ _JUDGED = (
     "throughput_bytes_per_s",
     "iops",
 )
+# several at a time, or large: issued for what they move
+_JUDGED_BY_BYTES = (
+    "response_latency_ns_p50",
+    "throughput_bytes_per_s",
+    "iops",
+    "total_latency_ns_p50",
+    "total_latency_ns_mean",
+)
+_LARGE_BLOCK_BYTES = 1 << 20
 _LARGE_FACTOR = 2
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
+_RUN_TO_RUN = "what changes from run to run is not in these ranges"
 _OVERLAP = ", their intervals overlap"
 
 NAME_LETTERS_MAX = 64
@@ -49,7 +60,8 @@ def joint_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Empty where no two drives were measured with the same workload and settings.
+        Empty where no two drives were measured with the same workload and
+        settings; of published pages alone then their numbers.
     """
     has_machines = len({one.machine for each in sets for one in each.observations if one.machine}) > 1
     measured = {_subject(one) for each in sets if not each.is_reference for one in each.observations}
@@ -65,6 +77,11 @@ def joint_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
         # of runs their own reports tell what a level does, with intervals
         levels = () if measured else level_sentences(title, members, lambda one: _name(one, has_machines))
         found += [*told[:1], *levels, *told[1:]]
+    if not found and not measured:
+        found = list(published_sentences(sets, _number))
+    is_claimed = any(one.is_beyond_noise for _, members in groups for one in members)
+    if is_claimed and sum(not each.is_reference for each in sets) > 1:
+        found[0] = f"{found[0].removesuffix('.')}; {_RUN_TO_RUN}."
     more = len(groups) - WORKLOADS_NAMED
     if more > 0:
         found.append(
@@ -99,9 +116,16 @@ def _longer_title(one: Observation) -> str:
 
 def _judged(members: Sequence[Observation]) -> str:
     """The metric that most of the drives have; empty where no two have one in common."""
-    counts = {metric: len({_subject(one) for one in members if one.metric == metric}) for metric in _JUDGED}
+    order = _JUDGED if _is_waited_for(members[0]) else _JUDGED_BY_BYTES
+    counts = {metric: len({_subject(one) for one in members if one.metric == metric}) for metric in order}
     most = max(counts.values())
-    return next(metric for metric in _JUDGED if counts[metric] == most) if most > 1 else ""
+    return next(metric for metric in order if counts[metric] == most) if most > 1 else ""
+
+
+def _is_waited_for(one: Observation) -> bool:
+    """Whether a program waits for each I/O: the rule by which a run and a comparison choose their number, too."""
+    is_small = one.block_size_bytes is not None and one.block_size_bytes < _LARGE_BLOCK_BYTES
+    return is_small and (one.is_durable or (one.queue_depth or 1) == 1)
 
 
 def _contests(title: str, metric: str, members: Sequence[Observation]) -> Iterator[Contest]:

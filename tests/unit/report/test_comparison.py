@@ -107,7 +107,11 @@ def test_by_more_than_the_margin_is_said_only_where_the_whole_interval_carries_i
 
 def test_thirty_times_slower_in_one_trial_is_not_called_no_difference() -> None:
     one = with_ratio(Estimate(30.0, None, None, "1", 2, 2.0, ""), "no difference shown", why=("one trial each",))
-    assert summary_sentence(comparison(one)) == "Of 1 numbers 1 not judged (one trial each)."
+    assert summary_sentence(comparison(one)) == (
+        "Of 1 numbers 1 not judged (one trial each). Without an interval the ratios are what was seen, and no answer: "
+        "repeat it, or give three runs a side."
+    )
+    assert "no answer" not in summary_sentence(comparison(one, row(1.5)))
     assert one.verdict_text == "not judged: one trial each"
     assert "no difference" not in comparison_markdown(comparison(one)).partition("<details>")[0]
 

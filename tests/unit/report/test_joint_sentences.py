@@ -8,7 +8,9 @@ from statistics import geometric_mean
 import pytest
 from made_up_results import levels, observed, result_set
 
+from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.model.estimate import Estimate
+from drivelab.model.result_set import ResultSet
 from drivelab.reference.load import load_reference
 from drivelab.report.joint_sentences import contests, joint_sentences
 
@@ -23,7 +25,8 @@ def test_the_fastest_beyond_noise_is_named_with_numbers_and_intervals() -> None:
     assert sentence == (
         "512 B durable write: A is fastest with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs), 2.5 times faster than "
         "B with 250\u00a0µs (95 %: 240\u00a0µs to 260\u00a0µs); "
-        "last is C with 900\u00a0µs (95 %: 890\u00a0µs to 910\u00a0µs)."
+        "last is C with 900\u00a0µs (95 %: 890\u00a0µs to 910\u00a0µs); what changes from run to run is not in these "
+        "ranges."
     )
 
 
@@ -76,7 +79,8 @@ def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
     )
     assert best == (
         "512 B durable write, at its best (filesystem raw): A is fastest with 50.0\u00a0µs (95 %: 45.0\u00a0µs to "
-        "55.0\u00a0µs), 2.0 times faster than B with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs)."
+        "55.0\u00a0µs), 2.0 times faster than B with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs); what changes "
+        "from run to run is not in these ranges."
     )
 
 
@@ -129,7 +133,7 @@ def test_trials_that_do_not_describe_the_drive_win_nothing() -> None:
     )
     (sentence,) = joint_sentences(sets)
     assert "A is fastest" in sentence
-    assert sentence.endswith("; left out, because trials do not describe the drive: X.")
+    assert "; left out, because trials do not describe the drive: X" in sentence
 
 
 def test_what_was_not_measured_alike_is_not_compared() -> None:
@@ -174,3 +178,47 @@ def test_a_long_name_does_not_drown_the_sentence() -> None:
     (sentence,) = joint_sentences((result_set("a", long), result_set("b", observed("B\nC", 250, 240, 260))))
     assert len(sentence) < 300
     assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("depth", "block_size", "is_durable", "is_by_bytes"),
+    [(1, 4096, False, False), (16, 4096, False, True), (16, 4096, True, False), (1, 1 << 20, False, True)],
+)
+def test_drives_are_judged_by_the_number_that_the_workload_is_about(
+    depth: int, block_size: int, is_durable: bool, is_by_bytes: bool
+) -> None:
+    """The rule of a run and of a comparison: two reports of one workload must not name different winners."""
+
+    def drive(name: str, latency: float, rate: float) -> ResultSet:
+        kind = {"queue_depth": depth, "block_size_bytes": block_size, "is_durable": is_durable}
+        moved = Estimate(rate, 0.99 * rate, 1.01 * rate, "B/s", 10, 3.0, "")
+        return result_set(
+            name,
+            observed(name, latency, 0.99 * latency, 1.01 * latency, **kind),
+            observed(name, 1, metric="throughput_bytes_per_s", estimate=moved, **kind),
+        )
+
+    # the median is lower on A, and B moves more
+    (sentence,) = joint_sentences((drive("A", 100, 2e8), drive("B", 150, 3e8)))
+    assert ("B is fastest with 300 MB/s" in sentence) is is_by_bytes
+    assert ("A is fastest with 100" in sentence) is not is_by_bytes
+    (contest,) = contests((drive("A", 100, 2e8), drive("B", 150, 3e8)))
+    kind = TrialKind(block_size, depth, is_durable)
+    assert contest.metric == judged_metric([kind])
+
+
+def test_that_repeats_say_nothing_of_runs_is_told_with_the_first_claim() -> None:
+    words = "what changes from run to run is not in these ranges."
+    far = observed("A", 100, 95, 105), observed("B", 250, 240, 260)
+    assert joint_sentences((result_set("a", far[0]), result_set("b", far[1])))[0].endswith(words)
+    # both in one run: there is no second run
+    assert not joint_sentences((result_set("a", *far),))[0].endswith(words)
+
+
+def test_a_page_of_one_drive_tells_its_numbers_and_what_limits_them() -> None:
+    (sentence,) = joint_sentences((load_reference("ssd-vs-raid"),))
+    assert sentence.replace("\u202f", " ").startswith(
+        "Bonnie++ random seeks: 6 200 a second (MOBI 32GB SSD, filesystem ext3"
+    )
+    assert "3 800 a second (MOBI 32GB SSD, filesystem xfs" in sentence.replace("\u202f", " ")
+    assert "page cache" in sentence

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drivelab.model.apart import are_apart
+from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import ResultSet
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
@@ -49,8 +51,8 @@ _SPAN_LINEAR = 40
 _THROUGHPUT = "throughput_bytes_per_s"
 _PATTERNS = ("", "/", "x", ".", "-", "+")
 BEST = (
-    "“best” stands at the bar of each drive whose whiskers touch no other bar's of that drive, where all its bars have "
-    "whiskers."
+    "“best” stands at the bar of each drive that is apart from all its others by more than repeats scatter, where all "
+    "of them have whiskers."
 )
 
 
@@ -210,10 +212,20 @@ def _with_best(bars: Sequence[_Bar]) -> list[_Bar]:
         others = [bar for bar in members if bar is not first]
         # without whiskers nothing is known of the noise: a published number is neither the best nor beaten for sure
         has_whiskers = all(bar.point.low is not None and bar.point.high is not None for bar in members)
-        if has_whiskers and all(first.high < bar.low if low else first.low > bar.high for bar in others):
+        if has_whiskers and all(_are_apart(first, bar) for bar in others):
             best.add(id(first))
     ordered = sorted(bars, key=lambda bar: list(drives).index(bar.drive))
     return [_Bar(bar.point, bar.drive, bar.row, bar.series, id(bar) in best) for bar in ordered]
+
+
+def _are_apart(one: _Bar, other: _Bar) -> bool:
+    """Whether two bars differ by more than the repeats behind them scatter."""
+    counts = [min(item.observation.trial_count for item in bar.point.members) for bar in (one, other)]
+    ours, theirs = (
+        Estimate(bar.point.value, bar.point.low, bar.point.high, "1", bar.point.sample_count, 0.0, "")
+        for bar in (one, other)
+    )
+    return bool(are_apart(ours, theirs, (counts[0], counts[1])))
 
 
 def _rows(bars: Sequence[_Bar]) -> dict[tuple[str, str], list[_Bar]]:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drivelab.model.estimate import Unit
+from drivelab.model.apart import are_apart
+from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.result_set import Observation
 from drivelab.report.numerals import SIGNIFICANT_DIGITS, THIN_SPACE, DisplayUnit, number_text, rate_text
 
@@ -35,6 +36,8 @@ class Number:
         What has to be known of it.
     is_valid : bool
         Whether all trials behind it describe the drive.
+    trial_count : int
+        Trials behind it; of one number made of several, those of the one with the fewest.
     """
 
     value: float | None
@@ -45,6 +48,7 @@ class Number:
     digits: int = SIGNIFICANT_DIGITS
     notes: tuple[str, ...] = ()
     is_valid: bool = True
+    trial_count: int = 1
 
     @property
     def shown(self) -> float | None:
@@ -62,6 +66,14 @@ class Number:
         if self.high is not None:
             return f"<{THIN_SPACE}{self._written(self.high, unit)}"
         return "–" if self.low is None else f"≥{THIN_SPACE}{self._written(self.low, unit)}"
+
+    def is_apart_from(self, other: Number) -> bool:
+        """Whether the two differ by more than the repeats behind them scatter; not where nothing tells how much."""
+        mine, theirs = (
+            Estimate(one.value, one.low, one.high, one.unit, one.trial_count, float(one.trial_count), "")
+            for one in (self, other)
+        )
+        return bool(are_apart(mine, theirs, (self.trial_count, other.trial_count)))
 
     def interval(self, unit: DisplayUnit) -> str:
         """From where to where: ``8.70–9.80``; empty where nothing is known of it."""
@@ -101,6 +113,7 @@ def number_of(observations: Sequence[Observation]) -> Number | None:
         digits=max((significant_digits(text) for text in printed if text), default=SIGNIFICANT_DIGITS),
         notes=tuple(dict.fromkeys(note for one in observations for note in observation_notes(one))),
         is_valid=not any(one.invalid_trials for one in observations),
+        trial_count=min(one.trial_count for one in observations),
     )
 
 

@@ -123,7 +123,8 @@ def best_of(numbers: Sequence[Number | None], is_better_when_low: bool | None) -
 
     A number without an interval is never the best, and where the next one has
     none, nothing tells whether it is worse. Trials that do not describe the
-    drive, and bounds, are no candidates.
+    drive, and bounds, are no candidates. Nor is one of a few repeats whose
+    range lies beside the others as it may by chance.
     """
     if is_better_when_low is None:
         return None
@@ -139,7 +140,9 @@ def best_of(numbers: Sequence[Number | None], is_better_when_low: bool | None) -
         return None
     near_ends = [_near_end(one, is_better_when_low) for one in others]
     is_alone = all(end > first.high if is_better_when_low else end < first.low for end in near_ends)
-    return place if is_alone else None
+    # ranges of few repeats lie beside each other by chance, too
+    is_settled = all(first.is_apart_from(one) for one in others if None not in (one.value, one.low, one.high))
+    return place if is_alone and is_settled else None
 
 
 def _has_near_end(one: Number, is_better_when_low: bool) -> bool:

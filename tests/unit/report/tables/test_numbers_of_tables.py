@@ -147,6 +147,14 @@ def test_the_best_is_marked_only_beyond_the_noise(numbers: list[Number | None], 
     assert best_of(numbers, is_better_when_low=True) == best
 
 
+@pytest.mark.parametrize(("repeats", "best"), [(1, 0), (2, None), (3, None), (10, 0)])
+def test_ranges_of_few_repeats_beside_each_other_make_nobody_the_best(repeats: int, best: int | None) -> None:
+    numbers = [replace(one, trial_count=repeats) for one in (known(1.0, 0.97, 1.03), known(1.07, 1.04, 1.1))]
+    assert best_of(numbers, is_better_when_low=True) == best
+    # three times as long is more than two repeats scatter
+    assert best_of([numbers[0], replace(known(3.0, 2.9, 3.1), trial_count=repeats)], is_better_when_low=True) == 0
+
+
 def test_of_rates_the_highest_is_the_best() -> None:
     assert best_of([known(1, 0.9, 1.1), known(2, 1.8, 2.2)], is_better_when_low=False) == 1
     assert best_of([known(1, 0.9, 1.1), known(2, 1.8, 2.2)], is_better_when_low=None) is None
