@@ -17,7 +17,7 @@ from drivelab.analyse.needs import NEEDS, find_need
 from drivelab.cli.catalogue import BY_NAME
 from drivelab.cli.io_options import IoOptions
 from drivelab.cli.io_workload import workload_from
-from drivelab.cli.main import build_program
+from drivelab.cli.main import build_program, with_optional_values
 from drivelab.experiments.load import built_in_names
 from drivelab.model.errors import KINDS
 from drivelab.model.units import parse_bytes
@@ -27,6 +27,7 @@ DOCS = PROJECT / "docs"
 INDEX = DOCS / "index.md"
 PAGES = sorted([*PROJECT.glob("*.md"), *DOCS.rglob("*.md")])
 PICTURE_BYTES_MAX = 300_000
+FIGURE_BYTES_MAX = 150_000
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"`([^`\n]+)`")
@@ -80,7 +81,7 @@ def parse(line: str) -> None:
         # a command that is only mentioned
         return
     command = typer.main.get_command(build_program(name)).commands[name]  # type: ignore[attr-defined]
-    typed = command.make_context(name, arguments).params
+    typed = command.make_context(name, with_optional_values(arguments) if name == "report" else arguments).params
     if name == "io":
         options = {field.name: typed[field.name] for field in fields(IoOptions)}
         workload_from(IoOptions(**options))
@@ -166,7 +167,16 @@ def shown_default(option: Any) -> str:
 
 
 def test_pictures_are_small_and_are_shown() -> None:
-    pictures = [path for path in (DOCS / "images").iterdir() if path.is_file()]
+    pictures = [path for path in (DOCS / "images").rglob("*") if path.is_file()]
     shown = {(page.parent / link).resolve() for page in PAGES for link in links_of(page)}
     assert set(pictures) <= shown
     assert all(path.stat().st_size < PICTURE_BYTES_MAX for path in pictures)
+
+
+@pytest.mark.parametrize("name", built_in_names())
+def test_every_experiment_shows_the_figure_of_a_real_run(name: str) -> None:
+    page, figure = DOCS / "experiments" / f"{name}.md", DOCS / "images" / "experiments" / f"{name}.svg"
+    assert figure in [(page.parent / link).resolve() for link in links_of(page)]
+    assert figure.stat().st_size < FIGURE_BYTES_MAX
+    # a figure tells of a drive, and of nobody's directories
+    assert not re.search(r"/(tmp|root|home|run|var)/", figure.read_text())
