@@ -68,7 +68,7 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
         title=as_text(experiment.get("title")) or as_text(experiment.get("name")) or run.name,
         question=as_text(run.run_json.get("question")) or as_text(experiment.get("question")),
         source=_source(run),
-        measured=as_text(run.run_json.get("started_utc"))[:10],
+        measured=as_text(run.run_json.get("started_utc"))[:16].replace("T", " "),
         machines=(machine_of(run.run_json),),
         drives=_drives(targets, observations),
         observations=tuple(observations),

@@ -223,7 +223,7 @@ class ResultSet:
     source : str
         Where the numbers come from: the run, or author, title and address of the page.
     measured : str
-        When, as far as it is known: ``2026-11-21``, ``2014-03``.
+        When, as far as it is known: ``2026-11-21 22:42`` (UTC), ``2014-03``.
     is_reference : bool
         Whether somebody else published them.
     machines, drives, observations : tuples

@@ -16,8 +16,8 @@ def told_apart(sets: Sequence[ResultSet]) -> tuple[ResultSet, ...]:
     """The same result sets, with names of drives and machines that mean one thing each.
 
     A drive that was measured in two runs is two drives, since time, kernel or
-    firmware may have changed it: each is told by its date, or by the run's name
-    where the dates do not differ. It is one drive where two runs of one day
+    firmware may have changed it: each is told by its date, by the time too, or by
+    the run's name where those do not differ. It is one drive where two runs of one day
     and one system measured different things of it. Published names stay as they
     were printed, unless two pages share one.
 
@@ -47,7 +47,7 @@ def _drive_names(sets: Sequence[ResultSet]) -> list[dict[str, str]]:
         renamed = [place for place in places if not sets[place].is_reference]
         if len(renamed) + 1 < len(places):
             renamed = list(places)
-        words = _apart([(_date(sets[place]), run_words(sets[place]), sets[place].key) for place in renamed])
+        words = _apart([_choices(sets[place]) for place in renamed])
         for place, word in zip(renamed, words, strict=True):
             found[place][name] = f"{name} ({word})"
     return found
@@ -98,8 +98,11 @@ def _shared(names: Mapping[int, Sequence[str]]) -> list[tuple[str, list[int]]]:
     return [(name, found) for name, found in places.items() if len(found) > 1]
 
 
-def _date(one: ResultSet) -> str:
-    return run_words(one) if one.is_reference else one.measured[:10]
+def _choices(one: ResultSet) -> tuple[str, ...]:
+    """Words for one of several sets, the shortest first: date, time, name."""
+    words = run_words(one)
+    day, time = (words, words) if one.is_reference else (one.measured[:10], one.measured)
+    return day, time, words, one.key
 
 
 def _apart(choices: Sequence[tuple[str, ...]]) -> list[str]:

@@ -101,6 +101,11 @@ class TestThroughputCliff:
         for levels in ([(200, 480e6)], [(40, 480e6), (160, 400e6)], [(40, 95e6), (160, 480e6)]):
             assert throughput_cliff.find(judged(trial(levels))) == []
 
+    def test_a_trial_of_a_few_megabytes_says_nothing_of_a_cache(self) -> None:
+        made = judged(trial([(40, 480e6), (160, 95e6)]))
+        engine = made.measured.engine | {"operations": {"write": {"count": 500, "bytes": 63 * MIB, "errors": 0}}}
+        assert throughput_cliff.find(replace(made, measured=replace(made.measured, engine=engine))) == []
+
     def test_short_trials_are_not_looked_at(self) -> None:
         assert throughput_cliff.find(judged(trial([(10, 480e6), (9, 95e6)]))) == []
 

@@ -73,7 +73,7 @@ def test_machine_and_drive_are_those_of_the_run() -> None:
     assert drive.name == "SAMSUNG MZ7LH480HAHQ 480 GB"
     assert (drive.firmware, drive.serial, drive.machine, drive.kind) == ("GXA7801Q", "S45P", "pike", "SSD")
     assert found.key == "settings-scan-drive"
-    assert found.measured == "2026-01-31"
+    assert found.measured == "2026-01-31 14:00"
     assert found.source == "run settings-scan-drive, drivelab 0.1.0"
 
 

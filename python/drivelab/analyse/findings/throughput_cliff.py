@@ -9,11 +9,16 @@ from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.units import format_decimal_bytes, format_percent, format_rate_bytes_per_s
 
 CODE = "throughput-cliff"
+# what any cache holds: a trial that moved less cannot tell that one was full
+_LEAST_BYTES = 64 * 2**20
 _ADVICE = "quote the throughput after the cliff for anything that writes more than was written before it"
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """A fall to 0.7 of the throughput or less that lasted for 2 % of the capacity, or until the trial ended."""
+    """A fall to 0.7 of the throughput or less that lasted for 2 % of the capacity, or until the trial ended.
+
+    A trial of less than 64 MiB has none: what it says of throughput is scatter.
+    """
     names = ("bytes_until_cliff", "throughput_before_cliff_bytes_per_s", "throughput_after_cliff_bytes_per_s")
     until, before, after = (evidence.summary.estimates.get(name) for name in names)
     if until is None or before is None or after is None or evidence.is_null:
@@ -21,6 +26,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if until.value is None or not before.value or after.value is None:
         return []
     moved = sum(int(evidence.measured.engine["operations"].get(name, {}).get("bytes", 0)) for name in ("read", "write"))
+    if moved < _LEAST_BYTES:
+        return []
     capacity = capacity_of_target(evidence.measured, evidence.target)
     is_short = moved - until.value < CLIFF_CAPACITY_SHARE * capacity
     ending = f"; it ended {format_decimal_bytes(moved - until.value)} later, so how long that lasts is not known"
