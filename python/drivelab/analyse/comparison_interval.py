@@ -30,6 +30,8 @@ Side = Sequence[Floats]
 RESAMPLES = 10_000
 # from so many units a side on ranks decide: exact, deaf to outliers, and fine enough for a few hundred comparisons
 RANKS_FROM = 8
+# two repeats that fell into one of two modes of a drive look certain: 8 % of such pairs are told apart that are alike
+REPEATS_MIN = 3
 # one run beside several is judged by how these scatter, which takes a few of them
 BESIDE_ONE_MIN = 3
 # a difference that is said to be found is found in so many of such comparisons
@@ -108,8 +110,8 @@ def shift_between(base: Side, new: Side, seed: int = 1, resamples: int = RESAMPL
     Returns
     -------
     Shift
-        Without an interval where one side is a single repeat, or a single run
-        and the other fewer than `BESIDE_ONE_MIN`.
+        Without an interval where one side of one run has fewer repeats than
+        `REPEATS_MIN`, or is a single run and the other fewer than `BESIDE_ONE_MIN`.
     """
     units: Units = "runs" if max(len(base), len(new)) > 1 else "repeats"
     ours, theirs = (_units_of(side, units) for side in (base, new))
@@ -189,7 +191,9 @@ def _units_of(side: Side, units: Units) -> Floats:
 
 
 def _is_enough(units: Units, counts: tuple[int, int]) -> bool:
-    return min(counts) > 1 or (units == "runs" and max(counts) >= BESIDE_ONE_MIN)
+    if units == "repeats":
+        return min(counts) >= REPEATS_MIN
+    return min(counts) > 1 or max(counts) >= BESIDE_ONE_MIN
 
 
 def _has_ranks(base_count: int, new_count: int) -> bool:

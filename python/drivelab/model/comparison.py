@@ -14,6 +14,8 @@ ComparisonVerdict = Literal["slower", "faster", "equivalent", "no difference sho
 # of a pull request one wants to see first what became worse, then what nobody knows
 VERDICTS: tuple[ComparisonVerdict, ...] = ("slower", "not comparable", "no difference shown", "faster", "equivalent")
 _EQUIVALENT_WORDS = "equivalent within"
+# what an operation costs
+_COSTS = ("_per_operation", "_per_issued_byte", "bytes_until_steady")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,12 @@ class MetricComparison:
         """How many times worse NEW is: above 1 is slower, whichever way the metric goes; None without a ratio."""
         if self.ratio.value is None:
             return None
-        return self.ratio.value if "latency" in self.metric else 1 / self.ratio.value
+        return self.ratio.value if self.is_more_worse else 1 / self.ratio.value
+
+    @property
+    def is_more_worse(self) -> bool:
+        """Whether the larger number is the worse one: times and what an operation costs, but not rates."""
+        return self.unit == "ns" or self.metric.endswith(_COSTS)
 
     @property
     def is_beyond_margin(self) -> bool:
@@ -145,8 +152,14 @@ class MetricComparison:
         return value is not None and max(value, 1 / value) > 1 + self.margin
 
     @property
+    def is_surely_beyond_margin(self) -> bool:
+        """Whether the whole 95 % interval lies outside the margin, on one side."""
+        low, high = self.ratio.low, self.ratio.high
+        return low is not None and high is not None and (low > 1 + self.margin or high < 1 / (1 + self.margin))
+
+    @property
     def is_regression(self) -> bool:
-        """Whether NEW is slower beyond noise and beyond the margin."""
+        """Whether NEW is slower beyond noise, and measured beyond the margin."""
         return self.verdict == "slower" and self.is_beyond_margin
 
     @property
@@ -158,12 +171,15 @@ class MetricComparison:
     def verdict_text(self) -> str:
         """The verdict in a few words."""
         within = f"{_EQUIVALENT_WORDS} {format_percent(self.margin)}"
+        if self.verdict == "no difference shown" and self.why:
+            # without an interval a difference of any size is not shown
+            return f"not judged: {self.why[0]}"
         return within if self.verdict == "equivalent" else self.verdict
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        names = ("slowdown", "is_beyond_margin", "is_regression", "is_undecided", "verdict_text")
-        return asdict(self) | {name: getattr(self, name) for name in names}
+        judged = ("slowdown", "is_beyond_margin", "is_surely_beyond_margin", "is_regression", "is_undecided")
+        return asdict(self) | {name: getattr(self, name) for name in (*judged, "verdict_text")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,3 +206,25 @@ def test_values_that_are_all_the_same_are_known_no_better_than_a_bucket() -> Non
 @pytest.mark.parametrize(("noise", "count", "enough"), [(0.02, 6, True), (0.05, 6, False)])
 def test_the_table_of_repeats_that_are_needed_holds(noise: float, count: int, enough: bool) -> None:
     assert (shares_found(count, noise, (1,))[0] >= 0.8) == enough
+
+
+def test_two_repeats_have_no_interval_and_two_runs_have() -> None:
+    """A drive with two modes: two repeats in the same one look certain."""
+    pair = [np.array([0.0, 0.01])]
+    three = [np.array([0.5, 0.51, 0.505])]
+    assert shift_between(pair, [np.array([0.5, 0.51])]).ends is None
+    assert shift_between(pair, three).ends is None
+    assert shift_between([np.array([0.0, 0.01, 0.005])], three).ends is not None
+    assert shift_between(pair * 2, three * 2).ends is not None
+
+
+def test_a_drive_of_two_modes_raises_no_more_alarms_than_chance() -> None:
+    random = np.random.default_rng(11)
+
+    def side(count: int) -> list[np.ndarray]:
+        return [0.1 * (random.random(count) < 0.3) + random.normal(0, 0.005, count)]
+
+    for count in (2, 3, 4):
+        found = [shift_between(side(count), side(count), 1, 2000) for _ in range(400)]
+        alarms = sum(one.ends is not None and not one.ends[0] <= 0 <= one.ends[1] for one in found)
+        assert alarms / 400 <= 0.05

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,15 @@ def test_what_is_only_seen_and_what_is_only_a_bound_is_marked() -> None:
     assert marks_note("~76.9 us").startswith("~ seen in the sample, too few independent I/Os for an interval")
     assert marks_note(">=12.5 ms").startswith(">= a lower bound")
     assert marks_note("80 us") == ""
+
+
+def test_small_reads_at_a_depth_have_iops_and_large_ones_have_not() -> None:
+    rate = "throughput_bytes_per_s"
+    numbers = {rate: metric(56.8e6, "B/s"), "iops": metric(13_900.0, "1/s")}
+    small = replace(row(numbers), judged_metric=rate)
+    assert cells(small)["I/Os\nper s"] == ["13 900"]
+    assert "I/Os\nper s" not in cells(replace(small, block_size_bytes=1 << 20))
+    assert "I/Os\nper s" not in cells(row({P50: metric(71_900.0), **numbers}))
 
 
 def test_a_single_repeat_has_the_interval_of_its_trial() -> None:

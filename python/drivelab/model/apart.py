@@ -1,0 +1,76 @@
+"""Whether two numbers are further apart than the repeats behind them scatter."""
+
+from __future__ import annotations
+
+import math
+
+from drivelab.model.estimate import Estimate
+
+# expectation of the range of 2, 3, 4 ... independent standard normal values (Tippett 1925); of more the last one,
+# which takes the scatter for larger than it is
+_EXPECTED_RANGES = (1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970, 3.078, 3.173, 3.258, 3.336, 3.407, 3.472)
+# Student's t that 2.5 % exceed, for 1, 2, 3 ... degrees of freedom
+_STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+# standard error of a median over that of a mean, at most
+_MEDIAN_OVER_MEAN = math.sqrt(math.pi / 2)
+# the width of a histogram's bucket: no median is known better
+_ERROR_MIN = 2.0**-9
+
+
+def are_apart(one: Estimate, other: Estimate, trial_counts: tuple[int, int]) -> bool | None:
+    """Whether two numbers differ by more than chance, as far as their ends and repeats tell.
+
+    Parameters
+    ----------
+    one, other : Estimate
+        Of several repeats the median with the lowest and the highest of them;
+        of one trial its value with its 95 % interval.
+    trial_counts : (int, int)
+        How many trials are behind each.
+
+    Returns
+    -------
+    bool or None
+        None where one of them has no ends: then nothing is known.
+
+    Notes
+    -----
+    The ends must not overlap. That alone happens to three repeats beside three
+    that are no different once in ten times, to two beside two once in three
+    times. So where there are repeats, the logarithms of the medians must also
+    lie further apart than Student's t allows at 5 %, with standard deviations
+    from the ranges. A trial beside repeats is taken to scatter as these do.
+    What changes from run to run is in neither.
+    """
+    ends = (one.low, one.high, other.low, other.high)
+    if any(end is None for end in ends) or one.value is None or other.value is None:
+        return None
+    low, high, other_low, other_high = (float(end or 0.0) for end in ends)
+    if low <= other_high and other_low <= high:
+        return False
+    counts = [max(1, count) for count in trial_counts]
+    if max(counts) == 1 or min(low, other_low, one.value, other.value) <= 0:
+        return True
+    deviations = [
+        math.log(end / begin) / _EXPECTED_RANGES[min(count, 15) - 2] if count > 1 else None
+        for begin, end, count in ((low, high, counts[0]), (other_low, other_high, counts[1]))
+    ]
+    known = max(one for one in deviations if one is not None)
+    parts = [
+        (known if one is None else one) ** 2 * (_MEDIAN_OVER_MEAN**2 / count if count > 2 else 1 / count)
+        for one, count in zip(deviations, counts, strict=True)
+    ]
+    error = max(math.sqrt(sum(parts)), _ERROR_MIN)
+    return abs(math.log(one.value / other.value)) > _t(parts, counts) * error
+
+
+def _t(parts: list[float], counts: list[int]) -> float:
+    """Student's t with Welch's degrees of freedom, rounded down."""
+    if min(counts) == 1:
+        freedom = max(counts) - 1.0
+    else:
+        squares = sum(part**2 / (count - 1) for part, count in zip(parts, counts, strict=True))
+        freedom = sum(parts) ** 2 / squares if squares else float(sum(counts) - 2)
+        # a small side that happens to scatter little must not borrow the certainty of a large one
+        freedom = min(freedom, 2.0 * (min(counts) - 1))
+    return _STUDENT_T[min(max(1, math.floor(freedom + 1e-9)), len(_STUDENT_T)) - 1]

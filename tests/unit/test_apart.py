@@ -1,0 +1,57 @@
+"""Two numbers with ranges of repeats: said to be apart by chance in one of twenty pairs at most."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from drivelab.model import apart
+from drivelab.model.apart import are_apart
+from drivelab.model.estimate import Estimate
+
+
+def told(values: np.ndarray) -> Estimate:
+    return Estimate(float(np.median(values)), float(values.min()), float(values.max()), "ns", 1000, 1.0, "")
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 2), (3, 3), (2, 5), (5, 5), (10, 10), (1, 3), (1, 5)])
+@pytest.mark.parametrize("scatter", [0.002, 0.05, 0.5])
+def test_of_pairs_that_are_alike_one_in_twenty_at_most_is_apart(first: int, second: int, scatter: float) -> None:
+    random = np.random.default_rng(7)
+    found = 0
+    for _ in range(3000):
+        sides = [np.exp(random.normal(12, scatter, count)) for count in (first, second)]
+        estimates = [told(side) for side in sides]
+        if first == 1:
+            # the interval of a trial that is exact within itself
+            estimates[0] = Estimate(estimates[0].value, sides[0][0] * 0.9999, sides[0][0] * 1.0001, "ns", 9, 1.0, "")
+        found += bool(are_apart(estimates[0], estimates[1], (first, second)))
+    # two standard errors above 5 %
+    assert found / 3000 <= 0.05 + 2 * (0.05 * 0.95 / 3000) ** 0.5
+
+
+def test_ranges_that_do_not_overlap_are_not_enough() -> None:
+    one, other = (Estimate(value, value - 5, value + 5, "ns", 1000, 3.0, "") for value in (100.0, 111.0))
+    # one trial each: intervals of 95 %
+    assert are_apart(one, other, (1, 1)) is True
+    assert are_apart(one, other, (2, 2)) is False
+    assert are_apart(one, other, (5, 5)) is True
+
+
+def test_a_large_difference_is_found_by_three_repeats() -> None:
+    one, other = (Estimate(value, 0.97 * value, 1.03 * value, "ns", 1000, 3.0, "") for value in (100.0, 150.0))
+    assert are_apart(one, other, (3, 3)) is are_apart(other, one, (3, 3)) is True
+
+
+def test_without_ends_nothing_is_known() -> None:
+    known = Estimate(100.0, 95.0, 105.0, "ns", 1000, 3.0, "")
+    assert are_apart(known, Estimate(900.0, None, None, "ns", 1000, 1.0, ""), (3, 1)) is None
+
+
+def test_the_tables_are_those_of_the_distributions() -> None:
+    for place, value in enumerate(apart._STUDENT_T):
+        assert value == pytest.approx(scipy.stats.t.ppf(0.975, place + 1), rel=5e-4)
+    random = np.random.default_rng(3)
+    for place, value in enumerate(apart._EXPECTED_RANGES):
+        assert value == pytest.approx(np.ptp(random.standard_normal((200_000, place + 2)), axis=1).mean(), rel=5e-3)
