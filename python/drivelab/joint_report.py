@@ -59,4 +59,5 @@ def _with_models(joint: Joint, runs: Sequence[StoredRun], answers: Sequence[RunA
 
 def is_of_experiment(run: StoredRun) -> bool:
     """Whether a run carried out the plan of an experiment, so that its trials belong together."""
-    return "plan" in run.run_json
+    # a check stores a plan too: a list of trials that have no workload and no level in common
+    return "steps" in (run.run_json.get("plan") or {})

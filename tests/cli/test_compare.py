@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -30,7 +31,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         "alike": {},
         "slower": {"factor": 1.5},
         "single": {"repeats": 1},
+        "single-2": {"repeats": 1},
+        "single-3": {"repeats": 1},
         "single-slower": {"repeats": 1, "factor": 2.0},
+        "single-slower-2": {"repeats": 1, "factor": 2.0},
+        "single-slower-3": {"repeats": 1, "factor": 2.0},
         "undurable": {"flushes": 0.0},
         "other": {"workload": "reads"},
         "hostile": {"title": HOSTILE, "kernel": HOSTILE, "label": HOSTILE, "findings": [INVALID]},
@@ -68,7 +73,9 @@ def test_the_answer_fits_80_columns_and_the_worst_comes_first(runs: Runs, capsys
         ("slower", "base", ["--fail-on", "difference"], EXIT_FAILED),
         ("base", "alike", ["--fail-on", "regression", "--fail-on", "difference"], EXIT_OK),
         ("base", "alike", ["--fail-on", "undecided"], EXIT_OK),
-        ("single", "single-slower", ["--fail-on", "regression"], EXIT_OK),
+        ("single", "single-slower", [], EXIT_OK),
+        ("single", "single-slower", ["--fail-on", "regression"], EXIT_NOT_TRUSTED),
+        ("single", "single-slower", ["--fail-on", "not-comparable"], EXIT_NOT_TRUSTED),
         ("single", "single-slower", ["--fail-on", "undecided"], EXIT_FAILED),
         ("base", "slower", ["--fail-on", "regression", "--margin", "60%"], EXIT_OK),
         ("base", "undurable", [], EXIT_NOT_TRUSTED),
@@ -81,9 +88,38 @@ def test_exit_codes(runs: Runs, base: str, new: str, options: list[str], code: i
     assert compare(runs, base, new, *options) == code
 
 
+def test_that_nothing_was_judged_is_told_on_stderr_with_what_to_do(
+    runs: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(runs, "single", "single-slower", "--fail-on", "regression") == EXIT_NOT_TRUSTED
+    told = " ".join(capsys.readouterr().err.split())
+    assert "nothing was judged: 3 numbers have a ratio and no interval (one trial each)" in told
+    assert "--base RUN and --new RUN" in told
+    assert compare(runs, "single", "single-slower") == EXIT_OK
+    assert capsys.readouterr().err == ""
+
+
+def test_several_runs_of_one_trial_each_are_judged(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    more = [("--base", runs["single-2"]), ("--base", runs["single-3"])]
+    more += [("--new", runs["single-slower-2"]), ("--new", runs["single-slower-3"])]
+    options = [part for pair in more for part in pair]
+    assert compare(runs, "single", "single-slower", *options, "--fail-on", "regression") == EXIT_FAILED
+    assert "nothing was judged" not in capsys.readouterr().err
+
+
 def test_what_could_not_be_decided_is_told_on_stderr(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare(runs, "single", "single-slower", "--fail-on", "regression") == EXIT_OK
-    assert "undecided: 3 of 3 numbers" in capsys.readouterr().err
+    assert compare(runs, "base", "alike", "--fail-on", "regression", "--margin", "0.1%") == EXIT_OK
+    told = " ".join(capsys.readouterr().err.split())
+    assert "undecided: 3 of 3 numbers" in told
+    assert "nothing was judged" not in told
+
+
+def test_a_copy_of_a_run_is_refused(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copied = str(shutil.copytree(runs["base"], tmp_path / "copied"))
+    assert compare(runs, "base", "slower", "--base", copied) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert "error[U012]" in told
+    assert "copy of base" in " ".join(told.split())
 
 
 def test_more_runs_of_a_side_can_be_named_one_by_one(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:

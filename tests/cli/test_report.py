@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,10 +124,19 @@ def test_json_on_stdout_is_one_document(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "begin"), [("r.md", "# "), ("r.csv", "run,"), ("r.json", "{"), ("r.HTML", "<!doctype"), ("r", "<!doctype")]
+    ("file", "begin"),
+    [
+        ("r.md", "# "),
+        ("r.markdown", "# "),
+        ("r.csv", "run,"),
+        ("r.json", "{"),
+        ("r.HTML", "<!doctype"),
+        ("r.htm", "<!doctype"),
+        ("r", "<!doctype"),
+    ],
 )
 def test_the_name_of_the_file_tells_the_format(file: str, begin: str, tmp_path: Path) -> None:
-    arguments = ["--figures", "none"] if file.endswith("md") else []
+    arguments = ["--figures", "none"] if begin == "# " else []
     assert run(["report", str(DIRECTORY), "--out", str(tmp_path / file), *arguments]) == EXIT_OK
     assert (tmp_path / file).read_text().startswith(begin)
     assert [path.name for path in tmp_path.iterdir()] == [file]
@@ -192,6 +206,8 @@ def test_what_stands_behind_two_dashes_is_no_option() -> None:
         ([str(DIRECTORY), "--text", "--json"], "U004", "--text and --json"),
         ([str(DIRECTORY), "--text", "--out", "x"], "U004", "--text and --out"),
         ([str(DIRECTORY), "--text", "--format", "csv"], "U004", "--text and --format"),
+        ([str(DIRECTORY), "--text", "--figures", "png"], "U004", "--text and --figures"),
+        ([str(DIRECTORY), "--out", "report.pdf"], "U005", ".html, .md, .csv, .json"),
         ([str(DIRECTORY), "--json", "--format", "csv"], "U004", "stdout"),
         ([str(DIRECTORY), "no-such-run"], "S504", "no-such-run"),
         ([], "U006", "RUN"),
@@ -216,6 +232,69 @@ def test_no_format_is_written_to_a_place_that_is_none(
         run(["report", str(DIRECTORY), "--format", name, "--out", str(place), *without_pictures(name)]) == EXIT_FAILED
     )
     assert "error[O802]" in capsys.readouterr().err
+
+
+def test_a_directory_that_is_not_there_is_not_taken_for_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", str(DIRECTORY), "--out", f"{tmp_path / 'new'}/"]) == EXIT_FAILED
+    assert "mkdir -p" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert run(["report", str(DIRECTORY), "--out", f"{tmp_path / 'new'}/", "--format", "csv"]) == EXIT_OK
+    assert (tmp_path / "new" / "results.csv").is_file()
+
+
+def test_pictures_are_not_drawn_for_a_place_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(DIRECTORY), "--out", str(tmp_path / "missing" / "r.md")]) == EXIT_FAILED
+    assert "there is no directory" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_directory_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "plain").write_text("mine")
+    assert run(["report", str(DIRECTORY), "--out", str(tmp_path / "plain"), "--format", "csv"]) == EXIT_FAILED
+    assert "is a file" in capsys.readouterr().err
+    assert (tmp_path / "plain").read_text() == "mine"
+
+
+def test_a_report_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "drivelab", "report", str(DIRECTORY), "--format", "markdown"]
+    done = subprocess.run(command, env=plain, capture_output=True, check=True)
+    assert "·" in done.stdout.decode("utf-8")
+
+
+def altered(run_of: Path, to: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A copy of a run, with another run.json."""
+    shutil.copytree(run_of, to)
+    facts = json.loads((to / "run.json").read_text())
+    change(facts)
+    (to / "run.json").write_text(json.dumps(facts))
+    return to
+
+
+def test_a_check_that_stored_its_plan_is_told_as_a_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check = altered(DIRECTORY, tmp_path / "check", lambda facts: facts.update(plan={"may_write": True, "trials": []}))
+    assert run(["report", str(check), "--text"]) == EXIT_OK
+    assert capsys.readouterr().out.startswith("Is /var/lib/etcd fit, and can the numbers be trusted?\nPass  Yes")
+
+
+@pytest.mark.parametrize("of", [DIRECTORY, SCAN])
+def test_a_run_that_was_killed_says_so_in_every_format(
+    of: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def kill(facts: dict[str, Any]) -> None:
+        facts["status"] = "running"
+        facts.pop("failures", None)
+
+    killed = altered(of, tmp_path / "killed", kill)
+    for arguments in (["--text"], *(["--out", "-", "--format", name] for name in ("html", "markdown", "json"))):
+        assert run(["report", str(killed), *arguments]) == EXIT_OK
+        printed = capsys.readouterr().out
+        assert "not complete" in printed
+        assert "it is still running, or was killed" in printed
+    assert run(["report", str(of), "--text"]) == EXIT_OK
+    assert "not complete" not in capsys.readouterr().out
 
 
 def without_pictures(format_name: str) -> list[str]:

@@ -53,7 +53,7 @@ def write_compared_run(
     directory.mkdir(parents=True)
     writer = RunWriter(directory)
     random = np.random.default_rng(seed)
-    facts = _facts(kernel, serial, firmware, label, workload, title, filesystems)
+    facts = _facts(seed, kernel, serial, firmware, label, workload, title, filesystems)
     writer.write_run_json(facts)
     of_run = factor * np.exp(run_noise * random.normal())
     step = 0
@@ -85,7 +85,14 @@ def write_compared_run(
 
 
 def _facts(
-    kernel: str, serial: str, firmware: str, label: str, workload: str, title: str, filesystems: Sequence[str]
+    seed: int,
+    kernel: str,
+    serial: str,
+    firmware: str,
+    label: str,
+    workload: str,
+    title: str,
+    filesystems: Sequence[str],
 ) -> dict[str, Any]:
     drive = {"name": "sdb", "path": "/dev/sdb", "model": "SAMSUNG MZ7LH480HAHQ", "firmware": firmware}
     drive |= {"serial": serial, "serials": [serial], "size_bytes": 480103981056, "is_rotational": False}
@@ -101,6 +108,7 @@ def _facts(
         "host": _HOST | {"kernel_release": kernel},
         "drivelab_version": "0.1.0",
         "targets": [{"label": label, "facts_before": target, "facts_after": target}],
-        "started_utc": "2026-01-31T12:00:00.000+00:00",
+        # each is another run, and no copy
+        "started_utc": f"2026-01-31T12:00:00.{seed:03}+00:00",
         "seed": 1,
     }

@@ -13,7 +13,7 @@ from drivelab.analyse.comparison_interval import BESIDE_ONE_MIN, RESAMPLES
 from drivelab.analyse.effects import Bounds
 from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT
 from drivelab.analyse.run_answer import RunTrial
-from drivelab.answers.measured_on import as_mapping, as_text, measured_targets
+from drivelab.answers.measured_on import as_mapping, as_text, measured_targets, targets_of
 from drivelab.answers.run_answer import COMMANDS, experiment_order, trials_of_run
 from drivelab.answers.side_facts import differences, facts_of_side
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
@@ -62,7 +62,7 @@ def compare_runs(
     Parameters
     ----------
     base, new : sequence of StoredRun
-        The runs of each side, at least one; none may be on both.
+        The runs of each side, at least one; none may be named twice, nor a copy of another.
     margin : float
         What still counts as the same: 0.05 is 5 %.
     metrics : sequence of str
@@ -74,7 +74,7 @@ def compare_runs(
     Raises
     ------
     DrivelabError
-        U011: the margin. U012: a run twice. U013: no run has such a metric.
+        U011: the margin. U012: a run twice, or a copy of it. U013: no run has such a metric.
         S506: a table of a run cannot be read.
     """
     if not 0 < margin < 1:
@@ -112,6 +112,27 @@ def _refuse_twice(runs: Sequence[StoredRun]) -> None:
     (directory, count), *_ = Counter(run.directory.resolve() for run in runs).most_common(1)
     if count > 1:
         raise DrivelabError("U012", f"{directory.name} is named {count} times", where=str(directory))
+    seen: dict[tuple[object, ...], StoredRun] = {}
+    for run in runs:
+        identity = _identity(run)
+        if identity is None:
+            continue
+        if identity in seen:
+            what = f"{run.name} is a copy of {seen[identity].name}: started at {identity[0]} on the same targets"
+            raise DrivelabError("U012", what, where=f"{run.directory}, {seen[identity].directory}")
+        seen[identity] = run
+
+
+def _identity(run: StoredRun) -> tuple[object, ...] | None:
+    """What no other run has, and every copy of this one; None where it was not stored when the run began."""
+    facts = run.run_json
+    started = as_text(facts.get("started_utc"))
+    targets = tuple(as_text(target.get("label")) for target in targets_of(facts))
+    return (
+        (started, facts.get("seed"), as_text(as_mapping(facts.get("host")).get("hostname")), targets)
+        if started
+        else None
+    )
 
 
 def _refuse_unknown(metrics: Sequence[str], units: Mapping[str, Unit], runs: Sequence[StoredRun]) -> None:

@@ -62,7 +62,8 @@ def command(
     hold what changes from run to run.
 
     Exit code 1: there is what --fail-on names. A regression is slower beyond
-    noise and beyond the margin. 4: nothing could be compared.
+    noise and beyond the margin. 4: nothing could be compared; with --fail-on also
+    where nothing could be judged, since there is one trial of each.
 
     Raises
     ------
@@ -174,13 +175,34 @@ def exit_code(comparison: Comparison, fail_on: tuple[FailOn, ...]) -> int:
         FailOn.UNDECIDED: sum(row.is_undecided for row in rows),
     }
     hit = [f"{one} ({counts[one]})" for one in dict.fromkeys(fail_on) if counts[one]]
-    undecided = counts[FailOn.UNDECIDED]
-    if fail_on and undecided and FailOn.UNDECIDED not in fail_on:
-        print_message(
-            f"undecided: {undecided} of {len(rows)} numbers show neither a difference nor that there is none; "
-            "repeat more, or fail on them too: --fail-on undecided"
-        )
+    is_judged = comparison.is_anything_judged or not comparison.is_anything_compared
+    if fail_on and not is_judged:
+        print_message(_nothing_judged(comparison))
+    elif fail_on and counts[FailOn.UNDECIDED] and FailOn.UNDECIDED not in fail_on:
+        print_message(_undecided(comparison))
     if hit:
         print_message(f"failed on: {', '.join(hit)}")
         return EXIT_FAILED
-    return EXIT_OK if comparison.is_anything_compared else EXIT_NOT_TRUSTED
+    if not comparison.is_anything_compared or (fail_on and not is_judged):
+        return EXIT_NOT_TRUSTED
+    return EXIT_OK
+
+
+def _nothing_judged(comparison: Comparison) -> str:
+    """That there is no verdict at all, why, and how to get one."""
+    reasons = "; ".join(dict.fromkeys(row.why[0] for row in comparison.rows if row.is_undecided and row.why))
+    return (
+        f"nothing was judged: {len(comparison.rows)} numbers have a ratio and no interval ({reasons}), so neither a "
+        "regression nor its absence is shown; repeat until each side has 3 or more: "
+        "more runs or checks of a side come with --base RUN and --new RUN"
+    )
+
+
+def _undecided(comparison: Comparison) -> str:
+    undecided = [row for row in comparison.rows if row.is_undecided]
+    without = sum(not row.is_judged_at_all for row in undecided)
+    few = f" ({without} of them not judged: too few repeats)" if without else ""
+    return (
+        f"undecided: {len(undecided)} of {len(comparison.rows)} numbers show neither a difference nor that there is "
+        f"none{few}; repeat more, or fail on them too: --fail-on undecided"
+    )

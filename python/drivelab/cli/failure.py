@@ -107,7 +107,7 @@ def print_message(text: str) -> None:
 def _save_traceback(error: Exception, command_line: str) -> str:
     try:
         descriptor, name = tempfile.mkstemp(prefix="drivelab-bug-", suffix=".txt")
-        with os.fdopen(descriptor, "w") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"drivelab {__version__}, Python {sys.version}\n{command_line}\n\n")
             traceback.print_exception(error, file=file)
     except OSError as refusal:

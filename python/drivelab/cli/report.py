@@ -11,7 +11,15 @@ import typer
 
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
-from drivelab.cli.report_output import SUFFIXES, Format, chosen_format, chosen_pictures, destination, write_report
+from drivelab.cli.report_output import (
+    SUFFIXES,
+    Format,
+    chosen_format,
+    chosen_pictures,
+    destination,
+    named_place,
+    write_report,
+)
 from drivelab.cli.report_sources import MATCHING, PREFIX, matching_pages, split_sources
 from drivelab.cli.run_results import print_results
 from drivelab.joint_report import is_of_experiment, joint_report
@@ -37,7 +45,7 @@ def command(
         typer.Option("--format", metavar="FORMAT", help=f"{_FORMATS}; else by the name of the file, else html."),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="File to write, or - for stdout; else a page goes to the run's directory, all others to stdout.",
@@ -70,8 +78,10 @@ def command(
         or format. O801, O802: the report cannot be written.
     """
     if text:
-        _require_alone({"--json": as_json, "--format": format_name is not None, "--out": out is not None})
-    chosen = chosen_format(format_name, out)
+        others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None}
+        _require_alone(others | {"--figures": figures is not None})
+    place = named_place(out, format_name)
+    chosen = chosen_format(format_name, place)
     pictures = chosen_pictures(figures, chosen)
     runs, pages = split_sources(run)
     answers = [answer_of_run(stored, SHOWN_METRICS) for stored in runs]
@@ -80,7 +90,7 @@ def command(
     if text:
         _print_text(runs, pages, answers)
         return 0
-    path = destination(chosen, out, runs, pages)
+    path = destination(chosen, place, runs, pages)
     if as_json and path is None:
         what = f"--json says where a file is, and {chosen} goes to stdout"
         raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
@@ -134,8 +144,13 @@ def _json(runs: Sequence[StoredRun], pages: Sequence[str], files: Sequence[Path]
 def print_answer(stored: StoredRun) -> None:
     """Print the answer of a check, the numbers, and what limits them."""
     from drivelab.report.gather import gather
+    from drivelab.report.headline import what_is_missing
     from drivelab.report.text import render_content, text_console
 
     console = text_console()
     plain = not console.encoding.startswith("utf")
-    console.print(render_content(gather(stored), plain=plain))
+    content = gather(stored)
+    console.print(render_content(content, plain=plain))
+    missing = what_is_missing(content.facts, content.trial_count)
+    if missing:
+        print(f"not complete: {missing}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from drivelab.model.errors import DrivelabError
@@ -18,7 +20,11 @@ SUFFIXES: Mapping[Format, str] = {"html": ".html", "markdown": ".md", "csv": ".c
 PictureFormat = Literal["svg", "png"]
 WITHOUT_PICTURES = "none"
 STDOUT = "-"
-_OF_SUFFIX: Mapping[str, Format] = {suffix: name for name, suffix in SUFFIXES.items()} | {".htm": "html"}
+_OF_SUFFIX: Mapping[str, Format] = {suffix: name for name, suffix in SUFFIXES.items()} | {
+    ".htm": "html",
+    ".markdown": "markdown",
+    "": "html",
+}
 _OF_SEVERAL = "joint-report"
 
 
@@ -28,14 +34,36 @@ def chosen_format(name: str | None, out: Path | None) -> Format:
     Raises
     ------
     DrivelabError
-        U005: there is no such format.
+        U005: there is no such format, or none is known by that ending: a page
+        in a file that is called a PDF opens nowhere.
     """
+    if name is None and (out is None or out.is_dir()):
+        return "html"
     if name is None:
-        return _OF_SUFFIX.get(out.suffix.lower(), "html") if out is not None else "html"
+        ending = out.suffix.lower() if out else ""
+        if ending not in _OF_SUFFIX:
+            do = f"name it one of {', '.join(SUFFIXES.values())}, or add --format"
+            raise DrivelabError("U005", f"no format of reports ends in '{ending}'", where=f"--out {out}", do=do)
+        return _OF_SUFFIX[ending]
     for known in SUFFIXES:
         if known == name.lower():
             return known
     raise DrivelabError("U005", f"unknown format '{name}'", where="--format", do=f"one of {', '.join(SUFFIXES)}")
+
+
+def named_place(typed: str | None, format_name: str | None) -> Path | None:
+    """What was typed behind ``--out``: a name that ends in a slash is a directory, which only CSV makes by itself.
+
+    Raises
+    ------
+    DrivelabError
+        O802: there is no such directory.
+    """
+    if typed is None:
+        return None
+    if not typed.endswith("/") or Path(typed).is_dir() or (format_name or "").lower() == "csv":
+        return Path(typed)
+    raise DrivelabError("O802", f"there is no directory {typed}", where="--out", do=f"make it: mkdir -p {quote(typed)}")
 
 
 def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun], pages: Sequence[str]) -> Path | None:
@@ -114,10 +142,16 @@ def write_report(
     DrivelabError
         O801, O802: it cannot be written.
     """
+    if path is not None and format_name != "csv" and not path.parent.is_dir():
+        # before anything is drawn: a place that was mistyped is told at once, and no folder of pictures is made there
+        raise DrivelabError("O802", f"there is no directory {path.parent}", where=str(path))
     if path is not None:
         return _written(joint, format_name, path, pictures)
     with tempfile.TemporaryDirectory(prefix="drivelab-report-") as directory:
         (file,) = _written(joint, format_name, Path(directory) / f"report{SUFFIXES[format_name]}", None)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # a report is UTF-8, as its page says, whatever the locale
+            sys.stdout.reconfigure(encoding="utf-8")
         with file.open(encoding="utf-8", newline="") as text:
             shutil.copyfileobj(text, sys.stdout)
     return ()

@@ -15,6 +15,7 @@ from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.fitting_table import FittingTable
+from drivelab.report.headline import what_is_missing
 from drivelab.report.run_sentences import plain_text, run_sentences
 from drivelab.report.text_plots import TextPlots
 from drivelab.store.read import StoredRun
@@ -52,7 +53,7 @@ def results_json(run: StoredRun, report: Path, answer: RunAnswer) -> Iterator[st
         "seed": run.run_json["plan"]["seed"],
         **answer.to_json(),
         "findings": [finding.to_json() for finding in run.findings],
-        "failures": run.run_json["failures"],
+        "failures": run.run_json.get("failures", {}),
     }
     yield json.dumps(document, indent=2).removesuffix("\n}")
     yield ',\n  "trials": ['
@@ -110,7 +111,8 @@ def _print_all(run: StoredRun, found: RunAnswer, console: Console) -> None:
     console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")
     _print_drifts(found, console)
     _print_findings(run, console)
-    _print_failures(run.run_json["failures"], console)
+    _print_failures(run.run_json.get("failures", {}), console)
+    _print_missing(run, console)
 
 
 def _print_combinations(answer: RunAnswer, console: Console, *, is_one_at_a_time: bool, over_time: bool) -> None:
@@ -216,6 +218,16 @@ def _print_findings(run: StoredRun, console: Console) -> None:
         console.print(Text.assemble((f"{line.severity}: ", styles[line.severity]), line.text, (line.where, "dim")))
     if lines:
         console.print()
+
+
+def _print_missing(run: StoredRun, console: Console) -> None:
+    """How far a run came that is not complete."""
+    from rich.text import Text
+
+    rows = trial_columns(run, lambda field: field.name == "is_reference")
+    missing = what_is_missing(run.run_json, rows["is_reference"].to_pylist().count(False))
+    if missing:
+        console.print(Text(f"not complete: {missing}", style="yellow"))
 
 
 def _print_failures(failures: dict[str, str], console: Console) -> None:

@@ -168,10 +168,15 @@ class MetricComparison:
         return self.verdict == "no difference shown"
 
     @property
+    def is_judged_at_all(self) -> bool:
+        """Whether there were enough repeats for an interval: a verdict, whichever it is."""
+        return self.verdict != "not comparable" and not (self.is_undecided and self.why)
+
+    @property
     def verdict_text(self) -> str:
         """The verdict in a few words."""
         within = f"{_EQUIVALENT_WORDS} {format_percent(self.margin)}"
-        if self.verdict == "no difference shown" and self.why:
+        if self.is_undecided and self.why:
             # without an interval a difference of any size is not shown
             return f"not judged: {self.why[0]}"
         return within if self.verdict == "equivalent" else self.verdict
@@ -230,6 +235,11 @@ class Comparison:
     def is_anything_compared(self) -> bool:
         """Whether some row could be compared at all."""
         return any(row.verdict != "not comparable" for row in self.rows)
+
+    @property
+    def is_anything_judged(self) -> bool:
+        """Whether some row had enough repeats on both sides to be judged."""
+        return any(row.is_judged_at_all for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON; `schema` counts changes of its form."""

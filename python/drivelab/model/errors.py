@@ -55,7 +55,9 @@ _KINDS = (
     ),
     ErrorKind("U009", "no runs to query", "name the directory of a run, or make one: drivelab run", EXIT_USAGE),
     ErrorKind("U011", "a margin that makes no sense", "write a share between 0 % and 100 %: --margin 5%", EXIT_USAGE),
-    ErrorKind("U012", "a run that is compared with itself", "name each run once, on one side", EXIT_USAGE),
+    ErrorKind(
+        "U012", "a run that is compared with itself, or with its copy", "name each run once, on one side", EXIT_USAGE
+    ),
     ErrorKind("U013", "no such metric in these runs", "choose one of those that are listed", EXIT_USAGE),
     ErrorKind("U014", "this format needs a file", "name one: --out FILE", EXIT_USAGE),
     # T: the target that was typed

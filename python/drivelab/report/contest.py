@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from drivelab.model.apart import are_apart
 from drivelab.model.result_set import Observation
@@ -25,6 +26,8 @@ class Contest:
         The best first; without those that do not describe their drive.
     left_out : tuple of subjects
         Whose trials do not describe the drive.
+    identities : mapping of subject to tuple of str
+        The same for subjects that are one drive in several runs; a subject without one is a drive of its own.
     """
 
     title: str
@@ -32,12 +35,52 @@ class Contest:
     levels: Levels
     ranked: tuple[tuple[Subject, Observation], ...]
     left_out: tuple[Subject, ...] = ()
+    identities: Mapping[Subject, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def of_best_drive(self) -> tuple[tuple[Subject, Observation], ...]:
+        """What the best drive gave in each of its runs, the best first."""
+        return tuple(item for item in self.ranked if self._is_best_drive(item[0]))
+
+    @property
+    def of_other_drives(self) -> tuple[tuple[Subject, Observation], ...]:
+        """What all other drives gave, the best first; empty where several runs measured one drive."""
+        return tuple(item for item in self.ranked if not self._is_best_drive(item[0]))
+
+    @property
+    def is_best_drive_first(self) -> bool:
+        """Whether the best drive is ahead of all others in each of its runs."""
+        own = self.of_best_drive
+        return self.ranked[: len(own)] == own
 
     @property
     def is_beyond_noise(self) -> bool | None:
-        """Whether the best is apart from all others by more than they scatter; None where nothing tells how much."""
-        found = [observations_apart(self.ranked[0][1], other) for _, other in self.ranked[1:]]
-        return None if None in found else all(found)
+        """Whether the best is apart from all others by more than they scatter; None where nothing tells how much.
+
+        A drive that several runs measured is the best in all of them, or not beyond
+        noise. Where there is no other drive, its best run is held against the others.
+        """
+        if not self.of_other_drives:
+            return self.are_runs_apart
+        if not self.is_best_drive_first:
+            return False
+        return _all_apart([(own, other) for _, own in self.of_best_drive for _, other in self.of_other_drives])
+
+    @property
+    def are_runs_apart(self) -> bool | None:
+        """Whether the best run of the best drive is apart from its other runs; None where nothing tells."""
+        (_, best), *others = self.of_best_drive
+        return _all_apart([(best, other) for _, other in others])
+
+    def _is_best_drive(self, subject: Subject) -> bool:
+        best = self.ranked[0][0]
+        identity = self.identities.get(subject)
+        return subject == best or (identity is not None and identity == self.identities.get(best))
+
+
+def _all_apart(pairs: Sequence[tuple[Observation, Observation]]) -> bool | None:
+    found = [observations_apart(one, other) for one, other in pairs]
+    return None if None in found else all(found)
 
 
 def observations_apart(best: Observation, other: Observation) -> bool | None:

@@ -42,6 +42,9 @@ def write_csv_report(joint: Joint, directory_or_file: Path) -> tuple[Path, ...]:
     flat = flat_table(joint.result_sets)
     if place.suffix and not place.is_dir():
         return (_written(place, flat),)
+    if place.exists() and not place.is_dir():
+        what = f"{place} is a file, and a name without an ending means a directory"
+        raise DrivelabError("O802", what, where=str(place), do="name a file that ends in .csv, or a directory")
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:

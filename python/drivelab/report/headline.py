@@ -8,6 +8,13 @@ from typing import Any
 from drivelab.model.units import format_bytes
 from drivelab.report.content import ReportContent
 
+# a program that was killed could not say so
+_STOPPED = {
+    "running": "it is still running, or was killed",
+    "interrupted": "it was interrupted",
+    "failed": "it failed",
+}
+
 
 def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
     """Names and values for the head of the page; what is not known is left out."""
@@ -20,8 +27,28 @@ def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
         ("file system", "; ".join(_each(_filesystem_text(target.get("filesystem")) for target in targets))),
         ("host", _host_text(facts.get("host"))),
         ("measured", _when(content)),
+        ("not complete", what_is_missing(facts, content.trial_count)),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def what_is_missing(facts: Mapping[str, Any], trial_count: int) -> str:
+    """How far a run came that is not complete, and why; empty for one that is.
+
+    Parameters
+    ----------
+    facts : mapping
+        The run's run.json.
+    trial_count : int
+        How many trials were completed, without references.
+    """
+    why = _STOPPED.get(facts.get("status", "complete"))
+    if why is None:
+        return ""
+    plan = facts.get("plan")
+    steps = _mappings(plan.get("steps", ())) if isinstance(plan, Mapping) else []
+    planned = sum(not step.get("is_reference") for step in steps)
+    return f"{trial_count} of {planned} trials; {why}" if planned else f"{trial_count} trials so far; {why}"
 
 
 def drives_of(content: ReportContent) -> list[Mapping[str, Any]]:

@@ -13,6 +13,7 @@ from drivelab.report.joint_sentences import joint_sentences, shortened
 from drivelab.report.run_differences import run_differences
 from drivelab.report.run_sentences import run_sentences
 from drivelab.report.runs_table import runs_table
+from drivelab.report.same_drive import drives_of_runs
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table
 from drivelab.report.told_apart import told_apart
@@ -52,7 +53,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
-        sentences=_sentences(runs, sets),
+        sentences=_sentences(runs, joint_sentences(sets, drives_of_runs(result_sets, sets))),
         tables=(*tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),
@@ -104,8 +105,7 @@ def _question(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> str:
     return f"How {'does' if len(runs) == 1 else 'do'} {words} compare with published numbers?"
 
 
-def _sentences(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> tuple[str, ...]:
-    compared = joint_sentences(sets)
+def _sentences(runs: Sequence[ReportContent], compared: tuple[str, ...]) -> tuple[str, ...]:
     if compared or not runs:
         return compared
     told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]

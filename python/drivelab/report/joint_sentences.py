@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.combination_labels import level_text
 from drivelab.report.contest import Contest, Levels, Subject, observations_apart
+from drivelab.report.judged_order import JUDGED, judged_order
 from drivelab.report.level_sentences import level_sentences
 from drivelab.report.numerals import latency_text, number_text
 from drivelab.report.published_sentences import published_sentences
+from drivelab.report.same_drive import DriveOfRun, compare_sentence, one_drive_sentence
 
 WORKLOADS_NAMED = 4
 _NAMED_MAX = 3
-# what a workload is judged by, the first that several drives have
-_JUDGED = (
-    "response_latency_ns_p50",
-    "total_latency_ns_p50",
-    "total_latency_ns_mean",
-    "throughput_bytes_per_s",
-    "iops",
-)
-# several at a time, or large: issued for what they move
-_JUDGED_BY_BYTES = (
-    "response_latency_ns_p50",
-    "throughput_bytes_per_s",
-    "iops",
-    "total_latency_ns_p50",
-    "total_latency_ns_mean",
-)
-_LARGE_BLOCK_BYTES = 1 << 20
 _LARGE_FACTOR = 2
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
 _RUN_TO_RUN = "what changes from run to run is not in these ranges"
@@ -47,7 +33,7 @@ def _rate_text(value: float) -> str:
 _WRITERS: Mapping[str, Callable[[float], str]] = {"throughput": format_rate_bytes_per_s, "rate": _rate_text}
 
 
-def joint_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
+def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun] | None = None) -> tuple[str, ...]:
     """What several drives come to, the workload that most of them have in common first.
 
     Of published pages alone also what their factors did, as a mean over drives.
@@ -56,6 +42,8 @@ def joint_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
     ----------
     sets : sequence of ResultSet
         Names of drives mean one thing each in all of them.
+    drives : mapping of Subject to DriveOfRun, optional
+        The drive behind each of these names, and its run; left out, each is a drive of its own.
 
     Returns
     -------
@@ -66,14 +54,16 @@ def joint_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
     has_machines = len({one.machine for each in sets for one in each.observations if one.machine}) > 1
     measured = {_subject(one) for each in sets if not each.is_reference for one in each.observations}
     by_title: dict[str, list[Contest]] = {}
-    for contest in contests(sets):
+    drives = drives or {}
+    identities = {subject: one.identity for subject, one in drives.items()}
+    for contest in contests(sets, identities):
         # beside runs, what pages tell of their own drives only is no answer
         if not measured or any(subject in measured for subject, _ in contest.ranked):
             by_title.setdefault(contest.title, []).append(contest)
     groups = sorted(by_title.items(), key=lambda item: -max(len(one.ranked) for one in item[1]))
     found: list[str] = []
     for title, members in groups[:WORKLOADS_NAMED]:
-        told = list(_told(title, members, has_machines))
+        told = list(_told(title, members, has_machines, drives))
         # of runs their own reports tell what a level does, with intervals
         levels = () if measured else level_sentences(title, members, lambda one: _name(one, has_machines))
         found += [*told[:1], *levels, *told[1:]]
@@ -87,13 +77,16 @@ def joint_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
         found.append(
             f"{more} more workload{'s' if more > 1 else ''} that several drives have in common: see the tables."
         )
+    found += filter(None, [compare_sentence((one for _, members in groups for one in members), drives)])
     return tuple(found)
 
 
-def contests(sets: Sequence[ResultSet]) -> Iterator[Contest]:
-    """Every workload and combination of settings that at least two drives have in common."""
+def contests(
+    sets: Sequence[ResultSet], identities: Mapping[Subject, tuple[str, ...]] | None = None
+) -> Iterator[Contest]:
+    """Every workload and combination of settings that at least two drives, or runs of one, have in common."""
     workloads: dict[tuple[object, ...], list[Observation]] = {}
-    for one in (one for each in sets for one in each.observations if one.metric in _JUDGED):
+    for one in (one for each in sets for one in each.observations if one.metric in JUDGED):
         kind = (one.workload, one.operation, one.block_size_bytes, one.queue_depth, one.is_durable)
         workloads.setdefault(kind, []).append(one)
     titles = Counter(members[0].title for members in workloads.values())
@@ -102,7 +95,8 @@ def contests(sets: Sequence[ResultSet]) -> Iterator[Contest]:
         if metric:
             title = members[0].title if titles[members[0].title] == 1 else _longer_title(members[0])
             title = shortened(title[:1].upper() + title[1:])
-            yield from _contests(title, metric, [one for one in members if one.metric == metric])
+            found = _contests(title, metric, [one for one in members if one.metric == metric])
+            yield from (replace(one, identities=identities or {}) for one in found)
 
 
 def _longer_title(one: Observation) -> str:
@@ -116,16 +110,10 @@ def _longer_title(one: Observation) -> str:
 
 def _judged(members: Sequence[Observation]) -> str:
     """The metric that most of the drives have; empty where no two have one in common."""
-    order = _JUDGED if _is_waited_for(members[0]) else _JUDGED_BY_BYTES
+    order = judged_order(members)
     counts = {metric: len({_subject(one) for one in members if one.metric == metric}) for metric in order}
     most = max(counts.values())
     return next(metric for metric in order if counts[metric] == most) if most > 1 else ""
-
-
-def _is_waited_for(one: Observation) -> bool:
-    """Whether a program waits for each I/O: the rule by which a run and a comparison choose their number, too."""
-    is_small = one.block_size_bytes is not None and one.block_size_bytes < _LARGE_BLOCK_BYTES
-    return is_small and (one.is_durable or (one.queue_depth or 1) == 1)
 
 
 def _contests(title: str, metric: str, members: Sequence[Observation]) -> Iterator[Contest]:
@@ -164,29 +152,51 @@ def _ends(one: Observation) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _told(title: str, members: Sequence[Contest], has_machines: bool) -> Iterator[str]:
+def _told(
+    title: str, members: Sequence[Contest], has_machines: bool, drives: Mapping[Subject, DriveOfRun]
+) -> Iterator[str]:
     """The best with its number and how far the next one is; then who is first with the other settings."""
     best = min(members, key=_goodness)
     left_out = _left_out(members, has_machines)
     if len(members) == 1:
-        yield f"{title}: {_one(best, has_machines)}{left_out}."
+        yield f"{title}: {_one(best, has_machines, drives)}{left_out}."
         return
     levels = ", ".join(f"{name} {shortened(level_text(name, level))}" for name, level in best.levels)
-    yield f"{title}, at its best ({levels}): {_one(best, has_machines)}."
+    yield f"{title}, at its best ({levels}): {_one(best, has_machines, drives)}."
     subjects = {subject for contest in members for subject, _ in contest.ranked}
+    if not any(contest.of_other_drives for contest in members):
+        yield f"{title}, {len(members)} combinations of settings: {_runs_apart(members)}{left_out}."
+        return
+    subjects = {(_drive(subject, drives), "") if subject in drives else subject for subject in subjects}
     yield (
         f"{title}, {len(members)} combinations of settings on {len(subjects)} drives: "
-        f"{_firsts(members, has_machines)}{left_out}."
+        f"{_firsts(members, has_machines, drives)}{left_out}."
     )
 
 
-def _firsts(members: Sequence[Contest], has_machines: bool) -> str:
+def _runs_apart(members: Sequence[Contest]) -> str:
+    """In how many combinations the runs of one drive differ."""
+    without = sum(contest.are_runs_apart is None for contest in members)
+    if without == len(members):
+        return _NO_SCATTER
+    apart = sum(contest.are_runs_apart is True for contest in members)
+    why = f"; {without} have numbers without an interval" if without else ""
+    return f"in {apart or 'none'} of them the runs differ beyond the scatter of repeats{why}"
+
+
+def _firsts(members: Sequence[Contest], has_machines: bool, drives: Mapping[Subject, DriveOfRun]) -> str:
     """Who is first how often, and how much of that is more than noise."""
-    firsts = Counter(contest.ranked[0][0] for contest in members)
-    beyond = Counter(contest.ranked[0][0] for contest in members if contest.is_beyond_noise)
-    named = [f"{_name(subject, has_machines)} is first in {count}" for subject, count in firsts.most_common(_NAMED_MAX)]
+
+    def first(contest: Contest) -> str:
+        subject = contest.ranked[0][0]
+        has_runs = len(contest.of_best_drive) > 1
+        return _drive(subject, drives) if has_runs else _name(subject, has_machines)
+
+    firsts = Counter(map(first, members))
+    beyond = Counter(first(contest) for contest in members if contest.is_beyond_noise)
+    named = [f"{name} is first in {count}" for name, count in firsts.most_common(_NAMED_MAX)]
     if len(firsts) == 1 and beyond == firsts:
-        return f"{_name(next(iter(firsts)), has_machines)} is first in all of them, beyond the scatter of repeats"
+        return f"{next(iter(firsts))} is first in all of them, beyond the scatter of repeats"
     if beyond == firsts:
         return f"{', '.join(named)}, all beyond the scatter of repeats"
     without = sum(contest.is_beyond_noise is None for contest in members)
@@ -202,34 +212,49 @@ def _goodness(contest: Contest) -> float:
     return value if best.is_better_when_low else -value
 
 
-def _one(contest: Contest, has_machines: bool) -> str:
-    (_, best), (_, other), *rest = contest.ranked
-    names = [_name(subject, has_machines) for subject, _ in contest.ranked]
-    last = f"; last is {names[-1]} with {_number(contest.ranked[-1][1])}" if rest else ""
+def _one(contest: Contest, has_machines: bool, drives: Mapping[Subject, DriveOfRun]) -> str:
+    own, others = contest.of_best_drive, contest.of_other_drives
+    of_runs = one_drive_sentence(contest, drives, _number) if len(own) > 1 else ""
+    if not others:
+        return of_runs
+    return "; ".join(filter(None, (_between_drives(contest, has_machines), of_runs)))
+
+
+def _between_drives(contest: Contest, has_machines: bool) -> str:
+    (subject, best), *again = contest.of_best_drive
+    others = contest.of_other_drives
+    (next_subject, other), *rest = others
+    name, next_name = _name(subject, has_machines), _name(next_subject, has_machines)
+    last = f"; last is {_name(others[-1][0], has_machines)} with {_number(others[-1][1])}" if rest else ""
     if contest.is_beyond_noise:
         change = _change(best, other)
-        return f"{names[0]} is fastest with {_number(best)}, {change} than {names[1]} with {_number(other)}{last}"
+        return f"{name} is fastest with {_number(best)}, {change} than {next_name} with {_number(other)}{last}"
     if contest.is_beyond_noise is None:
         change = _change(best, other)
         return (
-            f"{names[0]} has the best number, {_number(best)}, {change} than {names[1]} with {_number(other)}{last}; "
+            f"{name} has the best number, {_number(best)}, {change} than {next_name} with {_number(other)}{last}; "
             f"{_NO_SCATTER}"
         )
-    level = [name for name, (_, one) in zip(names, contest.ranked, strict=True) if one is best or not _apart(best, one)]
+    if not contest.is_best_drive_first:
+        behind = f"and is behind {next_name} in another run: {_number(again[-1][1])} beside {_number(other)}{last}"
+        return f"{name} has the best number, {_number(best)}, {behind}"
+    rivals = [each for each in others if any(not _apart(mine, each[1]) for _, mine in contest.of_best_drive)]
+    level = [name, *(_name(each, has_machines) for each, _ in rivals)]
     shown = " and ".join(level[:_NAMED_MAX]) if len(level) < _NAMED_MAX else ", ".join(level[:_NAMED_MAX])
     more = f" and {len(level) - _NAMED_MAX} more" if len(level) > _NAMED_MAX else ""
-    return f"{shown}{more} cannot be told apart{_why(best, contest)}: {_number(best)} beside {_number(other)}{last}"
+    return f"{shown}{more} cannot be told apart{_why(contest)}: {_number(best)} beside {_number(other)}{last}"
 
 
 def _apart(best: Observation, other: Observation) -> bool:
     return bool(observations_apart(best, other))
 
 
-def _why(best: Observation, contest: Contest) -> str:
+def _why(contest: Contest) -> str:
     """Why they cannot: what was seen overlaps, or did not overlap and could by chance."""
-    overlapping = [one for _, one in contest.ranked[1:] if _overlap(best, one)]
+    pairs = [(own, other) for _, own in contest.of_best_drive for _, other in contest.of_other_drives]
+    overlapping = [pair for pair in pairs if _overlap(*pair)]
     if overlapping:
-        return ", their ranges overlap" if max(best.trial_count, overlapping[0].trial_count) > 1 else _OVERLAP
+        return ", their ranges overlap" if max(one.trial_count for one in overlapping[0]) > 1 else _OVERLAP
     return ", so few repeats may lie like that by chance"
 
 
@@ -249,6 +274,14 @@ def _change(best: Observation, other: Observation) -> str:
 def _name(subject: Subject, has_machines: bool) -> str:
     drive, machine = (shortened(name) for name in subject)
     return f"{drive} on {machine}" if has_machines and machine and machine not in drive else drive
+
+
+def _drive(subject: Subject, drives: Mapping[Subject, DriveOfRun]) -> str:
+    """The drive itself, whichever run; as the report calls it where two drives go by one name."""
+    one = drives.get(subject)
+    if one is None or any(each.name == one.name and each.identity != one.identity for each in drives.values()):
+        return shortened(subject[0])
+    return shortened(one.name)
 
 
 def _left_out(members: Sequence[Contest], has_machines: bool) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -114,8 +115,15 @@ def write_figures(
         for number, plot in enumerate(figure.plots, start=1)
     ]
     drawn = list(_drawn([plot for _, _, plot, _ in plots], kind)) if plots else []
-    for data, (_, _, _, path) in zip(drawn, plots, strict=True):
-        _write(path, data)
+    is_new = not directory.exists()
+    try:
+        for data, (_, _, _, path) in zip(drawn, plots, strict=True):
+            _write(path, data)
+    except BaseException:
+        if is_new:
+            # pictures without their report help nobody
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
     return tuple(FigureFile(*one) for one in plots)
 
 

@@ -27,7 +27,8 @@ class Bar:
     labels : tuple of str
         What tells it apart, a column each.
     value, low, high : float or None
-        The number and the ends of its interval or range; with a low end and no value it is a lower bound.
+        The number and the ends of its interval or range; with no value the low end is a lower bound, and
+        a high end above a low one of 0 an upper bound.
     mark : str
         Stands behind the number: ``!`` where trials do not describe the drive, ``~`` where it was only seen.
     """
@@ -97,8 +98,10 @@ def bar_plot(group: BarGroup, width: int, *, plain: bool = False) -> TextPlot | 
 
 
 def _number(bar: Bar, unit: str) -> str:
-    value = bar.shown or 0.0
-    sign = "≥ " if bar.value is None else ""
+    sign, value = "", bar.shown or 0.0
+    if bar.value is None:
+        # nothing is known of the low end of what is only said to be below something
+        sign, value = ("≤ ", bar.high) if not value and bar.high is not None else ("≥ ", value)
     return f"{sign}{format_quantity(value, unit)}{f' {bar.mark}' if bar.mark else ''}"
 
 

@@ -6,7 +6,7 @@ nothing hangs on colour.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from drivelab.model.result_set import Observation, ResultSet
@@ -15,6 +15,7 @@ from drivelab.model.units import format_bytes
 from drivelab.report.combination_labels import combination_labels, level_text
 from drivelab.report.content import TrialContent
 from drivelab.report.figures.size_series import panels_of_answer, panels_of_trials
+from drivelab.report.judged_order import judged_order
 from drivelab.report.text_bars import Bar, BarGroup, bar_plot
 from drivelab.report.text_curve import curve_plot
 from drivelab.report.text_effects import effects_plot
@@ -26,14 +27,8 @@ if TYPE_CHECKING:
 PLOTS_MAX = 6
 WIDTH_MAX = 120
 _THROUGHPUT = "throughput_bytes_per_s"
-# what several runs are compared by, the most telling one first
-_COMPARED = (
-    "response_latency_ns_p50",
-    "total_latency_ns_p50",
-    "total_latency_ns_mean",
-    _THROUGHPUT,
-    "iops",
-)
+# factors whose levels are how many I/Os are outstanding
+_DEPTH_FACTORS = ("queue_depth", "job_count")
 _WORDS = {
     "response_latency_ns_p50": "median response time",
     "total_latency_ns_p50": "median latency",
@@ -167,18 +162,28 @@ def run_plots(sets: Sequence[ResultSet], width: int, *, plain: bool = False) -> 
     plain : bool
         Only characters of ASCII.
     """
-    kinds: dict[tuple[str, int | None, int | None], list[tuple[ResultSet, Observation]]] = {}
+    kinds: dict[tuple[object, ...], list[tuple[ResultSet, Observation]]] = {}
+    members_of: dict[tuple[object, ...], list[tuple[ResultSet, Observation]]] = {}
     for results in sets:
         for seen in results.observations:
-            key = (_operation(seen), seen.block_size_bytes, seen.queue_depth)
-            kinds.setdefault(key, []).append((results, seen))
+            members_of.setdefault((_operation(seen), seen.block_size_bytes, seen.title), []).append((results, seen))
+    for key, sweep in members_of.items():
+        is_sweep = len({results.key for results, seen in sweep if _sweeps_depth(seen)}) >= min(2, len(sets))
+        for results, seen in sweep:
+            # a sweep of depths is one plot; otherwise only what has the same depth stands in one
+            kind = (*key, "sweep") if is_sweep and _sweeps_depth(seen) else (*key[:2], seen.queue_depth)
+            kinds.setdefault(kind, []).append((results, seen))
     plots: list[TextPlot | None] = []
     for members in kinds.values():
         metric = _common_metric(members, at_least=min(2, len(sets)))
         if metric:
             chosen = [(results, seen) for results, seen in members if seen.metric == metric]
-            plots.append(bar_plot(_run_group(chosen, metric), width, plain=plain))
+            plots.append(bar_plot(_run_group(chosen, metric, sets), width, plain=plain))
     return [plot for plot in plots if plot is not None]
+
+
+def _sweeps_depth(seen: Observation) -> bool:
+    return any(name in seen.levels for name in _DEPTH_FACTORS)
 
 
 def _operation(seen: Observation) -> str:
@@ -187,15 +192,25 @@ def _operation(seen: Observation) -> str:
 
 
 def _common_metric(members: Sequence[tuple[ResultSet, Observation]], *, at_least: int) -> str:
-    """The metric that most of the runs have; empty where fewer than so many have one in common."""
-    having: Mapping[str, set[str]] = {
-        metric: {results.key for results, seen in members if seen.metric == metric} for metric in _COMPARED
-    }
-    best = max(_COMPARED, key=lambda metric: (len(having[metric]), -_COMPARED.index(metric)))
+    """The metric that most of the runs have, of several the one that is judged; empty where too few share one."""
+    order = judged_order([seen for _, seen in members])
+    having = {metric: {results.key for results, seen in members if seen.metric == metric} for metric in order}
+    best = max(order, key=lambda metric: (len(having[metric]), -order.index(metric)))
     return best if len(having[best]) >= at_least else ""
 
 
-def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str) -> BarGroup:
+def _drive_names(members: Sequence[Observation]) -> dict[tuple[str, str], str]:
+    """What each drive of each machine is called: one model in several machines is told apart by them."""
+    machines: dict[str, set[str]] = {}
+    for seen in members:
+        machines.setdefault(seen.drive, set()).add(seen.machine)
+    return {
+        (seen.drive, seen.machine): f"{seen.drive} on {seen.machine}" if len(machines[seen.drive]) > 1 else seen.drive
+        for seen in members
+    }
+
+
+def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str, sets: Sequence[ResultSet]) -> BarGroup:
     first = members[0][1]
     factors = list(dict.fromkeys(name for _, seen in members for name in seen.levels))
     varying = [name for name in factors if len({seen.levels.get(name, "") for _, seen in members}) > 1]
@@ -203,6 +218,8 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str) ->
     drives = {drive for _, drive in pairs}
     # where no drive was measured by two runs, the drive says which run it was
     has_drives, has_runs = len(drives) > 1, len(drives) == 1 or len(pairs) > len(drives)
+    names = _drive_names([seen for _, seen in members])
+    has_drives = has_drives or len(names) > 1
     # those of one combination together, so that runs stand below each other
     groups: dict[tuple[str, ...], list[tuple[ResultSet, Observation]]] = {}
     for results, seen in members:
@@ -210,7 +227,7 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str) ->
         groups.setdefault(levels, []).append((results, seen))
     bars = [
         Bar(
-            (*levels, *([seen.drive] if has_drives else []), *([results.key] if has_runs else [])),
+            (*levels, *([names[seen.drive, seen.machine]] if has_drives else []), *([results.key] if has_runs else [])),
             seen.estimate.value,
             seen.estimate.low,
             seen.estimate.high,
@@ -222,6 +239,8 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str) ->
     size = format_bytes(first.block_size_bytes) if first.block_size_bytes else "mixed sizes"
     titles = list(dict.fromkeys(seen.title for _, seen in members))
     what = titles[0] if len(titles) == 1 else f"{_operation(first)}, {size}"
+    if len(titles) == 1:
+        what = ", ".join((what, *_what_is_open(members, sets)))
     return BarGroup(
         title=f"{what}: {_WORDS[metric]}",
         unit=first.estimate.unit,
@@ -229,3 +248,15 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str) ->
         heads=(*varying, *(["drive"] if has_drives else []), *(["run"] if has_runs else [])),
         span="range of the repeats, or 95 % interval",
     )
+
+
+def _what_is_open(members: Sequence[tuple[ResultSet, Observation]], sets: Sequence[ResultSet]) -> Iterator[str]:
+    """Size and depth of a plot, where there are others of the same title."""
+    first = members[0][1]
+    alike = [seen for results in sets for seen in results.observations if seen.title == first.title]
+    if first.block_size_bytes and len({seen.block_size_bytes for seen in alike}) > 1:
+        yield format_bytes(first.block_size_bytes)
+    depths = {seen.queue_depth for _, seen in members}
+    others = {seen.queue_depth for seen in alike if seen.block_size_bytes == first.block_size_bytes}
+    if len(depths) == 1 and None not in depths and len(others) > 1:
+        yield f"{first.queue_depth} outstanding"

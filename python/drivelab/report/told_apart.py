@@ -15,8 +15,8 @@ _ROW_SEPARATOR = " / "
 def told_apart(sets: Sequence[ResultSet]) -> tuple[ResultSet, ...]:
     """The same result sets, with names of drives and machines that mean one thing each.
 
-    A drive that was measured in two runs is two drives, since time, kernel or
-    firmware may have changed it: each is told by its date, by the time too, or by
+    A drive that was measured in two runs has a name for each, since time, kernel or
+    firmware may have changed it: it is told by its date, by the time too, or by
     the run's name where those do not differ. It is one drive where two runs of one day
     and one system measured different things of it. Published names stay as they
     were printed, unless two pages share one.

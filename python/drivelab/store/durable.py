@@ -51,11 +51,17 @@ def written_aside(path: Path) -> Iterator[Path]:
         aside.replace(path)
         sync_directory(path.parent)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        _discard(aside)
         raise storage_error(error, path) from error
     except BaseException:
-        aside.unlink(missing_ok=True)
+        _discard(aside)
         raise
+
+
+def _discard(aside: Path) -> None:
+    # where nothing can be written nothing can be removed either, and the first failure is the one to tell
+    with suppress(OSError):
+        aside.unlink()
 
 
 def _file_to_replace(path: Path) -> Path:
@@ -160,6 +166,9 @@ def storage_error(error: OSError, path: Path) -> DrivelabError:
     text = error.strerror or str(error).splitlines()[0]
     if error.errno in _FULL or "No space left" in text:
         return DrivelabError("S502", f"no room left to store {path.name}", where=str(path.parent))
+    if error.errno == errno.ENOENT and not path.parent.exists():
+        what = f"cannot write {path.name}: there is no directory {path.parent}"
+        return DrivelabError("S501", what, where=str(path.parent))
     if error.errno in _REFUSED or error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
         return DrivelabError("S501", f"cannot write {path.name}: {text}", where=str(path.parent))
     return DrivelabError("S503", f"storing {path.name} failed: {text}", where=str(path.parent))

@@ -32,10 +32,15 @@ def open_run(path: Path | str) -> StoredRun:
     ------
     DrivelabError
         S504: not a run directory. S505: written by a newer drivelab.
-        S506: its run.json is damaged.
+        S506: its run.json is damaged. S509: its name is no text.
     """
     directory = Path(path)
     file = directory / layout.RUN_JSON
+    try:
+        str(directory).encode()
+    except UnicodeEncodeError:
+        # Parquet files are opened by names in UTF-8 only
+        raise DrivelabError("S509", "the name of a run's directory is no UTF-8 text", where=ascii(str(path))) from None
     try:
         run_json = json.loads(file.read_text(encoding="utf-8"))
         schema = run_json["schema"]

@@ -11,7 +11,15 @@ import pyarrow.compute as pc
 
 from drivelab.store import layout
 from drivelab.store.columns import arrow_schema
-from drivelab.store.parts import COLUMNS, TableSources, joined_rows, opened_parquet, read_steadily, source_rows
+from drivelab.store.parts import (
+    COLUMNS,
+    TableSources,
+    damage_told,
+    joined_rows,
+    opened_parquet,
+    read_steadily,
+    source_rows,
+)
 from drivelab.store.read import StoredRun
 from drivelab.store.trial_log import read_log
 
@@ -116,7 +124,7 @@ def _read(directory: Path, table: str, wanted: Callable[[pa.Field], bool], trial
 
 
 def _of_file(path: Path, wanted: Callable[[pa.Field], bool], trials: frozenset[str] | None) -> Iterator[pa.Table]:
-    with opened_parquet(path) as file:
+    with opened_parquet(path) as file, damage_told(path):
         names = [field.name for field in file.schema_arrow if wanted(field)]
         place = file.schema_arrow.names.index("trial")
         for number in range(file.metadata.num_row_groups):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -188,6 +189,38 @@ def test_a_run_is_not_compared_with_itself() -> None:
     with pytest.raises(DrivelabError, match="named 2 times") as caught:
         compared(run, run)
     assert caught.value.code == "U012"
+
+
+@pytest.mark.provokes("U012")
+def test_a_copy_of_a_run_is_no_other_run(made: MakeRun, tmp_path: Path) -> None:
+    base, new, other = made(), made(), made()
+    copied = open_run(Path(shutil.copytree(base.directory, tmp_path / "copied")))
+    for sides in (([base], [copied]), ([base, copied], [new]), ([new], [base, other, copied])):
+        with pytest.raises(DrivelabError, match=r"copied is a copy of run-1") as caught:
+            compare_runs(*sides, resamples=DRAWS)
+        assert caught.value.code == "U012"
+        assert str(copied.directory) in (caught.value.where or "")
+        assert str(base.directory) in (caught.value.where or "")
+    assert len(compare_runs([base, other], [new], resamples=DRAWS).base) == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"started_utc": "2026-02-01T12:00:00.000+00:00"},
+        {"seed": 2},
+        {"host": {"hostname": "perch"}},
+        {"targets": [{"label": "sdc"}]},
+        {"started_utc": ""},
+    ],
+)
+def test_runs_that_differ_in_start_seed_host_or_target_are_no_copies(
+    made: MakeRun, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    base = made()
+    other = open_run(Path(shutil.copytree(base.directory, tmp_path / "other")))
+    other.run_json.update(changes)
+    assert len(compared(base, other).new) == 1
 
 
 @pytest.mark.provokes("U013")

@@ -199,3 +199,20 @@ def test_a_place_that_takes_no_files_is_named(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(DrivelabError) as caught:
         write_figures([("simple", SIMPLE)], tmp_path / "file" / "folder")
     assert caught.value.code == "O802"
+
+
+def test_pictures_that_could_not_all_be_written_are_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full_after_the_first(path: Path, data: bytes) -> None:
+        if path.parent.exists():
+            raise DrivelabError("O802", "no room left", where=str(path))
+        path.parent.mkdir()
+        path.write_bytes(data)
+
+    monkeypatch.setattr("drivelab.report.static_figure._drawn", lambda plots, kind: [b""] * len(plots))
+    monkeypatch.setattr("drivelab.report.static_figure._write", full_after_the_first)
+    for is_new in (True, False):
+        with pytest.raises(DrivelabError, match="no room"):
+            write_figures([("one", SIMPLE), ("two", SIMPLE)], tmp_path / "folder")
+        assert (tmp_path / "folder").exists() is not is_new
+        # a folder that was there is left as it is
+        (tmp_path / "folder").mkdir(exist_ok=True)

@@ -11,12 +11,14 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
+from drivelab.reference.load import load_reference
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.size_series import Panel, SizePoint, SizeSeries
 from drivelab.report.gather import gather
@@ -259,6 +261,53 @@ def test_runs_are_compared_by_what_most_of_them_have() -> None:
     assert run_plots([sets[0], sets[2]], 80) == []
 
 
+def read_at(depth: int, metric: str, value: float, **changes: object) -> Observation:
+    """Random reads of 4 KiB at a depth."""
+    given = {"workload": "r", "title": "4 KiB random reads", "operation": "read", "queue_depth": depth}
+    return replace(seen("sdb", value, metric), **(given | {"block_size_bytes": 4096} | changes))  # type: ignore[arg-type]
+
+
+def two_runs(*observations: Observation) -> list[ResultSet]:
+    return [ResultSet(name, "T", "Q", "S", observations=observations) for name in ("old", "new")]
+
+
+def test_a_sweep_of_depths_is_one_plot_of_its_throughput() -> None:
+    sweep = [
+        read_at(depth, metric, value * depth, levels={"queue_depth": str(depth)})
+        for depth in (1, 8, 32)
+        for metric, value in (("total_latency_ns_p50", 1e5), ("throughput_bytes_per_s", 4e7))
+    ]
+    (plot,) = run_plots(two_runs(*sweep), 80)
+    assert plot.title == "4 KiB random reads: throughput, log axis"
+    assert plot.lines[0].split() == ["queue_depth", "run"]
+    assert [line.split()[0] for line in plot.lines[1:7]] == ["1", "new", "8", "new", "32", "new"]
+    kinds = [TrialKind(4096, depth, is_durable=False) for depth in (1, 8, 32)]
+    assert judged_metric(kinds) == "throughput_bytes_per_s"
+
+
+def test_workloads_of_one_title_and_several_depths_are_told_apart_by_the_depth() -> None:
+    metrics = ("total_latency_ns_p50", "throughput_bytes_per_s")
+    observations = [read_at(depth, metric, 1e6, workload=f"r{depth}") for depth in (1, 8, 32) for metric in metrics]
+    words = {"total_latency_ns_p50": "median latency", "throughput_bytes_per_s": "throughput"}
+    assert [plot.title for plot in run_plots(two_runs(*observations), 80)] == [
+        f"4 KiB random reads, {depth} outstanding: {words[judged_metric([TrialKind(4096, depth, is_durable=False)])]}"
+        for depth in (1, 8, 32)
+    ]
+    sizes = [read_at(8, metrics[1], 1e8, block_size_bytes=size, title="reads") for size in (4096, 16384)]
+    assert [plot.title for plot in run_plots(two_runs(*sizes), 80)] == [
+        "reads, 4 KiB: throughput",
+        "reads, 16 KiB: throughput",
+    ]
+
+
+def test_a_sweep_in_one_run_only_stands_beside_the_same_depth_of_another() -> None:
+    sweep = tuple(read_at(d, "iops", 1e3, levels={"queue_depth": str(d)}) for d in (1, 8))
+    sets = [ResultSet("sweep", "T", "Q", "S", observations=sweep)]
+    sets.append(ResultSet("single", "T", "Q", "S", observations=(read_at(8, "iops", 2e3),)))
+    (plot,) = run_plots(sets, 80)
+    assert plot.title == "4 KiB random reads, 8 outstanding: I/Os per second"
+
+
 def test_a_durable_write_of_a_page_stands_beside_that_of_a_run() -> None:
     own = replace(seen("Drive A", 2e6), is_durable=True)
     page = replace(seen("Drive B", 1e6), is_durable=True, operation="write", title="Small write")
@@ -316,3 +365,16 @@ def test_ascii_has_a_character_for_each_thing() -> None:
     assert "".join(str(getattr(ASCII, name)) for name in ASCII.__slots__).isascii()
     assert len(ASCII.marks) == len(UNICODE.marks)
     assert len({*ASCII.marks, ASCII.several}) == 5
+
+
+def test_what_is_only_below_a_number_is_an_upper_bound() -> None:
+    bars = (Bar(("usb",), None, 0.0, 1e6), Bar(("some",), 2e6), Bar(("slow",), None, 3e6))
+    lines = "\n".join(lines_of(bar_plot(BarGroup("Made up", "ns", bars), 80)))
+    assert "≤ 1 ms" in lines
+    assert "≥ 3 ms" in lines
+
+
+def test_one_model_in_several_machines_is_told_apart_by_them() -> None:
+    (plot, *_) = run_plots([load_reference("intel-530")], 100)
+    assert any("Intel 530 (SSDSC2BW120A4) on flygecko" in line for line in plot.lines)
+    assert not any("Crucial M4 on" in line for line in plot.lines)

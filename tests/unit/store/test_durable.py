@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -79,3 +80,23 @@ def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
         write_json(tmp_path / "a", {})
     assert caught.value.code == "S501"
     assert (tmp_path / "a").is_symlink()
+
+
+@pytest.mark.provokes("S501")
+def test_where_nothing_can_be_written_the_first_failure_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    for name in ("write_bytes", "unlink"):
+        monkeypatch.setattr(Path, name, read_only)
+    with pytest.raises(DrivelabError, match=r"cannot write .*: Read-only file system") as caught:
+        write_json(tmp_path / "a.json", {})
+    assert caught.value.code == "S501"
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DrivelabError, match=f"there is no directory {tmp_path / 'none'}") as caught:
+        write_json(tmp_path / "none" / "a.json", {})
+    assert caught.value.code == "S501"

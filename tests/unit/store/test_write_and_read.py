@@ -18,6 +18,7 @@ from drivelab.model.finding import Finding
 from drivelab.store import layout
 from drivelab.store.place import TrialPlace
 from drivelab.store.read import open_run
+from drivelab.store.selection import trial_columns
 from drivelab.store.write import RunWriter, create_run
 
 NOW = datetime(2026, 1, 31, 12, 0, 5, tzinfo=UTC)
@@ -261,6 +262,29 @@ def test_a_damaged_table_is_an_error(writer: RunWriter, make_trial: Callable) ->
     with pytest.raises(DrivelabError) as failure:
         _ = open_run(writer.directory).trials
     assert failure.value.code == "S506"
+
+
+def test_a_table_that_is_damaged_in_its_middle_is_an_error(writer: RunWriter, make_trial: Callable) -> None:
+    writer.add_trial(*make_trial())
+    writer.finish()
+    path = writer.directory / "trials.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:-4000] = bytes(byte ^ 0xFF for byte in content[4:-4000])
+    path.write_bytes(content)
+    with pytest.raises(DrivelabError) as failure:
+        trial_columns(open_run(writer.directory), lambda field: True)
+    assert failure.value.code == "S506"
+
+
+@pytest.mark.provokes("S509")
+def test_a_name_that_is_no_text_is_an_error(writer: RunWriter) -> None:
+    writer.finish()
+    odd = Path(os.fsdecode(os.fsencode(writer.directory.parent / "odd") + b"\xff"))
+    writer.directory.rename(odd)
+    with pytest.raises(DrivelabError, match="no UTF-8") as failure:
+        open_run(odd)
+    assert failure.value.code == "S509"
+    assert "udcff" in failure.value.where
 
 
 def test_a_trial_that_is_not_there_is_an_error(writer: RunWriter) -> None:

@@ -119,7 +119,7 @@ def number_table(
 
 
 def best_of(numbers: Sequence[Number | None], is_better_when_low: bool | None) -> int | None:
-    """The place of the best number, where it is beyond the noise: its interval overlaps that of no other.
+    """The place of the best number, where it is beyond the scatter of repeats: its interval overlaps that of no other.
 
     A number without an interval is never the best, and where the next one has
     none, nothing tells whether it is worse. Trials that do not describe the

@@ -143,6 +143,11 @@ def test_rows_of_much_text_become_records() -> None:
     assert text.splitlines()[1:3] == ["pike", "  head 1: a text that takes its room"]
 
 
+def test_a_terminal_tells_what_the_star_means(hostile: Table) -> None:
+    told = " ".join(on_terminal(hostile).split())
+    assert "the best of its column, beyond the scatter of repeats" in told
+
+
 def test_a_page_shows_hostile_names_as_text(hostile: Table) -> None:
     page = Elements(on_page(hostile))
     assert "script" not in {tag for tag, _ in page.found}
@@ -156,6 +161,7 @@ def test_a_page_tells_heads_best_and_intervals_to_everybody(hostile: Table) -> N
     assert [head["scope"] for head in heads] == ["col"] * 3 + ["row"] * 2
     assert page.text.count("(best)") == 2
     assert "★" in page.text
+    assert "the best of its column, beyond the scatter of repeats" in " ".join(page.text.split())
     assert next(a["title"] for tag, a in page.found if tag == "td") == "0.900–1.10"
     assert {"type": "checkbox", "class": "with-intervals"} in [
         attributes for tag, attributes in page.found if tag == "input"
