@@ -59,7 +59,7 @@ def _of_several(effects: Sequence[LevelEffect], members: Sequence[CombinationRes
 
 
 def _change(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
-    """From the first level to the last: ``20% -> 100%: 2.93 GB/s -> 2.59 GB/s (-12 %; 95 % interval ...)``."""
+    """From the first level to the last: ``20% -> 100%: 2.93 GB/s -> 2.59 GB/s (x0.884 within blocks; ...)``."""
     levels = f"{level_text(effect.factor, effect.baseline)} -> {level_text(effect.factor, effect.level)}"
     pairs = _matched(effect, members)
     ratio = effect.ratio.value or 1.0
@@ -67,9 +67,7 @@ def _change(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
         return f"{levels}: {percent_change(ratio)} ({_certainty(effect)})"
     write = format_rate_bytes_per_s if effect.metric == _THROUGHPUT else latency_text
     before, after = (geometric_mean(side) for side in zip(*pairs, strict=True))
-    # of the two numbers that are told, and not of the mean ratio within blocks
-    change = percent_change(after / before)
-    return f"{levels}: {write(before)} -> {write(after)}{_of_many(pairs)} ({change}; {_certainty(effect)})"
+    return f"{levels}: {write(before)} -> {write(after)}{_of_many(pairs)} ({_ratio(effect)}; {_certainty(effect)})"
 
 
 def _beside(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
@@ -98,9 +96,11 @@ def _is_noise(effect: LevelEffect) -> bool:
 
 
 def _ratio(effect: LevelEffect) -> str:
-    """The ratio with so many digits that it is not mistaken for none: ``x1.003``, ``x1.12``, ``x3.20``."""
+    """The ratio with so many digits that it is not mistaken for none: ``x1.003``, ``x1.12 within blocks``."""
     value = effect.ratio.value or 1.0
-    return f"x{_ratio_text(value)}"
+    # the interval is that of this ratio, and not of the two medians beside it
+    within = " within blocks" if len(effect.block_ratios) > 1 else ""
+    return f"x{_ratio_text(value)}{within}"
 
 
 def _ratio_text(value: float) -> str:

@@ -26,14 +26,13 @@ def flush_sentences(fits: Sequence[FlushFit]) -> tuple[str, ...]:
         return tuple(_alone(fits[0]))
     has_workloads = len({fit.workload for fit in fits}) > 1
     return tuple(
-        _sentence(f"{fit.drive}{f', {fit.workload}' if has_workloads else ''}: {_told(fit)}")
-        for fit in fits[:DRIVES_TOLD]
+        f"{fit.drive}{f', {fit.workload}' if has_workloads else ''}: {_told(fit)}." for fit in fits[:DRIVES_TOLD]
     )
 
 
 def _alone(fit: FlushFit) -> Iterator[str]:
     told = _told(fit)
-    yield _sentence(f"{told}: {'; or '.join(fit.candidates)}" if fit.verdict == "another mechanism" else told)
+    yield _sentence(f"{told}: perhaps {'; or '.join(fit.candidates)}" if fit.verdict == "another mechanism" else told)
     uncached = _uncached(fit)
     if uncached and fit.verdict != "refused":
         yield _sentence(uncached)

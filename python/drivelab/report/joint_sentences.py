@@ -159,10 +159,10 @@ def _told(
     best = min(members, key=_goodness)
     left_out = _left_out(members, has_machines)
     if len(members) == 1:
-        yield f"{title}: {_one(best, has_machines, drives)}{left_out}."
+        yield f"{title}, {_statistic(best)}: {_one(best, has_machines, drives)}{left_out}."
         return
     levels = ", ".join(f"{name} {shortened(level_text(name, level))}" for name, level in best.levels)
-    yield f"{title}, at its best ({levels}): {_one(best, has_machines, drives)}."
+    yield f"{title}, {_statistic(best)} at its best ({levels}): {_one(best, has_machines, drives)}."
     subjects = {subject for contest in members for subject, _ in contest.ranked}
     if not any(contest.of_other_drives for contest in members):
         yield f"{title}, {len(members)} combinations of settings: {_runs_apart(members)}{left_out}."
@@ -172,6 +172,13 @@ def _told(
         f"{title}, {len(members)} combinations of settings on {len(subjects)} drives: "
         f"{_firsts(members, has_machines, drives)}{left_out}."
     )
+
+
+def _statistic(contest: Contest) -> str:
+    """What is compared: the number differs from workload to workload."""
+    if "latency_ns" in contest.metric:
+        return "mean latency" if contest.metric.endswith("_mean") else "median latency"
+    return "I/Os per second" if contest.metric == "iops" else "throughput"
 
 
 def _runs_apart(members: Sequence[Contest]) -> str:

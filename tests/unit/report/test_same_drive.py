@@ -33,7 +33,7 @@ def test_two_runs_of_one_drive_are_told_run_by_run_with_the_command_that_judges(
     friday = result_set("friday", observed("A", 100, 95, 105), measured="2026-02-04")
     told, command = sentences(monday, friday)
     assert told.startswith(
-        "512 B durable write: the same drive, A, gave 110 µs (95 %: 108 µs to 112 µs) in monday and "
+        "512 B durable write, median latency: the same drive, A, gave 110 µs (95 %: 108 µs to 112 µs) in monday and "
         "100 µs (95 %: 95.0 µs to 105 µs) in friday, beyond the scatter of repeats"
     )
     assert "what changes from run to run is not in these ranges" in told
