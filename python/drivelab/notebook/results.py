@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.notebook.frames import Frame, arrow_of_rows, as_frame
+from drivelab.notebook.named import Named
 from drivelab.notebook.shown_figure import ShownFigure
 from drivelab.notebook.shown_table import ShownTable
 from drivelab.report.figures.figure import Cell
@@ -20,7 +20,14 @@ from drivelab.report.run_sentences import plain_text
 from drivelab.report.run_tables import result_tables, setting_tables
 from drivelab.report.tables.table import Table
 
-FORMATS: Mapping[str, str] = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
+FORMATS: Mapping[str, str] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+}
 
 
 class OpenedResults:
@@ -96,12 +103,13 @@ class OpenedResults:
         found: dict[str, ShownTable] = {}
         for table in self._all_tables():
             found[free_name(table.key, found)] = ShownTable(table, self._frame)
-        return MappingProxyType(found)
+        return Named("table", found)
 
     @cached_property
     def figures(self) -> Mapping[str, ShownFigure]:
         """Every figure of the report by its key; each shows itself in a notebook."""
-        return MappingProxyType({one.name: ShownFigure(one.figure, self._frame) for one in named_figures(self.joint)})
+        figures = {one.name: ShownFigure(one.figure, self._frame) for one in named_figures(self.joint)}
+        return Named("figure", figures)
 
     def report(self, path: str | Path, format: str = "") -> Path:  # noqa: A002
         """Path of a report, written whole or not at all.
@@ -119,10 +127,11 @@ class OpenedResults:
             O801, O802: it cannot be written. O803, O804: its pictures cannot be drawn. O822: there is no such format.
         """
         target = Path(path)
-        chosen = format or FORMATS.get(target.suffix.lower(), "html")
+        ending = target.suffix.lower()
+        chosen = format or FORMATS.get(ending, ending.removeprefix(".") or "html")
         if chosen not in FORMATS.values():
             do = f"one of {', '.join(dict.fromkeys(FORMATS.values()))}"
-            raise DrivelabError("O822", f"no report in the format '{format}'", where="format=", do=do)
+            raise DrivelabError("O822", f"no report in the format '{chosen}'", where=str(target), do=do)
         return _written(self.joint, target, chosen)
 
     def __repr__(self) -> str:

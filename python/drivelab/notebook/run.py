@@ -12,6 +12,7 @@ from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.notebook.frames import Frame, arrow_of_rows, json_text
+from drivelab.notebook.named import Named
 from drivelab.notebook.results import OpenedResults
 from drivelab.report.figures.figure import Cell
 from drivelab.report.joint import Joint
@@ -97,7 +98,7 @@ class OpenedRun(OpenedResults):
     @cached_property
     def courses(self) -> Mapping[str, ThroughputCourse]:
         """Of each trial with enough intervals the levels of its throughput, its cliff, and whether it was steady."""
-        return courses_of_run(self.stored, self.stored.trial_names)
+        return Named("course", courses_of_run(self.stored, self.stored.trial_names))
 
     def ios(self, trial: str) -> Any:
         """One row per I/O of a trial; None when they were not recorded.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import overload
 
@@ -46,7 +46,7 @@ def open_results(source: Source | Sequence[Source], *, frame: str = "arrow") -> 
         O821: the form of tables. O823: nothing was named.
     """
     chosen = checked_frame(frame)
-    sources = [source] if isinstance(source, str | Path | OpenedRun) else list(source)
+    sources = _several(source)
     if not sources:
         raise DrivelabError("O823", "an empty list was opened")
     pages = [str(one).removeprefix(PREFIX) for one in sources if str(one).startswith(PREFIX)]
@@ -84,10 +84,18 @@ def compare_runs(
 
 
 def _side(source: Source | Sequence[Source]) -> list[StoredRun]:
-    sources = [source] if isinstance(source, str | Path | OpenedRun) else list(source)
+    sources = _several(source)
     if not sources:
         raise DrivelabError("O823", "one side of the comparison is empty")
     return [_stored(one) for one in sources]
+
+
+def _several(source: Source | Sequence[Source]) -> list[Source]:
+    sources = [source] if isinstance(source, str | Path | OpenedRun) or not isinstance(source, Iterable) else source
+    for one in sources:
+        if not isinstance(one, str | Path | OpenedRun):
+            raise DrivelabError("O823", f"neither a path nor a name nor a run: {one!r}")
+    return list(sources)
 
 
 def _stored(source: Source) -> StoredRun:

@@ -288,3 +288,28 @@ def test_columns_keep_their_kind() -> None:
 
 def test_the_layer_can_be_loaded_by_its_name() -> None:
     assert importlib.import_module("drivelab.notebook").open is drivelab.open
+
+
+@pytest.mark.provokes("O823")
+def test_what_is_no_run_at_all_is_said_to_be_none() -> None:
+    for source in (None, 3, [None]):
+        with pytest.raises(DrivelabError) as refusal:
+            drivelab.open(source)
+        assert refusal.value.code == "O823"
+        assert "neither a path nor a name" in refusal.value.what
+
+
+@pytest.mark.provokes("O822")
+def test_an_ending_that_no_format_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DrivelabError) as refusal:
+        drivelab.open("reference:ssd-latency").report(tmp_path / "report.pdf")
+    assert refusal.value.code == "O822"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_misspelt_name_is_answered_with_the_names_there_are() -> None:
+    opened = drivelab.open("reference:ssd-latency")
+    with pytest.raises(KeyError, match=r"no table 'pivto'; there are: .*pivot"):
+        opened.tables["pivto"]
+    with pytest.raises(KeyError, match="no figure 'x'; there are: "):
+        opened.figures["x"]

@@ -73,11 +73,13 @@ def test_what_a_level_adds_is_told_beside_the_first_one_all_else_alike() -> None
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         (
-            "small writes: filesystem beside raw: ext4 adds 205 us (x3.20 within blocks; 95 % interval of the ratio 2.90 to 3.50) "
+            "small writes: filesystem beside raw: ext4 adds 205 us (x3.20 within blocks; 95 % "
+            "interval of the ratio 2.90 to 3.50) "
             "and 2 writes more per operation."
         ),
         (
-            "small writes: mount beside nodiscard: discard (x1.02 within blocks; not settled, 95 % interval of the ratio 0.900 to "
+            "small writes: mount beside nodiscard: discard (x1.02 within blocks; not settled, 95 % "
+            "interval of the ratio 0.900 to "
             "1.20)."
         ),
     )
@@ -87,10 +89,20 @@ def test_what_a_level_adds_is_told_beside_the_first_one_all_else_alike() -> None
     ("verdict", "low", "high", "words"),
     [
         ("matters", 4.9, 7.8, "(x6.19 within blocks; 95 % interval of the ratio 4.90 to 7.80)"),
-        ("differs", 1.02, 7.8, "(x6.19 within blocks; perhaps by less than 5 %, 95 % interval of the ratio 1.02 to 7.80)"),
+        (
+            "differs",
+            1.02,
+            7.8,
+            "(x6.19 within blocks; perhaps by less than 5 %, 95 % interval of the ratio 1.02 to 7.80)",
+        ),
         # it is plainly there, and three blocks settle nothing
         ("not settled", 0.5, 76.6, "(x6.19 within blocks; not settled, 95 % interval of the ratio 0.500 to 76.6)"),
-        ("not settled", 1e-7, 1e9, "(x6.19 within blocks; not settled, 95 % interval of the ratio below 0.001 to over 1000)"),
+        (
+            "not settled",
+            1e-7,
+            1e9,
+            "(x6.19 within blocks; not settled, 95 % interval of the ratio below 0.001 to over 1000)",
+        ),
         # alone it would be beyond noise; among all that were tried it is not
         ("not settled", 1.1, 34.8, "(x6.19 within blocks; not settled, 95 % interval of the ratio 1.10 to 34.8)"),
     ],
@@ -110,7 +122,8 @@ def test_no_effect_is_said_where_it_was_shown() -> None:
     effect = contrast("scheduler", "none", "bfq", ratio(1.003, 0.99, 1.02), verdict="no effect")
     (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
     assert sentence == (
-        "small writes: scheduler beside none: bfq (x1.003 within blocks; no effect of 5 % or more, 95 % interval of the ratio 0.990 "
+        "small writes: scheduler beside none: bfq (x1.003 within blocks; no effect of 5 % or more, "
+        "95 % interval of the ratio 0.990 "
         "to 1.02)."
     )
 
@@ -125,7 +138,8 @@ def test_over_several_combinations_the_ratio_is_told_and_no_mean_of_unlike_times
     effect = contrast("write-cache", "on", "off", ratio(0.5, 0.45, 0.55), verdict="matters")
     (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
     assert sentence == (
-        "small writes: write-cache beside on, geometric mean over 2 combinations: off (x0.500 within blocks; 95 % interval of the "
+        "small writes: write-cache beside on, geometric mean over 2 combinations: off (x0.500 "
+        "within blocks; 95 % interval of the "
         "ratio 0.450 to 0.550)."
     )
 

@@ -97,7 +97,8 @@ def test_the_answer_of_a_scan_says_what_matters(scanned: RunAnswer) -> None:
 def test_without_effects_the_answer_tells_the_medians(filled: StoredRun) -> None:
     (sentence,) = run_sentences(answer_of_run(filled, SHOWN_METRICS))
     assert (
-        sentence == "8 MiB random writes: fill_level 20% -> 100%: 478 MB/s -> 173 MB/s (x0.362 within blocks; 2 blocks, no interval)."
+        sentence == "8 MiB random writes: fill_level 20% -> 100%: 478 MB/s -> 173 MB/s (x0.362 within "
+        "blocks; 2 blocks, no interval)."
     )
     assert run_sentences(RunAnswer()) == ()
 

@@ -23,7 +23,8 @@ def test_the_fastest_beyond_noise_is_named_with_numbers_and_intervals() -> None:
     )
     (sentence,) = joint_sentences(sets)
     assert sentence == (
-        "512 B durable write, median latency: A is fastest with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs), 2.5 times faster than "
+        "512 B durable write, median latency: A is fastest with 100\u00a0µs (95 %: 95.0\u00a0µs to "
+        "105\u00a0µs), 2.5 times faster than "
         "B with 250\u00a0µs (95 %: 240\u00a0µs to 260\u00a0µs); "
         "last is C with 900\u00a0µs (95 %: 890\u00a0µs to 910\u00a0µs); what changes from run to run is not in these "
         "ranges."
@@ -78,7 +79,8 @@ def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
         "B is first in 2, A is first in 1; 2 of these are beyond the scatter of repeats."
     )
     assert best == (
-        "512 B durable write, median latency at its best (filesystem raw): A is fastest with 50.0\u00a0µs (95 %: 45.0\u00a0µs to "
+        "512 B durable write, median latency at its best (filesystem raw): A is fastest with "
+        "50.0\u00a0µs (95 %: 45.0\u00a0µs to "
         "55.0\u00a0µs), 2.0 times faster than B with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs); what changes "
         "from run to run is not in these ranges."
     )
@@ -151,7 +153,9 @@ def test_a_factor_that_one_side_does_not_know_is_left_out_only_where_it_has_one_
     known = [observed("A", 100, 95, 105, levels=levels(filesystem="raw", scheduler=one)) for one in ("none", "bfq")]
     other = result_set("b", observed("B", 300, 290, 310, levels=levels(filesystem="raw")))
     assert joint_sentences((result_set("a", *known), other)) == ()
-    assert joint_sentences((result_set("a", known[0]), other))[0].startswith("512 B durable write, median latency: A is fastest")
+    assert joint_sentences((result_set("a", known[0]), other))[0].startswith(
+        "512 B durable write, median latency: A is fastest"
+    )
 
 
 def test_beside_a_run_pages_are_not_ranked_among_themselves() -> None:

@@ -48,6 +48,9 @@ class TerminalTable:
         from rich.text import Text
 
         yield Text(self._clean(self.table.title), style="bold")
+        if self.table.caption and not any(column.unit for column in self.table.columns):
+            # nothing but the caption tells the unit
+            yield Text(self._clean(self.table.caption), style="dim")
         rows = self.table.rows[:ROWS_MAX]
         yield from self._blocks(rows, options.max_width)
         if len(self.table.rows) > len(rows):
