@@ -10,11 +10,11 @@ from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
-from drivelab.report.flush_sentences import flush_sentences
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
 from drivelab.report.joint_of import joint_of
 from drivelab.report.run_tables import numbered
+from drivelab.report.sentences.flush_model import flush_sentences
 from drivelab.report.tables.factorial import factorial_tables
 from drivelab.report.tables.flush_model import flush_model_tables
 from drivelab.store.read import StoredRun

@@ -38,7 +38,7 @@ from drivelab.model.verdict import Fitness, Verdict
 from drivelab.plan.check import PROBE, CheckPlan, plan_check
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME, write_html_report
-from drivelab.report.text import render_check, text_console
+from drivelab.report.terminal.text import render_check, text_console
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.recorded_check import EXPERIMENT, CheckResults, facts_after, record_check, why_not_kept_in
 from drivelab.store.layout import default_parent

@@ -154,12 +154,12 @@ def _text_of(comparison: Comparison, chosen: Format, *, is_file: bool) -> str:
     # a terminal that knows few characters gets few
     plain = not is_file and not (sys.stdout.encoding or "").lower().startswith("utf")
     if chosen is Format.MARKDOWN:
-        from drivelab.report.comparison_markdown import comparison_markdown
-        from drivelab.report.terminal_text import terminal_text
+        from drivelab.report.markdown.comparison import comparison_markdown
+        from drivelab.report.terminal.clean_text import terminal_text
 
         text = comparison_markdown(comparison)
         return terminal_text(text, plain) if plain else text
-    from drivelab.report.comparison_text import comparison_text
+    from drivelab.report.terminal.comparison import comparison_text
 
     return comparison_text(comparison, plain=plain)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from drivelab.model.run_answer import LevelEffect, RunAnswer
-from drivelab.report.effect_words import (
+from drivelab.report.sentences.effect_words import (
     baseline_words,
     commands_words,
     effects_notes,
@@ -16,7 +16,7 @@ from drivelab.report.effect_words import (
     ratio_words,
     verdict_words,
 )
-from drivelab.report.fitting_table import FittingTable
+from drivelab.report.terminal.fitting_table import FittingTable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from drivelab.report.joint import Joint
-from drivelab.report.run_sentences import plain_text
+from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table_terminal import TerminalTable
-from drivelab.report.text_plots import TextPlots
+from drivelab.report.terminal.plots import TextPlots
 
 
 def print_joint(joint: Joint) -> None:

@@ -145,7 +145,7 @@ def print_answer(stored: StoredRun) -> None:
     """Print the answer of a check, the numbers, and what limits them."""
     from drivelab.report.gather import gather
     from drivelab.report.headline import what_is_missing
-    from drivelab.report.text import render_content, text_console
+    from drivelab.report.terminal.text import render_content, text_console
 
     console = text_console()
     plain = not console.encoding.startswith("utf")

@@ -164,7 +164,7 @@ def _written(joint: Joint, format_name: Format, path: Path, pictures: PictureFor
 
         return (write_html_report(joint, path),)
     if format_name == "markdown":
-        from drivelab.report.markdown import write_markdown_report
+        from drivelab.report.markdown.report import write_markdown_report
 
         return (write_markdown_report(joint, path, pictures),)
     if format_name == "csv":

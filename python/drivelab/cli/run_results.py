@@ -14,10 +14,10 @@ from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_co
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.finding_lines import finding_lines
-from drivelab.report.fitting_table import FittingTable
 from drivelab.report.headline import what_is_missing
-from drivelab.report.run_sentences import plain_text, run_sentences
-from drivelab.report.text_plots import TextPlots
+from drivelab.report.sentences.run import plain_text, run_sentences
+from drivelab.report.terminal.fitting_table import FittingTable
+from drivelab.report.terminal.plots import TextPlots
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import trial_columns
 

@@ -16,8 +16,8 @@ from drivelab.notebook.shown_table import ShownTable
 from drivelab.report.figures.figure import Cell
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import free_name, named_figures
-from drivelab.report.run_sentences import plain_text
 from drivelab.report.run_tables import result_tables, setting_tables
+from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table import Table
 
 FORMATS: Mapping[str, str] = {
@@ -164,7 +164,7 @@ def _written(joint: Joint, path: Path, format_name: str) -> Path:
 
         return write_html_report(joint, path)
     if format_name == "markdown":
-        from drivelab.report.markdown import write_markdown_report
+        from drivelab.report.markdown.report import write_markdown_report
 
         return write_markdown_report(joint, path)
     if format_name == "csv":

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from drivelab.notebook.frames import Frame, arrow_of_data, as_frame, checked_frame
-from drivelab.report.markdown_syntax import table_lines
+from drivelab.report.markdown.syntax import table_lines
 from drivelab.report.tables.table import Table, TableCell
 
 ROWS_MAX = 200

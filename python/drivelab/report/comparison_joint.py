@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from drivelab.model.comparison import Comparison
-from drivelab.report.comparison_words import difference_words, sides_words, summary_sentence
 from drivelab.report.figures.comparison_ratios import comparison_ratios
 from drivelab.report.joint import Joint
+from drivelab.report.sentences.comparison import difference_words, sides_words, summary_sentence
 from drivelab.report.tables.comparison import comparison_table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from drivelab.model.run_answer import LevelEffect, RunAnswer
-from drivelab.report.effect_words import (
+from drivelab.report.sentences.effect_words import (
     baseline_words,
     commands_words,
     effects_notes,

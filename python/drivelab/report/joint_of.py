@@ -9,11 +9,11 @@ from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.of_result_sets import figures_of
 from drivelab.report.joint import Joint
-from drivelab.report.joint_sentences import joint_sentences, shortened
 from drivelab.report.run_differences import run_differences
-from drivelab.report.run_sentences import run_sentences
 from drivelab.report.runs_table import runs_table
-from drivelab.report.same_drive import drives_of_runs
+from drivelab.report.sentences.run import run_sentences
+from drivelab.report.sentences.same_drive import drives_of_runs
+from drivelab.report.sentences.several_drives import joint_sentences, shortened
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table
 from drivelab.report.told_apart import told_apart

@@ -14,8 +14,8 @@ from drivelab.report.headline import headline_facts
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
 from drivelab.report.reported_findings import ReportedFinding
-from drivelab.report.run_sentences import run_sentences
 from drivelab.report.run_tables import result_tables, setting_tables
+from drivelab.report.sentences.run import run_sentences
 from drivelab.report.tables.table import Table
 
 # changes when a key changes its meaning or goes; new keys may come without

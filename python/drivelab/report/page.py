@@ -16,7 +16,7 @@ from drivelab.report.headline import headline_facts
 from drivelab.report.placed import PlacedFigure, placed_figure
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.results_table import ResultsTable, results_table
-from drivelab.report.run_sentences import run_sentences
+from drivelab.report.sentences.run import run_sentences
 from drivelab.report.settings_table import SettingsTable, settings_table
 from drivelab.report.sparkline import SparklineAxis
 

@@ -9,7 +9,7 @@ from drivelab.model.result_set import ResultSet
 from drivelab.report.combination_labels import level_text
 from drivelab.report.content import ReportContent
 from drivelab.report.headline import drives_of
-from drivelab.report.joint_sentences import shortened
+from drivelab.report.sentences.several_drives import shortened
 
 _SEVERAL = 2
 _RUNS_NAMED_MAX = 4

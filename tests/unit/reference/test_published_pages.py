@@ -11,7 +11,7 @@ import pytest
 
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.joint_of import joint_of
-from drivelab.report.markdown import markdown_text
+from drivelab.report.markdown.report import markdown_text
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table
 from published_pages import tables as page_tables

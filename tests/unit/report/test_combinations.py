@@ -15,7 +15,7 @@ from drivelab.report import combinations_table as table_module
 from drivelab.report.combination_labels import combination_labels, level_text, level_words, row_words
 from drivelab.report.combinations_table import combinations_table
 from drivelab.report.figures.size_series import panels_of_answer
-from drivelab.report.run_sentences import run_sentences
+from drivelab.report.sentences.run import run_sentences
 
 
 def metric(median: float, unit: str = "ns") -> RepeatedMetric:

@@ -18,12 +18,12 @@ from drivelab.model.comparison import (
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CommandChange
 from drivelab.report.comparison_joint import joint_of_comparison
-from drivelab.report.comparison_markdown import FOLDED_ROWS_MAX, ROWS_SHOWN_MAX, comparison_markdown
-from drivelab.report.comparison_text import comparison_text
-from drivelab.report.comparison_words import detection_sentence, summary_sentence
 from drivelab.report.figures.comparison_ratios import comparison_ratios
 from drivelab.report.html import write_html_report
+from drivelab.report.markdown.comparison import FOLDED_ROWS_MAX, ROWS_SHOWN_MAX, comparison_markdown
+from drivelab.report.sentences.comparison import detection_sentence, summary_sentence
 from drivelab.report.tables.comparison import comparison_table
+from drivelab.report.terminal.comparison import comparison_text
 
 HOSTILE = "</script><script>alert(1)</script> | `x` \x1b[31m\n# y"
 GITHUB_COMMENT_MAX = 65_536

@@ -17,7 +17,6 @@ from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.model.throughput_course import SteadyState
-from drivelab.report.effect_words import commands_words, effects_notes, interval_words, verdict_words
 from drivelab.report.effects_table import effects_tables
 from drivelab.report.figures.course_marks import LineStyle, course_marks
 from drivelab.report.figures.effects_overview import effects_overview
@@ -27,7 +26,8 @@ from drivelab.report.figures.throughput_over_time import throughput_over_time, t
 from drivelab.report.gather import gather
 from drivelab.report.html import write_html_report
 from drivelab.report.reported_findings import ReportedFinding
-from drivelab.report.run_sentences import run_sentences
+from drivelab.report.sentences.effect_words import commands_words, effects_notes, interval_words, verdict_words
+from drivelab.report.sentences.run import run_sentences
 from drivelab.store.read import StoredRun, open_run
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"

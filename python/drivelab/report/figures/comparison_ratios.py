@@ -8,10 +8,10 @@ from typing import Any
 
 from drivelab.model.comparison import Comparison, ComparisonVerdict, MetricComparison
 from drivelab.model.units import format_percent
-from drivelab.report.comparison_words import constant_levels, interval_words, metric_words, row_words, value_words
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Figure, Plot
 from drivelab.report.numerals import number_text, typeset
+from drivelab.report.sentences.comparison import constant_levels, interval_words, metric_words, row_words, value_words
 from drivelab.report.tables.comparison import comparison_data
 
 ROW_PX, TOP_PX, BOTTOM_PX = 34, 40, 56

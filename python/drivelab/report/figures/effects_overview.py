@@ -11,10 +11,10 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_text
-from drivelab.report.effect_words import commands_words, effects_title, interval_words, ratio_words
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.numerals import number_text, typeset
+from drivelab.report.sentences.effect_words import commands_words, effects_title, interval_words, ratio_words
 
 ROW_PX, TOP_PX, BOTTOM_PX = 34, 40, 56
 ROWS_PER_PLOT, PLOTS_AT_MOST = 25, 8

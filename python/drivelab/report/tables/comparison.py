@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from drivelab.model.comparison import Comparison, MetricComparison
-from drivelab.report.comparison_words import (
+from drivelab.report.figures.figure import DataTable
+from drivelab.report.numerals import typeset
+from drivelab.report.sentences.comparison import (
     HOW_TO_READ,
     constant_levels,
     interval_words,
@@ -14,9 +16,7 @@ from drivelab.report.comparison_words import (
     target_words,
     value_words,
 )
-from drivelab.report.effect_words import ratio_words
-from drivelab.report.figures.figure import DataTable
-from drivelab.report.numerals import typeset
+from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 

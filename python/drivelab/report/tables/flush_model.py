@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from drivelab.model.estimate import Estimate
 from drivelab.model.flush_fit import FlushCell, FlushFit
 from drivelab.report.figures.figure import Cell, DataTable
-from drivelab.report.flush_sentences import commands_text
 from drivelab.report.numerals import DisplayUnit, column_unit, number_text
+from drivelab.report.sentences.flush_model import commands_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 COSTS_CAPTION = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drivelab.report.markdown_syntax import table_lines
+from drivelab.report.markdown.syntax import table_lines
 from drivelab.report.tables.table import Table
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from drivelab.report.tables.table import Table, TableCell
-from drivelab.report.terminal_text import terminal_text
+from drivelab.report.terminal.clean_text import terminal_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

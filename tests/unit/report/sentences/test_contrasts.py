@@ -6,7 +6,7 @@ import pytest
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RepeatedMetric, RunAnswer
-from drivelab.report.run_sentences import plain_text, run_sentences
+from drivelab.report.sentences.run import plain_text, run_sentences
 
 LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
 WRITES = "device_writes_per_operation"

@@ -20,8 +20,8 @@ from drivelab.report.content import ReportContent
 from drivelab.report.facts import fact_groups
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
-from drivelab.report.markdown import markdown_text, write_markdown_report
-from drivelab.report.markdown_syntax import escaped, plain_line, table_lines
+from drivelab.report.markdown.report import markdown_text, write_markdown_report
+from drivelab.report.markdown.syntax import escaped, plain_line, table_lines
 from drivelab.report.tables.table import Table, TableCell, TableColumn, text_rows
 from drivelab.store.read import StoredRun
 

@@ -12,7 +12,7 @@ from drivelab.report.content import ReportContent
 from drivelab.report.facts import fact_groups
 from drivelab.report.headline import headline_facts
 from drivelab.report.joint import Joint
-from drivelab.report.markdown_syntax import escaped, grid_lines, table_lines
+from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
 from drivelab.report.named_figures import NamedFigure, named_figures
 from drivelab.report.numerals import count_text, typeset
 from drivelab.report.reported_findings import ReportedFinding

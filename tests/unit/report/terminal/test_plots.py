@@ -22,15 +22,15 @@ from drivelab.reference.load import load_reference
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.size_series import Panel, SizePoint, SizeSeries
 from drivelab.report.gather import gather
-from drivelab.report.text import render_content, text_console
-from drivelab.report.text_bars import ROWS_MAX, Bar, BarGroup, bar_plot
-from drivelab.report.text_curve import ROWS, curve_plot
-from drivelab.report.text_effects import effects_plot
-from drivelab.report.text_plots import PLOTS_MAX, TextPlots, answer_plots, run_plots
-from drivelab.report.text_scale import ASCII, UNICODE, Scale, TextPlot, tick_text
+from drivelab.report.terminal.bars import ROWS_MAX, Bar, BarGroup, bar_plot
+from drivelab.report.terminal.curve import ROWS, curve_plot
+from drivelab.report.terminal.effects import effects_plot
+from drivelab.report.terminal.plots import PLOTS_MAX, TextPlots, answer_plots, run_plots
+from drivelab.report.terminal.scale import ASCII, UNICODE, Scale, TextPlot, tick_text
+from drivelab.report.terminal.text import render_content, text_console
 from drivelab.store.read import StoredRun, open_run
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs"
 WIDTHS = (40, 60, 80, 100, 200)
 
 

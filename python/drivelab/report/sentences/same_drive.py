@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
-from drivelab.report.contest import Contest, Subject
+from drivelab.report.sentences.contest import Contest, Subject
 
 _RUNS_NAMED_MAX = 2
 

@@ -16,7 +16,6 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import DURABLE_OPERATIONS, ReportContent, TrialContent
-from drivelab.report.fitting_table import FittingTable
 from drivelab.report.numerals import (
     DisplayUnit,
     column_unit,
@@ -25,9 +24,10 @@ from drivelab.report.numerals import (
     shown_number,
 )
 from drivelab.report.reported_findings import ReportedFinding, reported
-from drivelab.report.terminal_text import terminal_text as _text
-from drivelab.report.text_plots import TextPlots
-from drivelab.report.text_shapes import BLOCKS, PLAIN_BLOCKS, TextAxis
+from drivelab.report.terminal.clean_text import terminal_text as _text
+from drivelab.report.terminal.fitting_table import FittingTable
+from drivelab.report.terminal.plots import TextPlots
+from drivelab.report.terminal.shapes import BLOCKS, PLAIN_BLOCKS, TextAxis
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

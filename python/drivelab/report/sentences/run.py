@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.units import format_rate_bytes_per_s
 from drivelab.report.combination_labels import combination_labels, level_text, row_words
-from drivelab.report.contrast_sentences import contrast_sentences, memory_sentences
-from drivelab.report.interaction_sentences import interaction_sentences
 from drivelab.report.numerals import THIN_SPACE, latency_text, number_text
+from drivelab.report.sentences.contrasts import contrast_sentences, memory_sentences
+from drivelab.report.sentences.interactions import interaction_sentences
 
 # of a kind of verdict; the table has all
 LEVELS_NAMED = 6

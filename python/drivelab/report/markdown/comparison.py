@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.comparison import Comparison, ComparisonVerdict, MetricComparison
-from drivelab.report.comparison_words import (
+from drivelab.report.markdown.syntax import escaped, grid_lines
+from drivelab.report.sentences.comparison import (
     HOW_TO_READ,
     constant_levels,
     difference_words,
@@ -18,8 +19,7 @@ from drivelab.report.comparison_words import (
     summary_sentence,
     value_words,
 )
-from drivelab.report.effect_words import ratio_words
-from drivelab.report.markdown_syntax import escaped, grid_lines
+from drivelab.report.sentences.effect_words import ratio_words
 
 ROWS_SHOWN_MAX = 20
 # GitHub refuses a comment of 65,536 characters

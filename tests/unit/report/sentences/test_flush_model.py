@@ -12,14 +12,14 @@ from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.flush_fit import FlushFit
 from drivelab.reference.load import load_reference
-from drivelab.report.flush_sentences import DRIVES_TOLD, flush_sentences
 from drivelab.report.joint_page import joint_page_of
-from drivelab.report.run_sentences import plain_text
+from drivelab.report.sentences.flush_model import DRIVES_TOLD, flush_sentences
+from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.flush_model import flush_model_tables
 from drivelab.report.tables.table import column_texts
 from drivelab.store.read import open_run
 
-RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
+RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
 FITS = flush_fits([load_reference("ssd-latency")])
 SAMSUNG, M4, INTEL, M550, DISK = FITS
 

@@ -13,8 +13,8 @@ from drivelab.model.histogram import Histogram
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.gather import gather
-from drivelab.report.text import render_check, render_content, render_run, text_console
-from drivelab.report.text_shapes import BLOCKS, TextAxis
+from drivelab.report.terminal.shapes import BLOCKS, TextAxis
+from drivelab.report.terminal.text import render_check, render_content, render_run, text_console
 from drivelab.store.read import StoredRun
 
 

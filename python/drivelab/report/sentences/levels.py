@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import geometric_mean
 
 from drivelab.report.combination_labels import level_text
-from drivelab.report.contest import Contest, Levels, Subject
 from drivelab.report.numerals import number_text
+from drivelab.report.sentences.contest import Contest, Levels, Subject
 
 LEVELS_NAMED = 4
 # nearer to 1 than this a single number without an interval says nothing

@@ -9,8 +9,8 @@ from drivelab.model.units import format_bytes
 from drivelab.report.figures.size_series import Panel, SizePoint
 from drivelab.report.figures.theme import latency_ticks, padded_range
 from drivelab.report.numerals import round_latency_text
-from drivelab.report.terminal_text import terminal_text
-from drivelab.report.text_scale import Glyphs, Scale, TextPlot, glyphs, legend_lines
+from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.scale import Glyphs, Scale, TextPlot, glyphs, legend_lines
 
 ROWS = 9
 _TICKS_MAX = 5

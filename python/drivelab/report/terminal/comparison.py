@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.units import format_percent
-from drivelab.report.comparison_words import (
+from drivelab.report.sentences.comparison import (
     constant_levels,
     difference_words,
     interval_words,
@@ -20,8 +20,8 @@ from drivelab.report.comparison_words import (
     target_words,
     value_words,
 )
-from drivelab.report.effect_words import ratio_words
-from drivelab.report.terminal_text import terminal_text
+from drivelab.report.sentences.effect_words import ratio_words
+from drivelab.report.terminal.clean_text import terminal_text
 
 WIDTH = 80
 COMBINATIONS_MAX = 40

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drivelab.model.units import format_quantity
-from drivelab.report.terminal_text import terminal_text
-from drivelab.report.text_scale import Glyphs, Scale, TextPlot, axis_lines, glyphs, legend_lines, scale_for
+from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.scale import Glyphs, Scale, TextPlot, axis_lines, glyphs, legend_lines, scale_for
 
 ROWS_MAX = 32
 # from such a factor on bars would hide the small ones, and points on a logarithmic axis do not

@@ -12,7 +12,7 @@ from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import ResultSet
 from drivelab.reference.load import load_reference
-from drivelab.report.joint_sentences import contests, joint_sentences
+from drivelab.report.sentences.several_drives import contests, joint_sentences
 
 
 def test_the_fastest_beyond_noise_is_named_with_numbers_and_intervals() -> None:

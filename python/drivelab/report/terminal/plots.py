@@ -16,10 +16,10 @@ from drivelab.report.combination_labels import combination_labels, level_text
 from drivelab.report.content import TrialContent
 from drivelab.report.figures.size_series import panels_of_answer, panels_of_trials
 from drivelab.report.judged_order import judged_order
-from drivelab.report.text_bars import Bar, BarGroup, bar_plot
-from drivelab.report.text_curve import curve_plot
-from drivelab.report.text_effects import effects_plot
-from drivelab.report.text_scale import TextPlot
+from drivelab.report.terminal.bars import Bar, BarGroup, bar_plot
+from drivelab.report.terminal.curve import curve_plot
+from drivelab.report.terminal.effects import effects_plot
+from drivelab.report.terminal.scale import TextPlot
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

@@ -9,12 +9,12 @@ from dataclasses import replace
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.combination_labels import level_text
-from drivelab.report.contest import Contest, Levels, Subject, observations_apart
 from drivelab.report.judged_order import JUDGED, judged_order
-from drivelab.report.level_sentences import level_sentences
 from drivelab.report.numerals import latency_text, number_text
-from drivelab.report.published_sentences import published_sentences
-from drivelab.report.same_drive import DriveOfRun, compare_sentence, one_drive_sentence
+from drivelab.report.sentences.contest import Contest, Levels, Subject, observations_apart
+from drivelab.report.sentences.levels import level_sentences
+from drivelab.report.sentences.published import published_sentences
+from drivelab.report.sentences.same_drive import DriveOfRun, compare_sentence, one_drive_sentence
 
 WORKLOADS_NAMED = 4
 _NAMED_MAX = 3

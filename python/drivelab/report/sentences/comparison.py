@@ -8,7 +8,7 @@ from statistics import median
 
 from drivelab.model.comparison import ComparedRun, Comparison, MetricComparison, SideDifference
 from drivelab.model.units import format_percent, format_quantity
-from drivelab.report.effect_words import command_words, ratio_words
+from drivelab.report.sentences.effect_words import command_words, ratio_words
 
 _METRICS = {
     "total_latency_ns_p50": "p50 latency",

@@ -8,8 +8,8 @@ import pytest
 from made_up_results import levels, observed, result_set
 
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
-from drivelab.report.joint_sentences import joint_sentences
-from drivelab.report.same_drive import drives_of_runs
+from drivelab.report.sentences.same_drive import drives_of_runs
+from drivelab.report.sentences.several_drives import joint_sentences
 from drivelab.report.told_apart import told_apart
 
 

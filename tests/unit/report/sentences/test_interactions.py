@@ -15,8 +15,8 @@ from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, run_answer
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.figures.effects_overview import effects_overview
-from drivelab.report.interaction_sentences import change_words, interaction_sentences
-from drivelab.report.run_sentences import plain_text, run_sentences
+from drivelab.report.sentences.interactions import change_words, interaction_sentences
+from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.tables.factorial import INTERACTIONS_SHOWN, factorial_tables
 from drivelab.report.tables.table import column_texts
 

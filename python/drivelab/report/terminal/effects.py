@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivelab.model.run_answer import LevelEffect, RunAnswer
-from drivelab.report.effect_words import effects_title, level_of_effect_words, ratio_words
-from drivelab.report.terminal_text import terminal_text
-from drivelab.report.text_scale import Glyphs, Scale, TextPlot, axis_lines, glyphs, legend_lines
+from drivelab.report.sentences.effect_words import effects_title, level_of_effect_words, ratio_words
+from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.scale import Glyphs, Scale, TextPlot, axis_lines, glyphs, legend_lines
 
 ROWS_MAX = 24
 _AXIS_CELLS_MIN = 20

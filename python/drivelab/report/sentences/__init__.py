@@ -1,0 +1,1 @@
+"""What the numbers say, in sentences: one file for each thing that is told."""
