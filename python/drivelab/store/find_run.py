@@ -18,10 +18,11 @@ def find_run(name: str) -> Path:
     """
     path = Path(name)
     kept = default_parent() / name
-    if path.exists():
+    # nothing typed is not the directory one happens to be in
+    if name and path.exists():
         return path
-    if "/" not in name and kept.is_dir():
+    if name and "/" not in name and kept.is_dir():
         return kept
     where = f"a directory, or the name of a run in {default_parent()}"
     do = 'list them: drivelab sql "select run, status from runs"'
-    raise DrivelabError("S504", f"there is no run {name}", where=where, do=do)
+    raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=do)
