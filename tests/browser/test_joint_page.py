@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from made_up_results import observed, result_set
 
+from browser.tab_key import missed_by_tab
 from drivelab.joint_report import joint_report
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.html import write_html_report
@@ -211,21 +212,7 @@ def test_behind_every_figure_is_a_table_and_every_link_saves_a_csv(open_page: Op
 def test_the_tab_key_reaches_everything_that_can_be_used(open_page: OpenPage, name: str) -> None:
     opened = open_page(name, fresh=True)
     page = opened.page
-    wanted = page.evaluate(
-        """() => [...document.querySelectorAll("a[href], summary, input, .plot, [tabindex='0']")]
-          .filter((element) => element.checkVisibility() && !element.closest("details:not([open]) > :not(summary)"))
-          .filter((element) => !element.closest(".modebar"))
-          .map((element, number) => { element.dataset.wanted = number; return number; })"""
-    )
-    reached = set()
-    for _ in range(3 * len(wanted)):
-        page.keyboard.press("Tab")
-        number = page.evaluate("document.activeElement?.dataset?.wanted ?? null")
-        if number is not None:
-            reached.add(int(number))
-        if len(reached) == len(wanted):
-            break
-    assert sorted(set(wanted) - reached) == []
+    assert missed_by_tab(page, "a[href], summary, input, .plot, [tabindex='0']") == []
 
 
 def test_a_link_to_what_is_folded_opens_all_that_it_lies_in(open_page: OpenPage) -> None:

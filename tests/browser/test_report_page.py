@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 from large_run import write_large_run
 from make_runs import HOSTILE_MODEL, NAMES, build
 
+from browser.tab_key import missed_by_tab
 from drivelab.analyse.summary import summarise
 from drivelab.joint_report import joint_report
 from drivelab.report.html import write_html_report
@@ -224,21 +225,7 @@ def test_arrow_keys_read_the_points_of_a_figure(open_page: OpenPage) -> None:
 
 def test_everything_that_can_be_used_is_reached_by_the_tab_key(open_page: OpenPage) -> None:
     page = open_page("ssd-latency-scratch").page
-    wanted = page.evaluate(
-        """() => [...document.querySelectorAll("a[href], summary, .plot, [tabindex='0']")]
-          .filter((element) => element.checkVisibility() && !element.closest("details:not([open]) > :not(summary)"))
-          .filter((element) => !element.closest(".modebar"))
-          .map((element, number) => { element.dataset.wanted = number; return number; })"""
-    )
-    reached = set()
-    for _ in range(3 * len(wanted)):
-        page.keyboard.press("Tab")
-        number = page.evaluate("document.activeElement?.dataset?.wanted ?? null")
-        if number is not None:
-            reached.add(int(number))
-        if len(reached) == len(wanted):
-            break
-    assert sorted(set(wanted) - reached) == []
+    assert missed_by_tab(page, "a[href], summary, .plot, [tabindex='0']") == []
 
 
 def test_single_trials_are_folded_until_a_finding_leads_to_one(open_page: OpenPage) -> None:

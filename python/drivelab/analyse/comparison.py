@@ -12,10 +12,11 @@ import numpy as np
 from drivelab.analyse.comparability import TrialConduct, reasons_against
 from drivelab.analyse.comparison_interval import RESAMPLES, Shift, Side, shift_between
 from drivelab.analyse.effects import SIGNIFICANCE, command_changes, holm
-from drivelab.analyse.judged_metric import LATENCY, RESPONSE, judged_metric
+from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.judged_metric import LATENCY, RESPONSE
 
 # with more rows than this the bootstrap draws less often: a run can have thousands of combinations
 _ROWS_AT_FULL_DRAW = 500

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-LATENCY = "total_latency_ns_p50"
-RESPONSE = "response_latency_ns_p50"
-THROUGHPUT = "throughput_bytes_per_s"
-# from this size on an I/O is issued for the bytes that it moves
-LARGE_BLOCK_BYTES = 1 << 20
+from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT, are_waited_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +43,11 @@ def judged_metric(trials: Iterable[TrialKind]) -> str:
     -------
     str
         The median response latency where I/Os arrive by a schedule. The median
-        latency where a program waits for each I/O: durable writes, or one I/O at
-        a time, some of them smaller than `LARGE_BLOCK_BYTES`. Otherwise, and where
+        latency where a program waits for each I/O (`are_waited_for`). Otherwise, and where
         some trial has no median latency, the throughput.
     """
     kinds = list(trials)
     if all(kind.has_response for kind in kinds):
         return RESPONSE
-    sizes = [kind.block_size_bytes for kind in kinds if kind.block_size_bytes is not None]
-    is_small = bool(sizes) and min(sizes) < LARGE_BLOCK_BYTES
-    is_waited_for = all(kind.is_durable or kind.outstanding == 1 for kind in kinds)
-    has_latency = all(kind.has_latency for kind in kinds)
-    return LATENCY if is_small and is_waited_for and has_latency else THROUGHPUT
+    waited = are_waited_for((kind.block_size_bytes, kind.is_durable, kind.outstanding) for kind in kinds)
+    return LATENCY if waited and all(kind.has_latency for kind in kinds) else THROUGHPUT

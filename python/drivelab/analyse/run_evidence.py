@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from drivelab.analyse.judged_metric import THROUGHPUT
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.run_answer import ReferenceDrift
 from drivelab.model.trial_summary import TrialSummary
 

@@ -11,7 +11,6 @@ from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import BESIDE_ONE_MIN, RESAMPLES
 from drivelab.analyse.effects import Bounds
-from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.measured_on import as_mapping, as_text, measured_targets, targets_of
 from drivelab.answers.run_answer import COMMANDS, experiment_order, trials_of_run
@@ -21,6 +20,7 @@ from drivelab.answers.trial_notes import trial_notes
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
+from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.setting import AS_FOUND
 from drivelab.store.read import StoredRun
 

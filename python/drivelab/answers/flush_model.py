@@ -7,8 +7,8 @@ from statistics import fmean
 
 from drivelab.analyse.expected_commands import append_commands
 from drivelab.analyse.flush_model import SAME_COUNT, MixtureTime, fit_flush_model
-from drivelab.analyse.judged_metric import LATENCY
 from drivelab.model.flush_fit import FlushFit
+from drivelab.model.judged_metric import LATENCY
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 
 MEAN = "total_latency_ns_mean"

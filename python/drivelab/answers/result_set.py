@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT
 from drivelab.answers.measured_on import MeasuredTarget, as_mapping, as_text, machine_of, measured_targets
 from drivelab.answers.run_answer import COMMANDS
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND

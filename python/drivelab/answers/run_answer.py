@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from drivelab.analyse.finding_groups import group_findings
 from drivelab.analyse.findings import run_findings
-from drivelab.analyse.judged_metric import LATENCY, RESPONSE, THROUGHPUT, TrialKind, judged_metric
+from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
@@ -24,6 +24,7 @@ from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
+from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels
 from drivelab.store import layout

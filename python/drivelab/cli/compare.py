@@ -138,13 +138,10 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None) -
     if out is None:
         sys.stdout.write(text)
         return
-    from drivelab.store.durable import written_aside
+    from drivelab.report.report_file import report_file
 
-    try:
-        with written_aside(out) as aside:
-            aside.write_text(text, encoding="utf-8")
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(out)) from error
+    with report_file(out) as aside:
+        aside.write_text(text, encoding="utf-8")
     print(out)
 
 

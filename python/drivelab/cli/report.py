@@ -12,21 +12,20 @@ import typer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.report_output import (
-    SUFFIXES,
-    Format,
     chosen_format,
     chosen_pictures,
     destination,
     named_place,
     write_report,
 )
-from drivelab.cli.report_sources import MATCHING, PREFIX, matching_pages, split_sources
+from drivelab.cli.report_sources import MATCHING, matching_pages, split_sources
 from drivelab.cli.run_results import print_results
 from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
-from drivelab.reference.load import load_reference
+from drivelab.reference.load import PREFIX, load_reference
+from drivelab.report.formats import SUFFIXES, Format
 from drivelab.store.read import StoredRun
 
 _FORMATS = ", ".join(SUFFIXES)

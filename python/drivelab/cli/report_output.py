@@ -6,25 +6,17 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Literal
 
 from drivelab.model.errors import DrivelabError
+from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, Format, PictureFormat, write_report_files
 from drivelab.report.joint import Joint
 from drivelab.store.read import StoredRun
 
-Format = Literal["html", "markdown", "csv", "json"]
-SUFFIXES: Mapping[Format, str] = {"html": ".html", "markdown": ".md", "csv": ".csv", "json": ".json"}
-PictureFormat = Literal["svg", "png"]
 WITHOUT_PICTURES = "none"
 STDOUT = "-"
-_OF_SUFFIX: Mapping[str, Format] = {suffix: name for name, suffix in SUFFIXES.items()} | {
-    ".htm": "html",
-    ".markdown": "markdown",
-    "": "html",
-}
 _OF_SEVERAL = "joint-report"
 
 
@@ -41,10 +33,10 @@ def chosen_format(name: str | None, out: Path | None) -> Format:
         return "html"
     if name is None:
         ending = out.suffix.lower() if out else ""
-        if ending not in _OF_SUFFIX:
+        if ending not in FORMAT_OF_SUFFIX:
             do = f"name it one of {', '.join(SUFFIXES.values())}, or add --format"
             raise DrivelabError("U005", f"no format of reports ends in '{ending}'", where=f"--out {out}", do=do)
-        return _OF_SUFFIX[ending]
+        return FORMAT_OF_SUFFIX[ending]
     for known in SUFFIXES:
         if known == name.lower():
             return known
@@ -146,36 +138,12 @@ def write_report(
         # before anything is drawn: a place that was mistyped is told at once, and no folder of pictures is made there
         raise DrivelabError("O802", f"there is no directory {path.parent}", where=str(path))
     if path is not None:
-        return _written(joint, format_name, path, pictures)
+        return write_report_files(joint, format_name, path, pictures)
     with tempfile.TemporaryDirectory(prefix="drivelab-report-") as directory:
-        (file,) = _written(joint, format_name, Path(directory) / f"report{SUFFIXES[format_name]}", None)
+        (file,) = write_report_files(joint, format_name, Path(directory) / f"report{SUFFIXES[format_name]}", None)
         if isinstance(sys.stdout, io.TextIOWrapper):
             # a report is UTF-8, as its page says, whatever the locale
             sys.stdout.reconfigure(encoding="utf-8")
         with file.open(encoding="utf-8", newline="") as text:
             shutil.copyfileobj(text, sys.stdout)
     return ()
-
-
-def _written(joint: Joint, format_name: Format, path: Path, pictures: PictureFormat | None) -> tuple[Path, ...]:
-    # imported here: each format needs libraries of its own
-    if format_name == "html":
-        from drivelab.report.html import write_html_report
-
-        return (write_html_report(joint, path),)
-    if format_name == "markdown":
-        from drivelab.report.markdown.report import write_markdown_report
-
-        return (write_markdown_report(joint, path, pictures),)
-    if format_name == "csv":
-        from drivelab.report.flat_csv import write_csv_report
-
-        return write_csv_report(joint, path)
-    from drivelab.report.json_report import report_json
-    from drivelab.store.durable import write_json
-
-    try:
-        write_json(path, report_json(joint))
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(path)) from error
-    return (path,)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation, ResultSet
-from drivelab.reference.load import load_reference, reference_names
+from drivelab.reference.load import PREFIX, load_reference, reference_names
 from drivelab.store.find_run import find_run
 from drivelab.store.read import StoredRun, open_run
 
-PREFIX = "reference:"
 OPTION = "--with-reference"
 # stands for the pages that measured the same, when none is named
 MATCHING = "matching"

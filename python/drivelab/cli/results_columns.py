@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from drivelab.analyse.judged_metric import THROUGHPUT
+from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric
 from drivelab.model.units import format_quantity
 

@@ -14,20 +14,12 @@ from drivelab.notebook.named import Named
 from drivelab.notebook.shown_figure import ShownFigure
 from drivelab.notebook.shown_table import ShownTable
 from drivelab.report.figures.figure import Cell
+from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, write_report_files
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import free_name, named_figures
 from drivelab.report.run_tables import result_tables, setting_tables
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table import Table
-
-FORMATS: Mapping[str, str] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".csv": "csv",
-    ".json": "json",
-}
 
 
 class OpenedResults:
@@ -128,11 +120,12 @@ class OpenedResults:
         """
         target = Path(path)
         ending = target.suffix.lower()
-        chosen = format or FORMATS.get(ending, ending.removeprefix(".") or "html")
-        if chosen not in FORMATS.values():
-            do = f"one of {', '.join(dict.fromkeys(FORMATS.values()))}"
-            raise DrivelabError("O822", f"no report in the format '{chosen}'", where=str(target), do=do)
-        return _written(self.joint, target, chosen)
+        asked = format or FORMAT_OF_SUFFIX.get(ending, ending.removeprefix("."))
+        chosen = next((known for known in SUFFIXES if known == asked), None)
+        if chosen is None:
+            do = f"one of {', '.join(SUFFIXES)}"
+            raise DrivelabError("O822", f"no report in the format '{asked}'", where=str(target), do=do)
+        return write_report_files(self.joint, chosen, target)[0]
 
     def __repr__(self) -> str:
         kinds = [f"{one.key}" for one in self.result_sets]
@@ -155,27 +148,3 @@ def _row(key: str, one: Observation, factors: Sequence[str]) -> list[Cell]:
     row += [one.levels.get(name) for name in factors]
     row += [one.block_size_bytes, one.queue_depth, one.estimate.unit]
     return [*row, one.estimate.value, one.estimate.low, one.estimate.high, one.trial_count, one.printed]
-
-
-def _written(joint: Joint, path: Path, format_name: str) -> Path:
-    # imported here: each format needs libraries of its own
-    if format_name == "html":
-        from drivelab.report.html import write_html_report
-
-        return write_html_report(joint, path)
-    if format_name == "markdown":
-        from drivelab.report.markdown.report import write_markdown_report
-
-        return write_markdown_report(joint, path)
-    if format_name == "csv":
-        from drivelab.report.flat_csv import write_csv_report
-
-        return write_csv_report(joint, path)[0]
-    from drivelab.report.json_report import report_json
-    from drivelab.store.durable import write_json
-
-    try:
-        write_json(path, report_json(joint))
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(path)) from error
-    return path

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 import re
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -15,6 +13,7 @@ from typing import Any
 
 from drivelab.notebook.frames import Frame, arrow_of_data, as_frame, checked_frame
 from drivelab.report.figures.figure import Figure, Plot
+from drivelab.report.placed import script_json
 from drivelab.report.plotly_script import PlotlyScript
 from drivelab.report.static_figure import page_colours, resolved
 
@@ -133,13 +132,7 @@ def _html(plots: tuple[ShownPlot, ...], title: str, caption: str = "") -> str:
     parts += [f"<div><small>{escape(caption)}</small></div>"] if caption else []
     # in three pieces: what one holds is never taken for the place of another
     head, middle, tail = re.split("PLOTS|SCRIPT", _LOADER)
-    return "".join([*parts, head, _script_json(drawn), middle, _packed_script(), tail])
-
-
-def _script_json(value: list[Any] | Mapping[str, Any]) -> str:
-    """JSON that may stand inside a script element."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return "".join([*parts, head, script_json(drawn), middle, _packed_script(), tail])
 
 
 @cache

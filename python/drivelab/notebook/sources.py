@@ -11,11 +11,10 @@ from drivelab.model.errors import DrivelabError
 from drivelab.notebook.frames import checked_frame
 from drivelab.notebook.results import OpenedResults
 from drivelab.notebook.run import OpenedRun
-from drivelab.reference.load import load_reference
+from drivelab.reference.load import PREFIX, load_reference
 from drivelab.store.find_run import find_run
 from drivelab.store.read import StoredRun, open_run
 
-PREFIX = "reference:"
 Source = str | Path | OpenedRun
 
 

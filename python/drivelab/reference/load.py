@@ -23,6 +23,8 @@ from drivelab.model.result_set import (
 from drivelab.model.units import parse_bytes
 from drivelab.reference.printed_number import read_printed
 
+# begins the name of a page where a run could be meant
+PREFIX = "reference:"
 _OBSERVED = {field.name for field in fields(Observation)}
 
 
@@ -65,7 +67,7 @@ def _result_set(name: str, page: Mapping[str, Any]) -> ResultSet:
     drives = tuple(_drive(drive) for drive in page["drives"])
     machine_of = {drive.name: drive.machine for drive in drives}
     return ResultSet(
-        key=f"reference:{name}",
+        key=f"{PREFIX}{name}",
         title=page["title"],
         question=page["question"],
         source=_source(page),

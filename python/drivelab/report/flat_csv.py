@@ -11,8 +11,8 @@ from drivelab.report.csv_text import csv_text
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import file_name, free_name, named_figures
+from drivelab.report.report_file import report_file
 from drivelab.report.run_tables import result_tables, setting_tables
-from drivelab.store.durable import written_aside
 
 FLAT_FILE = "results.csv"
 _FIRST = ("run", "is_reference", "drive", "machine", "workload", "title", "operation")
@@ -55,12 +55,9 @@ def write_csv_report(joint: Joint, directory_or_file: Path) -> tuple[Path, ...]:
 
 
 def _written(path: Path, table: DataTable) -> Path:
-    try:
-        with written_aside(path) as aside:
-            # line ends are those of the text, whatever the system
-            aside.write_text(csv_text(table), encoding="utf-8", newline="")
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(path)) from error
+    with report_file(path) as aside:
+        # line ends are those of the text, whatever the system
+        aside.write_text(csv_text(table), encoding="utf-8", newline="")
     return path
 
 

@@ -9,13 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drivelab.model.errors import DrivelabError
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import JointPage, joint_page_of
 from drivelab.report.numerals import count_text, typeset
 from drivelab.report.plotly_script import PlotlyScript
+from drivelab.report.report_file import report_file
 from drivelab.report.sparkline import BASE, HEIGHT, WIDTH
-from drivelab.store.durable import written_aside
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,12 +39,9 @@ def write_html_report(joint: Joint, path: Path) -> Path:
     """
     page = joint_page_of(joint)
     script = PlotlyScript()
-    try:
-        with written_aside(path) as aside, aside.open("wb") as file:
-            for piece in html_pieces(page, script):
-                file.write(piece)
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(path)) from error
+    with report_file(path) as aside, aside.open("wb") as file:
+        for piece in html_pieces(page, script):
+            file.write(piece)
     return path
 
 

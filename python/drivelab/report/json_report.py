@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+from drivelab.model.errors import DrivelabError
 from drivelab.report.answer import Answer, answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.figure import DataTable, Figure
@@ -17,9 +19,25 @@ from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.run_tables import result_tables, setting_tables
 from drivelab.report.sentences.run import run_sentences
 from drivelab.report.tables.table import Table
+from drivelab.store.durable import write_json
 
 # changes when a key changes its meaning or goes; new keys may come without
 SCHEMA = 1
+
+
+def write_json_report(joint: Joint, path: Path) -> Path:
+    """Path of the JSON, written whole or not at all.
+
+    Raises
+    ------
+    DrivelabError
+        O802: it cannot be written.
+    """
+    try:
+        write_json(path, report_json(joint))
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(path)) from error
+    return path
 
 
 def report_json(joint: Joint) -> dict[str, Any]:

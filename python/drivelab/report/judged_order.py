@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT, are_waited_for
 from drivelab.model.result_set import Observation
 
 # what a workload is judged by, the first that several have
 JUDGED = (
-    "response_latency_ns_p50",
-    "total_latency_ns_p50",
+    RESPONSE,
+    LATENCY,
     "total_latency_ns_mean",
-    "throughput_bytes_per_s",
+    THROUGHPUT,
     "iops",
 )
 # several at a time, or large: issued for what they move
 _JUDGED_BY_BYTES = (
-    "response_latency_ns_p50",
-    "throughput_bytes_per_s",
+    RESPONSE,
+    THROUGHPUT,
     "iops",
-    "total_latency_ns_p50",
+    LATENCY,
     "total_latency_ns_mean",
 )
-_LARGE_BLOCK_BYTES = 1 << 20
 
 
 def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:
@@ -33,11 +33,5 @@ def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:
     members : sequence of Observation
         All that are compared with each other.
     """
-    return JUDGED if _are_waited_for(members) else _JUDGED_BY_BYTES
-
-
-def _are_waited_for(members: Sequence[Observation]) -> bool:
-    """Whether a program waits for each I/O: the rule by which a run and a comparison choose their number, too."""
-    sizes = [one.block_size_bytes for one in members if one.block_size_bytes is not None]
-    is_small = bool(sizes) and min(sizes) < _LARGE_BLOCK_BYTES
-    return is_small and all(one.is_durable or (one.queue_depth or 1) == 1 for one in members)
+    kinds = ((one.block_size_bytes, one.is_durable, one.queue_depth or 1) for one in members)
+    return JUDGED if are_waited_for(kinds) else _JUDGED_BY_BYTES

@@ -104,7 +104,7 @@ def placed_table(table: Table, number: str) -> PlacedTable:
     )
 
 
-def script_json(value: Mapping[str, Any]) -> str:
+def script_json(value: Mapping[str, Any] | Sequence[Any]) -> str:
     """JSON that may stand inside a script element: no character of it can end the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -27,7 +27,7 @@ from drivelab.report.figures.figure import Figure, Plot
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
 from drivelab.report.plotly_script import PlotlyScript
-from drivelab.store.durable import written_aside
+from drivelab.report.report_file import report_file
 
 Format = Literal["svg", "png"]
 WIDTH_PX = 900
@@ -142,10 +142,8 @@ def write_report_figures(joint: Joint, directory: Path, kind: Format = "svg") ->
 def _write(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_aside(path) as aside:
+        with report_file(path) as aside:
             aside.write_bytes(data)
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(path)) from error
     except OSError as error:
         raise DrivelabError("O802", error.strerror or str(error), where=str(path)) from error
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_text
 from drivelab.report.figures import theme
-from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
-from drivelab.report.numerals import number_text, typeset
+from drivelab.report.figures.figure import Cell, DataTable, Figure
+from drivelab.report.figures.ratio_rows import (
+    PLOTS_AT_MOST,
+    ROWS_PER_PLOT,
+    RatioRow,
+    ends_of_rows,
+    pieces_of,
+    ratio_plot,
+)
+from drivelab.report.numerals import number_text
 from drivelab.report.sentences.effect_words import commands_words, effects_title, interval_words, ratio_words
 
-ROW_PX, TOP_PX, BOTTOM_PX = 34, 40, 56
-ROWS_PER_PLOT, PLOTS_AT_MOST = 25, 8
-_LABEL_ABOVE = 0.42
+_AXES = ("level over baseline", "level")
 # symbol and colour of each verdict: no meaning hangs on colour alone
 _MARKS = {
     "matters": ("circle", theme.VERMILLION),
@@ -42,17 +46,6 @@ INTERACTIONS_CAPTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of a drawing: a ratio, its words, and its verdict."""
-
-    label: str
-    hover: str
-    ratio: Estimate
-    verdict: str
-    bound: float
-
-
 def effects_overview(answer: RunAnswer) -> Figure | None:
     """The effects of all levels, and below them what one factor does to another's effect; None when there are none.
 
@@ -74,21 +67,17 @@ def effects_overview(answer: RunAnswer) -> Figure | None:
     metrics = {(effect.target, effect.workload): effect.metric for effect in shown}
     told = [one for one in settled if one.metric == metrics.get((one.target, one.workload), one.metric)]
     drawings += [(_interactions_title(one, answer), rows) for one in told if (rows := _interaction_rows(one))]
-    pieces = [
-        (title, rows[begin : begin + ROWS_PER_PLOT])
-        for title, rows in drawings
-        for begin in range(0, len(rows), ROWS_PER_PLOT)
-    ]
+    pieces = pieces_of(drawings)
     if not pieces:
         return None
     is_cut = len(pieces) > PLOTS_AT_MOST
     caption = CAPTION + (f" {INTERACTIONS_CAPTION}" if any(one.interactions for one in told) else "")
-    ends = _ends(row for _, rows in drawings for row in rows)
+    ends = ends_of_rows(row for _, rows in drawings for row in rows)
     return Figure(
         key="effects-overview",
         title="What each level changes",
         caption=caption + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold all." if is_cut else ""),
-        plots=tuple(_plot(rows, title, ends) for title, rows in pieces[:PLOTS_AT_MOST]),
+        plots=tuple(ratio_plot(rows, title, ends, _MARKS, axes=_AXES) for title, rows in pieces[:PLOTS_AT_MOST]),
         table=_table([effect for members in groups.values() for effect in members], told),
     )
 
@@ -102,19 +91,19 @@ def _interactions_title(one: Factorial, answer: RunAnswer) -> str:
     )
 
 
-def _interaction_rows(one: Factorial) -> list[_Row]:
+def _interaction_rows(one: Factorial) -> list[RatioRow]:
     """The largest interactions first, as many as one drawing holds."""
     largest = sorted(one.interactions, key=lambda pair: -abs(math.log(pair.ratio.value or 1.0)))
     return [_row_of_pair(pair) for pair in largest[:ROWS_PER_PLOT]]
 
 
-def _row_of_effect(effect: LevelEffect) -> _Row:
+def _row_of_effect(effect: LevelEffect) -> RatioRow:
     changed = f" · {commands_words(effect)}".replace("->", "→") if effect.commands_changed else ""
     label = f"{effect.factor} {level_text(effect.factor, effect.level)}{changed}"
-    return _Row(label, _hover(effect), effect.ratio, effect.verdict, effect.bound)
+    return _row(label, _hover(effect), effect.ratio, effect.verdict, effect.bound)
 
 
-def _row_of_pair(pair: Interaction) -> _Row:
+def _row_of_pair(pair: Interaction) -> RatioRow:
     effect = f"{pair.factor} {level_text(pair.factor, pair.level)}"
     levels = [f"{pair.other_factor} {level_text(pair.other_factor, each)}" for each in _other_levels(pair)]
     ratio = pair.ratio
@@ -125,100 +114,16 @@ def _row_of_pair(pair: Interaction) -> _Row:
         f"{theme.escaped(levels[1])}: {ratio_words(pair.at_other_level.value)}<br>"
         f"<b>{ratio_words(ratio.value)}</b>{span}: {pair.verdict}"
     )
-    return _Row(f"{effect} at {levels[1]}, over that at {levels[0]}", hover, ratio, pair.verdict, _BOUND)
+    return _row(f"{effect} at {levels[1]}, over that at {levels[0]}", hover, ratio, pair.verdict, _BOUND)
+
+
+def _row(label: str, hover: str, ratio: Estimate, verdict: str, bound: float) -> RatioRow:
+    words = f"no effect of {100 * bound:.0f} % or more" if verdict == "no effect" else verdict
+    return RatioRow(label, hover, ratio, verdict, words, bound)
 
 
 def _other_levels(pair: Interaction) -> tuple[str, str]:
     return pair.other_baseline, pair.other_level
-
-
-def _ends(rows: Iterable[_Row]) -> tuple[float, float]:
-    """Smallest and largest ratio of all drawings, so that they can be compared."""
-    ends = [1.0]
-    for row in rows:
-        bound = 1 + row.bound
-        ends += [end for end in (row.ratio.value, row.ratio.low, row.ratio.high) if end]
-        ends += [1 / bound, bound]
-    return min(ends), max(ends)
-
-
-def _plot(rows: Sequence[_Row], title: str, ends: tuple[float, float]) -> Plot:
-    height = TOP_PX + BOTTOM_PX + ROW_PX * len(rows)
-    bound = 1 + rows[0].bound
-    low, high = theme.padded_range(ends[0] * 1e6, ends[1] * 1e6, 1.5)
-    layout = theme.layout(height, annotations=[], shapes=_band(bound))
-    layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
-    ticks = [tick / 1e6 for tick in theme.latency_ticks(low, high, at_most=12)]
-    layout["xaxis"] = theme.axis(
-        "level over baseline [1, log scale]",
-        type="log",
-        range=[math.log10(low / 1e6), math.log10(high / 1e6)],
-        tickmode="array",
-        tickvals=ticks,
-        ticktext=[f"{tick:g}" for tick in ticks],
-    )
-    layout["yaxis"] = theme.axis(
-        "level",
-        range=[len(rows) - 0.6, -0.75],
-        tickvals=list(range(len(rows))),
-        ticktext=[""] * len(rows),
-        showgrid=False,
-        showline=False,
-        ticks="",
-        fixedrange=True,
-    )
-    layout["annotations"] = [_label(row, place) for place, row in enumerate(rows)]
-    data = [_marks(rows, verdict) for verdict in _MARKS if any(row.verdict == verdict for row in rows)]
-    return Plot(data, layout, height, title)
-
-
-def _band(bound: float) -> list[dict[str, Any]]:
-    """The range of ratios that count as no effect, and the line at 1."""
-    band = {"type": "rect", "xref": "x", "x0": 1 / bound, "x1": bound, "yref": "paper", "y0": 0, "y1": 1}
-    line = {"type": "line", "xref": "x", "x0": 1, "x1": 1, "yref": "paper", "y0": 0, "y1": 1}
-    return [
-        band | {"fillcolor": "var(--heat-1)", "line": {"width": 0}, "layer": "below"},
-        line | {"line": {"width": 1, "color": theme.AXIS}, "layer": "below"},
-    ]
-
-
-def _label(row: _Row, place: int) -> dict[str, Any]:
-    return {
-        "name": "row",
-        "text": theme.escaped(typeset(row.label)),
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": "y",
-        "y": place - _LABEL_ABOVE,
-        "yanchor": "middle",
-        "showarrow": False,
-        "font": {"size": theme.SMALL_TEXT_SIZE, "color": theme.MUTED},
-    }
-
-
-def _marks(rows: Sequence[_Row], verdict: str) -> dict[str, Any]:
-    symbol, color = _MARKS[verdict]
-    found = [(place, row, row.ratio.value or 1.0) for place, row in enumerate(rows) if row.verdict == verdict]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": {"no effect": f"no effect of {100 * rows[0].bound:.0f} % or more"}.get(verdict, verdict),
-        "x": [float(f"{value:.5g}") for _, _, value in found],
-        "y": [place for place, _, _ in found],
-        "text": [row.hover for _, row, _ in found],
-        "hoverinfo": "text",
-        "marker": {"symbol": symbol, "size": 9, "color": color, "line": {"width": 1.5, "color": color}},
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [(row.ratio.high or value) - value for _, row, value in found],
-            "arrayminus": [value - (row.ratio.low or value) for _, row, value in found],
-            "color": color,
-            "thickness": 1.5,
-            "width": 3,
-        },
-    }
 
 
 def _hover(effect: LevelEffect) -> str:

@@ -15,11 +15,11 @@ from drivelab.report.joint import Joint
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
 from drivelab.report.named_figures import NamedFigure, named_figures
 from drivelab.report.numerals import count_text, typeset
+from drivelab.report.report_file import report_file
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.run_tables import result_tables, setting_tables
 from drivelab.report.static_figure import Format, write_figures
 from drivelab.report.tables.table import Table
-from drivelab.store.durable import written_aside
 
 # longer tables nobody reads in Markdown, and GitHub stops showing large files; the CSV files hold everything
 ROWS_MAX = 100
@@ -72,11 +72,8 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
         folder = path.with_name(f"{path.stem}{FOLDER_ENDING}")
         pictures = _drawn(named_figures(joint), folder, figures)
     text = "\n".join(_lines(joint, pictures)) + "\n"
-    try:
-        with written_aside(path) as aside:
-            aside.write_text(text, encoding="utf-8", newline="\n")
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(path)) from error
+    with report_file(path) as aside:
+        aside.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 

@@ -1,0 +1,30 @@
+"""Which number a workload is judged by: the metrics, and the rule whether somebody waits for each I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LATENCY = "total_latency_ns_p50"
+RESPONSE = "response_latency_ns_p50"
+THROUGHPUT = "throughput_bytes_per_s"
+# from this size on an I/O is issued for the bytes that it moves
+LARGE_BLOCK_BYTES = 1 << 20
+
+
+def are_waited_for(kinds: Iterable[tuple[int | None, bool, int]]) -> bool:
+    """Whether a program waits for each I/O, so that a workload is judged by its latency.
+
+    Parameters
+    ----------
+    kinds : iterable of (size in bytes or None, whether an I/O ends durable, I/Os outstanding)
+        Everything that is judged together.
+
+    Returns
+    -------
+    bool
+        True for durable writes, or one I/O at a time, some of them smaller than `LARGE_BLOCK_BYTES`.
+    """
+    known = list(kinds)
+    sizes = [size for size, _, _ in known if size is not None]
+    is_small = bool(sizes) and min(sizes) < LARGE_BLOCK_BYTES
+    return is_small and all(is_durable or outstanding == 1 for _, is_durable, outstanding in known)

@@ -1,0 +1,58 @@
+"""Writes a report as files in the format that was chosen: the one place that knows every format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from drivelab.report.joint import Joint
+
+Format = Literal["html", "markdown", "csv", "json"]
+PictureFormat = Literal["svg", "png"]
+SUFFIXES: Mapping[Format, str] = {"html": ".html", "markdown": ".md", "csv": ".csv", "json": ".json"}
+# a name without an ending is a page
+FORMAT_OF_SUFFIX: Mapping[str, Format] = {suffix: name for name, suffix in SUFFIXES.items()} | {
+    ".htm": "html",
+    ".markdown": "markdown",
+    "": "html",
+}
+
+
+def write_report_files(
+    joint: Joint, format_name: Format, path: Path, pictures: PictureFormat | None = "svg"
+) -> tuple[Path, ...]:
+    """The files that were written, each whole or not at all, the report itself first.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    format_name : str
+        html, markdown, csv or json.
+    path : Path
+        The file; for CSV a directory too.
+    pictures : str or None
+        What the pictures beside a Markdown file are.
+
+    Raises
+    ------
+    DrivelabError
+        O801, O802: it cannot be written.
+    """
+    # imported here: each format needs libraries of its own
+    if format_name == "html":
+        from drivelab.report.html import write_html_report
+
+        return (write_html_report(joint, path),)
+    if format_name == "markdown":
+        from drivelab.report.markdown.report import write_markdown_report
+
+        return (write_markdown_report(joint, path, pictures),)
+    if format_name == "csv":
+        from drivelab.report.flat_csv import write_csv_report
+
+        return write_csv_report(joint, path)
+    from drivelab.report.json_report import write_json_report
+
+    return (write_json_report(joint, path),)
