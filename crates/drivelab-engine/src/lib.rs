@@ -15,12 +15,13 @@
 //! | [`run`] | the threads of a run, and what they found |
 //! | [`summary`] | the numbers of a run as JSON |
 
+pub use drivelab_histogram as histogram;
+
 pub mod address;
 pub mod backend;
 pub mod buffer;
 pub mod clock;
 pub mod error;
-pub mod histogram;
 pub mod iolog;
 pub mod job;
 pub mod mix;

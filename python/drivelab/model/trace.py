@@ -1,0 +1,246 @@
+"""Where the time of an operation went: what a traced pass of a workload tells.
+
+The words are the block layer's: a *bio* is what is handed to it (Q), a
+*command* what the driver hands to the device (D) until it is completed (C).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from drivelab.model.estimate import Estimate
+
+Part = Literal["fs_in", "queue", "device", "flush", "between", "return"]
+
+# In the order in which an operation goes through them. At every instant the first of flush, device, queue that
+# applies is charged, otherwise software: before the first bio, between, after the last completion.
+PARTS: tuple[Part, ...] = ("fs_in", "queue", "device", "flush", "between", "return")
+PART_TITLES: Mapping[Part, str] = {
+    "fs_in": "file system in",
+    "queue": "queue and scheduler",
+    "device": "device",
+    "flush": "flush",
+    "between": "between",
+    "return": "return",
+}
+PART_MEANINGS: Mapping[Part, str] = {
+    "fs_in": "from the call until its first bio",
+    "queue": "a bio waits for the driver (Q to D)",
+    "device": "a read or write is at the device (D to C)",
+    "flush": "the device empties its write cache (D to C of a flush)",
+    "between": "nothing is at the device: journal, wake-ups, hand-over",
+    "return": "from the last completion until the call returns",
+}
+SOFTWARE: tuple[Part, ...] = ("fs_in", "queue", "between", "return")
+
+# What one operation made the drive do; counts of the commands and bios that are charged to it.
+DEVICE_WORK = (
+    "device_writes",
+    "journal_writes",
+    "device_reads",
+    "flushes",
+    "fua_writes",
+    "preflush_writes",
+    "bytes_written",
+    "bytes_read",
+    "journal_bytes",
+    "bios",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceConduct:
+    """How a trace was taken, and whether it is whole.
+
+    Attributes
+    ----------
+    source : str
+        tracefs, relay, blk_tracer or recording.
+    reason : str
+        Why that source was taken.
+    clock : str
+        Clock of the trace: ``mono`` is that of the operations.
+    device : str
+        Kernel name of the traced disk.
+    lost_events : int
+        Events that the kernel could not keep.
+    unmatched_bios : int
+        Bios of this program's threads that lie in no operation.
+    foreign_bios : int
+        Bios of other programs, charged to nobody.
+    duplicate_records : int
+        Records that stood there twice.
+    open_at_end : int
+        Bios that had not ended when the trace did.
+    environment : mapping
+        Scheduler, nr_requests, write_cache, fua, rotational, lockdown, kernel:
+        before and after where they could change.
+    """
+
+    source: str
+    reason: str
+    clock: str = "mono"
+    device: str = ""
+    lost_events: int = 0
+    unmatched_bios: int = 0
+    foreign_bios: int = 0
+    duplicate_records: int = 0
+    open_at_end: int = 0
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(document: Mapping[str, Any]) -> TraceConduct:
+        """What `to_json` wrote; keys that are not known are left out."""
+        known = {name: document[name] for name in TraceConduct.__dataclass_fields__ if name in document}
+        return TraceConduct(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class PartSummary:
+    """One part of the latency over all operations of a traced pass; times in ns.
+
+    Attributes
+    ----------
+    part : str
+        One of `PARTS`.
+    mean, p50, p99 : Estimate
+        With their intervals, unit ns.
+    typical_ns, slowest_ns : float
+        Mean over the typical operations, and over the slowest 1 %: these sum
+        to the latency of that group.
+    """
+
+    part: Part
+    mean: Estimate
+    p50: Estimate
+    p99: Estimate
+    typical_ns: float
+    slowest_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCheck:
+    """Counted commands of an operation beside what this kind of kernel and drive should issue.
+
+    Attributes
+    ----------
+    verdict : str
+        ok, too_few_flushes (a durability alarm), too_many (an unrecognised layer), unknown.
+    text : str
+        In words, with both numbers.
+    """
+
+    verdict: Literal["ok", "too_few_flushes", "too_many", "unknown"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where the time of the operations of one trial went.
+
+    Attributes
+    ----------
+    trial, label : str
+        Name within the run, and the trial for people.
+    operation : str
+        What is explained: durable_write, write or read.
+    operations : int
+        Operations of the traced pass.
+    untraced_ns, traced_ns : Estimate or None
+        Median latency of the timed pass, which nobody traced, and of the traced one.
+    mean_ns : float
+        Mean latency of the traced operations: the parts' means sum to it.
+    typical_ns, slowest_ns : float
+        Mean latency of the typical operations (the middle fifth by latency), and of the slowest 1 %.
+    typical_count, slowest_count : int
+        How many operations these groups have.
+    parts : tuple of PartSummary
+        In the order of `PARTS`.
+    work : mapping of str to float
+        Mean device work of an operation, keys of `DEVICE_WORK`.
+    amplification : float or None
+        Bytes written to the drive per byte that the program wrote.
+    residual_ns : int
+        Largest difference between an operation's latency and the sum of its parts; 0 by construction.
+    shared_operations : int
+        Operations that waited together with others for the same commands.
+    conduct : TraceConduct
+        How the trace was taken.
+    check : CommandCheck
+        The self-check of the counts.
+    refusal : str
+        Why there is no answer (losses could change it); empty when there is one.
+    """
+
+    trial: str
+    label: str
+    operation: str
+    operations: int
+    untraced_ns: Estimate | None
+    traced_ns: Estimate | None
+    mean_ns: float
+    typical_ns: float
+    slowest_ns: float
+    typical_count: int
+    slowest_count: int
+    parts: tuple[PartSummary, ...]
+    work: Mapping[str, float]
+    amplification: float | None
+    residual_ns: int
+    shared_operations: int
+    conduct: TraceConduct
+    check: CommandCheck
+    refusal: str = ""
+
+    def part(self, part: Part) -> PartSummary:
+        """One of its parts."""
+        return next(summary for summary in self.parts if summary.part == part)
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    """How much one part differs between two sides, per operation.
+
+    Attributes
+    ----------
+    part : str
+        One of `PARTS`, or ``total``.
+    base_ns, new_ns : float
+        Mean of each side.
+    difference_ns : Estimate
+        New minus base, with its interval.
+    is_beyond_noise : bool
+        Whether the interval, corrected for the number of parts, leaves out 0.
+    """
+
+    part: str
+    base_ns: float
+    new_ns: float
+    difference_ns: Estimate
+    is_beyond_noise: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationDifference:
+    """Two explanations beside each other: which part differs, by how much.
+
+    Attributes
+    ----------
+    base, new : str
+        Names of the sides.
+    parts : tuple of PartDifference
+        The total first, then in the order of `PARTS`.
+    work : mapping of str to (float, float)
+        Device work of an operation on each side, where it differs.
+    """
+
+    base: str
+    new: str
+    parts: tuple[PartDifference, ...]
+    work: Mapping[str, tuple[float, float]] = field(default_factory=dict)
