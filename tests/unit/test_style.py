@@ -166,13 +166,13 @@ def is_effect(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in EFFECT_METHODS
 
 
-def test_only_run_imports_the_engine() -> None:
+def test_only_run_and_trace_import_the_engine() -> None:
     importers = {
         path.relative_to(PROJECT / "python" / "drivelab").parts[0]
         for path in PACKAGE_FILES
         if re.search(r"(from|import) drivelab\._engine|from drivelab import .*_engine", path.read_text())
     }
-    assert importers <= {"run"}
+    assert importers <= {"run", "trace"}
 
 
 def test_the_engine_crate_knows_nothing_of_python() -> None:

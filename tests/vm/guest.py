@@ -31,6 +31,8 @@ _GRACE_S = 20
 _DRIVES_S = 20
 _TAIL_LINES = 30
 _MEMORY_MIB = 1024
+_REAL_TIME = ("-accel", "tcg,thread=multi", "-smp", "2")
+_VIRTUAL_TIME = ("-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -56,6 +58,11 @@ class Guest:
         A drive for each, of `vm.drives.KINDS`; a kind may be named twice.
     size_bytes : int
         Of each drive.
+    has_virtual_time : bool
+        Whether the guest's clock counts instructions (1 ns each, idle time is
+        skipped) on one processor. Drives that live in the guest's kernel
+        (null_blk, scsi_debug, dm-delay) are then as slow as they were told to
+        be, whatever this machine is busy with; QEMU's own drives are not.
 
     Attributes
     ----------
@@ -63,7 +70,10 @@ class Guest:
         In the order of `kinds`; ``guest.drive("nvme")`` is the first of a kind.
     """
 
-    def __init__(self, kinds: Sequence[str] = KINDS, size_bytes: int = 256 << 20) -> None:
+    def __init__(
+        self, kinds: Sequence[str] = KINDS, size_bytes: int = 256 << 20, *, has_virtual_time: bool = False
+    ) -> None:
+        self._has_virtual_time = has_virtual_time
         self._kernel = guest_kernel()
         self._directory = Path(tempfile.mkdtemp(prefix="drivelab-guest-"))
         self._qemu: subprocess.Popen[bytes] | None = None
@@ -225,8 +235,8 @@ class Guest:
         kernel_arguments = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=on"
         return [
             *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
-            *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off"),
-            *("-smp", "2", "-m", str(_MEMORY_MIB)),
+            *("-machine", "q35", "-cpu", "max,la57=off", "-m", str(_MEMORY_MIB)),
+            *(_VIRTUAL_TIME if self._has_virtual_time else _REAL_TIME),
             *("-kernel", str(self._kernel.image), "-initrd", str(image), "-append", kernel_arguments),
             *("-serial", f"file:{self._directory / 'console'}"),
             *("-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap"),
