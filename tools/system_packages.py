@@ -74,6 +74,9 @@ TEST_TOOLS = (
     *DEMO_TOOLS,
     Tool("fio", "fio", "fio", "fio"),
     Tool("chromium", "chromium", "chromium", "chromium"),
+    # what our reading of block traces is held against
+    Tool("blkparse", "blktrace", "blktrace", "blktrace"),
+    Tool("btt", "blktrace", "blktrace", "blktrace"),
     # a drive whose speed is known, as a loop device
     Tool("qemu-storage-daemon", "qemu-system-common", "qemu-img", "qemu-tools"),
     Tool("blkdiscard", "util-linux", "util-linux", "util-linux"),

@@ -1,6 +1,7 @@
 """The engine: issues I/O to a target and times every one of them. Compiled from ``crates/``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 class EngineError(Exception):
@@ -81,3 +82,151 @@ def prepare(workload_json: str, stop: StopFlag) -> bool:
 
 def probe() -> str:
     """What the kernel allows here (io_uring, asynchronous I/O) and what the clock costs, as JSON."""
+
+def btt_table(paths: Sequence[str | PathLike[str]], flavour: str, per_device: bool) -> str:
+    """btt's table of recordings, as JSON.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Directories, base names, files of CPUs or merged dumps; read as blkparse would.
+    flavour : str
+        ``1.2`` or ``legacy``.
+    per_device : bool
+        Whether the section "Per Device" of ``btt -A`` is written, too.
+
+    Returns
+    -------
+    str
+        ``all`` and ``devices`` (min_s, avg_s, max_s, n by phase), ``text``, ``per_device_text``, ``bios_completed``,
+        ``bios_outstanding``, ``recording``.
+
+    Raises
+    ------
+    EngineError
+        B901, B902, B903, B905, B906: nothing can be read.
+    """
+
+def btt_phases(paths: Sequence[str | PathLike[str]]) -> str:
+    """What recordings come to when every bio is followed to its end, as JSON.
+
+    Returns
+    -------
+    str
+        ``all``, ``devices``, ``classes``, ``sizes`` (times in ns by phase), ``depth``, ``seeks``, ``requests``,
+        ``load``, ``commands``, ``processes``, ``counts``, ``warnings``, ``recording``.
+
+    Raises
+    ------
+    EngineError
+        B901, B902, B903, B905, B906: nothing can be read.
+    """
+
+class TraceCollector:
+    """Empties the kernel's trace buffers in a thread of its own, from its making until `stop`.
+
+    Parameters
+    ----------
+    files : sequence of (int, path)
+        Number of a CPU, and its ``trace_pipe_raw`` or its file of the block trace interface.
+    header_page : str or None
+        Text of the kernel's file of that name; None for files of the block trace interface.
+    buffer_bytes : int
+        Size of the kernel's buffer of one CPU.
+    interval_ns : int
+        How long the thread sleeps between two rounds.
+    memory_limit_bytes : int
+        What may be kept in memory.
+    spill_directory : path, optional
+        Where the rest goes, in a file without a name.
+
+    Raises
+    ------
+    OSError
+        A file cannot be opened.
+    ValueError
+        `header_page` cannot be understood.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[tuple[int, str | PathLike[str]]],
+        *,
+        header_page: str | None,
+        buffer_bytes: int,
+        interval_ns: int,
+        memory_limit_bytes: int,
+        spill_directory: str | PathLike[str] | None = None,
+    ) -> None: ...
+    def stop(self) -> CollectedTrace:
+        """Read what is still there, and end; the kernel must have stopped recording."""
+
+class CollectedTrace:
+    """What was collected, unread."""
+
+    @property
+    def bytes(self) -> int:
+        """Length of everything."""
+    @property
+    def thread_cpu_ns(self) -> int:
+        """Processor time of the thread that collected, ns."""
+    @property
+    def rounds(self) -> int:
+        """How often it looked."""
+    @property
+    def is_full(self) -> bool:
+        """Whether there was no room any more; the kernel counted what came then as lost."""
+    @property
+    def failure(self) -> str | None:
+        """What ended the collecting early."""
+    def write(self, base: str | PathLike[str], description_json: str) -> str:
+        """Write ``base.blktrace.CPU`` for every CPU.
+
+        Returns
+        -------
+        str
+            JSON: ``files``, ``records`` (None for the block trace interface),
+            ``by_action``, ``lost``, ``foreign``, ``damaged_pages``.
+
+        Raises
+        ------
+        OSError
+            A file cannot be written.
+        ValueError
+            The description, or what the kernel says of its events, cannot be understood.
+        """
+
+def trace_event_names() -> list[str]:
+    """Names of the kernel's trace events of which a recording can be made."""
+
+KERNEL_THREADS: tuple[str, ...]
+"""How the names of kernel threads begin that hand I/O to the block layer."""
+
+def join_trace(
+    paths: Sequence[str | PathLike[str]], operations: Mapping[str, Any], options_json: str
+) -> tuple[ArrowTable, ArrowTable, str]:
+    """Join a recording with operations.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Read as one recording.
+    operations : mapping of str to buffer of int64
+        job, thread, operation, start_ns, submitted_ns, end_ns, offset_bytes, size_bytes, is_synchronous, is_durable.
+    options_json : str
+        ``names`` (by thread), ``own_threads``, ``targets`` (by job: ``device`` and ``extents``), ``lost_events``.
+
+    Returns
+    -------
+    operations, events : ArrowTable
+        The columns of ``operations/`` and ``events/`` (``docs/data_format.md``).
+    facts : str
+        Counts, as JSON.
+
+    Raises
+    ------
+    EngineError
+        B901 to B906: nothing can be read.
+    ValueError
+        A column or an option that cannot be understood.
+    """

@@ -53,6 +53,10 @@ pub struct JobParts {
 /// What a job did, beyond its intervals.
 #[derive(Debug, Default, Clone)]
 pub struct JobOutcome {
+    /// Number of the job.
+    pub job: u32,
+    /// The kernel's id of its thread: what a trace calls the process of its I/O. 0 when it never came back.
+    pub thread_id: i32,
     /// Counts over ramp, window and drain.
     pub all_phases: [Counts; EVENTS.len()],
     /// Failed I/Os: event, errno, how many, offset of the first.

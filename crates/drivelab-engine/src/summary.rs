@@ -41,6 +41,7 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
         "all_phases": by_event(&all_phases(outcome)),
         "errors": errors(outcome),
         "abandoned_jobs": outcome.abandoned_jobs,
+        "threads": threads(outcome),
         "arrivals": arrivals(workload, outcome),
         "recorder": recorder(workload, outcome),
         "stopped_by": stopped_by(outcome).as_str(),
@@ -101,6 +102,13 @@ fn errors(outcome: &Outcome) -> Value {
         })
     };
     merged.into_iter().map(entry).collect()
+}
+
+/// The kernel's ids of the jobs' threads, by which a trace of the block layer knows their I/O.
+fn threads(outcome: &Outcome) -> Value {
+    let mut known: Vec<_> = outcome.jobs.iter().filter(|job| job.thread_id > 0).collect();
+    known.sort_by_key(|job| job.job);
+    known.iter().map(|job| json!({"job": job.job, "thread_id": job.thread_id})).collect()
 }
 
 fn arrivals(workload: &Workload, outcome: &Outcome) -> Value {

@@ -50,12 +50,20 @@ impl ArrowTable {
 }
 
 impl ArrowTable {
-    fn new(columns: Vec<(&str, ArrayRef)>) -> Self {
-        let field = |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), false);
+    /// Columns of one length without nulls.
+    pub fn new(columns: Vec<(&str, ArrayRef)>) -> Self {
+        Self::with_nulls(columns, &[])
+    }
+
+    /// Columns of one length; those named may have nulls.
+    pub fn with_nulls(columns: Vec<(&str, ArrayRef)>, nullable: &[&str]) -> Self {
+        let field = |(name, array): &(&str, ArrayRef)| {
+            Field::new(*name, array.data_type().clone(), nullable.contains(name))
+        };
         let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
         let arrays = columns.into_iter().map(|column| column.1).collect();
-        let batch =
-            RecordBatch::try_new(Arc::new(schema), arrays).expect("all columns have one length and no nulls");
+        let batch = RecordBatch::try_new(Arc::new(schema), arrays)
+            .expect("all columns have one length, and nulls only where they may");
         Self { batch }
     }
 

@@ -2,6 +2,9 @@
 
 mod convert;
 mod errors;
+mod trace_collect;
+mod trace_join;
+mod trace_read;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,6 +18,7 @@ use drivelab_engine::series::EVENTS;
 use drivelab_engine::summary::{source_name, summary};
 use drivelab_engine::workload::{PacingKind, Workload};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use serde_json::json;
 
 use crate::convert::ArrowTable;
@@ -198,5 +202,12 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_read::btt_table, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_read::btt_phases, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_join::join_trace, module)?)?;
+    module.add("KERNEL_THREADS", PyTuple::new(module.py(), trace_join::kernel_threads())?)?;
+    module.add_class::<trace_collect::TraceCollector>()?;
+    module.add_class::<trace_collect::CollectedTrace>()?;
+    module.add_function(wrap_pyfunction!(trace_collect::trace_event_names, module)?)?;
     Ok(())
 }

@@ -6,7 +6,29 @@
 //! | module | holds |
 //! |---|---|
 //! | [`record`] | one record, its actions and categories |
+//! | [`collect`] | the kernel's buffers, emptied while a workload runs |
+//! | [`events`] | trace events, turned into records |
+//! | [`read`] | recordings: their records in one order, damages named |
+//! | [`merge`] | the order in which blkparse merges the files of CPUs |
+//! | [`write`] | recordings, written as blktrace does |
+//! | [`compat`] | btt's table, number for number |
+//! | [`follow`] | follows every bio and command from record to record to its end |
+//! | [`phases`] | what a whole recording comes to |
+//! | [`traps`] | what makes that table say something else than people read in it |
+//! | [`join`] | operations with their bios and commands: parts of a latency, device work |
+//! | [`kernel_threads`] | which threads are the kernel's |
 //! | [`lifetime`] | what is known of a bio and of a command, and who takes them |
 
+pub mod collect;
+pub mod compat;
+pub mod events;
+pub mod follow;
+pub mod join;
+pub mod kernel_threads;
 pub mod lifetime;
+pub mod merge;
+pub mod phases;
+pub mod read;
 pub mod record;
+pub mod traps;
+pub mod write;

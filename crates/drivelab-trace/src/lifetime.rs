@@ -21,8 +21,14 @@ pub struct Bio {
     pub pid: u32,
     /// Q.
     pub queued: u64,
+    /// First A: it was sent on to a lower device.
+    pub remapped: Moment,
+    /// S: it had to wait for a free request (old kernels).
+    pub slept: Moment,
     /// G of its first fragment.
     pub got_request: Moment,
+    /// C of the flush that had to end before its data could be sent; None without one.
+    pub preflushed: Moment,
     /// First I after its G (with a flush before the data: after that flush).
     pub inserted: Moment,
     /// M or F: it went into the request of another bio.

@@ -238,7 +238,10 @@ impl Crew {
 /// A job's thread: prepares, says that it is ready, waits for the start, runs, and reports.
 fn run_thread(parts: JobParts, target: &Arc<Target>, backend: BackendName, gate: &Receiver<u64>) {
     let (job, messages) = (parts.job, parts.messages.clone());
-    let outcome = guarded(|| prepare_and_run(parts, target, backend, gate, &messages));
+    // SAFETY: it takes no arguments and cannot fail.
+    let thread_id = unsafe { libc::gettid() };
+    let outcome = guarded(|| prepare_and_run(parts, target, backend, gate, &messages))
+        .map(|outcome| JobOutcome { job, thread_id, ..outcome });
     let _ = messages.send(Message::Done(job, Box::new(outcome)));
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{BACKENDS, KIB, MIB, TestFile, WITH_DATA, depths, only, run_all, workload};
+use crate::support::{BACKENDS, KIB, MIB, TestFile, WITH_DATA, depths, only, run_all, run_while, workload};
 
 const GUARD: u64 = 64 * KIB;
 const PATTERN: u8 = 0xA5;
@@ -145,5 +145,36 @@ fn the_same_seed_repeats_the_same_stream_on_every_backend() {
     for backend in BACKENDS {
         assert_eq!(stream(backend, 7), reference, "{backend}");
         assert_ne!(stream(backend, 8), reference, "{backend}");
+    }
+}
+
+#[test]
+fn every_job_tells_the_id_that_the_kernel_knows_its_thread_by() {
+    for backend in BACKENDS {
+        let file = TestFile::filled(MIB, PATTERN);
+        let limits = json!({"job_count": 3, "limits": {"runtime_ns": 250_000_000}});
+        let mut seen = std::collections::BTreeSet::new();
+        let look = |_: &_| {
+            for thread in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+                let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+                if let Some(job) = name.trim_end().strip_prefix("drivelab-job-") {
+                    let id: u64 = thread.file_name().to_str().unwrap().parse().unwrap();
+                    seen.insert((job.parse::<u64>().unwrap(), id));
+                }
+            }
+            true
+        };
+        let found =
+            run_while(workload(backend, file.path(), limits), &std::sync::Arc::default(), look).unwrap();
+        let told = found.summary["threads"].as_array().unwrap();
+        let told = told.iter().map(|of| (of["job"].as_u64().unwrap(), of["thread_id"].as_u64().unwrap()));
+        let told: Vec<_> = told.collect();
+        assert_eq!(
+            told.iter().map(|of| of.0).collect::<Vec<_>>(),
+            [0, 1, 2],
+            "{backend}: in order of the jobs"
+        );
+        // other tests of this process have jobs of their own
+        assert!(told.iter().all(|of| seen.contains(of)), "{backend}: {told:?} of {seen:?}");
     }
 }

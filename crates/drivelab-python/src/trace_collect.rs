@@ -1,0 +1,103 @@
+//! Collecting a trace while a workload runs, and making a recording of it.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use drivelab_trace::collect::{Collector, Kind, Options, Raw};
+use drivelab_trace::events::format::PageFormat;
+use drivelab_trace::events::layout::event_names;
+use drivelab_trace::events::recording::{Description, write};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// Empties the kernel's trace buffers in a thread of its own until it is stopped.
+#[pyclass(frozen, module = "drivelab._engine")]
+pub struct TraceCollector {
+    collector: Mutex<Option<Collector>>,
+}
+
+#[pymethods]
+impl TraceCollector {
+    #[new]
+    #[pyo3(signature = (files, *, header_page, buffer_bytes, interval_ns, memory_limit_bytes, spill_directory=None))]
+    fn new(
+        files: Vec<(u32, PathBuf)>,
+        header_page: Option<&str>,
+        buffer_bytes: usize,
+        interval_ns: u64,
+        memory_limit_bytes: usize,
+        spill_directory: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let kind = match header_page {
+            Some(text) => Kind::Pages(
+                PageFormat::parse(text).map_err(|error| PyValueError::new_err(error.to_string()))?,
+            ),
+            None => Kind::Relay,
+        };
+        let interval = Duration::from_nanos(interval_ns);
+        let options = Options { kind, interval, buffer_bytes, memory_limit_bytes, spill_directory };
+        Ok(Self { collector: Mutex::new(Some(Collector::start(&files, options)?)) })
+    }
+
+    /// Reads what is still there, and ends.
+    fn stop(&self, py: Python<'_>) -> PyResult<CollectedTrace> {
+        let collector =
+            self.collector.lock().map_err(|error| PyRuntimeError::new_err(error.to_string()))?.take();
+        let collector = collector.ok_or_else(|| PyRuntimeError::new_err("it was stopped before"))?;
+        let raw = py.detach(|| collector.stop());
+        Ok(CollectedTrace {
+            bytes: raw.bytes(),
+            thread_cpu_ns: raw.thread_cpu_ns,
+            rounds: raw.rounds,
+            is_full: raw.is_full,
+            failure: raw.failure.as_ref().map(ToString::to_string),
+            raw: Mutex::new(raw),
+        })
+    }
+}
+
+/// What was collected.
+#[pyclass(frozen, module = "drivelab._engine")]
+pub struct CollectedTrace {
+    /// Length of everything.
+    #[pyo3(get)]
+    bytes: u64,
+    /// Processor time of the thread that collected.
+    #[pyo3(get)]
+    thread_cpu_ns: u64,
+    /// How often it looked.
+    #[pyo3(get)]
+    rounds: u64,
+    /// Whether there was no room any more.
+    #[pyo3(get)]
+    is_full: bool,
+    /// What ended it early.
+    #[pyo3(get)]
+    failure: Option<String>,
+    raw: Mutex<Raw>,
+}
+
+#[pymethods]
+impl CollectedTrace {
+    /// Writes `base.blktrace.CPU` for every CPU; what was written, as JSON.
+    fn write(&self, py: Python<'_>, base: PathBuf, description_json: &str) -> PyResult<String> {
+        let description: Description = serde_json::from_str(description_json)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let written = py.detach(|| {
+            let mut raw = self.raw.lock().map_err(|error| error.to_string());
+            raw.as_mut().map_err(|error| error.clone()).map(|raw| write(raw, &description, &base))
+        });
+        let summary = written.map_err(PyRuntimeError::new_err)?.map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidData => PyValueError::new_err(error.to_string()),
+            _ => PyErr::from(error),
+        })?;
+        serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+/// Names of the kernel's trace events of which a recording can be made.
+#[pyfunction]
+pub fn trace_event_names() -> Vec<&'static str> {
+    event_names()
+}

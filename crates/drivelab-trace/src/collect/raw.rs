@@ -1,0 +1,159 @@
+//! What was collected, unread: pages or records of each CPU, in memory and behind that in a file.
+
+use std::fs::{File, OpenOptions, remove_file};
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+const PIECE_BYTES: usize = 1 << 20;
+const LENGTH_BYTES: usize = 4;
+
+/// What the collecting thread leaves behind.
+#[derive(Debug)]
+pub struct Raw {
+    /// In the order in which the files were named.
+    pub cpus: Vec<RawCpu>,
+    /// Processor time of the thread.
+    pub thread_cpu_ns: u64,
+    /// How often it looked.
+    pub rounds: u64,
+    /// Whether there was no room any more; the kernel counted what came then as lost.
+    pub is_full: bool,
+    /// What ended it early.
+    pub failure: Option<io::Error>,
+}
+
+impl Raw {
+    /// Length of everything.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.bytes).sum()
+    }
+}
+
+/// What one CPU wrote.
+#[derive(Debug)]
+pub struct RawCpu {
+    /// Its number.
+    pub cpu: u32,
+    /// Length of everything.
+    pub bytes: u64,
+    /// Reads, so pages where there are pages.
+    pub blocks: u64,
+    pieces: Vec<Vec<u8>>,
+    spill_directory: Option<PathBuf>,
+    spill: Option<File>,
+}
+
+impl RawCpu {
+    pub(super) fn new(cpu: u32, spill_directory: Option<&Path>) -> Self {
+        let spill_directory = spill_directory.map(Path::to_owned);
+        Self { cpu, bytes: 0, blocks: 0, pieces: Vec::new(), spill_directory, spill: None }
+    }
+
+    pub(super) fn may_spill(&self) -> bool {
+        self.spill_directory.is_some()
+    }
+
+    /// Keeps what was read, with its length before it where `has_length`.
+    pub(super) fn keep(&mut self, block: &[u8], has_length: bool, left_bytes: &mut usize) -> io::Result<()> {
+        let length = u32::try_from(block.len()).expect("a read is shorter").to_ne_bytes();
+        let length = if has_length { &length[..] } else { &[] };
+        let needed = length.len() + block.len();
+        if self.pieces.last().is_none_or(|piece| piece.len() + needed > piece.capacity()) {
+            let capacity = PIECE_BYTES.max(needed);
+            self.make_room(capacity, left_bytes)?;
+            self.pieces.push(Vec::with_capacity(capacity));
+        }
+        let piece = self.pieces.last_mut().expect("one was just made");
+        piece.extend(length);
+        piece.extend(block);
+        self.bytes += block.len() as u64;
+        self.blocks += 1;
+        Ok(())
+    }
+
+    /// Takes memory for another piece, or writes the pieces to the file and forgets them.
+    fn make_room(&mut self, capacity: usize, left_bytes: &mut usize) -> io::Result<()> {
+        let Some(directory) = &self.spill_directory else {
+            *left_bytes = left_bytes.saturating_sub(capacity);
+            return Ok(());
+        };
+        if *left_bytes >= capacity {
+            *left_bytes -= capacity;
+            return Ok(());
+        }
+        let mut file = match self.spill.take() {
+            Some(file) => file,
+            None => nameless_file(directory, self.cpu)?,
+        };
+        for piece in &self.pieces {
+            file.write_all(piece)?;
+        }
+        self.spill = Some(file);
+        let freed: usize = self.pieces.drain(..).map(|piece| piece.capacity()).sum();
+        *left_bytes = (*left_bytes + freed).saturating_sub(capacity);
+        Ok(())
+    }
+
+    /// Gives everything to `take`, one piece after the other.
+    ///
+    /// # Errors
+    /// Those of `take`, and of reading the file.
+    pub fn each_piece(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        if let Some(file) = &mut self.spill {
+            file.rewind()?;
+            let mut buffer = vec![0; PIECE_BYTES];
+            loop {
+                let count = file.read(&mut buffer)?;
+                if count == 0 {
+                    break;
+                }
+                take(&buffer[..count])?;
+            }
+        }
+        self.pieces.iter().try_for_each(|piece| take(piece))
+    }
+
+    /// Gives each page to `take`.
+    ///
+    /// # Errors
+    /// Those of `take`, and of reading the file.
+    pub fn each_page(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        if let Some(file) = &mut self.spill {
+            file.rewind()?;
+            let mut file = BufReader::with_capacity(PIECE_BYTES, file);
+            let (mut length, mut page) = ([0; LENGTH_BYTES], Vec::new());
+            while read_all(&mut file, &mut length)? {
+                page.resize(u32::from_ne_bytes(length) as usize, 0);
+                file.read_exact(&mut page)?;
+                take(&page)?;
+            }
+        }
+        for piece in &self.pieces {
+            let mut rest = &piece[..];
+            while let Some((length, after)) = rest.split_first_chunk::<LENGTH_BYTES>() {
+                let (page, after) = after.split_at(u32::from_ne_bytes(*length) as usize);
+                take(page)?;
+                rest = after;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Fills the buffer; false at the end of the file.
+fn read_all(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match file.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A new file without a name, so that nothing is left of it whatever ends this process.
+fn nameless_file(directory: &Path, cpu: u32) -> io::Result<File> {
+    let path = directory.join(format!(".drivelab-trace-{}-{cpu}", std::process::id()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    remove_file(&path)?;
+    Ok(file)
+}

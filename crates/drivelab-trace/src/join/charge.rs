@@ -1,0 +1,259 @@
+//! Charges every bio, and then every command, to an operation: one sweep through time.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::carried::{Carried, is_flush};
+use super::flights::{Flights, Progress};
+use super::who::{Thread, Who};
+use super::{Charge, Kind, Operation, Pool, Reason, Surroundings};
+use crate::lifetime::{Bio, Class};
+
+/// In whose windows the time of a bio or a command counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// Of all synchronous operations of a thread.
+    Thread(u32),
+    /// Of one asynchronous operation, by its place in the pool.
+    Operation(usize),
+    /// Of all that wait for the kernel; those that only read wait only for its reads.
+    Kernel {
+        /// Whether it reads.
+        is_read: bool,
+    },
+    /// Of nobody.
+    Nobody,
+}
+
+/// Whose a bio is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charged {
+    /// Whose work it is, by the operation's place in the pool.
+    pub charge: Charge,
+    /// Whose time.
+    pub owner: Owner,
+    /// Whether all that wait for the kernel wait for it too: what an own thread writes into the journal.
+    pub is_common: bool,
+}
+
+impl Charged {
+    /// Everybody in whose windows its time counts.
+    pub fn owners(self) -> impl Iterator<Item = Owner> {
+        let common = self.is_common.then_some(Owner::Kernel { is_read: false });
+        std::iter::once(self.owner).filter(|&owner| owner != Owner::Nobody).chain(common)
+    }
+}
+
+/// Whose a command is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChargedCommand {
+    /// Whose work it is, by the operation's place in the pool.
+    pub charge: Charge,
+    /// Whose time: everyone's whose bios it carries.
+    pub owners: Vec<Owner>,
+}
+
+/// What an operation waits for beside its own bios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// Nothing.
+    Own,
+    /// The kernel's reads.
+    Reads,
+    /// All that the kernel's threads do.
+    All,
+}
+
+/// What an operation waits for beside its own bios.
+pub fn waits(operation: &Operation) -> Waits {
+    match operation.kind {
+        _ if operation.waits_for_durability() => Waits::All,
+        _ if !operation.is_synchronous => Waits::Own,
+        Kind::Read => Waits::Reads,
+        _ => Waits::All,
+    }
+}
+
+// ends come before starts: a window is up to and without its end
+const END: u8 = 0;
+const SUBMITTED: u8 = 1;
+const START: u8 = 2;
+const BIO: u8 = 3;
+const COMMAND: u8 = 4;
+
+/// What is open at one moment of the sweep.
+struct Sweep<'a> {
+    pool: &'a Pool<'a>,
+    around: &'a Surroundings,
+    /// Synchronous operations by thread, in the order of their starts.
+    synchronous: HashMap<u32, BTreeSet<(u64, usize)>>,
+    flights: HashMap<u32, Flights>,
+    progress: Vec<Progress>,
+    waiting_for_all: BTreeSet<(u64, usize)>,
+    waiting_for_reads: BTreeSet<(u64, usize)>,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(pool: &'a Pool<'a>, around: &'a Surroundings) -> Self {
+        Self {
+            pool,
+            around,
+            synchronous: HashMap::new(),
+            flights: HashMap::new(),
+            progress: vec![Progress::default(); pool.operations.len()],
+            waiting_for_all: BTreeSet::new(),
+            waiting_for_reads: BTreeSet::new(),
+        }
+    }
+
+    fn step(&mut self, step: u8, place: usize) {
+        let operation = self.pool.operations[place].1;
+        let key = (operation.start_ns, place);
+        let target = self.around.targets.get(&operation.job);
+        if !operation.is_synchronous {
+            let flights = self.flights.entry(operation.thread).or_default();
+            match step {
+                START => flights.start(place, operation, target, &mut self.progress),
+                SUBMITTED => flights.submitted(place, operation, &mut self.progress),
+                _ => flights.end(place, operation, target, &mut self.progress),
+            }
+        }
+        let waiting = match waits(operation) {
+            Waits::All => Some(&mut self.waiting_for_all),
+            Waits::Reads => Some(&mut self.waiting_for_reads),
+            Waits::Own => None,
+        };
+        let synchronous =
+            operation.is_synchronous.then(|| self.synchronous.entry(operation.thread).or_default());
+        for set in waiting.into_iter().chain(synchronous) {
+            let _ = match step {
+                START => set.insert(key),
+                END => set.remove(&key),
+                _ => false,
+            };
+        }
+    }
+
+    /// What this thread's synchronous operation is; the one that began last, should clocks make two overlap.
+    fn synchronous_of(&self, thread: u32) -> Option<usize> {
+        self.synchronous.get(&thread)?.last().map(|key| key.1)
+    }
+
+    /// Who has waited longest for the kernel.
+    fn longest_waiting(&self, is_read: bool) -> Option<usize> {
+        let reader = self.waiting_for_reads.first().filter(|_| is_read);
+        reader.into_iter().chain(self.waiting_for_all.first()).min().map(|key| key.1)
+    }
+
+    fn kernel(&self, is_read: bool) -> Charged {
+        charged(self.longest_waiting(is_read).ok_or(Reason::Background), Owner::Kernel { is_read })
+    }
+
+    fn bio(&mut self, bio: &Bio, who: &Who) -> Charged {
+        let thread = match who.of(bio.pid) {
+            Thread::Foreign => return charged(Err(Reason::Foreign), Owner::Nobody),
+            Thread::Kernel => return self.kernel(Class::of(bio.category, bio.bytes) == Class::Read),
+            Thread::Own(thread) => thread,
+        };
+        let is_common = who.is_journal(bio);
+        if let Some(place) = self.synchronous_of(thread) {
+            return Charged { is_common, ..charged(Ok(place), Owner::Thread(thread)) };
+        }
+        match self.flights.get_mut(&thread).and_then(|flights| flights.choose(bio, &mut self.progress)) {
+            Some(place) => Charged { is_common, ..charged(Ok(place), Owner::Operation(place)) },
+            None => Charged { is_common, ..charged(Err(Reason::Outside), Owner::Thread(thread)) },
+        }
+    }
+
+    /// A command of which no bio is known: charged by the thread that issued it.
+    fn command(&self, pid: u32, is_read: bool, who: &Who) -> Charged {
+        match who.of(pid) {
+            Thread::Foreign => charged(Err(Reason::Foreign), Owner::Nobody),
+            Thread::Kernel => self.kernel(is_read),
+            Thread::Own(thread) => {
+                let charge = self.synchronous_of(thread).ok_or(Reason::Outside);
+                charged(charge, Owner::Thread(thread))
+            }
+        }
+    }
+}
+
+/// The moments at which an operation begins, has been submitted and ends.
+fn steps_of(pool: &Pool<'_>) -> Vec<(u64, u8, usize)> {
+    let mut steps = Vec::with_capacity(3 * pool.operations.len());
+    for (place, (_, operation)) in pool.operations.iter().enumerate() {
+        if operation.start_ns >= operation.end_ns {
+            continue;
+        }
+        steps.push((operation.start_ns, START, place));
+        steps.push((operation.end_ns, END, place));
+        if !operation.is_synchronous && operation.submitted_ns > operation.start_ns {
+            steps.push((operation.submitted_ns.min(operation.end_ns), SUBMITTED, place));
+        }
+    }
+    steps
+}
+
+fn charged(charge: Charge, owner: Owner) -> Charged {
+    Charged { charge, owner, is_common: false }
+}
+
+/// Charges the bios of a pool.
+pub fn charge(pool: &Pool<'_>, who: &Who, around: &Surroundings) -> Vec<Charged> {
+    let mut steps = steps_of(pool);
+    steps.extend(pool.bios.iter().enumerate().map(|(at, (_, bio))| (bio.queued, BIO, at)));
+    steps.sort_unstable();
+    let mut sweep = Sweep::new(pool, around);
+    let mut found = vec![charged(Err(Reason::Foreign), Owner::Nobody); pool.bios.len()];
+    for (_, step, at) in steps {
+        if step == BIO {
+            found[at] = sweep.bio(pool.bios[at].1, who);
+        } else {
+            sweep.step(step, at);
+        }
+    }
+    found
+}
+
+/// Charges the commands of a pool through their bios.
+pub fn charge_commands(
+    pool: &Pool<'_>,
+    who: &Who,
+    bios: &[Charged],
+    carried: &Carried,
+) -> Vec<ChargedCommand> {
+    let mut found: Vec<ChargedCommand> =
+        (0..pool.commands.len()).map(|at| of_bios(bios, carried.of(at))).collect();
+    let mut steps = steps_of(pool);
+    let unknown = (0..pool.commands.len()).filter(|&at| carried.of(at).is_empty());
+    steps.extend(unknown.map(|at| (pool.commands[at].1.issued, COMMAND, at)));
+    steps.sort_unstable();
+    let around = Surroundings::default();
+    let mut sweep = Sweep::new(pool, &around);
+    for (_, step, at) in steps {
+        if step == COMMAND {
+            let command = pool.commands[at].1;
+            let is_read = !is_flush(command) && Class::of(command.category, command.bytes) == Class::Read;
+            let whose = sweep.command(command.pid, is_read, who);
+            found[at] = ChargedCommand { charge: whose.charge, owners: whose.owners().collect() };
+        } else {
+            sweep.step(step, at);
+        }
+    }
+    found
+}
+
+/// Work goes to the operation whose own bio is the first, else to that of the first bio; time to all.
+fn of_bios(bios: &[Charged], carried: &[usize]) -> ChargedCommand {
+    let charged = || carried.iter().map(|&at| bios[at]);
+    let is_own = |bio: &Charged| !matches!(bio.owner, Owner::Kernel { .. });
+    let with_operation = || charged().filter(|bio| bio.charge.is_ok());
+    let first =
+        with_operation().find(is_own).or_else(|| with_operation().next()).or_else(|| charged().next());
+    let mut owners: Vec<Owner> = Vec::new();
+    for owner in charged().flat_map(Charged::owners) {
+        if !owners.contains(&owner) {
+            owners.push(owner);
+        }
+    }
+    ChargedCommand { charge: first.map_or(Err(Reason::Foreign), |bio| bio.charge), owners }
+}

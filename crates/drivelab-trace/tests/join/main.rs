@@ -1,0 +1,6 @@
+//! Joining operations with bios and commands: against a slow oracle, case by case, and on recordings.
+
+mod cases;
+mod oracle;
+mod random;
+mod recordings;
