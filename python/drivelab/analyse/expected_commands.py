@@ -144,16 +144,40 @@ def expected_commands(
     Returns
     -------
     tuple of Commands and ExpectedCommands, or None
+        See `expected_commands_on`.
+    """
+    return expected_commands_on(workload, backend, direct, filesystem_name(target), cache_kind(target))
+
+
+def expected_commands_on(
+    workload: Workload, backend: str, direct: bool, filesystem: str, cache: CacheKind | None
+) -> tuple[Commands, ExpectedCommands] | None:
+    """What one durable write of a workload must cost on a file system and a kind of cache; None where nothing is known.
+
+    Parameters
+    ----------
+    workload : Workload
+        What was asked.
+    backend : str
+        What issued it: sync, uring or aio.
+    direct : bool
+        Whether the page cache was bypassed.
+    filesystem : str
+        Its type, or ``raw`` for a block device.
+    cache : str or None
+        What the kernel believes about the drive's cache; None when that is not known.
+
+    Returns
+    -------
+    tuple of Commands and ExpectedCommands, or None
         Nothing is said of writes larger than `BLOCK_BYTES_MAX`, of several at a
         time (their flushes merge), of arrays, and of file systems that were not counted.
     """
     call = _CALLS.get(workload.durability.method)
-    cache = cache_kind(target)
     if call is None or cache is None or workload.durability.every_writes > 1:
         return None
     if max(share.bytes for share in workload.block_sizes) > BLOCK_BYTES_MAX or concurrency(workload, backend) > 1:
         return None
-    filesystem = filesystem_name(target)
     for row in EXPECTED_COMMANDS:
         if row.filesystem == filesystem and call in row.calls and _fits(row, workload, backend, direct):
             return _first_pass_only(row, row.by_cache[cache], workload), row
@@ -163,11 +187,16 @@ def expected_commands(
 def cache_kind(target: TargetFacts) -> CacheKind | None:
     """What the kernel believes about the cache of the only drive; None when it is not known."""
     drive = target.drive
-    if drive is None or drive.write_cache.kernel_mode is None:
+    return None if drive is None else cache_kind_of(drive.write_cache.kernel_mode, drive.write_cache.kernel_uses_fua)
+
+
+def cache_kind_of(kernel_mode: str | None, kernel_uses_fua: bool | None) -> CacheKind | None:
+    """The kind of a cache from ``queue/write_cache`` and ``queue/fua``; None when the former is not known."""
+    if kernel_mode is None:
         return None
-    if drive.write_cache.kernel_mode == "write through":
+    if kernel_mode == "write through":
         return "write_through"
-    return "write_back_fua" if drive.write_cache.kernel_uses_fua else "write_back"
+    return "write_back_fua" if kernel_uses_fua else "write_back"
 
 
 def filesystem_name(target: TargetFacts) -> str:

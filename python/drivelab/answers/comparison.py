@@ -12,6 +12,7 @@ from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import BESIDE_ONE_MIN, RESAMPLES
 from drivelab.analyse.effects import Bounds
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_mapping, as_text, measured_targets, targets_of
 from drivelab.answers.run_answer import COMMANDS, experiment_order, trials_of_run
 from drivelab.answers.side_facts import differences, facts_of_side
@@ -22,6 +23,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
 from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.setting import AS_FOUND
+from drivelab.model.trace import ExplanationDifference
 from drivelab.store.read import StoredRun
 
 SEED = 1
@@ -105,7 +107,16 @@ def compare_runs(
         notes=tuple(_notes(base, new, compared)),
         resamples=compared.resamples,
         seed=seed,
+        part_differences=_part_differences(base, new),
     )
+
+
+def _part_differences(base: Sequence[StoredRun], new: Sequence[StoredRun]) -> tuple[ExplanationDifference, ...]:
+    """Which part of the latency differs, where one run of each side was traced."""
+    traced = [[run for run in side if run.traced_trials] for side in (base, new)]
+    if any(len(side) != 1 for side in traced):
+        return ()
+    return explanation_differences(traced[0][0], traced[1][0])
 
 
 def _refuse_twice(runs: Sequence[StoredRun]) -> None:
@@ -256,6 +267,9 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
         if warnings:
             told = ", ".join(f"{code} ({count})" for code, count in warnings.items())
             yield f"{run.name} has warnings that may be the whole difference: {told}."
+    traced = [sum(bool(run.traced_trials) for run in side) for side in (base, new)]
+    if min(traced) and max(traced) > 1:
+        yield "Several runs of a side were traced: why they differ is told of one run each."
     for metric, count in compared.left_out.items():
         cells = "1 combination" if count == 1 else f"{count} combinations"
         yield f"{metric} is left out in {cells}: some repeat has no value of it."

@@ -74,6 +74,8 @@ class TraceConduct:
         Records that stood there twice.
     open_at_end : int
         Bios that had not ended when the trace did.
+    partial_operations : int
+        Operations in whose window something is not known to its end.
     environment : mapping
         Scheduler, nr_requests, write_cache, fua, rotational, lockdown, kernel:
         before and after where they could change.
@@ -88,6 +90,7 @@ class TraceConduct:
     foreign_bios: int = 0
     duplicate_records: int = 0
     open_at_end: int = 0
+    partial_operations: int = 0
     environment: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -122,6 +125,18 @@ class PartSummary:
     p99: Estimate
     typical_ns: float
     slowest_ns: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "part": self.part,
+            "title": PART_TITLES[self.part],
+            "mean_ns": self.mean.to_json(),
+            "p50_ns": self.p50.to_json(),
+            "p99_ns": self.p99.to_json(),
+            "typical_ns": self.typical_ns,
+            "slowest_ns": self.slowest_ns,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +190,24 @@ class Explanation:
     check : CommandCheck
         The self-check of the counts.
     refusal : str
-        Why there is no answer (losses could change it); empty when there is one.
+        Why there is no answer (losses could change it); empty when there is
+        one. With a refusal there are no parts and no work: the latencies are
+        those that the program saw, and stand.
+    target, workload : str
+        Where and what, as the experiment names them.
+    levels : mapping of str to str
+        Level of every factor.
+    trials : tuple of str
+        Trials behind it: the repeats of one combination of factors together.
+    left_out : tuple of str
+        Repeats whose trace was not whole, each with the reason.
+    traced_p99_ns, traced_mean_ns : Estimate or None
+        99 % quantile of the traced latency, and its mean: `mean_ns` with its interval.
+    tracing_cost : Estimate or None
+        Traced over untraced median.
+    q2c_ns : float or None
+        Mean Q2C that btt would print of this trace: data only, without what
+        was split. None when the single bios are not known.
     """
 
     trial: str
@@ -197,10 +229,60 @@ class Explanation:
     conduct: TraceConduct
     check: CommandCheck
     refusal: str = ""
+    target: str = ""
+    workload: str = ""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    trials: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    traced_p99_ns: Estimate | None = None
+    traced_mean_ns: Estimate | None = None
+    tracing_cost: Estimate | None = None
+    q2c_ns: float | None = None
 
     def part(self, part: Part) -> PartSummary:
-        """One of its parts."""
+        """One of its parts; an answer that was refused has none."""
         return next(summary for summary in self.parts if summary.part == part)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "trial": self.trial,
+            "trials": list(self.trials),
+            "left_out": list(self.left_out),
+            "label": self.label,
+            "target": self.target,
+            "workload": self.workload,
+            "levels": dict(self.levels),
+            "operation": self.operation,
+            "operations": self.operations,
+            "refusal": self.refusal,
+            "untraced_median_ns": _json_of(self.untraced_ns),
+            "traced_median_ns": _json_of(self.traced_ns),
+            "traced_p99_ns": _json_of(self.traced_p99_ns),
+            "tracing_cost_ratio": _json_of(self.tracing_cost),
+            "traced_mean_ns": _json_of(self.traced_mean_ns),
+            "mean_ns": self.mean_ns,
+            "typical": _group_json(self.typical_count, self.typical_ns, self.parts, "typical_ns"),
+            "slowest": _group_json(self.slowest_count, self.slowest_ns, self.parts, "slowest_ns"),
+            "parts": [summary.to_json() for summary in self.parts],
+            "residual_ns": self.residual_ns,
+            "work_per_operation": dict(self.work),
+            "amplification_ratio": self.amplification,
+            "shared_operations": self.shared_operations,
+            "btt_q2c_mean_ns": self.q2c_ns,
+            "check": asdict(self.check),
+            "trace": self.conduct.to_json(),
+        }
+
+
+def _json_of(estimate: Estimate | None) -> dict[str, Any] | None:
+    return None if estimate is None else estimate.to_json()
+
+
+def _group_json(count: int, latency_ns: float, parts: tuple[PartSummary, ...], of: str) -> dict[str, Any]:
+    """A group of operations: its mean latency, and the parts that sum to it."""
+    means = {f"{summary.part}_ns": getattr(summary, of) for summary in parts}
+    return {"operations": count, "latency_ns": latency_ns, "parts": means}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +299,8 @@ class PartDifference:
         New minus base, with its interval.
     is_beyond_noise : bool
         Whether the interval, corrected for the number of parts, leaves out 0.
+    p_value, adjusted_p_value : float or None
+        Of no difference at all; adjusted for the number of parts (Holm). None with too few operations.
     """
 
     part: str
@@ -224,6 +308,8 @@ class PartDifference:
     new_ns: float
     difference_ns: Estimate
     is_beyond_noise: bool
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +324,42 @@ class ExplanationDifference:
         The total first, then in the order of `PARTS`.
     work : mapping of str to (float, float)
         Device work of an operation on each side, where it differs.
+    units : str
+        What the intervals are made of: repeats, or operations where a side has
+        too few repeats; then what a repeat would change is not in them.
+    operation, label : str
+        What both did, as in `Explanation`, and for people.
+    operations : (int, int)
+        Operations of each side.
     """
 
     base: str
     new: str
     parts: tuple[PartDifference, ...]
     work: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    units: Literal["repeats", "operations"] = "operations"
+    operation: str = ""
+    label: str = ""
+    operations: tuple[int, int] = (0, 0)
+
+    @property
+    def total(self) -> PartDifference:
+        """The difference of the whole latency; those of the parts sum to it."""
+        return self.parts[0]
+
+    def part(self, part: Part) -> PartDifference:
+        """The difference of one part."""
+        return next(one for one in self.parts if one.part == part)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "base": self.base,
+            "new": self.new,
+            "label": self.label,
+            "operation": self.operation,
+            "operations": {"base": self.operations[0], "new": self.operations[1]},
+            "units": self.units,
+            "parts": [asdict(one) for one in self.parts],
+            "work_per_operation": {name: {"base": old, "new": new} for name, (old, new) in self.work.items()},
+        }

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from drivelab.answers.courses import courses_of_run
+from drivelab.answers.explanations import explanations_of
 from drivelab.answers.run_answer import answer_of_run
 from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
+from drivelab.model.trace import Explanation
 from drivelab.notebook.frames import Frame, arrow_of_rows, json_text
 from drivelab.notebook.named import Named
 from drivelab.notebook.results import OpenedResults
@@ -99,6 +101,11 @@ class OpenedRun(OpenedResults):
     def courses(self) -> Mapping[str, ThroughputCourse]:
         """Of each trial with enough intervals the levels of its throughput, its cliff, and whether it was steady."""
         return Named("course", courses_of_run(self.stored, self.stored.trial_names))
+
+    @cached_property
+    def explanations(self) -> Mapping[str, Explanation]:
+        """Where the time went, of each combination that was traced, by its first trial."""
+        return Named("explanation", {one.trial: one for one in explanations_of(self.stored)})
 
     def ios(self, trial: str) -> Any:
         """One row per I/O of a trial; None when they were not recorded.

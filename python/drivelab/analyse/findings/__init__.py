@@ -41,6 +41,7 @@ from drivelab.analyse.findings import (
     stall_at_end,
     throughput_cliff,
     too_little_data,
+    trace_incomplete,
     unwritten_range,
     virtual_drive,
     write_cache_views_disagree,
@@ -81,6 +82,7 @@ TRIAL_KINDS = (
     no_flush_sent,
     flush_count_unexpected,
     too_little_data,
+    trace_incomplete,
 )
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
 RUN_KINDS = (compressible_content, reference_drift, run_resumed)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from drivelab.analyse.expected_commands import cache_kind, concurrency
+from drivelab.analyse.command_check import ALARM_OPERATIONS_MIN, is_too_little_durable, missing_flushes_text
+from drivelab.analyse.expected_commands import cache_kind
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.finding import Finding
 
 CODE = "flushes-missing"
-# methodology 2.2: counts that differ by more per operation mean something
-SLACK = 0.05
-OPERATIONS_MIN = 20
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -19,7 +17,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return [Finding(CODE, "warning", text, evidence.name, {"flushes_required": False}, "use fdatasync")]
     counts = evidence.counts
     operations = evidence.durable_operations
-    if not evidence.is_durable or evidence.is_null or counts is None or operations < OPERATIONS_MIN:
+    if not evidence.is_durable or evidence.is_null or counts is None or operations < ALARM_OPERATIONS_MIN:
         return []
     cache = cache_kind(evidence.target)
     if cache not in ("write_back", "write_back_fua"):
@@ -30,14 +28,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     writes = evidence.operations("write")
     durable = counts.flushes / operations + ((fua.value or 0.0) * writes / operations if fua else 0.0)
-    # flushes of several threads merge; then only their absence says something
-    required = 1.0 if concurrency(evidence.measured.workload, evidence.backend) == 1 else 2 * SLACK
-    if durable >= required - SLACK:
+    if not is_too_little_durable(durable, evidence.measured.workload, evidence.backend):
         return []
-    text = (
-        f"{operations} operations were to be durable, and the drive was told so {durable:.2f} times for each: "
-        "its cache is volatile, so acknowledged writes can be lost when the power fails"
-    )
+    text = missing_flushes_text(operations, durable)
     facts = {"durable_commands_per_operation": durable, "flushes": counts.flushes, "durable_operations": operations}
     advice = "look for the mount options nobarrier and barrier=0, and at each layer between file system and drive"
     return [Finding(CODE, "invalid", text, evidence.name, facts, advice)]

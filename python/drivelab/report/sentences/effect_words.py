@@ -116,6 +116,19 @@ def _blocks(counts: Sequence[int]) -> str:
     return f"{span} {'block' if counts[-1] == 1 else 'blocks'}"
 
 
+def change_size(effect: LevelEffect) -> float:
+    """How many times the level is the baseline, or the baseline the level: 1 or more."""
+    value = effect.ratio.value or 1.0
+    return max(value, 1 / value)
+
+
+def change_words(effect: LevelEffect) -> str:
+    """How much slower or faster: ``3.2 times faster``, ``12 % slower``."""
+    size = change_size(effect)
+    word = "slower" if effect.is_slower else "faster"
+    return f"{number_text(size, 2)} times {word}" if size >= 2 else f"{100 * (size - 1):.0f} % {word}"
+
+
 def ratio_words(value: float | None) -> str:
     """A ratio with three digits; a dash where there is none."""
     return "-" if value is None else number_text(value).replace(THIN_SPACE, " ")

@@ -9,6 +9,7 @@ from drivelab.model.units import format_rate_bytes_per_s
 from drivelab.report.combination_labels import combination_labels, level_text, row_words
 from drivelab.report.numerals import THIN_SPACE, latency_text, number_text
 from drivelab.report.sentences.contrasts import contrast_sentences, memory_sentences
+from drivelab.report.sentences.effect_words import change_size, change_words
 from drivelab.report.sentences.interactions import interaction_sentences
 
 # of a kind of verdict; the table has all
@@ -36,7 +37,7 @@ def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
     has_several = len({(effect.target, effect.workload) for effect in effects}) > 1
     matters = [effect for effect in effects if effect.verdict == "matters"]
     # the largest change first
-    matters.sort(key=lambda effect: -abs(_size(effect) - 1))
+    matters.sort(key=lambda effect: -abs(change_size(effect) - 1))
     differ = [effect for effect in effects if effect.verdict == "differs"]
     none = [effect for effect in effects if effect.verdict == "no effect"]
     open_ones = [effect for effect in effects if effect.verdict == "not settled"]
@@ -48,21 +49,16 @@ def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
     if none:
         yield f"No effect of {bound} or more: {_named(none, has_several)}."
     if open_ones and len(open_ones) == len(effects):
-        largest = max(open_ones, key=_size)
+        largest = max(open_ones, key=change_size)
         where = f" for {largest.workload} on {largest.target}" if has_several else ""
         name = f"{largest.factor} {level_text(largest.factor, largest.level)}{where}"
-        yield f"Nothing is settled; the largest change seen: {name} ({_change(largest)}{_interval(largest)})."
+        yield f"Nothing is settled; the largest change seen: {name} ({change_words(largest)}{_interval(largest)})."
     elif open_ones:
         yield f"Not settled: {_named(open_ones, has_several)}."
     unjudged = [effect for effect in effects if effect.verdict == "not judged"]
     if unjudged:
         named = _named(unjudged, has_several)
         yield f"Not judged, because some of the trials do not describe the drive: {named}."
-
-
-def _size(effect: LevelEffect) -> float:
-    value = effect.ratio.value or 1.0
-    return max(value, 1 / value)
 
 
 def _interval(effect: LevelEffect) -> str:
@@ -77,17 +73,10 @@ def _named(effects: Sequence[LevelEffect], has_several: bool, *, with_ratio: boo
     names = []
     for effect in effects[:LEVELS_NAMED]:
         where = f" for {effect.workload} on {effect.target}" if has_several else ""
-        ratio = f" ({_change(effect)})" if with_ratio else ""
+        ratio = f" ({change_words(effect)})" if with_ratio else ""
         names.append(f"{effect.factor} {level_text(effect.factor, effect.level)}{where}{ratio}")
     more = len(effects) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
-
-
-def _change(effect: LevelEffect) -> str:
-    """How much slower or faster: ``3.2 times faster``, ``12 % slower``."""
-    size = _size(effect)
-    word = "slower" if effect.is_slower else "faster"
-    return f"{number_text(size, 2)} times {word}" if size >= 2 else f"{100 * (size - 1):.0f} % {word}"
 
 
 def _of_combinations(answer: RunAnswer) -> Iterator[str]:

@@ -22,6 +22,7 @@ from drivelab.report.sentences.comparison import (
 )
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.explanation_difference import difference_lines
 
 WIDTH = 80
 COMBINATIONS_MAX = 40
@@ -39,10 +40,10 @@ def comparison_text(comparison: Comparison, *, plain: bool = False) -> str:
     plain : bool
         Whether the terminal knows ASCII only.
     """
-    return "\n".join(terminal_text(line, plain).rstrip() for line in _lines(comparison)) + "\n"
+    return "\n".join(terminal_text(line, plain).rstrip() for line in _lines(comparison, plain=plain)) + "\n"
 
 
-def _lines(comparison: Comparison) -> Iterator[str]:
+def _lines(comparison: Comparison, *, plain: bool) -> Iterator[str]:
     yield f"BASE  {runs_words(comparison.base)}"
     yield f"NEW   {runs_words(comparison.new)}"
     yield ""
@@ -53,6 +54,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from _wrapped(f"not comparable: {why} ({', '.join(combinations)})", "  ")
     for remark in remarks(comparison):
         yield from _wrapped(remark, "  ")
+    yield from _why(comparison, plain=plain)
     if comparison.differences:
         yield ""
         yield "What differs:"
@@ -60,6 +62,13 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             yield from _wrapped(f"  {difference_words(one)}", "    ")
     else:
         yield "Nothing that was recorded differs between the two sides."
+
+
+def _why(comparison: Comparison, *, plain: bool) -> Iterator[str]:
+    """Which part of the latency differs, where both sides were traced."""
+    for number, one in enumerate(comparison.part_differences):
+        yield from ("", "") if number else ("", "Why they differ:")
+        yield from difference_lines(one, WIDTH, plain=plain)
 
 
 def _tables(comparison: Comparison) -> Iterator[str]:

@@ -1,0 +1,222 @@
+"""Counted commands of an operation beside what this kind of kernel and drive should issue.
+
+Whoever counts, the kernel's counters, the counting pass or a traced pass, the
+judgement is this one: fewer durable commands than operations on a volatile
+cache are a durability alarm; otherwise what was counted is held against the
+table of expected commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from drivelab.analyse.expected_commands import (
+    DURABLE_METHODS,
+    CacheKind,
+    Commands,
+    Range,
+    concurrency,
+    expected_commands_on,
+)
+from drivelab.model.trace import CommandCheck
+from drivelab.model.workload import Workload
+
+# methodology: counts that differ by more per operation mean something
+SLACK = 0.05
+# so many operations carry the alarm, and so many a comparison with the table
+ALARM_OPERATIONS_MIN = 20
+TABLE_OPERATIONS_MIN = 100
+# what a file system does now and then beside the operations: a checkpoint, an inode table
+_OCCASIONAL = 5
+_CACHES: Mapping[CacheKind, str] = {
+    "write_back": "a volatile cache",
+    "write_back_fua": "a volatile cache and FUA",
+    "write_through": "no volatile cache",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What operations go through on their way to the drive.
+
+    Attributes
+    ----------
+    workload : Workload
+        What was asked.
+    backend : str
+        What issued it: sync, uring or aio.
+    is_direct : bool
+        Whether the page cache was bypassed.
+    filesystem : str
+        Its type, or ``raw`` for a block device.
+    cache : str or None
+        What the kernel believes about the drive's cache; None when that is not known.
+    """
+
+    workload: Workload
+    backend: str
+    is_direct: bool
+    filesystem: str
+    cache: CacheKind | None
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCommands:
+    """What was counted for one operation.
+
+    Attributes
+    ----------
+    operations : int
+        Operations that it was counted over.
+    flushes : float or None
+        Cache flushes per operation; None when they were not counted.
+    fua_writes, writes : float or None
+        Writes with Force Unit Access, and all writes with data.
+    """
+
+    operations: int
+    flushes: float | None
+    fua_writes: float | None = None
+    writes: float | None = None
+
+
+def is_too_little_durable(durable_commands: float, workload: Workload, backend: str) -> bool:
+    """Whether a volatile cache was told less often than once per operation to make things durable.
+
+    Parameters
+    ----------
+    durable_commands : float
+        Flushes and FUA writes together, per durable operation.
+    workload : Workload
+        What was asked.
+    backend : str
+        What issued it.
+
+    Notes
+    -----
+    Flushes of several threads merge; then only their absence says something.
+    """
+    required = 1.0 if concurrency(workload, backend) == 1 else 2 * SLACK
+    return durable_commands < required - SLACK
+
+
+def missing_flushes_text(operations: int, durable_commands: float) -> str:
+    """The durability alarm in words."""
+    return (
+        f"{operations} operations were to be durable, and the drive was told so {durable_commands:.2f} times for each: "
+        "its cache is volatile, so acknowledged writes can be lost when the power fails"
+    )
+
+
+def differing_commands(counted: CountedCommands, expected: Commands) -> dict[str, tuple[float, Range]]:
+    """Kinds of commands outside the range that was counted on the same kind of stack.
+
+    Returns
+    -------
+    dict of str to (float, (float, float))
+        ``flushes``, ``fua writes``, ``writes`` with what was counted and what
+        is expected. Fewer writes than expected are none: they were merged.
+    """
+    slack = SLACK + _OCCASIONAL / max(1, counted.operations)
+    found: dict[str, tuple[float, Range]] = {}
+    for kind, value, known in (
+        ("flushes", counted.flushes, expected.flushes),
+        ("fua writes", counted.fua_writes, expected.fua_writes),
+        ("writes", counted.writes, (0.0, expected.writes[1])),
+    ):
+        if value is not None and not known[0] - slack <= value <= known[1] + slack:
+            found[kind] = (value, expected.writes if kind == "writes" else known)
+    return found
+
+
+def differing_text(differing: Mapping[str, tuple[float, Range]], filesystem: str) -> str:
+    """Commands that nobody expected, in words."""
+    parts = [f"{value:.2f} {kind} instead of {range_text(expected)}" for kind, (value, expected) in differing.items()]
+    return (
+        f"each durable write cost {' and '.join(parts)}, which {filesystem} is known to send: "
+        "a layer between file system and drive, other writers, or a kernel that works differently"
+    )
+
+
+def range_text(expected: Range) -> str:
+    """A range of counts: ``1``, ``1 to 2``."""
+    low, high = expected
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def command_check(counted: CountedCommands, stack: Stack | None) -> CommandCheck:
+    """The self-check of the commands of an operation.
+
+    Parameters
+    ----------
+    counted : CountedCommands
+        What was counted.
+    stack : Stack or None
+        What the operations went through; None when that is not known.
+
+    Returns
+    -------
+    CommandCheck
+        *too_few_flushes*: a durability alarm. *too_many*: a layer that nobody
+        knows of. *unknown*: no row of the table is about such operations, or
+        there are too few of them.
+    """
+    if stack is None:
+        return CommandCheck("unknown", "what the operations went through is not known")
+    if not stack.workload.writes or stack.workload.durability.method not in DURABLE_METHODS:
+        return CommandCheck("unknown", "nobody asked for durable writes, so no flush is due")
+    durable = (counted.flushes or 0.0) + (counted.fua_writes or 0.0)
+    if counted.operations < ALARM_OPERATIONS_MIN:
+        return CommandCheck("unknown", f"{counted.operations} operations are too few to judge their commands")
+    is_volatile = stack.cache in ("write_back", "write_back_fua") and counted.flushes is not None
+    if is_volatile and is_too_little_durable(durable, stack.workload, stack.backend):
+        return CommandCheck("too_few_flushes", missing_flushes_text(counted.operations, durable))
+    return _against_table(counted, stack)
+
+
+def _against_table(counted: CountedCommands, stack: Stack) -> CommandCheck:
+    known = expected_commands_on(stack.workload, stack.backend, stack.is_direct, stack.filesystem, stack.cache)
+    if known is None:
+        what = f"{stack.workload.durability.method} on {_place(stack)}"
+        return CommandCheck("unknown", f"nobody has counted what {what} should cost in such operations")
+    if counted.operations < TABLE_OPERATIONS_MIN:
+        return CommandCheck("unknown", f"{counted.operations} operations are too few to judge their commands")
+    expected, _ = known
+    differing = differing_commands(counted, expected)
+    if not differing:
+        return CommandCheck("ok", f"{_counted_text(counted)}, as {_place(stack)} should: {_expected_text(expected)}")
+    if _lacks_durability(differing):
+        parts = [f"{value:.2f} {kind} instead of {range_text(due)}" for kind, (value, due) in differing.items()]
+        text = (
+            f"each durable write cost {' and '.join(parts)}, which {_place(stack)} should get: "
+            "what was acknowledged may not have been durable"
+        )
+        return CommandCheck("too_few_flushes", text)
+    return CommandCheck("too_many", differing_text(differing, stack.filesystem))
+
+
+def _lacks_durability(differing: Mapping[str, tuple[float, Range]]) -> bool:
+    """Whether there are fewer flushes and FUA writes than expected; a flush does all that a FUA write does."""
+    missing = {kind: max(0.0, low - value) for kind, (value, (low, _)) in differing.items() if kind != "writes"}
+    value, (_, high) = differing.get("flushes", (0.0, (0.0, 0.0)))
+    return missing.get("flushes", 0.0) > 0 or missing.get("fua writes", 0.0) > max(0.0, value - high) + SLACK
+
+
+def _place(stack: Stack) -> str:
+    name = "the bare drive" if stack.filesystem == "raw" else stack.filesystem
+    return f"{name} on {_CACHES[stack.cache]}" if stack.cache else name
+
+
+def _counted_text(counted: CountedCommands) -> str:
+    told = [("writes", counted.writes), ("flushes", counted.flushes), ("FUA", counted.fua_writes)]
+    # FUA writes are told of where there are any
+    return ", ".join(
+        f"{value:.2f} {name}" for name, value in told if value is not None and (name != "FUA" or value >= SLACK)
+    )
+
+
+def _expected_text(expected: Commands) -> str:
+    kinds = [(expected.writes, "write", "writes"), (expected.flushes, "flush", "flushes")]
+    told = [f"{range_text(due)} {one if due == (1, 1) else several}" for due, one, several in kinds]
+    return ", ".join([*told, *([f"{range_text(expected.fua_writes)} FUA"] if expected.fua_writes[1] else [])])

@@ -1,0 +1,262 @@
+"""Where the time of an operation went, in sentences: of 333 us, 153 us is the cache flush."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.trace import Explanation, Part
+from drivelab.model.units import format_bytes
+from drivelab.report.numerals import count_text, latency_text
+
+# a part with less of the latency is not told of
+SHARE_TOLD_MIN = 0.005
+# from such a share on waiting in the queue is told apart from software
+QUEUE_TOLD_FROM = 0.10
+# the slowest operations are told apart where they take so much longer
+_SLOWER_FROM = 1.10
+_MORE_TOLD_SHARE = 0.20
+_MORE_TOLD_AT_MOST = 2
+# a byte written for a byte asked for is nothing to tell of
+_AMPLIFIED_FROM = 0.005
+# counts of commands this close to a whole number are one
+COUNT_SLACK = 0.05
+_SOFTWARE: tuple[Part, ...] = ("fs_in", "between", "return")
+_MORE_IN = {
+    "fs_in": "before the first command",
+    "queue": "in the queue",
+    "device": "at the drive",
+    "flush": "in the flush",
+    "between": "between commands",
+    "return": "after the last command",
+}
+_ONE = {"durable_write": "durable write", "sync": "sync call"}
+
+
+def explanation_sentences(explanation: Explanation) -> tuple[str, ...]:
+    """What an explanation comes to, the answer first; of one that was refused, why.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Where the time of one combination of factors went.
+    """
+    told = _refused(explanation) if explanation.refusal else _answered(explanation)
+    return (*told, *_remarks(explanation))
+
+
+def headline(explanation: Explanation) -> str:
+    """The typical operation in one sentence; empty where there is no answer."""
+    if explanation.refusal or not explanation.parts or not explanation.typical_ns:
+        return ""
+    whole = latency_text(explanation.typical_ns)
+    if explanation.work["bios"] < COUNT_SLACK:
+        return f"All of the {whole} is software and memory: nothing was sent to the drive."
+    told = [one for one in _told(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
+    # the first has the verb
+    named = [
+        f"{latency_text(time)} {'' if place else f'{verb} '}{name}" for place, (time, verb, name) in enumerate(told)
+    ]
+    return f"Of {whole}, {', '.join(named)}."
+
+
+def operation_words(explanation: Explanation) -> str:
+    """What one operation is called: ``durable write``."""
+    return _ONE.get(explanation.operation, explanation.operation)
+
+
+def count_of_words(value: float) -> str:
+    """Commands per operation: ``1``, ``2.07``."""
+    nearest = round(value)
+    return f"{nearest}" if abs(value - nearest) < COUNT_SLACK else f"{value:.2f}"
+
+
+def work_words(explanation: Explanation) -> str:
+    """What one operation made the drive do: ``3 writes, 2 flushes, 1 with FUA, 16 KiB written for 1 B``."""
+    work = explanation.work
+    named = [
+        ("device_writes", "write", "writes"),
+        ("device_reads", "read", "reads"),
+        ("flushes", "flush", "flushes"),
+        ("fua_writes", "bio with FUA", "bios with FUA"),
+        ("journal_writes", "bio of the journal", "bios of the journal"),
+    ]
+    told = [_number_of(work[name], one, several) for name, one, several in named if work[name] >= COUNT_SLACK / 5]
+    for name, what in (("bytes_written", "written"), ("bytes_read", "read")):
+        if work[name] >= 1:
+            told.append(f"{format_bytes(round(work[name]))} {what}")
+    if not told:
+        return "none"
+    times = explanation.amplification
+    is_more = times is not None and abs(times - 1) >= _AMPLIFIED_FROM
+    return ", ".join(told) + (f" ({amplification_words(times or 1.0)} what was asked)" if is_more else "")
+
+
+def amplification_words(times: float) -> str:
+    """Bytes written per byte asked for: ``4096 times``, ``1.26 times``."""
+    return f"{count_text(times) if times >= 100 else f'{times:.3g}'} times"
+
+
+def cost_words(explanation: Explanation) -> str:
+    """What tracing cost: the two medians and their ratio; empty where they are not known."""
+    ratio, traced, untraced = explanation.tracing_cost, explanation.traced_ns, explanation.untraced_ns
+    if ratio is None or ratio.value is None or traced is None or untraced is None:
+        return ""
+    medians = f"median {_value(traced)} traced, {_value(untraced)} untraced"
+    ends = "" if ratio.low is None or ratio.high is None else f", 95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
+    return f"{medians}: {ratio.value:.2f} times{ends}"
+
+
+def check_words(explanation: Explanation) -> str:
+    """The self-check of the commands: ``ok: 1.00 writes, 1.00 flushes, as ...``."""
+    verdict = {"ok": "as expected", "too_few_flushes": "durability alarm", "too_many": "unexpected"}
+    return f"{verdict.get(explanation.check.verdict, 'not judged')}: {explanation.check.text}"
+
+
+def trace_words(explanation: Explanation) -> str:
+    """How the trace was taken, and what of it was lost, unmatched or others': ``tracefs (...); 0 events lost, ...``."""
+    conduct = explanation.conduct
+    counts = [
+        _plural(conduct.lost_events, "event lost", "events lost"),
+        _plural(conduct.unmatched_bios, "own bio unmatched", "own bios unmatched"),
+        _plural(conduct.duplicate_records, "record doubled", "records doubled"),
+        _plural(conduct.foreign_bios, "bio of others", "bios of others"),
+        f"{count_text(conduct.open_at_end)} open at the end",
+    ]
+    if conduct.partial_operations:
+        counts.append(_plural(conduct.partial_operations, "operation", "operations") + " not known to the end")
+    reason = f" ({conduct.reason})" if conduct.reason else ""
+    return f"{conduct.source}{reason}; {', '.join(counts)}"
+
+
+def changed_environment(explanation: Explanation) -> list[str]:
+    """What of the kernel was another after the trace than before it: ``write_cache (write back -> write through)``."""
+    return [
+        f"{name} ({value['before']} -> {value['after']})"
+        for name, value in explanation.conduct.environment.items()
+        if isinstance(value, Mapping) and "before" in value and value["before"] != value.get("after")
+    ]
+
+
+def _answered(explanation: Explanation) -> Iterator[str]:
+    if text := headline(explanation):
+        yield text
+    if text := _slowest(explanation):
+        yield text
+    if explanation.q2c_ns and explanation.work["flushes"] >= COUNT_SLACK:
+        yield f"btt would show a Q2C of {latency_text(explanation.q2c_ns)}: it drops every flush."
+
+
+def _refused(explanation: Explanation) -> Iterator[str]:
+    yield f"The parts are not given: {explanation.refusal}."
+    if explanation.operations:
+        yield (
+            f"The latencies stand, since the program took them itself: {latency_text(explanation.typical_ns)} for a "
+            f"typical {operation_words(explanation)}, {latency_text(explanation.slowest_ns)} for "
+            f"{slowest_words(explanation)}."
+        )
+
+
+def _remarks(explanation: Explanation) -> Iterator[str]:
+    check = explanation.check
+    if check.verdict == "too_few_flushes":
+        yield f"Durability alarm: {check.text}."
+    if check.verdict == "too_many":
+        yield f"Unexpected commands: {check.text}."
+    if explanation.shared_operations and not explanation.refusal:
+        yield (
+            f"{count_text(explanation.shared_operations)} of {count_text(explanation.operations)} operations waited "
+            "together for the same commands: each has the whole wait, and the drive's work is counted once."
+        )
+    if changed := changed_environment(explanation):
+        yield f"While it was traced {', '.join(changed)} changed: the operations do not all mean the same."
+    for text in explanation.left_out:
+        yield f"Left out: {text}."
+
+
+def slowest_words(explanation: Explanation) -> str:
+    """Which operations the slowest are: ``the slowest 1 % (10 operations)``."""
+    if explanation.slowest_count == 1:
+        return f"the slowest of {count_text(explanation.operations)} operations"
+    return f"the slowest 1 % ({count_text(explanation.slowest_count)} operations)"
+
+
+def _slowest(explanation: Explanation) -> str:
+    if explanation.slowest_ns <= explanation.typical_ns:
+        return ""
+    name = slowest_words(explanation)
+    text = f"{name[0].upper()}{name[1:]} {'takes' if explanation.slowest_count == 1 else 'take'}"
+    text = f"{text} {latency_text(explanation.slowest_ns)}"
+    if explanation.slowest_ns < _SLOWER_FROM * explanation.typical_ns:
+        return f"{text}, hardly more."
+    extra = explanation.slowest_ns - explanation.typical_ns
+    more = sorted(((one.slowest_ns - one.typical_ns, one.part) for one in explanation.parts), reverse=True)
+    told = [(value, part) for value, part in more if value >= _MORE_TOLD_SHARE * extra][:_MORE_TOLD_AT_MOST]
+    named = [
+        f"{latency_text(value)}{'' if place else ' more'} {_MORE_IN[part]}" for place, (value, part) in enumerate(told)
+    ]
+    return f"{text}: {' and '.join(named)}." if named else f"{text}, a little more of everything."
+
+
+def _told(explanation: Explanation) -> Iterator[tuple[float, str, str]]:
+    """Time, verb and name of what makes the typical operation; together they are all of it."""
+    work = explanation.work
+    times = {one.part: one.typical_ns for one in explanation.parts}
+    is_own = work["flushes"] >= COUNT_SLACK
+    number = f"the cache flush ({count_of_words(work['flushes'])} per operation)"
+    yield times["flush"], "is", number if is_own else "waiting for flushes of others"
+    yield times["device"], "are" if _is_several(explanation) else "is", _commands(explanation)
+    software = sum(times[part] for part in _SOFTWARE)
+    if times["queue"] >= QUEUE_TOLD_FROM * explanation.typical_ns:
+        yield times["queue"], "is", "waiting in the queue"
+    else:
+        software += times["queue"]
+    yield software, "is", "software"
+
+
+def _commands(explanation: Explanation) -> str:
+    """What the drive was busy with, flushes apart: ``the write``, ``the 3 writes (the journal's among them)``."""
+    work = explanation.work
+    writes, reads = work["device_writes"], work["device_reads"]
+    named = [
+        _the(count, one, several)
+        for count, one, several in ((writes, "write", "writes"), (reads, "read", "reads"))
+        if count >= COUNT_SLACK
+    ]
+    journal = " (the journal's among them)" if work["journal_writes"] >= COUNT_SLACK else ""
+    return f"{' and '.join(named) or 'commands of others'}{journal}"
+
+
+def _is_several(explanation: Explanation) -> bool:
+    counts = [explanation.work[name] for name in ("device_writes", "device_reads")]
+    return [count_of_words(count) for count in counts if count >= COUNT_SLACK] != ["1"]
+
+
+def _the(count: float, one: str, several: str) -> str:
+    number = count_of_words(count)
+    if number == "1":
+        return f"the {one}"
+    return f"the {number} {several}" if number.isdecimal() else f"the {several} ({number} per operation)"
+
+
+def _number_of(count: float, one: str, several: str) -> str:
+    number = count_of_words(count)
+    return f"{number} {one if number == '1' else several}"
+
+
+def _plural(count: int, one: str, several: str) -> str:
+    return f"{count_text(count)} {one if count == 1 else several}"
+
+
+def _value(estimate: Estimate) -> str:
+    """The value; what was seen where it is withheld."""
+    known = estimate.observed if estimate.value is None else estimate.value
+    return "unknown" if known is None else latency_text(known)
+
+
+def share_text(value: float, whole: float) -> str:
+    """A part of a whole: ``46 %``; empty where there is nothing to divide."""
+    if whole <= 0:
+        return ""
+    share = value / whole
+    return "0 %" if share == 0 else "< 1 %" if share < SHARE_TOLD_MIN else f"{100 * share:.0f} %"

@@ -1,0 +1,176 @@
+"""Which part of the latency differs, in sentences: 8.1 ms less, because the flush is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.run_answer import LevelEffect
+from drivelab.model.trace import DEVICE_WORK, PART_TITLES, ExplanationDifference, PartDifference
+from drivelab.model.units import format_bytes
+from drivelab.report.combination_labels import level_text
+from drivelab.report.numerals import latency_text
+from drivelab.report.sentences.effect_words import change_words
+from drivelab.report.sentences.explanation import count_of_words
+
+PARTS_TOLD = 3
+# a part that makes less of the difference is not told of
+_TOLD_FROM = 0.05
+# parts that make so much of a difference are why it is there
+_REASON_ENOUGH = 0.8
+# what is left of a part is nothing beside what it was
+_GONE_SHARE = 0.01
+_NAMES = {
+    "fs_in": "the way to the first command",
+    "queue": "the queue",
+    "device": "the drive's own time",
+    "flush": "the flush",
+    "between": "the time between commands",
+    "return": "the way back",
+}
+_WORK = {
+    "device_writes": "writes",
+    "device_reads": "reads",
+    "flushes": "flushes",
+    "fua_writes": "bios with FUA",
+    "journal_writes": "bios of the journal",
+    "bytes_written": "bytes written",
+}
+
+
+def difference_sentences(difference: ExplanationDifference, subject: str = "") -> tuple[str, ...]:
+    """By how much an operation's time differs, and which parts make it.
+
+    Parameters
+    ----------
+    difference : ExplanationDifference
+        What was compared.
+    subject : str
+        How the sentence begins: ``With write-cache off``; otherwise NEW and BASE are named.
+    """
+    found = [_whole(difference, subject or f"In {difference.new}, beside {difference.base},")]
+    if words := work_change_words(difference):
+        found.append(f"Per operation: {words}.")
+    if difference.units == "operations" and any(one.is_beyond_noise for one in difference.parts):
+        found.append(
+            "Fewer than three traced repeats a side: what another repeat would change is hardly in these intervals; "
+            "trace three or more."
+        )
+    return tuple(found)
+
+
+def level_sentence(effect: LevelEffect, difference: ExplanationDifference) -> str:
+    """Why a level matters: ``write-cache off is 6 times faster because the flush is gone (-7.20 ms of -8.10 ms ...)``.
+
+    Parameters
+    ----------
+    effect : LevelEffect
+        The level, and how much faster or slower it is.
+    difference : ExplanationDifference
+        Its parts beside those of the baseline.
+    """
+    name = f"{effect.factor} {level_text(effect.factor, effect.level)}"
+    total = difference.total
+    change = change_words(effect)
+    reasons = _reasons(difference)
+    is_slower_too = (total.difference_ns.value or 0.0) > 0
+    if not reasons or not total.is_beyond_noise or is_slower_too != bool(effect.is_slower):
+        return f"Why {name} is {change} the traces do not show: {_no_reason(difference)}."
+    values = [one.difference_ns.value or 0.0 for one in reasons]
+    whole = f"of {signed_text(total.difference_ns.value or 0.0)} per operation"
+    if len(reasons) == 1:
+        return f"{name} is {change} because {_part_words(reasons[0])} ({signed_text(values[0])} {whole})."
+    told = [f"{_part_words(one)} ({signed_text(value)})" for one, value in zip(reasons, values, strict=True)]
+    return f"{name} is {change} because {_listed(told)}, together {signed_text(sum(values))} {whole}."
+
+
+def work_change_words(difference: ExplanationDifference) -> str:
+    """Which device work of an operation differs: ``flushes 1 -> 0, writes 3 -> 1``; empty when none does."""
+    told = []
+    for name in DEVICE_WORK:
+        if name in difference.work and name in _WORK:
+            write = (lambda value: format_bytes(round(value))) if name.startswith("bytes") else count_of_words
+            before, after = (write(value) for value in difference.work[name])
+            told.append(f"{_WORK[name]} {before} -> {after}")
+    return ", ".join(told)
+
+
+def signed_text(nanoseconds: float) -> str:
+    """A difference with its sign: ``-7.20 ms``, ``+153 us``."""
+    return f"{'-' if nanoseconds < 0 else '+'}{latency_text(abs(nanoseconds))}"
+
+
+def part_name(part: str) -> str:
+    """A part, or the whole latency, in a table."""
+    titles: dict[str, str] = {str(name): title for name, title in PART_TITLES.items()}
+    return titles.get(part, "latency")
+
+
+def interval_text(one: PartDifference) -> str:
+    """The 95 % interval of a difference: ``-7.31 ms to -7.09 ms``; empty without one."""
+    low, high = one.difference_ns.low, one.difference_ns.high
+    return "" if low is None or high is None else f"{signed_text(low)} to {signed_text(high)}"
+
+
+def _whole(difference: ExplanationDifference, subject: str) -> str:
+    total = difference.total
+    value = total.difference_ns.value or 0.0
+    sides = f"{latency_text(total.new_ns)} instead of {latency_text(total.base_ns)}"
+    interval = interval_text(total)
+    if not interval:
+        return f"{subject} an operation takes {sides}; too few operations were traced to tell that from chance."
+    told = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
+    if not total.is_beyond_noise:
+        text = f"{subject} an operation takes no other time than chance explains ({sides}, difference {interval})"
+        return f"{text}, but {_listed(told)}." if told else f"{text}, and neither do its parts."
+    text = f"{subject} an operation takes {latency_text(abs(value))} {'less' if value < 0 else 'more'} ({sides})"
+    return f"{text}: {_listed(told)}." if told else f"{text}; no single part differs by more than chance."
+
+
+def _telling(difference: ExplanationDifference) -> list[PartDifference]:
+    """Parts that differ by more than chance, and by enough to tell; the largest first."""
+    beyond = [one for one in difference.parts[1:] if one.is_beyond_noise]
+    beyond.sort(key=lambda one: -abs(one.difference_ns.value or 0.0))
+    largest = abs(beyond[0].difference_ns.value or 0.0) if beyond else 0.0
+    return [one for one in beyond if abs(one.difference_ns.value or 0.0) >= _TOLD_FROM * largest][:PARTS_TOLD]
+
+
+def _reasons(difference: ExplanationDifference) -> list[PartDifference]:
+    """Parts that differ as the whole does, until they make most of it."""
+    whole = difference.total.difference_ns.value or 0.0
+    found: list[PartDifference] = []
+    for one in _telling(difference):
+        is_enough = abs(sum(each.difference_ns.value or 0.0 for each in found)) >= _REASON_ENOUGH * abs(whole)
+        if not is_enough and (one.difference_ns.value or 0.0) * whole > 0:
+            found.append(one)
+    return found
+
+
+def _no_reason(difference: ExplanationDifference) -> str:
+    total = difference.total
+    if not interval_text(total):
+        return "too few operations were traced"
+    if not total.is_beyond_noise:
+        return "traced, the latencies do not differ by more than chance"
+    return f"traced, an operation takes {signed_text(total.difference_ns.value or 0.0)}"
+
+
+def _part_words(one: PartDifference) -> str:
+    """What became of a part: ``the flush is gone``, ``the queue is new``, ``the drive's own time is shorter``."""
+    name = _NAMES[one.part]
+    if one.new_ns <= _GONE_SHARE * one.base_ns:
+        return f"{name} is gone"
+    if one.base_ns <= _GONE_SHARE * one.new_ns:
+        return f"{name} is new"
+    return f"{name} is {'shorter' if one.new_ns < one.base_ns else 'longer'}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def explained_levels(pairs: Sequence[tuple[LevelEffect, ExplanationDifference]]) -> Iterator[str]:
+    """A sentence for each level that matters and was traced; of several workloads or targets each is named."""
+    has_several = len({(effect.target, effect.workload) for effect, _ in pairs}) > 1
+    for effect, difference in pairs:
+        where = f" (for {effect.workload} on {effect.target})" if has_several else ""
+        yield f"{level_sentence(effect, difference).removesuffix('.')}{where}."

@@ -1,0 +1,48 @@
+"""What the traced passes of a run say in its answer: where the time goes, and why the levels that matter do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivelab.model.trace import ExplanationDifference
+from drivelab.report.content import ReportContent
+from drivelab.report.sentences.explanation import explanation_sentences, headline
+from drivelab.report.sentences.explanation_difference import difference_sentences, explained_levels
+from drivelab.report.sentences.run import run_sentences
+
+# of more of them the section tells, and the answer stays short
+TOLD_AT_MOST = 3
+
+
+def answer_sentences(content: ReportContent) -> tuple[str, ...]:
+    """The answer of a run in sentences: what its trials come to, and where the time goes where that was traced.
+
+    A run that was traced in few combinations and has no effects to tell of was
+    made to be explained: there the explanation comes first.
+    """
+    own = run_sentences(content.answer)
+    told = _explained(content)
+    levels = tuple(explained_levels(content.level_differences))[:TOLD_AT_MOST]
+    return (*told, *own, *levels) if leads(content) else (*own, *levels, *told)
+
+
+def leads(content: ReportContent) -> bool:
+    """Whether where the time goes is what the run is about."""
+    return 0 < len(content.traced) <= TOLD_AT_MOST and not content.answer.effects
+
+
+def told_differences(differences: Sequence[ExplanationDifference]) -> tuple[str, ...]:
+    """Why traced runs differ: a sentence for each combination, which is named where there are several."""
+    found = [(one.label, difference_sentences(one)[0]) for one in differences]
+    if len({label for label, _ in found}) < 2:
+        return tuple(text for _, text in found)
+    return tuple(f"{label}: {text[0].lower()}{text[1:]}" if label else text for label, text in found)
+
+
+def _explained(content: ReportContent) -> tuple[str, ...]:
+    traced = content.traced
+    if len(traced) == 1:
+        return explanation_sentences(traced[0].explanation)
+    if len(traced) > TOLD_AT_MOST:
+        return ()
+    return tuple(f"{one.label}: {text[0].lower()}{text[1:]}" for one in traced if (text := headline(one.explanation)))

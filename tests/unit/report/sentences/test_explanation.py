@@ -1,0 +1,242 @@
+"""What is said of explanations and their differences: numbers that add up, and no answer where events were lost."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import LevelEffect
+from drivelab.report.sentences.explanation import (
+    check_words,
+    cost_words,
+    count_of_words,
+    explanation_sentences,
+    headline,
+    share_text,
+    trace_words,
+    work_words,
+)
+from drivelab.report.sentences.explanation_difference import (
+    difference_sentences,
+    explained_levels,
+    level_sentence,
+    signed_text,
+    work_change_words,
+)
+from drivelab.report.sentences.run import plain_text
+from made_up_explanations import difference, explanation
+from made_up_operations import APPEND_NS, READ_NS
+
+CACHE_OFF = {**APPEND_NS, "flush": 0.0, "device": 100_000.0}
+
+
+def told(*args: object, **changes: object) -> tuple[str, ...]:
+    return tuple(map(plain_text, explanation_sentences(explanation(*args, **changes))))  # type: ignore[arg-type]
+
+
+def effect(ratio: float, level: str = "off", **changes: object) -> LevelEffect:
+    given = {
+        "target": "sdb",
+        "workload": "append",
+        "factor": "write-cache",
+        "level": level,
+        "baseline": "on",
+        "metric": "total_latency_ns_p50",
+        "ratio": Estimate(ratio, ratio * 0.9, ratio * 1.1, "1", 5, 5.0, ""),
+        "block_ratios": (ratio,),
+        "verdict": "matters",
+        "bound": 0.05,
+        "p_value": None,
+        "adjusted_p_value": None,
+        "combination_count": 1,
+    }
+    return LevelEffect(**(given | changes))  # type: ignore[arg-type]
+
+
+def test_the_flush_is_named_first_then_the_write_then_software() -> None:
+    sentence, slowest, btt = told()
+    assert sentence == ("Of 333 us, 151 us is the cache flush (1 per operation), 36.4 us the write, 145 us software.")
+    assert slowest == "The slowest 1 % (10 operations) take 390 us: 51.0 us more in the flush."
+    assert btt == "btt would show a Q2C of 51.0 us: it drops every flush."
+
+
+@pytest.mark.parametrize("kind", ["overwrite", "append", "read"])
+def test_what_is_told_of_adds_up(kind: str) -> None:
+    one = explanation(kind)
+    scales = {"ns": 1.0, "µs": 1e3, "ms": 1e6}
+    whole, *parts = [
+        float(value) * scales[unit] for value, unit in re.findall(r"([\d.]+)\u00a0(ns|µs|ms)", headline(one))
+    ]
+    # three digits of each
+    assert sum(parts) == pytest.approx(whole, rel=0.01)
+
+
+def test_the_journal_is_told_of() -> None:
+    assert "138 us the 3 writes (the journal's among them)" in told("append")[0]
+    assert "(2 per operation)" in told("append")[0]
+
+
+def test_counts_that_are_not_whole_are_told_as_they_are() -> None:
+    one = explanation()
+    often = replace(one, work={**one.work, "device_writes": 1.32, "device_reads": 1.0, "flushes": 1.11})
+    text = plain_text(headline(often))
+    assert "the cache flush (1.11 per operation)" in text
+    assert "36.4 us the writes (1.32 per operation) and the read" in text
+    # without a flush the first part has the verb
+    bare = explanation(parts_ns={"fs_in": 5e4, "device": 1e5}, work={"flushes": 0})
+    assert re.search(r"us is the write, ", plain_text(headline(bare)))
+    several = replace(bare, work={**bare.work, "device_writes": 3.0})
+    assert re.search(r"us are the 3 writes, ", plain_text(headline(several)))
+
+
+def test_a_read_has_no_flush_and_btt_nothing_to_drop() -> None:
+    sentences = told("read")
+    assert sentences[0] == "Of 92.4 us, 80.3 us is the read, 12.1 us software."
+    assert not any("btt" in text or "flush" in text for text in sentences)
+
+
+def test_waiting_in_the_queue_is_told_where_it_is_much() -> None:
+    deep = {**READ_NS, "queue": 60_000.0}
+    assert re.search(r", [\d.]+ us waiting in the queue, ", told("read", parts_ns=deep)[0])
+    assert "queue" not in told("read")[0]
+
+
+def test_of_few_operations_the_slowest_is_one() -> None:
+    assert told("read", 57)[1].startswith("The slowest of 57 operations takes ")
+
+
+def test_where_the_slowest_are_hardly_slower_that_is_said() -> None:
+    constant = explanation("read", parts_ns=READ_NS)
+    alike = explanation("read", slowest_ns=constant.typical_ns * 1.05)
+    assert explanation_sentences(alike)[1].endswith(", hardly more.")
+    assert len(explanation_sentences(explanation("read", slowest_ns=constant.typical_ns))) == 1
+
+
+def test_what_never_reaches_the_drive_is_said() -> None:
+    sentence = told("read", parts_ns={"fs_in": 2000.0}, work={"bios": 0, "device_reads": 0, "bytes_read": 0})[0]
+    assert sentence == "All of the 1.99 us is software and memory: nothing was sent to the drive."
+
+
+def test_a_refusal_gives_the_latencies_and_no_parts() -> None:
+    sentences = told(conduct={"lost_events": 5})
+    assert sentences[0].startswith("The parts are not given: 5 events were lost")
+    assert "333 us for a typical durable write" in sentences[1]
+    assert not any("flush" in text for text in sentences)
+    assert headline(explanation(conduct={"lost_events": 5})) == ""
+
+
+def test_missing_flushes_are_an_alarm() -> None:
+    first, *_, alarm = told(work={"flushes": 0})
+    assert "151 us is waiting for flushes of others" in first
+    assert alarm.startswith(
+        "Durability alarm: 1000 operations were to be durable, and the drive was told so 0.00 times"
+    )
+    assert told(work={"flushes": 2})[-1].startswith("Unexpected commands: each durable write cost 2.00 flushes")
+
+
+def test_what_else_limits_it_is_told() -> None:
+    sentences = told(
+        shared_operations=12,
+        left_out=("t2: 3 events were lost",),
+        conduct={"environment": {"write_cache": {"before": "write back", "after": "write through"}}},
+    )
+    assert "12 of 1 000 operations waited together" in sentences[-3]
+    assert "write_cache (write back -> write through) changed" in sentences[-2]
+    assert sentences[-1] == "Left out: t2: 3 events were lost."
+
+
+def test_words_of_single_lines() -> None:
+    one = explanation("append", untraced_ns=1_100_000.0)
+    assert plain_text(work_words(one)) == (
+        "3 writes, 2 flushes, 1 bio with FUA, 3 bios of the journal, 16 KiB written (16 384 times what was asked)"
+    )
+    assert plain_text(work_words(explanation("read"))) == "1 read, 4 KiB read"
+    assert re.fullmatch(
+        r"median 1\.14 ms traced, 1\.10 ms untraced: 1\.03 times, 95 % interval 1\.0\d to 1\.0\d",
+        plain_text(cost_words(one)),
+    )
+    assert cost_words(explanation("append", tracing_cost=None)) == ""
+    assert check_words(one).startswith("as expected: 3.00 writes, 2.00 flushes, as ext4 on a volatile cache should")
+    assert trace_words(one) == (
+        "tracefs (a private instance can be made); 0 events lost, 0 own bios unmatched, 0 records doubled, "
+        "12 bios of others, 0 open at the end"
+    )
+    assert [count_of_words(value) for value in (1.0, 0.97, 2.07, 0.0)] == ["1", "1", "2.07", "0"]
+    assert [share_text(value, 100) for value in (0, 0.2, 46.4, 100)] == ["0 %", "< 1 %", "46 %", "100 %"]
+    assert share_text(1, 0) == ""
+
+
+def test_a_flush_that_is_gone_is_the_reason() -> None:
+    found = difference(new_ns=CACHE_OFF, new_work={"flushes": 0}, repeats=3)
+    first, work = map(plain_text, difference_sentences(found, "With write-cache off"))
+    assert re.fullmatch(
+        r"With write-cache off an operation takes 72\d us less \(42\d us instead of 1\.1\d ms\): "
+        r"the flush is gone \(-68\d us\) and the drive's own time is shorter \(-3\d\.\d us\)\.",
+        first,
+    )
+    assert work == "Per operation: flushes 2 -> 0."
+    assert re.fullmatch(
+        r"write-cache off is 2\.7 times faster because the flush is gone \(-68\d us of -72\d us per operation\)\.",
+        plain_text(level_sentence(effect(1 / 2.7), found)),
+    )
+
+
+def test_several_reasons_are_added_up() -> None:
+    both = {**APPEND_NS, "flush": 400_000.0, "between": 20_000.0}
+    text = plain_text(level_sentence(effect(0.6), difference(new_ns=both, repeats=3)))
+    assert re.search(
+        r"because the flush is shorter \(-28\d us\) and the time between commands is shorter \(-17\d us\), "
+        r"together -45\d us of -4[56]\d us per operation\.",
+        text,
+    )
+
+
+def test_a_part_that_was_not_there_before_is_new() -> None:
+    found = difference(CACHE_OFF, {**CACHE_OFF, "flush": 153_000.0}, names=("a", "b"))
+    first, *others = map(plain_text, difference_sentences(found))
+    assert first.startswith("In b, beside a, an operation takes 15")
+    assert "the flush is new (+15" in first
+    assert others[-1].startswith("Fewer than three traced repeats a side")
+
+
+def test_where_nothing_differs_nothing_is_claimed() -> None:
+    found = difference()
+    (only,) = map(plain_text, difference_sentences(found))
+    assert "takes no other time than chance explains" in only
+    assert "neither do its parts" in only
+    sentence = level_sentence(effect(0.3), found)
+    assert sentence.startswith("Why write-cache off is 3.3 times faster the traces do not show")
+    assert "by more than chance" in sentence
+
+
+def test_traces_that_say_the_opposite_are_no_reason() -> None:
+    slower = difference(new_ns={**APPEND_NS, "device": 400_000.0}, repeats=3)
+    assert re.search(
+        r"do not show: traced, an operation takes \+26\d us\.", plain_text(level_sentence(effect(0.3), slower))
+    )
+
+
+def test_few_operations_are_told_as_such() -> None:
+    few = difference(new_ns=CACHE_OFF, count=5)
+    assert "too few operations were traced to tell that from chance" in difference_sentences(few)[0]
+    assert "too few operations were traced" in level_sentence(effect(0.3), few)
+
+
+def test_levels_of_several_workloads_are_told_apart() -> None:
+    found = difference(new_ns=CACHE_OFF, repeats=3)
+    pairs = [(effect(0.4), found), (effect(0.4, workload="overwrite"), found)]
+    assert [text.rpartition("(")[2] for text in explained_levels(pairs)] == [
+        "for append on sdb).",
+        "for overwrite on sdb).",
+    ]
+    assert not any("(for" in text for text in explained_levels(pairs[:1]))
+
+
+def test_work_and_signs_are_short() -> None:
+    assert work_change_words(difference(new_work={"flushes": 0, "bytes_written": 4096})) == (
+        "flushes 2 -> 0, bytes written 16 KiB -> 4 KiB"
+    )
+    assert [plain_text(signed_text(value)) for value in (-7.2e6, 153_000.0, 0.0)] == ["-7.20 ms", "+153 us", "+0 ns"]
