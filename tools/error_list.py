@@ -15,6 +15,7 @@ from drivelab.model.errors import KINDS, ErrorKind  # noqa: E402
 AREAS = {
     "U": "What was typed",
     "T": "Targets and what is on this machine",
+    "B": "Recordings of the block layer",
     "C": "Consent and safety",
     "E": "The engine",
     "R": "Runs, settings and their journal",

@@ -18,7 +18,7 @@ from drivelab.model.workload import Limits
 from drivelab.plan.check import CheckPlan, CheckTrial, plan_check
 from drivelab.run.check import CheckOutcome, run_check
 from drivelab.run.engine import Progress
-from drivelab.run.tracefs import remove_stale_instances, trace_instance, tracefs
+from drivelab.run.tracing.tracefs import remove_stale_instances, trace_instance, tracefs
 
 MIB = 2**20
 SHORT_NS = 60_000_000

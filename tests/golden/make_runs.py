@@ -18,6 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
 from experiment_runs import write_fill_level, write_settings_scan  # noqa: E402
 from grid_runs import write_queue_depth_grid, write_write_sizes  # noqa: E402
 from synthetic import SyntheticTrial, log_normal, two_levels, with_stalls, with_step  # noqa: E402
+from traced_run import write_explained  # noqa: E402
 
 from drivelab.model.finding import Finding  # noqa: E402
 from drivelab.model.measurement import Measurement  # noqa: E402
@@ -36,6 +37,7 @@ NAMES = (
     "fill-level-drive",
     "queue-depth-grid",
     "write-size-two-drives",
+    "explained-appends",
 )
 Summarise = Callable[[Measurement], TrialSummary]
 HOSTILE_MODEL = "<script>alert(1)</script>"
@@ -287,6 +289,7 @@ def build(parent: Path, summarise: Summarise) -> list[Path]:
     other["drives"][0] |= {"name": "sdc", "path": "/dev/sdc", "firmware": "DC33"}
     second = {"label": "sdc", "facts_before": other, "facts_after": other}
     write_write_sizes(_writer(made[6]), summarise, common | {"targets": [*common["targets"], second]})
+    write_explained(_writer(made[7]), summarise, common)
     return made
 
 

@@ -77,8 +77,12 @@ fn read(paths: &[PathBuf]) -> PyResult<(Collected, Counts, ReadSummary)> {
     let options = ReadOptions { without_duplicates: true, ..ReadOptions::default() };
     let mut recording = Recording::open_with(paths, options).map_err(to_python)?;
     let (mut follower, mut lives, mut record) = (Follower::new(), Collected::default(), Record::default());
-    let mut records: u64 = 0;
+    let (mut records, mut losses): (u64, u64) = (0, 0);
     while recording.next(&mut record) {
+        if recording.losses() != losses {
+            losses = recording.losses();
+            follower.mark_loss();
+        }
         follower.push(&record, &mut lives);
         records += 1;
         if records.is_multiple_of(RECORDS_BETWEEN_SIGNALS) {

@@ -86,6 +86,16 @@ COMMANDS = (
         ("compare BASE NEW", "compare BASE NEW --fail-on regression --format markdown"),
     ),
     Command(
+        "explain",
+        "Where the time of an operation goes: software, queue, device, flush (root).",
+        (
+            "explain scratch:1GiB",
+            "explain /var/lib/etcd --file-state append",
+            "explain /dev/sdb --erase SERIAL",
+            "explain BASE NEW",
+        ),
+    ),
+    Command(
         "sql",
         "Ask runs a question in SQL: one, several, or all that are kept.",
         (
@@ -93,6 +103,11 @@ COMMANDS = (
             'sql "select trial, iops from trials order by iops" RUN',
             'sql "describe trials" RUN --json',
         ),
+    ),
+    Command(
+        "btt",
+        "Read a block trace: the time of each phase, and what btt hides.",
+        ("btt sda", "btt sda.blktrace.0 --json", "btt merged.bin --compat 1.2"),
     ),
     Command(
         "io",

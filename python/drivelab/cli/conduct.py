@@ -28,6 +28,8 @@ from drivelab.run.interruption import Interruption
 from drivelab.run.measure import measure
 from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import Conduct
+from drivelab.run.trace_tools import TRACE_TOOLS
+from drivelab.run.traceable import remove_left_over_traces
 from drivelab.state.journal import journal_directory
 from drivelab.state.restore import restore_left_over
 from drivelab.store.read import StoredRun, open_run
@@ -37,7 +39,7 @@ def conduct_for(progress: RunProgress, stop: Interruption, consent: Consent, *, 
     """How a run is conducted that was started from the command line."""
     host = host_facts(__version__)
     return Conduct(
-        instruments=Instruments(measure, command_counts, Judgement(host)),
+        instruments=Instruments(measure, command_counts, Judgement(host), TRACE_TOOLS),
         progress=progress,
         stop=stop,
         host=host,
@@ -51,6 +53,8 @@ def put_back_left_over() -> None:
     """Put back what killed runs left changed, and say so."""
     for one in restore_left_over(journal_directory()):
         print(f"put back what '{one.command}' had left changed: {'; '.join(one.done)}", file=sys.stderr)
+    for name in remove_left_over_traces():
+        print(f"removed the trace that a killed run had left: {name}", file=sys.stderr)
 
 
 def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool) -> int:
@@ -72,6 +76,8 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
             print(piece, end="")
     else:
         print(f"report: {report}")
+        if run.traced_trials:
+            print(f"where the time goes: drivelab explain {directory}")
     if outcome.is_interrupted or outcome.is_stopped or outcome.failures:
         print(f"to go on with it: drivelab resume {directory}", file=sys.stderr)
     return stop.exit_code if outcome.is_interrupted else exit_status(outcome)

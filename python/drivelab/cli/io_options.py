@@ -117,7 +117,7 @@ class IoOptions:
     as_json: Annotated[bool, _result("Print JSON.", "--json")] = False
 
 
-def with_options_of(options: type[IoOptions]) -> Callable[[_Function], _Function]:
+def with_options_of(options: type[Any]) -> Callable[[_Function], _Function]:
     """Give a function the signature that typer reads: one keyword for each field."""
     hints = get_type_hints(options, include_extras=True)
     parameters = [

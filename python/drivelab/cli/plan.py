@@ -16,9 +16,10 @@ from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.smart import read_all_smart
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
-from drivelab.model.plan import PREPARATIONS, Plan
+from drivelab.model.plan import PREPARATIONS, Plan, TraceChoice
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, format_wait_ns
+from drivelab.plan.budget import TRACED_NS_MAX, TRACED_OPERATIONS
 from drivelab.plan.endurance import EnduranceShare, endurance_share
 from drivelab.plan.make import make_plan
 from drivelab.plan.narrow import narrowed
@@ -49,6 +50,9 @@ OnlyOption = Annotated[
     list[str] | None,
     typer.Option(metavar="FACTOR=LEVEL", help="Keep only this level of a factor; several times keeps several."),
 ]
+TraceOption = Annotated[
+    bool, typer.Option("--trace", help="Trace every trial once more, to explain it: drivelab explain RUN (root).")
+]
 SkipOption = Annotated[bool, typer.Option("--skip-unavailable", help="Leave out the levels that a target cannot have.")]
 
 
@@ -61,6 +65,7 @@ def command(
     only: OnlyOption = None,
     repeats: RepeatsOption = None,
     seed: SeedOption = None,
+    trace: TraceOption = False,
     all_steps: Annotated[bool, typer.Option("--all", help="Show every step, however many there are.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -77,6 +82,7 @@ def command(
         skip_unavailable=skip_unavailable,
         labels=label or (),
         narrowing=narrowing,
+        trace="auto" if trace else None,
     )
     shares = endurance_shares(plan, facts)
     if as_json:
@@ -100,6 +106,7 @@ def planned(
     skip_unavailable: bool,
     labels: Sequence[str],
     narrowing: Sequence[str] = (),
+    trace: TraceChoice | None = None,
 ) -> tuple[Plan, dict[str, TargetFacts]]:
     """The plan of an experiment on targets as typed, and the targets by their label.
 
@@ -120,6 +127,7 @@ def planned(
         settings=[known_settings(target, varied) for target in facts],
         skip_unavailable=skip_unavailable,
         labels=labels,
+        trace=trace,
     )
     plan = replace(plan, notes=(*narrowing, *plan.notes, *_missing_room(facts)))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
@@ -197,6 +205,10 @@ def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
         ("expected time", _about(plan.expected_ns)),
         ("writes", format_bytes(plan.bytes_written)),
     ]
+    if plan.trace:
+        source = "" if plan.trace == "auto" else f", by {plan.trace}"
+        limit = f"at most {TRACED_OPERATIONS} operations or {format_wait_ns(TRACED_NS_MAX)}"
+        rows.insert(2, ("traced", f"every trial once more after it was timed: {limit}{source}"))
     if plan.preparation_bytes:
         parts = [f"{format_bytes(size)} {PREPARATIONS[what]}" for what, size in plan.preparation.items()]
         rows.append(("preparation", f"about {format_bytes(plan.preparation_bytes)} of that: {', '.join(parts)}"))

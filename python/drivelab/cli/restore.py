@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from drivelab.run.tracing.tracefs import TraceUnavailableError, remove_stale_instances, tracefs
 from drivelab.state.journal import journal_directory
 from drivelab.state.restore import Restored, restore_left_over
 
@@ -22,7 +23,7 @@ def command(
     A run that ends by itself, by an error or by Ctrl-C needs no help. Runs that
     are still going on are left alone.
     """
-    restored = restore_left_over(journal_directory())
+    restored = [*restore_left_over(journal_directory()), *_removed_traces()]
     if as_json:
         print(json.dumps({"schema": SCHEMA, "restored": [asdict(one) for one in restored]}, indent=2))
         return
@@ -31,6 +32,16 @@ def command(
             print(line)
     if not restored:
         print("Nothing was left changed.")
+
+
+def _removed_traces() -> list[Restored]:
+    """What killed processes left of their traces, now removed; without root there is nothing to see."""
+    try:
+        with tracefs() as root:
+            removed = remove_stale_instances(root)
+    except TraceUnavailableError:
+        return []
+    return [Restored("", "", (f"removed the trace instance {name}",)) for name in removed]
 
 
 def restored_lines(one: Restored) -> list[str]:

@@ -17,6 +17,7 @@ from drivelab.cli.plan import (
     SeedOption,
     SkipOption,
     TargetsArgument,
+    TraceOption,
     planned,
 )
 from drivelab.experiments.load import load_experiment
@@ -56,6 +57,7 @@ def command(
     repeats: RepeatsOption = None,
     on_error: OnErrorOption = "continue",
     seed: SeedOption = None,
+    trace: TraceOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Run an experiment on targets, keep everything that it measured, and write its report.
@@ -75,6 +77,7 @@ def command(
         skip_unavailable=skip_unavailable,
         labels=label or (),
         narrowing=narrowing,
+        trace="auto" if trace else None,
     )
     consent = Consent(tuple(erase or ()), tuple(purge or ()))
     require_possible(plan, by_label, consent)

@@ -110,7 +110,7 @@ def _print_all(run: StoredRun, found: RunAnswer, console: Console) -> None:
             _print_combinations(found, console, is_one_at_a_time=is_one_at_a_time, over_time=over_time)
     console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")
     _print_drifts(found, console)
-    _print_findings(run, console)
+    print_findings(run, console)
     _print_failures(run.run_json.get("failures", {}), console)
     _print_missing(run, console)
 
@@ -207,7 +207,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequenc
     return table
 
 
-def _print_findings(run: StoredRun, console: Console) -> None:
+def print_findings(run: StoredRun, console: Console) -> None:
     """Each kind of finding on one line, with between what its numbers lie."""
     from rich.text import Text
 

@@ -28,7 +28,8 @@ def command(
 ) -> None:
     """Ask runs a question in SQL: one, several, or all that are kept.
 
-    The tables are runs, trials, failed_trials, intervals, histograms and ios.
+    The tables are runs, trials, failed_trials, intervals, histograms, ios,
+    operations and events.
     Each has a column run. What columns there are: drivelab sql "describe trials"
 
     A run that still goes on, or was killed, can be asked too. Nothing is changed.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.run_answer import CommandChange
+from drivelab.model.trace import ExplanationDifference
 from drivelab.model.units import format_percent
 
 ComparisonVerdict = Literal["slower", "faster", "equivalent", "no difference shown", "not comparable"]
@@ -207,6 +208,8 @@ class Comparison:
         What limits the comparison.
     resamples, seed : int
         Of the bootstrap.
+    part_differences : tuple of ExplanationDifference
+        Where both sides were traced: which part of the latency differs.
     """
 
     base: tuple[ComparedRun, ...]
@@ -219,6 +222,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     resamples: int = 0
     seed: int = 0
+    part_differences: tuple[ExplanationDifference, ...] = ()
     counts: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -256,5 +260,6 @@ class Comparison:
             "only_base": list(self.only_base),
             "only_new": list(self.only_new),
             "notes": list(self.notes),
+            "part_differences": [one.to_json() for one in self.part_differences],
             "bootstrap": {"resamples": self.resamples, "seed": self.seed},
         }

@@ -60,6 +60,9 @@ _KINDS = (
     ),
     ErrorKind("U013", "no such metric in these runs", "choose one of those that are listed", EXIT_USAGE),
     ErrorKind("U014", "this format needs a file", "name one: --out FILE", EXIT_USAGE),
+    ErrorKind("U020", "a run without traces", "make one: drivelab explain TARGET", EXIT_USAGE),
+    ErrorKind("U021", "not what can be explained at once", "name one target, one run, or two runs", EXIT_USAGE),
+    ErrorKind("U022", "traces with nothing in common", "compare runs of the same workload", EXIT_USAGE),
     # T: the target that was typed
     ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),
     ErrorKind("T102", "no permission to use the target", "run as root, or choose a target of your own"),
@@ -69,6 +72,18 @@ _KINDS = (
     ErrorKind("T106", "no such kind of target", "give a path or scratch:SIZE, as in scratch:1GiB", EXIT_USAGE),
     ErrorKind("T107", "the target vanished", "see whether the drive is still there: drivelab drives"),
     ErrorKind("T108", "too small for a scratch drive", "ask for a larger one: scratch:1GiB", EXIT_USAGE),
+    # B: recordings of the block layer
+    ErrorKind("B901", "no such recording", "name a file, or what stands before .blktrace.0 in its name", EXIT_USAGE),
+    ErrorKind("B902", "not a recording of the block layer", "name files that blktrace or blkparse -d wrote"),
+    ErrorKind("B903", "a recording cannot be read", "run it as a user who may read the files"),
+    ErrorKind(
+        "B904", "a recording that is not whole", "trace again; blktrace -b 1024 -n 16 loses less", EXIT_NOT_TRUSTED
+    ),
+    ErrorKind("B905", "a directory without recordings", "name the one that holds NAME.blktrace.0", EXIT_USAGE),
+    ErrorKind("B906", "a recording of an unknown version", "convert it, or install the newest drivelab"),
+    ErrorKind("B910", "operations that cannot be joined", "make them from the records of one run: operations_of"),
+    ErrorKind("B911", "a recording of another time", "name the one that was made while the operations ran"),
+    ErrorKind("B912", "a recording of another disk", "name the one of the disk that the operations went to"),
     # C: what must be true before a drive is written to
     ErrorKind("C201", "nobody consented to erase this drive", "type --erase and its serial", EXIT_REFUSED),
     ErrorKind("C202", "the drive is mounted", "unmount it, or choose another drive", EXIT_REFUSED),
@@ -115,6 +130,21 @@ _KINDS = (
     ErrorKind("R422", "the run cannot be resumed", "run the experiment again"),
     ErrorKind("R410", "cannot be trimmed or purged that way", "leave that level out, or use another drive"),
     ErrorKind("R411", "a trim or purge did not do its work", "read why, above, and look: drivelab drives"),
+    ErrorKind("R430", "tracing needs root", "run it with sudo"),
+    ErrorKind("R431", "nothing can be traced here", "read why, above; drivelab btt reads what was traced elsewhere"),
+    ErrorKind("R432", "somebody else traces", "wait until the other trace has ended"),
+    ErrorKind("R433", "not a disk that can be traced", "name a whole disk: drivelab drives", EXIT_USAGE),
+    ErrorKind("R434", "a recording could not be made", "free space where the recording goes, and trace again"),
+    ErrorKind(
+        "R435", "a trace that would be written to the disk that it traces", "name a directory elsewhere", EXIT_USAGE
+    ),
+    ErrorKind("R440", "operations cannot be traced here", "name a directory or a device with one drive beneath"),
+    ErrorKind(
+        "R441",
+        "no operation was explained",
+        "read why, above; the timed passes are kept: drivelab report RUN",
+        EXIT_NOT_TRUSTED,
+    ),
     ErrorKind("R451", "no working file can be made", "run it as a user who may write there"),
     ErrorKind("R452", "not enough room for a check", "free space there, or check a file: it is only read"),
     ErrorKind("R453", "the target is too small to be checked", "check a larger one, or use: drivelab io", EXIT_USAGE),

@@ -17,7 +17,10 @@ PREPARATIONS = {
     "filesystem": "by mkfs",
     "file": "to lay out files",
     "counting": "to count commands",
+    "tracing": "to trace operations",
 }
+# how every trial is traced afterwards: by the first source that works here, or by one alone
+TraceChoice = Literal["auto", "tracefs", "relay", "blk_tracer"]
 # a disk that turns, flash, or a loop device
 PaceName = Literal["disk", "flash", "loop"]
 
@@ -96,7 +99,7 @@ class PlannedStep:
     preparation_bytes : int
         Bytes that are written for the trial and are not the workload's, a guess:
         a file system, a file that is laid out, a drive that is written once, the
-        pass that counts commands.
+        pass that counts commands or is traced.
     """
 
     number: int
@@ -163,6 +166,8 @@ class Plan:
         Where the plan departs from the experiment's letter, and why.
     left_out : tuple of str
         Levels that a target cannot have and that are not measured, and why.
+    trace : str or None
+        Source by which every trial is traced once more after it was timed; None when none is.
     """
 
     experiment: str
@@ -175,6 +180,7 @@ class Plan:
     preparation: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default_factory=tuple)
     left_out: tuple[str, ...] = field(default_factory=tuple)
+    trace: TraceChoice | None = None
 
     @property
     def expected_ns(self) -> int:
@@ -226,6 +232,7 @@ class Plan:
             "bytes_written": self.bytes_written,
             "notes": list(self.notes),
             "left_out": list(self.left_out),
+            "trace": self.trace,
         }
 
     @staticmethod
@@ -262,4 +269,5 @@ class Plan:
             preparation=document.get("preparation", {"scratch": document["preparation_bytes"]}),
             notes=tuple(document["notes"]),
             left_out=tuple(document["left_out"]),
+            trace=document.get("trace"),
         )

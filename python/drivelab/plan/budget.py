@@ -40,6 +40,11 @@ COUNTED_OPERATIONS = 200
 COUNTED_NS_MAX = 1_200_000_000
 # ... and is made for writes up to this size (`drivelab.run.commands_of_cells`)
 COUNTED_BLOCK_BYTES_MAX = 2**20
+# the pass that is traced ends after so many operations or so much time (`drivelab.run.traced_pass`), and beside it
+# the trace is begun, ended, joined and stored
+TRACED_OPERATIONS = 2000
+TRACED_NS_MAX = 10_000_000_000
+TRACING_NS = 400_000_000
 BETWEEN_STEPS_NS = 30_000_000
 CHANGE_SETTING_NS = 100_000_000
 # a whole drive that is discarded takes from ms to a minute; a purge is told to take two on most drives
@@ -97,6 +102,17 @@ def counting_pass(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, 
     written = operations * pattern.mean_block_bytes * (1 - (pattern.read_fraction or 0.0))
     passed_ns = operations * _io_ns(pattern, filesystem, pace=pace)
     return round(written), round(min(passed_ns, COUNTED_NS_MAX))
+
+
+def traced_pass(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> tuple[int, int]:
+    """Bytes that the traced pass of a workload writes, at most, and its guessed time."""
+    per_io = _io_ns(pattern, filesystem, pace=pace)
+    operations = min(TRACED_OPERATIONS, pattern.count_limit or TRACED_OPERATIONS)
+    if pattern.runtime:
+        operations = min(operations, max(1, round(_operations_in_time(pattern, filesystem, pace=pace))))
+    is_written = pattern.writes and pattern.operation != "trim"
+    written = operations * pattern.mean_block_bytes * (1 - (pattern.read_fraction or 0.0)) if is_written else 0
+    return round(written), TRACING_NS + round(min(operations * per_io, TRACED_NS_MAX))
 
 
 def _operations_in_time(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> float:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from drivelab.model.experiment import Experiment
-from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep, PlannedTarget
+from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep, PlannedTarget, TraceChoice
 from drivelab.model.setting import AS_FOUND, SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.plan.availability import action_facts
@@ -36,6 +36,7 @@ def make_plan(
     settings: Sequence[Mapping[str, SettingFacts]] = (),
     skip_unavailable: bool = False,
     labels: Sequence[str] = (),
+    trace: TraceChoice | None = None,
 ) -> Plan:
     """The ordered steps that the experiment becomes.
 
@@ -52,10 +53,11 @@ def make_plan(
     settings : sequence of mapping of str to SettingFacts
         What is known about the settings of each target, in the same order.
     skip_unavailable : bool
-        Whether levels that a target cannot have are left out; a scratch drive
-        has hardly any setting, and there they always are.
+        Whether levels that a target cannot have are left out; on a scratch drive they always are.
     labels : sequence of str
         What the user calls the targets, in the same order; may be fewer.
+    trace : str, optional
+        Source by which every trial is traced once more.
 
     Returns
     -------
@@ -65,10 +67,9 @@ def make_plan(
     Raises
     ------
     DrivelabError
-        P704, P707: a factor or a level that a target cannot have. P705: a target too small.
-        P706: a workload that cannot be issued there. P708: nothing is left.
-        P709: labels that do not fit the targets. P710: targets that overlap.
-        P711: a target that cannot answer the question.
+        P704, P707: a factor or a level that a target cannot have. P705: a target too small. P706: a workload
+        that cannot be issued there. P708: nothing is left. P709: labels that do not fit the targets. P710:
+        targets that overlap. P711: a target that cannot answer the question.
     """
     refuse_unanswerable(experiment, targets)
     cells = cells_of(experiment, quick=quick)
@@ -82,7 +83,7 @@ def make_plan(
     repeats = experiment.repeats.quick if quick else experiment.repeats.full
     generator = np.random.default_rng(seed)
     order = list(turns(fitted, references, repeats=repeats, generator=generator))
-    prepared = _prepared(order, planned, targets)
+    prepared = _prepared(order, planned, targets, is_traced=trace is not None)
     return Plan(
         experiment=experiment.name,
         question=experiment.question,
@@ -94,6 +95,7 @@ def make_plan(
         preparation=_preparation_bytes(prepared, filled_bytes=_filled_bytes(planned)),
         notes=fitting.notes,
         left_out=fitting.left_out,
+        trace=trace,
     )
 
 
@@ -190,11 +192,12 @@ def _steps(
 
 
 def _prepared(
-    order: Sequence[Turn], planned: Sequence[PlannedTarget], targets: Sequence[TargetFacts]
+    order: Sequence[Turn], planned: Sequence[PlannedTarget], targets: Sequence[TargetFacts], *, is_traced: bool
 ) -> list[Preparation]:
-    """What is written before each turn, and the pass that counts after it."""
+    """What is written before each turn, and by the pass that counts or is traced after it."""
     mounted = zip(planned, (facts.filesystem for facts in targets), strict=True)
-    preparations = Preparations(planned, {target.label: found.type for target, found in mounted if found})
+    types = {target.label: found.type for target, found in mounted if found}
+    preparations = Preparations(planned, types, is_traced=is_traced)
     return [preparations.of(turn) for turn in order]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.workload_pattern import WorkloadPattern
-from drivelab.plan.budget import CHANGE_SETTING_NS, MAKE_FILESYSTEM_NS, counting_pass, write_ns
+from drivelab.plan.budget import CHANGE_SETTING_NS, MAKE_FILESYSTEM_NS, counting_pass, traced_pass, write_ns
 from drivelab.plan.cells import Cell, made_as
 from drivelab.plan.fit import is_on_device
 from drivelab.plan.order import Turn
@@ -78,9 +78,14 @@ class Preparations:
         The targets of the plan.
     filesystem_types : mapping of str to str
         Type of the file system that a directory lies on, by the target's label.
+    is_traced : bool
+        Whether a traced pass follows every trial.
     """
 
-    def __init__(self, targets: Sequence[PlannedTarget], filesystem_types: Mapping[str, str]) -> None:
+    def __init__(
+        self, targets: Sequence[PlannedTarget], filesystem_types: Mapping[str, str], *, is_traced: bool = False
+    ) -> None:
+        self._is_traced = is_traced
         self._targets = {target.label: target for target in targets}
         self._filesystem_types = filesystem_types
         # a scratch drive is filled when it is made
@@ -99,7 +104,11 @@ class Preparations:
         self._make_filesystem(done, state, cell, target)
         if not is_on_device(cell, target) and target.kind != "file":
             self._lay_out(done, state, cell, target)
-        self._count_commands(done, turn, target)
+        if self._is_traced:
+            # which also tells the commands
+            done.add("tracing", *traced_pass(cell.pattern, cell.filesystem, pace=target.pace))
+        else:
+            self._count_commands(done, turn, target)
         return done
 
     @staticmethod

@@ -17,7 +17,7 @@ from drivelab.model.workload import Limits, Workload
 from drivelab.run.device_counters import counted_device, counts_between, read_counters
 from drivelab.run.engine import StopRequest, run_workload
 from drivelab.run.trace_counts import CommandCounts, trace_commands
-from drivelab.run.tracefs import TraceUnavailableError
+from drivelab.run.tracing.tracefs import TraceUnavailableError
 
 OPERATIONS = 200
 LONGEST_NS = 1_200_000_000

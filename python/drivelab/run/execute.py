@@ -24,6 +24,7 @@ from drivelab.run.engine import ProgressListener, RecordListener, StopRequest
 from drivelab.run.prepared_trial import PreparedTrial, StoppedError
 from drivelab.run.progress import RunProgress
 from drivelab.run.stage import TargetStage
+from drivelab.run.traced_pass import TraceTools, traced_pass
 from drivelab.state.journal import Journal
 from drivelab.state.undo import undo_all
 from drivelab.store.place import TrialPlace
@@ -77,11 +78,13 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """What a plan is executed with: how a trial is measured, its commands counted, and its numbers judged."""
+    """What a plan is executed with: how trials are measured, commands counted, numbers judged, operations traced."""
 
     measure: Measure
     count_commands: CountCommands
     judge: Judge
+    # a plan without traces needs none
+    trace: TraceTools | None = None
 
 
 @dataclass(slots=True)
@@ -264,9 +267,20 @@ class Execution:
         changed = self._stages[step.target].changed_settings(step, ask_drive=ask_drive)
         if changed:
             context["settings_changed"] = changed
-        if counts_commands(trial.workload) and not self._stop.is_set() and not failure_of(measured):
-            context |= self._commands.of(step, trial, measured, self._stop)
+        if not self._stop.is_set() and not failure_of(measured):
+            context |= self._told_by_second_pass(step, trial, measured)
         return replace(measured, context=context)
+
+    def _told_by_second_pass(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement) -> dict[str, Any]:
+        """What a traced pass, or one that counts commands, adds to the context."""
+        if self._plan.trace and self._instruments.trace:
+            self._progress.preparing(f"tracing {step.trial}")
+            sink = self._writer.trace_sink(step.trial)
+            source = None if self._plan.trace == "auto" else self._plan.trace
+            return traced_pass(trial, measured, sink, self._instruments.trace, source=source, stop=self._stop)
+        if counts_commands(trial.workload):
+            return self._commands.of(step, trial, measured, self._stop)
+        return {}
 
     def _sink(self, step: PlannedStep, trial: PreparedTrial) -> AbstractContextManager[RecordListener | None]:
         if not trial.workload.record_ios:

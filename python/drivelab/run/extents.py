@@ -144,6 +144,11 @@ def read_extents(descriptor: int, start_bytes: int, length_bytes: int, *, sync: 
     return found
 
 
+def is_placed(extent: Extent) -> bool:
+    """Whether the extent has a place of its own on the device, and lies there as it is."""
+    return not extent.flags & (_UNKNOWN | _DELALLOC | _ENCODED | _INLINE | _TAIL)
+
+
 def _extent(buffer: bytearray, index: int) -> Extent:
     fields = _EXTENT.unpack_from(buffer, _HEADER.size + index * _EXTENT.size)
     return Extent(logical_bytes=fields[0], physical_bytes=fields[1], length_bytes=fields[2], flags=fields[5])

@@ -10,6 +10,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
+from drivelab.run.traceable import require_traceable
 from drivelab.run.trial_mount import try_file_systems
 from drivelab.state.filesystem import require_filesystem_programs
 from drivelab.state.programs import require_program, require_root
@@ -35,7 +36,7 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         data of others at risk. R401: root is needed.
         R402: a program is not installed. R403: mkfs or mount do not take an
         option. R405: no room for a scratch drive. T102, T103: a directory does
-        not take files.
+        not take files. R430 to R440: trials are to be traced, and cannot be.
     """
     types = {step.filesystem.type for step in plan.steps if step.filesystem is not None} - {"raw"}
     if any(target.kind == "scratch" for target in plan.targets):
@@ -58,6 +59,8 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         if facts.kind in ("directory", "block_device") and writes:
             require_writable(facts)
         _refuse_risk(plan, target, facts)
+    if plan.trace:
+        require_traceable([targets[target.label] for target in plan.targets], plan.trace)
     # consent first: whoever may not touch the drive need not know more
     try_file_systems(dict.fromkeys(step.filesystem for step in plan.steps if step.filesystem is not None))
 

@@ -20,17 +20,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drivelab.run.tracefs import TraceUnavailableError, trace_instance, tracefs
+from drivelab._engine import KERNEL_THREADS
+from drivelab.run.tracing.tracefs import TraceUnavailableError, lost_events_by_cpu, trace_instance, tracefs
 
 # room for about 20 000 requests on each processor
 _BUFFER_KIB_PER_CPU = 2048
 _JOB_THREAD = "drivelab-job"
 # inode of the first process namespace (include/linux/proc_ns.h): elsewhere our ids are not the kernel's
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
-_KERNEL_THREADS = (
-    "swapper jbd2 xfsaild xfs- kworker loop ksoftirqd kthreadd btrfs kswapd md dmcrypt txg_sync z_ f2fs nvme mmcqd"
-)
-_KERNEL_THREAD = re.compile("|".join(map(re.escape, _KERNEL_THREADS.split())))
+_KERNEL_THREAD = re.compile("|".join(map(re.escape, KERNEL_THREADS)))
 _EVENT = re.compile(
     r"^\s*(?P<task>.*)-(?P<pid>\d+)\s+(?:\(\s*(?P<tgid>\d+|-+)\)\s+)?\[\d+\].*?: block_rq_issue: "
     r"\d+,\d+ (?P<rwbs>\S+) (?P<bytes>\d+) \(.*?\) \d+ \+ \d+ (?:\S+ )?\[(?P<comm>.*)\]$"
@@ -157,13 +155,7 @@ def _trace_device_number(device: str) -> int:
 
 def lost_events(instance: Path) -> int:
     """Events that an instance could not keep."""
-    lost = 0
-    for stats in instance.glob("per_cpu/cpu*/stats"):
-        for line in stats.read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() in ("overrun", "commit overrun", "dropped events"):
-                lost += int(value)
-    return lost
+    return sum(lost_events_by_cpu(instance).values())
 
 
 def parse_trace(lines: Iterable[str]) -> Iterator[IssuedRequest]:
@@ -174,7 +166,7 @@ def parse_trace(lines: Iterable[str]) -> Iterator[IssuedRequest]:
     TraceUnavailableError
         The text says that events were lost, or has a line that cannot be understood.
     """
-    own_pid = os.getpid() if os.readlink("/proc/self/ns/pid") == _FIRST_PID_NAMESPACE else None
+    own_pid = os.getpid() if has_kernel_ids() else None
     for line in lines:
         if line.startswith("#") or not line.strip():
             continue
@@ -190,8 +182,8 @@ def parse_trace(lines: Iterable[str]) -> Iterator[IssuedRequest]:
 def _request(match: re.Match[str], own_pid: int | None) -> IssuedRequest:
     kind, is_fua, is_metadata = classify(match["rwbs"])
     tgid = match["tgid"] or ""
-    is_ours = tgid == str(own_pid) if own_pid and tgid.isdigit() else match["comm"].startswith(_JOB_THREAD)
-    is_kernel = int(match["pid"]) == 0 or _KERNEL_THREAD.match(match["comm"]) is not None
+    is_ours = tgid == str(own_pid) if own_pid and tgid.isdigit() else is_job_thread(match["comm"])
+    is_kernel = is_kernel_thread(int(match["pid"]), match["comm"])
     return IssuedRequest(
         kind=kind,
         size_bytes=int(match["bytes"]),
@@ -200,6 +192,21 @@ def _request(match: re.Match[str], own_pid: int | None) -> IssuedRequest:
         is_foreign=not is_ours and not is_kernel,
         command=match["comm"],
     )
+
+
+def is_job_thread(name: str) -> bool:
+    """Whether a thread goes by the name of a job's."""
+    return name.startswith(_JOB_THREAD)
+
+
+def is_kernel_thread(pid: int, name: str) -> bool:
+    """Whether a thread is the kernel's own."""
+    return pid == 0 or _KERNEL_THREAD.match(name) is not None
+
+
+def has_kernel_ids() -> bool:
+    """Whether ids of threads are the kernel's own here: in a namespace of its own they are others."""
+    return os.readlink("/proc/self/ns/pid") == _FIRST_PID_NAMESPACE
 
 
 def classify(rwbs: str) -> tuple[str, bool, bool]:

@@ -11,6 +11,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.state.data_directory import undo_data_directory
 from drivelab.state.filesystem import undo_filesystem, undo_mount
 from drivelab.state.journal import Change, Journal
+from drivelab.state.kernel_tracing import UNDO as UNDO_TRACING
 from drivelab.state.loop_device import undo_loop_device
 from drivelab.state.purge.catalogue import UNDO as UNDO_PURGES
 from drivelab.state.scratch import undo_scratch_file
@@ -25,6 +26,7 @@ UNDO: dict[str, Callable[..., str]] = {
     "mount": undo_mount,
     **UNDO_SETTINGS,
     **UNDO_PURGES,
+    **UNDO_TRACING,
 }
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

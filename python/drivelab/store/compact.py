@@ -146,10 +146,13 @@ class PartsWriter:
 
 
 def _remove_half_written(directory: Path) -> None:
-    for folder in (directory, directory / layout.PARTS, directory / layout.IOS):
+    folders = (layout.PARTS, layout.IOS, layout.OPERATIONS, layout.EVENTS)
+    for folder in (directory, *(directory / name for name in folders)):
         for path in folder.glob(".*"):
             if _HALF_WRITTEN.fullmatch(path.name):
                 path.unlink(missing_ok=True)
+    for recording in (directory / layout.RECORDINGS).glob(".*"):
+        shutil.rmtree(recording, ignore_errors=True)
 
 
 def _remove_generation(directory: Path, generation: int) -> None:

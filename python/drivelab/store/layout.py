@@ -20,6 +20,10 @@ TRIALS = "trials.parquet"
 INTERVALS = "intervals.parquet"
 HISTOGRAMS = "histograms.parquet"
 IOS = "ios"
+# of trials with a traced pass: a row per operation, a row per bio and command, and what the tracer wrote
+OPERATIONS = "operations"
+EVENTS = "events"
+RECORDINGS = "recordings"
 TABLES = (TRIALS, INTERVALS, HISTOGRAMS)
 # while a run goes on: logs of trials, and segments that were made of full logs
 PARTS = "parts"
@@ -49,7 +53,7 @@ def slug(text: str) -> str:
 
 
 def ios_name(trial: str) -> str:
-    """Name of the file with every I/O of a trial."""
+    """Name of the file with every I/O, operation or event of a trial."""
     return f"{trial}.parquet"
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
-from drivelab.store.columns import RECORD_COLUMNS, arrow_schema
+from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, RECORD_COLUMNS, arrow_schema
 from drivelab.store.parts import COLUMNS, TableSources, joined_rows, logged_rows, read_steadily
 from drivelab.store.query_runs_table import runs_table
 from drivelab.store.read import StoredRun
@@ -18,7 +18,7 @@ from drivelab.store.read import StoredRun
 if TYPE_CHECKING:
     import duckdb
 
-TABLE_NAMES = ("runs", "trials", "failed_trials", "intervals", "histograms", "ios")
+TABLE_NAMES = ("runs", "trials", "failed_trials", "intervals", "histograms", "ios", "operations", "events")
 # table of a query, and what it shows of which stored table
 _STORED = {
     "trials": (layout.TRIALS, "semi"),
@@ -26,6 +26,8 @@ _STORED = {
     "intervals": (layout.INTERVALS, "semi"),
     "histograms": (layout.HISTOGRAMS, "semi"),
 }
+# table of a query with a file for each trial: the folder, which is called so, and its columns
+_OF_TRIALS = {layout.IOS: RECORD_COLUMNS, layout.OPERATIONS: OPERATION_COLUMNS, layout.EVENTS: EVENT_COLUMNS}
 _RUN, _TRIAL = pa.field("run", pa.string()), pa.field("trial", pa.string())
 # schema 1 has not these columns
 _DEFAULTS = "replace (coalesce(is_reference, false) as is_reference, coalesce(failure, '') as failure)"
@@ -54,8 +56,8 @@ def make_tables(connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun]
             continue
         if table == "runs":
             _insert(connection, "runs", runs_table(named, attempts))
-        elif table == "ios":
-            files += _make_ios(connection, named, completed)
+        elif table in _OF_TRIALS:
+            files += _make_of_trials(connection, table, named, completed)
         else:
             files += _make_stored(connection, table, named)
     return files
@@ -105,23 +107,26 @@ def _make_stored(connection: duckdb.DuckDBPyConnection, table: str, runs: Mappin
     return [Path(name) for name in file_columns["filename"]]
 
 
-def _make_ios(
-    connection: duckdb.DuckDBPyConnection, runs: Mapping[str, StoredRun], completed: Mapping[str, Sequence[str]]
+def _make_of_trials(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    runs: Mapping[str, StoredRun],
+    completed: Mapping[str, Sequence[str]],
 ) -> list[Path]:
-    """A view of the single I/Os, of the trials that were completed and recorded them."""
+    """A view of a table that has a file for each trial, of the trials that were completed and have one."""
     found: dict[str, list[str]] = {"filename": [], "run": [], "trial": []}
     for name, run in runs.items():
-        folder = run.directory.absolute() / layout.IOS
+        folder = run.directory.absolute() / table
         present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         for trial in completed[name]:
             if layout.ios_name(trial) in present:
                 found["filename"].append(str(folder / layout.ios_name(trial)))
                 found["run"].append(name)
                 found["trial"].append(trial)
-    schema = pa.schema([_RUN, _TRIAL, *arrow_schema(RECORD_COLUMNS)])
-    _insert(connection, "stored.ios_logged", schema.empty_table())
-    _insert(connection, "stored.ios_files", pa.table(found, pa.schema([("filename", pa.string()), _RUN, _TRIAL])))
-    connection.execute(f"create view ios as {_rows('ios', found['filename'])}")
+    schema = pa.schema([_RUN, _TRIAL, *arrow_schema(_OF_TRIALS[table])])
+    _insert(connection, f"stored.{table}_logged", schema.empty_table())
+    _insert(connection, f"stored.{table}_files", pa.table(found, pa.schema([("filename", pa.string()), _RUN, _TRIAL])))
+    connection.execute(f"create view {table} as {_rows(table, found['filename'])}")
     return [Path(name) for name in found["filename"]]
 
 

@@ -130,10 +130,27 @@ class StoredRun:
 
     def ios(self, trial: str) -> pa.Table | None:
         """One row per I/O of a trial; None when they were not recorded."""
-        try:
-            return read_parquet(self.directory / layout.IOS / layout.ios_name(trial))
-        except FileNotFoundError:
-            return None
+        return self._table_of(trial, layout.IOS)
+
+    def operations(self, trial: str) -> pa.Table | None:
+        """One row per operation of a trial's traced pass, with the parts of its latency; None without one."""
+        return self._table_of(trial, layout.OPERATIONS)
+
+    def events(self, trial: str) -> pa.Table | None:
+        """One row per bio and per command of a trial's traced pass; None without one."""
+        return self._table_of(trial, layout.EVENTS)
+
+    def recording(self, trial: str) -> tuple[Path, ...]:
+        """The files that the tracer wrote in a trial's traced pass, by processor; none without one."""
+        folder = self.directory / layout.RECORDINGS / trial
+        return tuple(sorted(folder.iterdir())) if folder.is_dir() else ()
+
+    @cached_property
+    def traced_trials(self) -> tuple[str, ...]:
+        """Names of the completed trials that have a traced pass, in order."""
+        folder = self.directory / layout.OPERATIONS
+        present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        return tuple(trial for trial in self.trial_names if layout.ios_name(trial) in present)
 
     def records(self, trial: str) -> StoredRecords | None:
         """The same, to be read a bounded number of rows at a time; None when they were not recorded."""
@@ -184,6 +201,12 @@ class StoredRun:
         order = pc.sort_indices(rows, [("step", "ascending"), ("started_utc", "ascending")])
         # mostly they stand in order, and moving long texts takes longer than reading them
         return rows if np.array_equal(order, np.arange(len(order))) else rows.take(order)
+
+    def _table_of(self, trial: str, folder: str) -> pa.Table | None:
+        try:
+            return read_parquet(self.directory / folder / layout.ios_name(trial))
+        except FileNotFoundError:
+            return None
 
     def _of_completed_trials(self, table: str) -> pa.Table:
         """Rows of a table, without those of a trial that failed, or was stored since the trials were read."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from drivelab.store.place import TrialPlace
 from drivelab.store.read import open_run
 from drivelab.store.records import RecordSink
 from drivelab.store.tables import histogram_table, interval_table, trial_table
+from drivelab.store.traces import TraceSink, trace_sink
 
 
 def create_run(parent: Path, experiment: str, label: str, now: datetime) -> RunWriter:
@@ -163,6 +164,11 @@ class RunWriter:
         self._lock()
         make_directory(self.directory / layout.IOS)
         return RecordSink(self.directory / layout.IOS / layout.ios_name(trial), open_loop=open_loop)
+
+    def trace_sink(self, trial: str) -> AbstractContextManager[TraceSink]:
+        """What takes the trace of a trial: to be used before the trial is added, so that its row tells of it."""
+        self._lock()
+        return trace_sink(self.directory, trial)
 
     def add_journal(self, event: str, **facts: Any) -> None:
         """Append a line to the run's journal, durably.

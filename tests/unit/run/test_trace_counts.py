@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.run.trace_counts import classify, count_requests, lost_events, parse_trace
-from drivelab.run.tracefs import TraceUnavailableError
+from drivelab.run.tracing.tracefs import TraceUnavailableError
 
 HEADER = "# tracer: nop\n#\n#           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION\n"
 

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, RECORD_COLUMNS, TRIAL_COLUMNS, Column
+from drivelab.store.columns import (
+    EVENT_COLUMNS,
+    HISTOGRAM_COLUMNS,
+    INTERVAL_COLUMNS,
+    OPERATION_COLUMNS,
+    RECORD_COLUMNS,
+    TRIAL_COLUMNS,
+    Column,
+)
 from drivelab.store.query_runs_table import RUN_COLUMNS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "data_format.md"
@@ -27,6 +35,8 @@ def table_under(heading: str) -> list[tuple[str, ...]]:
         ("intervals.parquet", INTERVAL_COLUMNS),
         ("histograms.parquet", HISTOGRAM_COLUMNS),
         ("ios/TRIAL.parquet", RECORD_COLUMNS),
+        ("operations/TRIAL.parquet", OPERATION_COLUMNS),
+        ("events/TRIAL.parquet", EVENT_COLUMNS),
         ("Queries", RUN_COLUMNS),
     ],
 )

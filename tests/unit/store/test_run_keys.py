@@ -30,6 +30,7 @@ from drivelab.model.measurement import DeviceCounts
 from drivelab.model.need import Threshold
 from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep, PlannedTarget
 from drivelab.model.target import BlockLayer, FilesystemFacts, TargetFacts
+from drivelab.model.trace import TraceConduct
 from drivelab.model.verdict import Check, Fitness, Verdict
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -76,7 +77,7 @@ def stored_keys(run: Path) -> set[str]:
     [
         *(HostFacts, Plan, PlannedTarget, PlannedStep, Finding, Fitness, Verdict, Check, Threshold, Estimate),
         *(TargetFacts, FilesystemFacts, BlockLayer, DriveFacts, LinkFacts, WriteCacheFacts, DiscardFacts, BlockUse),
-        *(DriveIdentity, Touchability, DeviceCounts),
+        *(DriveIdentity, Touchability, DeviceCounts, TraceConduct),
     ],
     ids=lambda kind: kind.__name__,
 )

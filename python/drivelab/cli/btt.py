@@ -1,0 +1,118 @@
+"""The command ``drivelab btt``: what the recordings of a block trace come to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from drivelab.cli.failure import print_error, print_message
+from drivelab.model.errors import EXIT_OK
+from drivelab.trace.btt_table import btt_table
+from drivelab.trace.phases import BlockPhases, block_phases
+from drivelab.trace.recording import RecordingSummary
+
+SCHEMA = 1
+_DAMAGES_SHOWN = 10
+
+
+def command(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="Files NAME.blktrace.0, ..., their NAME, a directory of them, or what blkparse -d wrote; read as one.",
+        ),
+    ],
+    compat: Annotated[
+        Literal["1.2", "legacy"] | None,
+        typer.Option(help="Print btt's own rows instead: of blktrace 1.2.0 and later, or of those before it."),
+    ] = None,
+    per_device: Annotated[bool, typer.Option("--per-device", help="Also tell of each device alone.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Read a block trace: how long each phase of an I/O took, and what btt hides of that.
+
+    Every bio is followed through splits, merges and requeues to its end. Flushes
+    are a phase of their own. Each trap that btt falls into on these files is named.
+
+    Exit code 4: records are missing, so that the numbers are those of a part.
+
+    Raises
+    ------
+    DrivelabError
+        B901, B902, B903, B905, B906: nothing can be read.
+    """
+    paths = [Path(name) for name in files]
+    if compat is None:
+        return _tell_phases(paths, per_device=per_device, as_json=as_json)
+    table = btt_table(paths, compat, per_device=per_device)
+    if as_json:
+        print(json.dumps(table.to_json(), indent=2))
+    else:
+        # a file without records has no table: btt prints nothing then
+        more = f"\n{table.per_device_text}" if per_device and table.recording.records else ""
+        print(f"{table.text}{more}", end="")
+    return _tell_damages(table.recording, as_json=as_json)
+
+
+def _tell_phases(paths: list[Path], *, per_device: bool, as_json: bool) -> int:
+    found = block_phases(paths)
+    if as_json:
+        print(json.dumps({"schema": SCHEMA, **found.to_json()}, indent=2))
+    elif not found.recording.records:
+        print("The recording holds no records.")
+    else:
+        _print_phases(found, per_device=per_device)
+    return _tell_damages(found.recording, as_json=as_json)
+
+
+def _print_phases(found: BlockPhases, *, per_device: bool) -> None:
+    # imported here: JSON needs no terminal library
+    from rich.console import Console
+    from rich.text import Text
+
+    from drivelab.cli.btt_tables import class_table, depth_lines, distance_lines, phase_table, size_table, title_text
+    from drivelab.report.tables.table_terminal import TerminalTable
+    from drivelab.report.terminal.clean_text import terminal_text
+
+    console = Console(highlight=False)
+    plain = not console.encoding.startswith("utf")
+    console.print(Text(terminal_text(title_text(found), plain)))
+    tables = [phase_table(found.phases, "Phases"), class_table(found), size_table(found)]
+    if per_device:
+        tables[1:1] = [phase_table(phases, f"Phases of {device}") for device, phases in found.devices.items()]
+    for table in tables:
+        console.print()
+        console.print(TerminalTable(table, plain))
+    depths = {"": found.more["depth"]["all"], **(found.more["depth"]["devices"] if per_device else {})}
+    for device, depth in depths.items():
+        console.print(Text(f"\nQueue depth over time{f' of {device}' if device else ''}", style="bold"))
+        for line in depth_lines(depth, plain=plain):
+            console.print(Text(line))
+    console.print(Text("\nDistance from one command to the next", style="bold"))
+    for line in distance_lines(found.more["seeks"]):
+        console.print(Text(terminal_text(line, plain)))
+    if found.traps:
+        console.print()
+    for trap in found.traps:
+        console.print(Text.assemble(("warning: ", "yellow"), trap.text))
+
+
+def _tell_damages(recording: RecordingSummary, *, as_json: bool) -> int:
+    """What is wrong with the files, on stderr; the exit code that follows from it."""
+    error = recording.damage_error()
+    if not as_json:
+        for note in recording.notes:
+            print_message(f"note: {note}")
+        for damage in recording.damages[:_DAMAGES_SHOWN]:
+            print_message(f"damage: {damage.text}")
+        more = sum(recording.damage_counts.values()) - _DAMAGES_SHOWN
+        if more > 0:
+            print_message(f"and {more} more damages")
+    if error is None:
+        return EXIT_OK
+    print_error(error, as_json=as_json)
+    return error.exit_code

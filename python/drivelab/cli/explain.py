@@ -1,0 +1,112 @@
+"""The command ``drivelab explain``: where the time of an operation goes, measured now or in a stored run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from drivelab.cli.conduct import conduct_for, exit_status, put_back_left_over
+from drivelab.cli.explain_experiment import advice_on_writes, experiment_from
+from drivelab.cli.explain_options import ExplainOptions
+from drivelab.cli.explain_result import show_difference, show_explanations
+from drivelab.cli.io_options import with_options_of
+from drivelab.cli.plan import planned
+from drivelab.inventory.consent import Consent
+from drivelab.inventory.loop_target import resolve_measured
+from drivelab.model.errors import EXIT_OK, DrivelabError
+from drivelab.run.interruption import interruptible
+from drivelab.run.preflight import require_possible
+from drivelab.run.progress import progress_for
+from drivelab.run.recorded import record_run
+from drivelab.store.layout import RUN_JSON, default_parent
+from drivelab.store.read import open_run
+
+
+@with_options_of(ExplainOptions)
+def command(**typed: Any) -> int:
+    """Show where the time of an operation goes: software, queue, device, flush; and what it made the drive do.
+
+    A TARGET is measured untraced, which gives the number, and traced, which
+    gives the explanation, in turn. Nothing of anybody's is overwritten: a block
+    device and a file are only read, unless --erase names the device. A RUN that
+    was made with --trace is explained again; of two runs, or two trials of one,
+    the differences are shown. Needs root.
+
+    Exit code 4: there is no answer, because events were lost, or fewer flushes
+    were sent than durability asks for.
+    """
+    return explain(ExplainOptions(**typed))
+
+
+def explain(options: ExplainOptions) -> int:
+    """Exit status, after everything was measured and shown.
+
+    Raises
+    ------
+    DrivelabError
+        U001 to U005: an option makes no sense. U020 to U022: stored runs that
+        cannot be explained. R430 to R440: nothing can be traced here. T101 to
+        T108, C201 to C212, P704 to P711: the target, and whether it may be used. R441: no trial was traced.
+    """
+    stored = [found for name in options.what if (found := stored_run(name)) is not None]
+    if len(stored) == len(options.what) and len(stored) <= 2:
+        return _explain_stored(options, stored)
+    if len(options.what) > 1:
+        what = f"{len(options.what)} names: explained is one target, one stored run, or two runs beside each other"
+        raise DrivelabError("U021", what, where="drivelab explain")
+    if options.trial:
+        what = f"--trial names a trial of a stored run, and {options.what[0]} is none"
+        raise DrivelabError("U021", what, where="option --trial")
+    return _explain_target(options, options.what[0])
+
+
+def stored_run(name: str) -> Path | None:
+    """The directory of the run that is meant; None where a target is."""
+    path, kept = Path(name), default_parent() / name
+    if (path / RUN_JSON).is_file():
+        return path
+    return kept if name and "/" not in name and not path.exists() and (kept / RUN_JSON).is_file() else None
+
+
+def _explain_stored(options: ExplainOptions, directories: list[Path]) -> int:
+    runs = [open_run(directory) for directory in directories]
+    if len(runs) == 1 and len(options.trial) < 2:
+        return show_explanations(runs[0], options.trial[0] if options.trial else "", as_json=options.as_json)
+    if len(options.trial) > 2 or (len(runs) == 2 and options.trial):
+        what = "--trial names two trials of one run, and no trials of two runs"
+        raise DrivelabError("U021", what, where="option --trial")
+    show_difference(runs, options.trial, as_json=options.as_json)
+    return EXIT_OK
+
+
+def _explain_target(options: ExplainOptions, target: str) -> int:
+    # before the target is looked at: what a killed run left on it is not its own
+    put_back_left_over()
+    facts = resolve_measured(target)
+    asked = experiment_from(options, facts)
+    advice = advice_on_writes(options, facts)
+    if advice:
+        print(f"note: {advice}", file=sys.stderr)
+    plan, by_label = planned(
+        asked,
+        [target],
+        seed=options.seed,
+        quick=options.quick,
+        skip_unavailable=False,
+        labels=(),
+        trace=options.source or "auto",
+    )
+    consent = Consent(tuple(options.erase), ())
+    require_possible(plan, by_label, consent)
+    with interruptible() as stop:
+        conduct = conduct_for(progress_for(plan), stop, consent, stops_on_error=False)
+        parent = Path(options.out) if options.out else default_parent()
+        directory, outcome = record_run(plan, asked, by_label, parent, conduct)
+    if not outcome.completed and outcome.is_interrupted:
+        return stop.exit_code
+    status = exit_status(outcome)
+    shown = show_explanations(open_run(directory), "", as_json=options.as_json, writes_report=True)
+    if outcome.is_interrupted or outcome.failures:
+        print(f"to go on with it: drivelab resume {directory}", file=sys.stderr)
+    return stop.exit_code if outcome.is_interrupted else status or shown

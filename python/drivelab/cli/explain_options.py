@@ -1,0 +1,91 @@
+"""The options of ``drivelab explain``: the name, the text, the unit and the default of each, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import typer
+
+from drivelab.cli.workload_arguments import ACCESSES, BACKENDS, DURABILITIES, FILE_STATES
+
+# one that issues nothing leaves nothing to explain
+ISSUING_BACKENDS = tuple(name for name in BACKENDS if name != "null")
+# without the lazy options ext4 goes on writing its tables while one measures
+FILE_SYSTEMS: dict[str, dict[str, Any]] = {
+    "raw": {},
+    "ext4": {"mkfs_options": ["-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"]},
+    "xfs": {"mkfs_options": ["-K"]},
+    "btrfs": {"mkfs_options": ["-K"]},
+    "f2fs": {},
+}
+COUNT, QUICK_COUNT = 1000, 200
+REPEATS, QUICK_REPEATS = 3, 2
+Source = Literal["tracefs", "relay", "blk_tracer"]
+
+
+def _option(panel: str, text: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, **more)
+
+
+def _what(text: str, *names: str, **more: Any) -> Any:
+    return _option("What is issued", text, *names, **more)
+
+
+def _how(text: str, *names: str, **more: Any) -> Any:
+    return _option("How it is traced", text, *names, **more)
+
+
+def _result(text: str, *names: str, **more: Any) -> Any:
+    return _option("Results and consent", text, *names, **more)
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names) + "."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """What was typed after ``drivelab explain``; every text is as typed."""
+
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TARGET|RUN...",
+            help="A directory, file, block device or scratch:SIZE to measure; or one stored run, or two to compare.",
+        ),
+    ]
+
+    operation: Annotated[
+        str | None, _what("read or write. Default: write, where nothing of anybody's is overwritten.")
+    ] = None
+    block_size: Annotated[str, _what("Bytes of one I/O.")] = "4KiB"
+    access: Annotated[str | None, _what(f"{_names(ACCESSES)} Default: sequential writes, random reads.")] = None
+    durability: Annotated[str | None, _what(f"{_names(DURABILITIES)} Default: fdatasync.")] = None
+    file_state: Annotated[str, _what(f"Before the writes: {_names(FILE_STATES)}")] = "overwrite"
+    filesystem: Annotated[str | None, _what(f"Made on a device first: {_names(tuple(FILE_SYSTEMS))} Default: raw.")] = (
+        None
+    )
+    size: Annotated[str, _what("Bytes of the file that is made. Default: 64 MiB.")] = ""
+    direct: Annotated[
+        bool | None, _what("Bypass the page cache (O_DIRECT). Default: for reads.", "--direct/--buffered")
+    ] = None
+    backend: Annotated[str | None, _what(f"{_names(ISSUING_BACKENDS)} Default: sync at queue depth 1.")] = None
+    queue_depth: Annotated[int, _what("I/Os kept outstanding by each job.")] = 1
+    jobs: Annotated[int, _what("Jobs side by side.")] = 1
+    count: Annotated[int, _what(f"Operations of each pass over all jobs. Default: {COUNT}.", min=0)] = 0
+    runtime: Annotated[str | None, _what("Time of each untraced pass: 5s, 2min.")] = None
+
+    source: Annotated[Source | None, _how("Take the trace this way, instead of the first that works.")] = None
+    repeats: Annotated[int | None, _how(f"Untraced and traced, in turn, so often. Default: {REPEATS}.", min=1)] = None
+    quick: Annotated[bool, _how(f"{QUICK_COUNT} operations, {QUICK_REPEATS} repeats: a first look.", "--quick")] = False
+    seed: Annotated[int | None, _how("Decides the data and random offsets.", min=0, max=2**32 - 1)] = None
+
+    erase: Annotated[list[str], _result("Erase this block device, to write to it.", metavar="SERIAL")] = field(
+        default_factory=list
+    )
+    out: Annotated[str | None, _result("Directory to make the run in.", metavar="DIR")] = None
+    trial: Annotated[list[str], _result("Of a stored run, only this trial; two are compared.", metavar="NAME")] = field(
+        default_factory=list
+    )
+    as_json: Annotated[bool, _result("Print JSON.", "--json")] = False

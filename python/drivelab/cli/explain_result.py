@@ -1,0 +1,186 @@
+"""What ``drivelab explain`` shows: explanations and differences, for people or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from drivelab.answers.explanations import (
+    TracedCell,
+    difference_of_cells,
+    explanation_differences,
+    explanation_of_cell,
+    explanations_of,
+    traced_cells,
+)
+from drivelab.cli.run_results import print_findings
+from drivelab.joint_report import joint_report
+from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.model.trace import Explanation, ExplanationDifference
+from drivelab.report.html import FILE_NAME, write_html_report
+from drivelab.store.read import StoredRun
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = 1
+_MAKE_ONE = "make one: drivelab explain TARGET, or drivelab run EXPERIMENT TARGET --trace"
+
+
+def show_explanations(run: StoredRun, trial: str, *, as_json: bool, writes_report: bool = False) -> int:
+    """Show where the time of a run's operations went; 4 where there is no answer, or a durability alarm.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    trial : str
+        Only this trial of it; empty for all combinations of factors, their repeats together.
+    as_json : bool
+        Whether JSON is printed.
+    writes_report : bool
+        Whether its report is written first.
+
+    Raises
+    ------
+    DrivelabError
+        U020: nothing of it was to be traced. R441: no traced pass succeeded. U005: there is no such trial.
+    """
+    found = (explanation_of_cell(run, cell_of(run, trial)),) if trial else explanations_of(run)
+    if not found:
+        raise _not_traced(run)
+    report = run.directory / FILE_NAME
+    if writes_report:
+        report = write_html_report(joint_report([run]), report)
+    if as_json:
+        print(json.dumps(_document(run, report, found), indent=2))
+    else:
+        _print(run, report, found)
+    return EXIT_OK if all(map(_is_answer, found)) else EXIT_NOT_TRUSTED
+
+
+def show_difference(runs: Sequence[StoredRun], trials: Sequence[str], *, as_json: bool) -> None:
+    """Show which parts differ between two runs, or between two trials of one.
+
+    Raises
+    ------
+    DrivelabError
+        U020: one was not traced. U022: they have nothing in common, or a trace is not whole. U005: no such trial.
+    """
+    found: tuple[ExplanationDifference, ...]
+    if trials:
+        sides = [(runs[0], cell_of(runs[0], trial)) for trial in trials]
+        one = difference_of_cells(sides[0], sides[1], names=(trials[0], trials[1]))
+        found = () if one is None else (one,)
+    else:
+        for run in runs:
+            if not run.traced_trials:
+                raise _not_traced(run)
+        found = explanation_differences(runs[0], runs[1])
+    if not found:
+        names = " and ".join(trials or [run.name for run in runs])
+        what = f"{names} have no operations in common whose traces are whole"
+        raise DrivelabError("U022", what, where=", ".join(str(run.directory) for run in runs))
+    if as_json:
+        document = {
+            "schema": SCHEMA,
+            "runs": [str(run.directory) for run in runs],
+            "trials": list(trials),
+            "differences": [one.to_json() for one in found],
+        }
+        print(json.dumps(document, indent=2))
+        return
+    _print_differences(found)
+
+
+def cell_of(run: StoredRun, trial: str) -> TracedCell:
+    """One trial as a combination of its own.
+
+    Raises
+    ------
+    DrivelabError
+        U005: there is no such trial. U020: it was not traced.
+    """
+    row = run.trial(trial)
+    for cell in traced_cells(run):
+        if trial in cell.trials:
+            return replace(cell, trials=(trial,))
+    reason = json.loads(row["context_json"]).get("trace_reason")
+    what = f"trial {trial} was not traced" + (f": {reason}" if reason else "")
+    raise DrivelabError("U020", what, where=str(run.directory), do=_MAKE_ONE)
+
+
+def missing_traces(run: StoredRun) -> dict[str, str]:
+    """Why trials have no trace, or an incomplete one, by trial."""
+    found = {}
+    for trial, text in zip(run.trial_names, run.trials["context_json"].to_pylist(), strict=True):
+        reason = json.loads(text).get("trace_reason")
+        if reason:
+            found[trial] = str(reason)
+    return found
+
+
+def _not_traced(run: StoredRun) -> DrivelabError:
+    missing = missing_traces(run)
+    if missing:
+        first = next(iter(missing.values()))
+        what = f"none of {len(missing)} traced passes gave an explanation; the first: {first}"
+        return DrivelabError("R441", what, where=str(run.directory))
+    return DrivelabError("U020", f"run {run.name} has no traces", where=str(run.directory), do=_MAKE_ONE)
+
+
+def _is_answer(explanation: Explanation) -> bool:
+    return not explanation.refusal and explanation.check.verdict != "too_few_flushes"
+
+
+def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "run": str(run.directory),
+        "report": str(report) if report.is_file() else None,
+        "status": run.run_json.get("status"),
+        "explanations": [explanation.to_json() for explanation in found],
+        "without_trace": missing_traces(run),
+        "findings": [finding.to_json() for finding in run.findings],
+        "failures": run.run_json.get("failures", {}),
+    }
+
+
+def _print(run: StoredRun, report: Path, found: Sequence[Explanation]) -> None:
+    # imported here: JSON needs no terminal library
+    from rich.console import Console
+    from rich.text import Text
+
+    from drivelab.report.terminal.waterfall import explanation_lines
+
+    console = Console(highlight=False)
+    for explanation in found:
+        _print_lines(explanation_lines(explanation, console.width, plain=_is_plain(console)))
+    for trial, reason in missing_traces(run).items():
+        console.print(Text(f"{trial} has no explanation: {reason}", style="yellow"))
+    print_findings(run, console)
+    if report.is_file():
+        console.print(Text(f"report: {report}"), soft_wrap=True)
+    console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
+
+
+def _print_differences(found: Sequence[ExplanationDifference]) -> None:
+    from rich.console import Console
+
+    from drivelab.report.terminal.explanation_difference import difference_lines
+
+    console = Console(highlight=False)
+    for difference in found:
+        _print_lines(difference_lines(difference, console.width, plain=_is_plain(console)))
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    print("\n".join((*lines, "")))
+
+
+def _is_plain(console: Console) -> bool:
+    """Whether the terminal knows few characters."""
+    return not console.encoding.startswith("utf")

@@ -1,0 +1,53 @@
+"""What a traced pass is made with here: the kernel's tracing, and the join in Rust."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.model.workload import Workload
+from drivelab.run.address_map import disk_extents
+from drivelab.run.engine import EngineRun
+from drivelab.run.trace_environment import trace_environment
+from drivelab.run.traced_pass import JoinedTrace, TraceTools, traced_device
+from drivelab.run.tracing.collect import collected_trace
+from drivelab.run.tracing.disk import traced_disk
+from drivelab.trace.join import join_trace
+from drivelab.trace.operations_of import operations_of
+
+
+def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: TargetFacts) -> JoinedTrace:
+    """Operations and events of a traced pass.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The recording.
+    run : EngineRun
+        What the engine found, with a record of every I/O and the ids of its threads.
+    workload, facts
+        What was issued, and to what.
+
+    Raises
+    ------
+    DrivelabError
+        R441: nothing was issued. B901 to B912: the recording cannot be read, or is of something else.
+    """
+    if run.records is None:
+        raise DrivelabError("R441", "the traced pass issued nothing", where=workload.target.path)
+    threads = {int(thread["job"]): int(thread["thread_id"]) for thread in run.summary["threads"]}
+    operations = operations_of(run.records, threads, workload, backend=run.summary["backend"]["name"])
+    number = traced_disk(traced_device(facts)).number
+    places = [astuple(extent) for extent in disk_extents(workload.target, facts)]
+    return join_trace(
+        files,
+        operations,
+        devices=dict.fromkeys(threads, number),
+        extents=dict.fromkeys(threads, places) if places else None,
+    )
+
+
+TRACE_TOOLS = TraceTools(collect=collected_trace, join=join_pass, environment=trace_environment)

@@ -1,0 +1,236 @@
+"""``drivelab explain`` refuses what it cannot do before it changes anything, and shows stored runs again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from drivelab.cli.main import run
+from drivelab.model.estimate import Estimate
+from drivelab.model.trace import TraceConduct
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.workload import Durability
+from drivelab.store.place import TrialPlace
+from drivelab.store.write import create_run
+from unit.store.conftest import make_trial
+from unit.store.made_traces import events, operations
+
+__all__ = ["make_trial"]
+
+Capture = pytest.CaptureFixture[str]
+MakeRun = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+
+
+@pytest.fixture
+def make_run(tmp_path: Path, make_trial: Callable) -> MakeRun:
+    """Stores runs with traced trials: ``make_run("name", count=500, lost=0, reason="")``."""
+
+    def make(name: str, *, trials: int = 3, count: int = 500, change: Any = None, **trace: Any) -> Path:
+        writer = create_run(tmp_path / "runs", "explain", name, datetime.now(UTC))
+        writer.write_run_json({"status": "complete", "experiment": {"name": "explain"}, "targets": []})
+        for number in range(1, trials + 1):
+            store_trial(writer, make_trial, number, count=count, change=change, **trace)
+        writer.finish()
+        return writer.directory
+
+    return make
+
+
+def store_trial(
+    writer: Any, make_trial: Callable, number: int, *, count: int, change: Any, lost: int = 0, reason: str = ""
+) -> None:
+    name = f"{number:04}-explained-r{number}"
+    measured, summary = make_trial(name, seed=number)
+    cache = {"write_cache": "write back", "fua": "0"}
+    conduct = TraceConduct("tracefs", "it disturbs nobody", device="loop0", lost_events=lost, environment=cache)
+    context = {"trace": None if reason else conduct.to_json(), "trace_reason": reason}
+    if not reason:
+        with writer.trace_sink(name) as sink:
+            rows = operations(count)
+            sink.keep(change(rows) if change else rows, events(count))
+    durable = measured.workload.model_copy(update={"durability": Durability(method="fdatasync")})
+    measured = replace(measured, workload=durable, context=measured.context | context)
+    median = Estimate(250_000.0, 240_000.0, 260_000.0, "ns", 1000, 900.0, "rank-LR")
+    estimates = {"total_latency_ns_p50": median}
+    summary = TrialSummary(name, "4 KiB overwrite + fdatasync", "durable_write", estimates)
+    place = TrialPlace(target="scratch", workload="explained", step=number, block=number, repeat=number)
+    writer.add_trial(measured, summary, place=place)
+
+
+def test_a_stored_run_is_explained_again(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("one")
+    assert run(["explain", str(directory)]) == 0
+    out = capsys.readouterr().out
+    assert "150 us" in out, "the flush"
+    assert "residual 0 ns" in out
+    assert str(directory) in out.replace("\n", "")
+
+
+def test_json_has_every_part_and_they_sum(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("one")
+    assert run(["explain", directory.name, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["run"] == str(directory)
+    (explanation,) = document["explanations"]
+    assert sum(part["mean_ns"]["value"] for part in explanation["parts"]) == pytest.approx(explanation["mean_ns"])
+    assert explanation["residual_ns"] == 0
+    assert explanation["work_per_operation"]["flushes"] == 1
+    assert (document["without_trace"], document["status"]) == ({}, "complete")
+
+
+def test_one_trial_of_a_run_alone(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("one")
+    assert run(["explain", str(directory), "--trial", "0002-explained-r2", "--json"]) == 0
+    (explanation,) = json.loads(capsys.readouterr().out)["explanations"]
+    assert explanation["trials"] == ["0002-explained-r2"]
+    assert explanation["operations"] == 500
+
+
+def slower_flush(rows: Any) -> Any:
+    """Every flush 50 us longer."""
+    for name in ("flush_ns", "latency_ns"):
+        column = rows.column_names.index(name)
+        rows = rows.set_column(column, name, [[value + 50_000 for value in rows[name].to_pylist()]])
+    return rows
+
+
+def test_two_runs_are_compared_part_by_part(make_run: MakeRun, capsys: Capture) -> None:
+    base, new = make_run("base"), make_run("new", change=slower_flush)
+    assert run(["explain", str(base), str(new), "--json"]) == 0
+    (difference,) = json.loads(capsys.readouterr().out)["differences"]
+    found = {part["part"]: part["difference_ns"]["value"] for part in difference["parts"]}
+    assert found == {"total": 50_000, "flush": 50_000} | dict.fromkeys(
+        ("fs_in", "queue", "device", "between", "return"), 0
+    )
+    assert run(["explain", str(base), str(new)]) == 0
+    assert "flush" in capsys.readouterr().out
+
+
+def test_two_trials_of_a_run_are_compared(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("one")
+    trials = ["--trial", "0001-explained-r1", "--trial", "0003-explained-r3"]
+    assert run(["explain", str(directory), *trials, "--json"]) == 0
+    (difference,) = json.loads(capsys.readouterr().out)["differences"]
+    assert (difference["base"], difference["new"]) == ("0001-explained-r1", "0003-explained-r3")
+
+
+def test_lost_events_give_no_answer_and_say_so(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("lost", lost=12)
+    assert run(["explain", str(directory)]) == 4
+    assert "12 events were lost" in " ".join(capsys.readouterr().out.split())
+
+
+def without_flushes(rows: Any) -> Any:
+    column = rows.column_names.index("flushes")
+    return rows.set_column(column, rows.schema.field(column), pa.array([0] * rows.num_rows, pa.int32()))
+
+
+def test_too_few_flushes_are_an_alarm(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("unsafe", change=without_flushes)
+    assert run(["explain", str(directory), "--json"]) == 4
+    (explanation,) = json.loads(capsys.readouterr().out)["explanations"]
+    assert explanation["check"]["verdict"] == "too_few_flushes"
+
+
+@pytest.mark.provokes("U020")
+def test_a_run_without_traces_says_how_to_make_one(make_run: MakeRun, make_trial: Callable, capsys: Capture) -> None:
+    directory = make_run("none", trials=0)
+    assert run(["explain", str(directory)]) == 2
+    err = capsys.readouterr().err
+    assert "error[U020]" in err
+    assert "--trace" in err
+
+
+@pytest.mark.provokes("R441")
+def test_a_run_whose_traced_passes_all_failed_says_why(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("failed", reason="the tracer is in use")
+    assert run(["explain", str(directory)]) == 4
+    err = capsys.readouterr().err
+    assert "error[R441]" in err
+    assert "the tracer is in use" in err
+
+
+def test_a_trial_that_was_not_traced_says_why(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("failed", reason="the tracer is in use")
+    assert run(["explain", str(directory), "--trial", "0001-explained-r1"]) == 2
+    assert "trial 0001-explained-r1 was not traced: the tracer is in use" in capsys.readouterr().err
+
+
+@pytest.mark.provokes("U021")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["{run}", "."],
+        [".", "/tmp"],
+        ["{run}", "{run}", "{run}"],
+        [".", "--trial", "x"],
+        ["{run}", "{run}", "--trial", "x"],
+    ],
+    ids=["run and target", "two targets", "three runs", "a trial of a target", "a trial of two runs"],
+)
+def test_what_cannot_be_explained_at_once_is_refused(make_run: MakeRun, capsys: Capture, arguments: list[str]) -> None:
+    directory = str(make_run("one"))
+    assert run(["explain", *(word.format(run=directory) for word in arguments)]) == 2
+    assert "error[U021]" in capsys.readouterr().err
+
+
+@pytest.mark.provokes("U022")
+def test_runs_with_nothing_in_common_are_not_compared(make_run: MakeRun, capsys: Capture) -> None:
+    whole, lost = make_run("whole"), make_run("lost", lost=5)
+    assert run(["explain", str(whole), str(lost)]) == 2
+    assert "error[U022]" in capsys.readouterr().err
+
+
+def test_a_trial_that_is_not_there_is_named(make_run: MakeRun, capsys: Capture) -> None:
+    assert run(["explain", str(make_run("one")), "--trial", "0009"]) == 2
+    assert "error[U005]" in capsys.readouterr().err
+
+
+def test_without_root_nothing_is_begun(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert run(["explain", str(target)]) in (1, 2)
+    err = capsys.readouterr().err
+    assert "error[R4" in err
+    assert list(target.iterdir()) == []
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.needs_root
+def test_a_file_of_the_users_is_never_written(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(b"mine" * 4096)
+    assert run(["explain", str(path), "--operation", "write"]) == 2
+    assert "would write over a file that exists" in capsys.readouterr().err
+    assert path.read_bytes() == b"mine" * 4096
+
+
+def test_the_plan_shows_that_trials_are_traced(tmp_path: Path, capsys: Capture) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'format = 1\nname = "own"\nquestion = "?"\n[[workloads]]\nname = "log"\nfile_state = "append"\n'
+        'durability = "fdatasync"\ncount = 100\n'
+    )
+    assert run(["plan", str(own), str(tmp_path), "--trace"]) == 0
+    out = capsys.readouterr().out
+    assert "every trial once more after it was timed" in " ".join(out.split())
+    assert "to trace operations" in " ".join(out.split())
+    assert run(["plan", str(own), str(tmp_path), "--trace", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["trace"] == "auto"
+    assert document["preparation"] == {"tracing": 5 * 100 * 4096}
