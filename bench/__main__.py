@@ -1,7 +1,7 @@
 """Measures drivelab itself beside its peers, and writes docs/performance.md.
 
 `make bench` runs it; `--rounds` and `--seconds` shorten it, and `--only` leaves
-the other part of the page as it is. Peers come from the system's packages (fio),
+the other parts of the page as they are. Peers come from the system's packages (fio, blktrace),
 are compiled here (a bare loop in C), or are installed into target/ (fio-plot).
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 # before numpy is imported, as the program itself does
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from block_traces import IO_COUNT, block_traces, version
 from cases import (
     Row,
     against_bare_loop,
@@ -31,9 +32,14 @@ from cases import (
 from peers import fio_version
 from reports import FIO_PLOT, PEER_SECONDS_MAX, Reports, reports
 from target import read_target, write_directory
+from tracing import TracingCost, can_trace, tracing
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
-REPORTS = "## Reports\n"
+# how much shorter, and how many more, the runs are that are traced
+TRACING_SHORTER = 10
+REPORTS, BLOCK_TRACES, TRACING = "## Reports\n", "## Block traces\n", "## Tracing\n"
+# in the order of the page; the first has no heading of its own
+PARTS = {"engine": "", "reports": REPORTS, "btt": BLOCK_TRACES, "tracing": TRACING}
 
 
 def main() -> int:
@@ -42,23 +48,47 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7, help="alternating pairs of each case (default 7)")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of one timed run (default 4)")
     parser.add_argument("--page", type=Path, default=PAGE, help="page to write (default docs/performance.md)")
-    parser.add_argument("--only", choices=("engine", "reports"), help="measure one part, and keep the other")
+    parser.add_argument("--only", choices=tuple(PARTS), help="measure one part, and keep the others")
     options = parser.parse_args()
-    for tool, package in (("fio", "fio"), ("cc", "gcc")):
+    for tool, package in (("fio", "fio"), ("cc", "gcc"), ("btt", "blktrace")):
         if shutil.which(tool) is None:
             print(f"{tool} is missing: install it with: sudo apt-get install {package}", file=sys.stderr)
             return 2
-    page_text = options.page.read_text(encoding="utf-8") if options.page.exists() else ""
-    known, _, known_reports = page_text.partition(REPORTS)
-    written = f"{known.rstrip()}\n\n" if options.only == "reports" else engine_part(options)
-    if options.only == "engine":
-        written += REPORTS + known_reports if known_reports else ""
-    else:
-        with read_target() as (path, target):
-            written += reports_part(reports(path, options.rounds), target)
-    options.page.write_text(written, encoding="utf-8")
+    known = known_parts(options.page.read_text(encoding="utf-8") if options.page.exists() else "")
+    for name in [options.only] if options.only else PARTS:
+        if name == "tracing" and not can_trace():
+            print("the cost of tracing is not measured: that needs root", file=sys.stderr)
+            continue
+        known[name] = measured_part(name, options)
+    texts = [known[name].strip() for name in PARTS if name in known]
+    options.page.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
     print(f"wrote {options.page}")
     return 0
+
+
+def known_parts(text: str) -> dict[str, str]:
+    """The parts of a page that was written before, each with its heading."""
+    found = {}
+    for name, heading in reversed(PARTS.items()):
+        text, line, rest = text.partition(heading) if heading else ("", "", text)
+        if rest:
+            found[name] = line + rest
+    return found
+
+
+def measured_part(name: str, options: argparse.Namespace) -> str:
+    """One part of the page, measured now."""
+    if name == "engine":
+        return engine_part(options)
+    if name == "btt":
+        return block_traces_part(block_traces(options.rounds))
+    if name == "tracing":
+        with read_target() as (path, target):
+            # short runs, many of them: on a busy machine neighbours in time are alike
+            seconds = options.seconds / TRACING_SHORTER
+            return tracing_part(tracing(path, TRACING_SHORTER * options.rounds, seconds), target)
+    with read_target() as (path, target):
+        return reports_part(reports(path, options.rounds), target)
 
 
 def engine_part(options: argparse.Namespace) -> str:
@@ -74,7 +104,7 @@ def engine_part(options: argparse.Namespace) -> str:
 
 
 def reports_part(found: Reports, target: str) -> str:
-    """The last part of the page: reports beside fio-plot."""
+    """Reports beside fio-plot."""
     lines = [
         REPORTS,
         'Written by `make bench`, or alone by `make bench ARGS="--only reports"`. A trial of 4 KiB random reads at',
@@ -95,6 +125,46 @@ def reports_part(found: Reports, target: str) -> str:
         *(f"- {text}" for text in found.failures),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def block_traces_part(rows: list[Row]) -> str:
+    """Block traces beside blkparse and btt."""
+    lines = [
+        BLOCK_TRACES,
+        'Written by `make bench`, or alone by `make bench ARGS="--only btt"`. A made-up recording of',
+        f"{IO_COUNT:,} reads with six records each, in the files of two CPUs in memory, was read by `drivelab btt`",
+        "and by `blkparse -q -O -d` with `btt` after it, in turn; each is timed from the start of the program to its",
+        "end, and has to tell of every I/O. Numbers are medians; the ratio is that of the pairs, ours over theirs,",
+        "with the smallest and the largest. The peer's memory is that of the hungrier of its two programs.",
+        "",
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        f"quarter of an hour. Peer: {version()}.",
+        "",
+        *table(rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def tracing_part(found: TracingCost, target: str) -> str:
+    """The cost of taking a trace."""
+    lines = [
+        TRACING,
+        'Written by `make bench`, or alone by `make bench ARGS="--only tracing"`, as root. The same reads were issued',
+        f"to {target} with a trace of it and without one, in turn; the column *drivelab* is",
+        "with the trace, *peer* without. The thread that empties the kernel's buffers has one of the processors for",
+        "itself only where there are more than the workload uses: at queue depth 32 here the loop device's own threads",
+        "use both. Numbers are medians; the ratio is that of the pairs, with the smallest and the largest.",
+        "",
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        "quarter of an hour.",
+        "",
+        *table(found.rows),
+        "",
+        *(f"- {text}" for text in found.notes),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def table(rows: list[Row]) -> list[str]:

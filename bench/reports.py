@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
-import time
 import venv
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from cases import Row, alternate, random_read
 from peers import Cost
+from program_cost import Failed, program_cost
 
 from drivelab.analyse.summary import summarise
 from drivelab.inventory.target import resolve_target
@@ -48,10 +46,6 @@ class Reports:
 
     rows: list[Row]
     failures: list[str]
-
-
-class Failed(Exception):
-    """A program did not do what it was to do."""
 
 
 class PeerFailed(Exception):
@@ -86,14 +80,14 @@ def _compare(found: Reports, program: Path, run: Path, log: Path, io_count: int,
     theirs_words += ["-d", str(QUEUE_DEPTH), "-n", "1", "-o", str(log / "theirs.png")]
 
     def ours_whole() -> Cost:
-        cost = _cost(ours_words)
+        cost = program_cost(ours_words)
         if f"{count_text(io_count)} I/Os" not in (log / "ours.html").read_text(encoding="utf-8"):
             raise Failed(f"the page does not tell of all {case}")
         return cost
 
     def theirs() -> Cost:
         try:
-            cost = _cost(theirs_words, PEER_SECONDS_MAX, bytes_max=_half_of_memory())
+            cost = program_cost(theirs_words, PEER_SECONDS_MAX, bytes_max=_half_of_memory())
         except Failed as failed:
             raise PeerFailed(*failed.args) from failed
         if not (log / "theirs.png").exists():
@@ -147,36 +141,6 @@ def _log_rows(records: StoredRecords) -> Iterator[list[pa.Array]]:
         ended_ms = pc.divide(pc.subtract(pc.add(issued, latency), first_ns), 1_000_000)
         direction = pa.array([0]).take(pc.multiply(size, 0))
         yield [ended_ms, latency, direction, size, offset]
-
-
-def _cost(words: list[str], seconds_max: float = math.inf, bytes_max: int | None = None) -> Cost:
-    """Wall time and peak memory of a program that is to succeed."""
-    limit = ["prlimit", f"--data={bytes_max}", "--"] if bytes_max else []
-    begin, peak_mib = time.monotonic(), 0.0
-    with TemporaryFile() as told, subprocess.Popen([*limit, *words], stdout=told, stderr=told) as process:
-        # a child's own peak as wait4 tells it begins with the memory of its parent
-        while process.poll() is None:
-            peak_mib = max(peak_mib, _peak_mib(process.pid))
-            if time.monotonic() - begin > seconds_max:
-                process.kill()
-                raise Failed(f"not done after {seconds_max:.0f} s, with {peak_mib:.0f} MiB")
-            time.sleep(0.005)
-        seconds = time.monotonic() - begin
-        if process.returncode:
-            told.seek(0)
-            lines = told.read().decode(errors="replace").strip().splitlines()
-            reason = lines[-1] if lines else f"status {process.returncode}"
-            raise Failed(f"{reason} after {seconds:.0f} s, with {peak_mib:.0f} MiB")
-    return Cost(iops=0, mean_ns=seconds * 1e9, user_ns_per_io=0, system_ns_per_io=0, peak_memory_mib=peak_mib)
-
-
-def _peak_mib(pid: int) -> float:
-    """The most memory that a process has had since it began its program; 0 once it has ended."""
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    return 0.0
 
 
 def _half_of_memory() -> int:

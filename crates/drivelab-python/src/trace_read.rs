@@ -1,10 +1,12 @@
 //! `drivelab btt`: a recording read once, and what its records come to.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use drivelab_trace::compat::{Flavour, Row, Table};
 use drivelab_trace::phases::{Options, Phases};
 use drivelab_trace::read::{ReadError, ReadErrorKind, ReadOptions, Recording};
+use drivelab_trace::read_ahead::{Next, ReadAhead};
 use drivelab_trace::record::{Record, major, minor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use crate::errors::EngineError;
 
-/// After so many records Python may handle a Ctrl-C.
-const RECORDS_BETWEEN_SIGNALS: u32 = 1 << 17;
+/// How long a Ctrl-C may have to wait for a file that gives nothing.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The table of btt, as text and as JSON.
 #[pyfunction]
@@ -25,9 +27,9 @@ pub fn btt_table(py: Python<'_>, paths: Vec<PathBuf>, flavour: &str, per_device:
     };
     py.detach(|| {
         let options = ReadOptions { compat: true, ..ReadOptions::default() };
-        let mut recording = Recording::open_with(&paths, options).map_err(to_python)?;
+        let recording = Recording::open_with(&paths, options).map_err(to_python)?;
         let mut table = Table::new(flavour);
-        for_each(&mut recording, |record, _| table.push(record))?;
+        let (recording, ()) = follow(recording, (), |(), _| {}, |record, _| table.push(record))?;
         let mut found = table_json(&table);
         found["text"] = json!(table.text());
         if per_device {
@@ -43,15 +45,16 @@ pub fn btt_table(py: Python<'_>, paths: Vec<PathBuf>, flavour: &str, per_device:
 pub fn btt_phases(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<String> {
     py.detach(|| {
         let options = ReadOptions { without_duplicates: true, ..ReadOptions::default() };
-        let mut recording = Recording::open_with(&paths, options).map_err(to_python)?;
-        let (mut phases, mut losses) = (Phases::new(Options::default()), 0);
-        for_each(&mut recording, |record, lost| {
-            if lost != losses {
-                losses = lost;
-                phases.mark_loss();
-            }
-            phases.push(record);
-        })?;
+        let recording = Recording::open_with(&paths, options).map_err(to_python)?;
+        let mut phases = Phases::new(Options { with_btt: false });
+        let (recording, table) =
+            follow(recording, Table::new(Flavour::V1_2), Table::push, |record, is_after_loss| {
+                if is_after_loss {
+                    phases.mark_loss();
+                }
+                phases.push(record);
+            })?;
+        phases.set_btt(table);
         let summary = recording.summary();
         let mut found = phases.finish(&summary);
         found["recording"] = json!(summary);
@@ -59,19 +62,26 @@ pub fn btt_phases(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<String> {
     })
 }
 
-/// Hands every record of a recording on, with the number of losses before it; lets Ctrl-C through.
-fn for_each(recording: &mut Recording, mut take: impl FnMut(&Record, u64)) -> PyResult<()> {
-    let mut record = Record::default();
-    let mut left = RECORDS_BETWEEN_SIGNALS;
-    while recording.next(&mut record) {
-        take(&record, recording.losses());
-        left -= 1;
-        if left == 0 {
-            left = RECORDS_BETWEEN_SIGNALS;
-            Python::attach(|py| py.check_signals())?;
+/// Hands every record on, with whether some are missing before it; lets Ctrl-C through. `show` is called in the thread
+/// that reads.
+fn follow<T: Send + 'static>(
+    recording: Recording,
+    state: T,
+    show: fn(&mut T, &Record),
+    mut take: impl FnMut(&Record, bool),
+) -> PyResult<(Recording, T)> {
+    let ahead = ReadAhead::start(recording, state, show)?;
+    loop {
+        match ahead.next(PATIENCE) {
+            Next::Batch(batch) => {
+                batch.iter().for_each(|(record, is_after_loss)| take(record, is_after_loss));
+                ahead.give_back(batch);
+            }
+            Next::Nothing => {}
+            Next::End => return Ok(ahead.finish()),
         }
+        Python::attach(|py| py.check_signals())?;
     }
-    Ok(())
 }
 
 fn table_json(table: &Table) -> Value {

@@ -5,7 +5,7 @@
 //! the caller names, and without one the buffers are left to fill, so that the kernel counts what is lost.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::events::format::PageFormat;
-use crate::events::page::Page;
 
 mod raw;
 pub use raw::{Raw, RawCpu};
@@ -110,28 +109,16 @@ impl Reader {
     }
 
     /// Reads until the file is empty, or `most_bytes` were read; how many were.
-    fn empty(
-        &mut self,
-        kind: &Kind,
-        buffer: &mut [u8],
-        most_bytes: usize,
-        memory: &mut Memory,
-    ) -> io::Result<usize> {
+    fn empty(&mut self, kind: &Kind, most_bytes: usize, memory: &mut Memory) -> io::Result<usize> {
         let mut total = 0;
         while total < most_bytes && memory.has_room(&self.raw) {
-            let count = match self.file.read(buffer) {
+            match self.raw.read(&self.file, kind, &mut memory.left_bytes) {
                 Ok(0) => break,
-                Ok(count) => count,
+                Ok(count) => total += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
-            };
-            total += count;
-            let kept = match kind {
-                Kind::Pages(format) => &buffer[..Page::used_bytes(format, &buffer[..count])],
-                Kind::Relay => &buffer[..count],
-            };
-            self.raw.keep(kept, matches!(kind, Kind::Pages(_)), &mut memory.left_bytes)?;
+            }
         }
         Ok(total)
     }
@@ -152,11 +139,6 @@ impl Memory {
 }
 
 fn collect(mut readers: Vec<Reader>, options: &Options, is_ending: &AtomicBool) -> Raw {
-    let buffer_bytes = match &options.kind {
-        Kind::Pages(format) => format.page_bytes,
-        Kind::Relay => RELAY_READ_BYTES,
-    };
-    let mut buffer = vec![0; buffer_bytes];
     let mut memory = Memory { left_bytes: options.memory_limit_bytes, has_refused: false };
     let (mut rounds, mut failure) = (0, None);
     be_prompt();
@@ -169,7 +151,7 @@ fn collect(mut readers: Vec<Reader>, options: &Options, is_ending: &AtomicBool) 
             if matches!(options.kind, Kind::Relay) && !is_last && !move_to_writer(reader) {
                 continue;
             }
-            match reader.empty(&options.kind, &mut buffer, most_bytes, &mut memory) {
+            match reader.empty(&options.kind, most_bytes, &mut memory) {
                 Ok(read) => most_read = most_read.max(read),
                 Err(error) => failure = failure.or(Some(error)),
             }

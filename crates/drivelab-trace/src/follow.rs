@@ -17,7 +17,7 @@ mod queueing;
 pub use self::collected::Collected;
 pub use self::counts::Counts;
 use self::open::{Device, Fragment, OpenBio, Request, Waiter};
-use self::places::{Place, Places, Slab};
+use self::places::{Place, Places, SectorMap, Slab};
 use crate::lifetime::Sink;
 use crate::record::{Action, Record, category};
 
@@ -32,6 +32,8 @@ pub struct Follower {
     requests: Slab<Request>,
     places: Places,
     devices: Vec<Device>,
+    /// Where in `devices` the device of a number is.
+    device_places: SectorMap<u32, usize>,
     /// Position of the device of the record at hand.
     device: usize,
     counts: Counts,
@@ -157,29 +159,28 @@ impl Follower {
         }
         (self.bios, self.fragments, self.requests) = Default::default();
         (self.places, self.devices, self.device) = Default::default();
+        self.device_places.clear();
     }
 
     fn device_of(&mut self, number: u32) -> usize {
         if self.devices.get(self.device).is_some_and(|device| device.number == number) {
             return self.device;
         }
-        self.devices.iter().position(|device| device.number == number).unwrap_or_else(|| {
+        *self.device_places.entry(number).or_insert_with(|| {
             self.devices.push(Device::new(number));
             self.devices.len() - 1
         })
     }
 
     fn check_sequence(&mut self, record: &Record) {
-        const CPUS_MAX: usize = 1 << 16;
-        let (sequences, cpu) = (&mut self.devices[self.device].sequences, record.cpu as usize);
-        if cpu >= CPUS_MAX {
+        const CPUS_MAX: u32 = 1 << 16;
+        if record.cpu >= CPUS_MAX {
             return;
         }
-        if cpu >= sequences.len() {
-            sequences.resize(cpu + 1, 0);
-        }
-        let before = std::mem::replace(&mut sequences[cpu], record.sequence);
-        if before != 0 && record.sequence > before.wrapping_add(1) {
+        let last = self.devices[self.device].sequences.entry(record.cpu).or_default();
+        let before = std::mem::replace(last, record.sequence);
+        // after the largest number comes 0, which is none
+        if before != 0 && record.sequence > before.wrapping_add(1).max(1) {
             self.mark_loss();
         }
     }

@@ -5,6 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`read_ahead`] | reading in a thread of its own |
 //! | [`record`] | one record, its actions and categories |
 //! | [`collect`] | the kernel's buffers, emptied while a workload runs |
 //! | [`events`] | trace events, turned into records |
@@ -29,6 +30,7 @@ pub mod lifetime;
 pub mod merge;
 pub mod phases;
 pub mod read;
+pub mod read_ahead;
 pub mod record;
 pub mod traps;
 pub mod write;

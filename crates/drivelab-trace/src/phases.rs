@@ -60,7 +60,8 @@ impl Phases {
         if record.is_notice() {
             return;
         }
-        self.first_ns.get_or_insert(record.time_ns);
+        // where the clock goes back, the first record is not the earliest
+        self.first_ns = Some(self.first_ns.map_or(record.time_ns, |first| first.min(record.time_ns)));
         self.last_ns = self.last_ns.max(record.time_ns);
         self.with_cgroup += u64::from(record.action_bits & CGROUP_BIT != 0);
         if let Some(btt) = &mut self.btt {
@@ -86,12 +87,17 @@ impl Phases {
         }
     }
 
+    /// Takes btt's books that were kept elsewhere, in another thread for instance.
+    pub fn set_btt(&mut self, table: Table) {
+        self.btt = Some(table);
+    }
+
     /// Records were lost here.
     pub fn mark_loss(&mut self) {
         self.follower.mark_loss();
     }
 
-    /// The trace is over. `read` is what its reader has found; times of series are in s from the first record.
+    /// The trace is over. `read` is what its reader has found; times of series are in s from the earliest record.
     ///
     /// Keys of phases are their names, in the order of `phases`; a quantile that too few values carry is null.
     #[must_use]

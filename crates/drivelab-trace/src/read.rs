@@ -229,7 +229,8 @@ impl Recording {
         for tally in self.streams.iter().flat_map(|stream| stream.tallies.iter()) {
             *devices.entry(tally.device).or_default() += tally.records;
             if tally.lost > 0 {
-                *lost.entry(tally.cpu).or_default() += tally.lost;
+                let lost = lost.entry(tally.cpu).or_default();
+                *lost = lost.saturating_add(tally.lost);
                 *lost_by_device.entry(tally.device).or_default() += tally.lost;
             }
         }

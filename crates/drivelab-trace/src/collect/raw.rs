@@ -2,9 +2,16 @@
 
 use std::fs::{File, OpenOptions, remove_file};
 use std::io::{self, BufReader, Read, Seek, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-const PIECE_BYTES: usize = 1 << 20;
+use super::{Kind, RELAY_READ_BYTES};
+use crate::events::page::Page;
+
+// a CPU that does little takes little; then in pieces that large pages fit into
+const FIRST_PIECE_BYTES: usize = 1 << 18;
+const PIECE_BYTES: usize = 1 << 22;
+const SMALL_PAGE_BYTES: usize = 1 << 12;
 const LENGTH_BYTES: usize = 4;
 
 /// What the collecting thread leaves behind.
@@ -54,22 +61,38 @@ impl RawCpu {
         self.spill_directory.is_some()
     }
 
-    /// Keeps what was read, with its length before it where `has_length`.
-    pub(super) fn keep(&mut self, block: &[u8], has_length: bool, left_bytes: &mut usize) -> io::Result<()> {
-        let length = u32::try_from(block.len()).expect("a read is shorter").to_ne_bytes();
-        let length = if has_length { &length[..] } else { &[] };
-        let needed = length.len() + block.len();
-        if self.pieces.last().is_none_or(|piece| piece.len() + needed > piece.capacity()) {
-            let capacity = PIECE_BYTES.max(needed);
+    /// Reads once, straight to where it is kept; 0 at the end of what there is.
+    ///
+    /// Of a page only what it holds is kept, with its length before it.
+    pub(super) fn read(&mut self, file: &File, kind: &Kind, left_bytes: &mut usize) -> io::Result<usize> {
+        let (length_bytes, most_bytes) = match kind {
+            Kind::Pages(format) => (LENGTH_BYTES, format.page_bytes),
+            Kind::Relay => (0, RELAY_READ_BYTES),
+        };
+        let needed = length_bytes + most_bytes;
+        if self.pieces.last().is_none_or(|piece| piece.capacity() - piece.len() < needed) {
+            let capacity = needed.max(if self.pieces.is_empty() { FIRST_PIECE_BYTES } else { PIECE_BYTES });
             self.make_room(capacity, left_bytes)?;
-            self.pieces.push(Vec::with_capacity(capacity));
+            self.pieces.push(in_large_pages(capacity));
         }
         let piece = self.pieces.last_mut().expect("one was just made");
-        piece.extend(length);
-        piece.extend(block);
-        self.bytes += block.len() as u64;
-        self.blocks += 1;
-        Ok(())
+        let start = piece.len();
+        piece.extend([0; LENGTH_BYTES][..length_bytes].iter());
+        let count = read_behind(file, piece, most_bytes);
+        let block = start + length_bytes;
+        let kept = match (kind, &count) {
+            (_, Err(_) | Ok(0)) => 0,
+            (Kind::Pages(format), Ok(_)) => Page::used_bytes(format, &piece[block..]),
+            (Kind::Relay, Ok(count)) => *count,
+        };
+        piece.truncate(if kept == 0 { start } else { block + kept });
+        if kept > 0 {
+            let length = u32::try_from(kept).expect("a read is shorter").to_ne_bytes();
+            piece[start..block].copy_from_slice(&length[..length_bytes]);
+            self.bytes += kept as u64;
+            self.blocks += 1;
+        }
+        count
     }
 
     /// Takes memory for another piece, or writes the pieces to the file and forgets them.
@@ -139,6 +162,29 @@ impl RawCpu {
         }
         Ok(())
     }
+}
+
+/// An empty piece; where the kernel can, of few large pages: each page that is touched for the first time costs.
+fn in_large_pages(capacity: usize) -> Vec<u8> {
+    let piece = Vec::with_capacity(capacity);
+    if capacity >= PIECE_BYTES {
+        let start = (piece.as_ptr() as usize).next_multiple_of(SMALL_PAGE_BYTES);
+        let length = (piece.as_ptr() as usize + capacity - start) & !(SMALL_PAGE_BYTES - 1);
+        // SAFETY: advice about whole pages inside of the allocation; it changes no contents.
+        unsafe { libc::madvise(start as *mut libc::c_void, length, libc::MADV_HUGEPAGE) };
+    }
+    piece
+}
+
+/// Reads once behind what a piece holds, which has room for `most_bytes`.
+fn read_behind(file: &File, piece: &mut Vec<u8>, most_bytes: usize) -> io::Result<usize> {
+    let room = &mut piece.spare_capacity_mut()[..most_bytes];
+    // SAFETY: the room belongs to the piece, and the kernel writes no more than its length.
+    let count = unsafe { libc::read(file.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
+    let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: so many bytes behind its length were just written.
+    unsafe { piece.set_len(piece.len() + count) };
+    Ok(count)
 }
 
 /// Fills the buffer; false at the end of the file.

@@ -80,7 +80,7 @@ fn beyond_the_limit_pages_go_to_a_file_that_has_no_name() {
     let file = folder.file("0", &all.concat());
     let spill = folder.0.join("spill");
     std::fs::create_dir(&spill).unwrap();
-    let options = options(Kind::Pages(page_format()), 1 << 21, Some(spill.clone()));
+    let options = options(Kind::Pages(page_format()), 1 << 22, Some(spill.clone()));
     let mut raw = Collector::start(&[(0, file)], options).unwrap().stop();
     assert!(pages_of(&mut raw, 0) == all);
     assert!(!raw.is_full);

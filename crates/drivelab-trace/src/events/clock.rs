@@ -31,8 +31,9 @@ impl ClockLine {
         }
         let (from_length, to_length) = (self.from.1 - self.from.0, self.to.1 - self.to.0);
         let since = i128::from(time) - i128::from(self.from.0);
-        let moved = since * i128::from(to_length) / i128::from(from_length);
-        u64::try_from(i128::from(self.to.0) + moved).unwrap_or(0)
+        // moments of a damaged trace may lie anywhere
+        let moved = since.saturating_mul(i128::from(to_length)) / i128::from(from_length);
+        i128::from(self.to.0).saturating_add(moved).clamp(0, u64::MAX.into()) as u64
     }
 }
 

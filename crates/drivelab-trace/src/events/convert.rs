@@ -73,7 +73,7 @@ impl<'a> Converter<'a> {
 
     /// Leaves out numbers for events that were lost, so that readers see the gap.
     pub fn lose(&mut self, events: u64) {
-        self.converted.lost += events;
+        self.converted.lost = self.converted.lost.saturating_add(events);
         self.record.sequence = self.record.sequence.wrapping_add(events as u32);
         self.got_request = None;
     }
@@ -193,11 +193,11 @@ impl<'a> Converter<'a> {
         record.payload.clear();
         let sectors = number(&station.sectors);
         record.sector = number(&station.sector);
-        let mut bytes = sectors * SECTOR_BYTES;
+        let mut bytes = sectors.saturating_mul(SECTOR_BYTES);
         match station.shape {
             Shape::Split => {
                 let rest = unwrapped(number(&station.new_sector), record.sector);
-                bytes = rest.saturating_sub(record.sector) * SECTOR_BYTES;
+                bytes = rest.saturating_sub(record.sector).saturating_mul(SECTOR_BYTES);
                 record.payload.extend(rest.to_be_bytes());
             }
             Shape::Remap => {
@@ -210,7 +210,7 @@ impl<'a> Converter<'a> {
             Shape::Request if sectors == 0 => bytes = number(&station.bytes),
             _ => {}
         }
-        record.bytes = bytes as u32;
+        record.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let text = station.letters.as_ref().map(|field| field.text(event));
         let letters = letters(text.unwrap_or_default(), bytes > 0);
         record.category = letters.category | station.category;

@@ -119,7 +119,7 @@ impl Summary {
         for (letter, count) in LETTERS.iter().zip(converted.by_action).filter(|(_, count)| *count > 0) {
             *self.by_action.entry(letter).or_default() += count;
         }
-        self.lost += converted.lost;
+        self.lost = self.lost.saturating_add(converted.lost);
         self.foreign += converted.foreign;
         self.damaged_pages += converted.damaged_pages;
     }

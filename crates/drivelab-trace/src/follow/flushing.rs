@@ -8,8 +8,11 @@ use super::open::{FlushCommand, Flushed};
 use crate::lifetime::{Command, Sink};
 use crate::record::Record;
 
+/// So many flushes at one device are no queue but a damaged trace: the oldest is given up.
+const FLUSHES_MAX: usize = 1024;
+
 impl Follower {
-    pub(super) fn issue_flush(&mut self, record: &Record) {
+    pub(super) fn issue_flush<S: Sink>(&mut self, record: &Record, sink: &mut S) {
         let device = &mut self.devices[self.device];
         device.in_flight += 1;
         if let Some(flush) = device.flushes.iter_mut().find(|flush| flush.is_requeued) {
@@ -28,6 +31,13 @@ impl Follower {
         };
         let was_alone = device.flushes.is_empty();
         device.flushes.push_back(FlushCommand { life, is_requeued: false, was_alone, losses: self.losses });
+        if device.flushes.len() > FLUSHES_MAX
+            && let Some(oldest) = device.flushes.pop_front()
+        {
+            device.in_flight -= u32::from(!oldest.is_requeued);
+            self.counts.given_up += 1;
+            sink.command(oldest.life);
+        }
     }
 
     pub(super) fn requeue_flush(&mut self) -> bool {

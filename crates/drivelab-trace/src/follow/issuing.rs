@@ -13,7 +13,7 @@ impl Follower {
     pub(super) fn issue<S: Sink>(&mut self, record: &Record, sink: &mut S) {
         if record.bytes == 0 {
             if is_flush(record) {
-                self.issue_flush(record);
+                self.issue_flush(record, sink);
             } else {
                 self.counts.without_bytes += 1;
             }

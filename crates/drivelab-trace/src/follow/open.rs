@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::places::{Linked, NONE};
+use super::places::{Linked, NONE, SectorMap};
 use crate::lifetime::{Bio, Command};
 
 /// A bio on its way.
@@ -151,7 +151,7 @@ pub(super) struct Device {
     flushed_count: usize,
     pub untold: VecDeque<Untold>,
     /// Last sequence number of each CPU.
-    pub sequences: Vec<u32>,
+    pub sequences: SectorMap<u32, u32>,
 }
 
 impl Device {
@@ -165,7 +165,7 @@ impl Device {
             flushed: [Flushed::default(); FLUSHES_KEPT],
             flushed_count: 0,
             untold: VecDeque::new(),
-            sequences: Vec::new(),
+            sequences: SectorMap::default(),
         }
     }
 

@@ -289,7 +289,7 @@ impl Follower {
     pub(super) fn remap(&mut self, record: &Record) {
         self.counts.remaps += 1;
         let Some((number, sector)) = record.remapped_from() else { return };
-        let Some(device) = self.devices.iter().position(|device| device.number == number) else { return };
+        let Some(&device) = self.device_places.get(&number) else { return };
         let place = Place { sector, device: device as u32 };
         let found = self.places.pick(&self.requests, place, false, |request| {
             let is_new = request.first_fragment != NONE

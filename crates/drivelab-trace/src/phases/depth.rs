@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 /// No more points than that; when the trace grows beyond them, neighbours are merged.
 const BINS: usize = 600;
-const FIRST_WIDTH_NS: u64 = 1 << 10;
+/// Of a bin, in ns, as a power of two: divisions would cost more than all else here.
+const FIRST_WIDTH_BITS: u32 = 10;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {
@@ -30,7 +31,7 @@ pub(super) enum Where {
 pub(super) struct Depth {
     begin_ns: Option<u64>,
     last_ns: u64,
-    width_ns: u64,
+    width_bits: u32,
     bins: Vec<Bin>,
     queued: u32,
     in_flight: u32,
@@ -42,7 +43,7 @@ impl Default for Depth {
         Self {
             begin_ns: None,
             last_ns: 0,
-            width_ns: FIRST_WIDTH_NS,
+            width_bits: FIRST_WIDTH_BITS,
             bins: Vec::new(),
             queued: 0,
             in_flight: 0,
@@ -86,37 +87,41 @@ impl Depth {
         let last = self.bin_of(to - 1, to);
         let first = self.bin_of(from, to);
         for position in first..=last {
-            let start = begin + position as u64 * self.width_ns;
-            let within = to.min(start + self.width_ns) - from.max(start);
+            let start = begin + ((position as u64) << self.width_bits);
+            let within = to.min(start.saturating_add(self.width_ns())) - from.max(start);
             let bin = &mut self.bins[position];
             match place {
-                Where::Device => bin.device_ns += within,
-                Where::Queue => bin.queue_ns += within,
+                Where::Device => bin.device_ns = bin.device_ns.saturating_add(within),
+                Where::Queue => bin.queue_ns = bin.queue_ns.saturating_add(within),
             }
         }
+    }
+
+    fn width_ns(&self) -> u64 {
+        1 << self.width_bits
     }
 
     /// The bin of a time; makes the series reach to `reach` first.
     fn bin_of(&mut self, time: u64, reach: u64) -> usize {
         let begin = self.begin_ns.unwrap_or(0);
-        while (reach.max(time) - begin) / self.width_ns >= BINS as u64 {
+        while (reach.max(time) - begin) >> self.width_bits >= BINS as u64 {
             self.halve();
         }
-        let needed = ((reach.max(time) - begin) / self.width_ns) as usize + 1;
+        let needed = ((reach.max(time) - begin) >> self.width_bits) as usize + 1;
         if self.bins.len() < needed {
             self.bins.resize(needed, Bin::default());
         }
-        ((time - begin) / self.width_ns) as usize
+        ((time - begin) >> self.width_bits) as usize
     }
 
     fn halve(&mut self) {
-        self.width_ns *= 2;
+        self.width_bits += 1;
         for pair in 0..self.bins.len().div_ceil(2) {
             let second = self.bins.get(2 * pair + 1).copied().unwrap_or_default();
             let first = self.bins[2 * pair];
             self.bins[pair] = Bin {
-                device_ns: first.device_ns + second.device_ns,
-                queue_ns: first.queue_ns + second.queue_ns,
+                device_ns: first.device_ns.saturating_add(second.device_ns),
+                queue_ns: first.queue_ns.saturating_add(second.queue_ns),
                 device_max: first.device_max.max(second.device_max),
                 queue_max: first.queue_max.max(second.queue_max),
             };
@@ -138,8 +143,8 @@ impl Depth {
         };
         let max = |pick: fn(&Bin) -> u32| self.bins.iter().map(pick).max().unwrap_or(0);
         let lengths = (0..self.bins.len() as u64).map(|position| {
-            let start = position * self.width_ns;
-            (start, self.width_ns.min(covered.saturating_sub(start)))
+            let start = position << self.width_bits;
+            (start, self.width_ns().min(covered.saturating_sub(start)))
         });
         let series = |pick: fn(&Bin) -> u64| -> Vec<f64> {
             lengths.clone().zip(&self.bins).map(|((_, length), bin)| mean(pick(bin), length)).collect()
@@ -149,7 +154,7 @@ impl Depth {
             "device": {"mean": total(|bin| bin.device_ns), "max": max(|bin| bin.device_max)},
             "queue": {"mean": total(|bin| bin.queue_ns), "max": max(|bin| bin.queue_max)},
             "series": {
-                "width_s": self.width_ns as f64 / 1e9,
+                "width_s": self.width_ns() as f64 / 1e9,
                 "start_s": starts.collect::<Vec<_>>(),
                 "device_mean": series(|bin| bin.device_ns),
                 "device_max": self.bins.iter().map(|bin| bin.device_max).collect::<Vec<_>>(),

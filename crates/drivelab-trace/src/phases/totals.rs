@@ -17,6 +17,10 @@ pub(super) const CLASSES: [Class; 7] =
 /// A power of two, and what lies between two of them.
 const SIZES: usize = 66;
 
+/// Devices are told apart up to so many, since each takes a megabyte; those beyond are one.
+const DEVICES_MAX: usize = 256;
+const OTHER: u32 = u32::MAX;
+
 /// Sizes of requests that carry data.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sizes {
@@ -99,7 +103,10 @@ impl OfDevice {
     }
 
     pub(super) fn name(&self) -> String {
-        format!("{}:{}", major(self.number), minor(self.number))
+        match self.number {
+            OTHER => "other".to_owned(),
+            number => format!("{}:{}", major(number), minor(number)),
+        }
     }
 }
 
@@ -111,12 +118,17 @@ impl Totals {
     fn device_of(&mut self, number: u32) -> usize {
         if self.devices.get(self.last_device).is_none_or(|device| device.number != number) {
             let found = self.devices.iter().position(|device| device.number == number);
-            self.last_device = found.unwrap_or_else(|| {
-                self.devices.push(OfDevice::new(number));
-                self.devices.len() - 1
-            });
+            self.last_device = found.unwrap_or_else(|| self.add_device(number));
         }
         self.last_device
+    }
+
+    fn add_device(&mut self, number: u32) -> usize {
+        if self.devices.len() <= DEVICES_MAX {
+            let is_other = self.devices.len() == DEVICES_MAX;
+            self.devices.push(OfDevice::new(if is_other { OTHER } else { number }));
+        }
+        self.devices.len() - 1
     }
 
     /// A bio with data was queued.
@@ -164,7 +176,7 @@ impl Totals {
         self.discard_bios += u64::from(class == Class::Discard);
         if let (Some(got), Some(preflushed)) = (bio.got_request, bio.preflushed) {
             self.preflush_bios += 1;
-            self.preflush_ns += preflushed.saturating_sub(got);
+            self.preflush_ns = self.preflush_ns.saturating_add(preflushed.saturating_sub(got));
         }
         if let (Some(completed), true) = (bio.completed, bio.bytes > 0) {
             self.completed_bios += 1;
@@ -175,7 +187,7 @@ impl Totals {
     /// How often a phase was passed on any device, and the sum of its ns.
     pub(super) fn sum_of(&self, phase: Phase) -> (u64, u64) {
         let found = self.devices.iter().filter_map(|device| device.times.of(phase));
-        found.fold((0, 0), |(n, ns), times| (n + times.count, ns + times.sum))
+        found.fold((0, 0), |(n, ns), times| (n + times.count, ns.saturating_add(times.sum)))
     }
 
     pub(super) fn times_json(&self) -> Value {
@@ -320,7 +332,7 @@ impl Sink for Totals {
         if class == Class::Flush {
             let ns = completed.saturating_sub(command.issued);
             self.flushes += 1;
-            self.flush_ns += ns;
+            self.flush_ns = self.flush_ns.saturating_add(ns);
             self.devices[place].times.add(Phase::Flush, ns);
             self.classes[class as usize].add(Phase::Flush, ns);
         }

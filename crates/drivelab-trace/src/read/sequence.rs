@@ -37,7 +37,8 @@ impl Tallies {
         if sequence == 0 {
             return 0;
         }
-        let expected = tally.last.wrapping_add(1);
+        // after the largest number comes 0, which is none
+        let expected = tally.last.wrapping_add(1).max(1);
         if sequence == expected || tally.last == 0 {
             tally.last = sequence;
             return 0;

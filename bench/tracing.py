@@ -1,0 +1,87 @@
+"""What taking a trace costs the I/O that is traced: the same reads, traced and not, in turn."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cases import Row, alternate, random_read
+from peers import Cost, run_engine
+
+from drivelab.model.workload import Workload
+from drivelab.run.tracing.collect import RunningTrace, collected_trace
+
+SOURCES = {"tracefs": "events in a private trace instance", "blk_tracer": "the kernel's blk tracer"}
+QUEUE_DEPTHS = (1, 32)
+QUANTITIES: dict[str, Callable[[Cost], float]] = {
+    "IOPS": lambda cost: cost.iops,
+    # the kernel guesses which part of it was its own, and knows the sum
+    "CPU per I/O, issuing thread (ns)": lambda cost: cost.user_ns_per_io + cost.system_ns_per_io,
+}
+
+
+@dataclass
+class TracingCost:
+    """Rows of the page, and what else is to be told."""
+
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def tracing(path: str, rounds: int, runtime_s: float) -> TracingCost:
+    """Rate and processor time of 4 KiB random reads with a trace and without one.
+
+    Parameters
+    ----------
+    path : str
+        A loop device.
+    rounds : int
+        Pairs.
+    runtime_s : float
+        Length of one run.
+    """
+    found = TracingCost()
+    device = Path(path).name
+    for source, title in SOURCES.items():
+        for queue_depth in QUEUE_DEPTHS:
+            traces: list[RunningTrace] = []
+            workload = random_read(path, "uring", queue_depth, runtime_s)
+            traced, plain = alternate(
+                rounds,
+                lambda workload=workload, source=source, traces=traces: _traced(workload, device, source, traces),
+                lambda workload=workload: run_engine(workload),
+            )
+            case = f"4 KiB random read, uring, queue depth {queue_depth}; traced by {title}"
+            for quantity, value_of in QUANTITIES.items():
+                values = (tuple(value_of(cost) for cost in costs) for costs in (traced, plain))
+                found.rows.append(Row(case, quantity, *values, "as small a change as can be"))
+            found.notes.append(_note(case, traces))
+    return found
+
+
+def _traced(workload: Workload, device: str, source: str, traces: list[RunningTrace]) -> Cost:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        with collected_trace(device, Path(directory), source) as trace:
+            cost = run_engine(workload)
+        traces.append(trace)
+        return cost
+
+
+def _note(case: str, traces: list[RunningTrace]) -> str:
+    """Records, what the collecting thread took for each, and losses."""
+    records = sum(trace.facts["records"] for trace in traces)
+    collecting_ns = sum(trace.facts["collector_cpu_ns"] for trace in traces)
+    kept_bytes = sum(trace.facts["collected_bytes"] for trace in traces)
+    lost = sum(trace.lost_events for trace in traces)
+    return (
+        f"{case}: {records / len(traces):,.0f} records a run, {kept_bytes / records:.0f} B of memory and"
+        f" {collecting_ns / records:.0f} ns of the collecting thread each; {lost:,} events lost in {len(traces)} runs"
+    )
+
+
+def can_trace() -> bool:
+    """Whether the cost of tracing can be measured: by root only."""
+    return os.geteuid() == 0
