@@ -30,8 +30,6 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     os.environ.update(COLUMNS="80", LINES="24", TERM="xterm-256color", LC_ALL="C.UTF-8")
     os.environ["PATH"] += f":{SYSTEM_PATH}"
-    # a shell starts background jobs with Ctrl-C ignored, and the programs under test would inherit that
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     # started in the background or by nohup we would inherit deafness to these, and so would every program under test
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
