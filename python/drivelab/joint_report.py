@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from drivelab.answers.explanations import explanation_differences, explanations_of, level_differences
 from drivelab.answers.flush_model import flush_fits
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
+from drivelab.report.content import ReportContent
+from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
 from drivelab.report.joint_of import joint_of
 from drivelab.report.run_tables import numbered
 from drivelab.report.sentences.flush_model import flush_sentences
+from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.factorial import factorial_tables
 from drivelab.report.tables.flush_model import flush_model_tables
+from drivelab.report.tables.part_differences import part_differences_tables
 from drivelab.store.read import StoredRun
 
 
@@ -41,10 +46,32 @@ def joint_report(
     """
     known = [*answers, *[None] * (len(runs) - len(answers))]
     found = [answer or answer_of_run(run, SHOWN_METRICS) for run, answer in zip(runs, known, strict=True)]
-    # trials of a check belong to no plan: they are told one by one
-    contents = [gather(run, one if is_of_experiment(run) else None) for run, one in zip(runs, found, strict=True)]
+    contents = [_content(run, one) for run, one in zip(runs, found, strict=True)]
     sets = [result_set_of(run, one) for run, one in zip(runs, found, strict=True)]
-    return _with_models(joint_of(contents, [*sets, *references]), runs, found)
+    return _with_models(_with_part_differences(joint_of(contents, [*sets, *references]), runs), runs, found)
+
+
+def _content(run: StoredRun, answer: RunAnswer) -> ReportContent:
+    # trials of a check belong to no plan: they are told one by one
+    told = answer if is_of_experiment(run) else None
+    levels = level_differences(run, answer) if run.traced_trials else ()
+    return replace(gather(run, told, explanations_of(run)), level_differences=levels)
+
+
+def _with_part_differences(joint: Joint, runs: Sequence[StoredRun]) -> Joint:
+    """The report with the part of the latency that differs between the first traced run and each other."""
+    traced = [run for run in runs if run.traced_trials]
+    found = tuple(one for run in traced[1:] for one in explanation_differences(traced[0], run))
+    if not found:
+        return joint
+    figure = part_differences(found)
+    return replace(
+        joint,
+        sentences=(*joint.sentences, *told_differences(found)),
+        tables=(*joint.tables, *part_differences_tables(found)),
+        figures=(*joint.figures, *([figure] if figure else [])),
+        part_differences=found,
+    )
 
 
 def _with_models(joint: Joint, runs: Sequence[StoredRun], answers: Sequence[RunAnswer]) -> Joint:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 
 Part = Literal["fs_in", "queue", "device", "flush", "between", "return"]
@@ -48,6 +49,13 @@ DEVICE_WORK = (
     "journal_bytes",
     "bios",
 )
+
+
+# what is not named is a count
+_CONDUCT_KINDS: Mapping[str, type] = {
+    **dict.fromkeys(("source", "reason", "clock", "device"), str),
+    "environment": Mapping,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +107,18 @@ class TraceConduct:
 
     @staticmethod
     def from_json(document: Mapping[str, Any]) -> TraceConduct:
-        """What `to_json` wrote; keys that are not known are left out."""
+        """What `to_json` wrote; keys that are not known are left out.
+
+        Raises
+        ------
+        DrivelabError
+            S506: a value is of a wrong kind.
+        """
         known = {name: document[name] for name in TraceConduct.__dataclass_fields__ if name in document}
+        for name, value in known.items():
+            kind = _CONDUCT_KINDS.get(name, int)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise DrivelabError("S506", f"{name} of a stored trace is {value!r}")
         return TraceConduct(**known)
 
 

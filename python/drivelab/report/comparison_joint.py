@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from drivelab.model.comparison import Comparison
 from drivelab.report.figures.comparison_ratios import comparison_ratios
+from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.joint import Joint
+from drivelab.report.run_tables import numbered
 from drivelab.report.sentences.comparison import difference_words, sides_words, summary_sentence
+from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.comparison import comparison_table
+from drivelab.report.tables.part_differences import part_differences_tables
 
 
 def joint_of_comparison(comparison: Comparison) -> Joint:
     """The report: the answer, all numbers, their ratios drawn, and what differs."""
-    figure = comparison_ratios(comparison)
+    figures = (comparison_ratios(comparison), part_differences(comparison.part_differences))
     tables = [comparison_table(comparison)] if comparison.rows else []
+    told = told_differences(comparison.part_differences)
     return Joint(
         title=sides_words(comparison),
         question="Is NEW slower than BASE?",
-        sentences=(summary_sentence(comparison),),
-        tables=tuple(tables),
-        figures=(figure,) if figure else (),
+        sentences=(summary_sentence(comparison), *told),
+        tables=numbered((*tables, *part_differences_tables(comparison.part_differences))),
+        figures=tuple(figure for figure in figures if figure is not None),
         notes=tuple(map(difference_words, comparison.differences)),
+        part_differences=comparison.part_differences,
     )

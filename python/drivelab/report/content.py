@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram
-from drivelab.model.run_answer import RunAnswer
+from drivelab.model.run_answer import LevelEffect, RunAnswer
+from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.reported_findings import ReportedFinding
 
 _GROUPS = {
@@ -110,6 +111,33 @@ class TrialContent:
 
 
 @dataclass(frozen=True, slots=True)
+class TracedCombination:
+    """A combination of workload and levels that was traced, ready to be shown.
+
+    Attributes
+    ----------
+    explanation : Explanation
+        Where the time of its operations went.
+    label : str
+        What it is for people, told apart from the others of its run.
+    operations : tuple of IoRecords
+        One row per operation of the traced pass, for each of its trials.
+    events : tuple of IoRecords
+        One row per bio and per command of the same passes.
+    """
+
+    explanation: Explanation
+    label: str
+    operations: tuple[IoRecords, ...] = ()
+    events: tuple[IoRecords, ...] = ()
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is an explanation: the trace was whole enough for one."""
+        return not self.explanation.refusal and bool(self.explanation.parts)
+
+
+@dataclass(frozen=True, slots=True)
 class ReportContent:
     """One run, ready to be shown.
 
@@ -130,6 +158,10 @@ class ReportContent:
         The judgement against a need, as stored.
     facts : mapping
         run.json as a whole: host, drives, target, versions, seeds.
+    traced : tuple of TracedCombination
+        What was traced, in the order of the experiment's file.
+    level_differences : tuple of (LevelEffect, ExplanationDifference)
+        Of levels that matter and were traced, which part makes the difference.
     """
 
     name: str
@@ -141,6 +173,8 @@ class ReportContent:
     facts: Mapping[str, Any] = field(default_factory=dict)
     trial_count: int = 0
     answer: RunAnswer = field(default_factory=RunAnswer)
+    traced: tuple[TracedCombination, ...] = ()
+    level_differences: tuple[tuple[LevelEffect, ExplanationDifference], ...] = ()
 
     @property
     def is_selection(self) -> bool:

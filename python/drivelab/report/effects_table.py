@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drivelab.model.run_answer import LevelEffect, RunAnswer
+from drivelab.model.trace import ExplanationDifference
 from drivelab.report.sentences.effect_words import (
     baseline_words,
     commands_words,
@@ -14,6 +16,7 @@ from drivelab.report.sentences.effect_words import (
     level_of_effect_words,
     ratio_words,
 )
+from drivelab.report.sentences.explanation_difference import level_sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +34,38 @@ class EffectRow:
 
 @dataclass(frozen=True, slots=True)
 class EffectsTable:
-    """The effects of one workload on one target."""
+    """The effects of one workload on one target.
+
+    Attributes
+    ----------
+    title : str
+        What it is about.
+    rows : tuple of EffectRow
+        A row for each level.
+    notes : tuple of str
+        How the numbers came about.
+    reasons : tuple of str
+        Of levels that matter and were traced, which part makes the difference.
+    """
 
     title: str
     rows: tuple[EffectRow, ...]
     notes: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
 
 
-def effects_tables(answer: RunAnswer) -> tuple[EffectsTable, ...]:
-    """The tables of a run's effects, in the order of the experiment's file."""
+def effects_tables(
+    answer: RunAnswer, differences: Sequence[tuple[LevelEffect, ExplanationDifference]] = ()
+) -> tuple[EffectsTable, ...]:
+    """The tables of a run's effects, in the order of the experiment's file.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        What the trials come to together.
+    differences : sequence of (LevelEffect, ExplanationDifference)
+        Of levels that matter and were traced, how the parts differ from the baseline.
+    """
     groups: dict[tuple[str, str], list[LevelEffect]] = {}
     for effect in answer.effects:
         groups.setdefault((effect.target, effect.workload), []).append(effect)
@@ -48,8 +74,9 @@ def effects_tables(answer: RunAnswer) -> tuple[EffectsTable, ...]:
             effects_title(effects, answer),
             tuple(_row(effect, answer) for effect in effects),
             tuple(effects_notes(effects)),
+            tuple(level_sentence(*pair) for pair in differences if (pair[0].target, pair[0].workload) == place),
         )
-        for effects in groups.values()
+        for place, effects in groups.items()
     )
 
 

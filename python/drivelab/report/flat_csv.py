@@ -13,6 +13,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.named_figures import file_name, free_name, named_figures
 from drivelab.report.report_file import report_file
 from drivelab.report.run_tables import result_tables, setting_tables
+from drivelab.report.traced_part import traced_tables
 
 FLAT_FILE = "results.csv"
 _FIRST = ("run", "is_reference", "drive", "machine", "workload", "title", "operation")
@@ -67,7 +68,8 @@ def _tables(joint: Joint) -> Iterator[tuple[str, DataTable]]:
     named = [(table.key, table) for table in joint.tables]
     for content in joint.runs:
         prefix = f"{file_name(content.name)}-" if len(joint.runs) > 1 else ""
-        named += [(f"{prefix}{one.key}", one) for one in (*result_tables(content), *setting_tables(content))]
+        own = (*traced_tables(content), *result_tables(content), *setting_tables(content))
+        named += [(f"{prefix}{one.key}", one) for one in own]
     for wanted, table in named:
         name = free_name(file_name(wanted), taken)
         taken.add(name)

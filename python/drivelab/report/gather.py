@@ -22,8 +22,10 @@ from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels
+from drivelab.model.trace import Explanation
 from drivelab.report.combination_labels import level_text
 from drivelab.report.content import IoRecords, ReportContent, TrialContent
+from drivelab.report.gather_traced import traced_combinations
 from drivelab.report.reported_findings import reported
 from drivelab.store import layout
 from drivelab.store.read import StoredRun
@@ -36,7 +38,7 @@ TRIALS_SELECTED = 24
 _FAILED = "trial-failed"
 
 
-def gather(run: StoredRun, answer: RunAnswer | None = None) -> ReportContent:
+def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequence[Explanation] = ()) -> ReportContent:
     """Everything that the report of a run tells.
 
     Parameters
@@ -45,6 +47,8 @@ def gather(run: StoredRun, answer: RunAnswer | None = None) -> ReportContent:
         The run.
     answer : RunAnswer, optional
         What its trials come to together.
+    explanations : sequence of Explanation
+        Where the time of its traced operations went.
 
     Returns
     -------
@@ -70,6 +74,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None) -> ReportContent:
         _trial(rows[name], histograms.get(name, {}), intervals, run.records(name), _short_label(rows[name], facts))
         for name in names
     ]
+    told = sorted(explanations, key=lambda one: _place(_row_of(one), one.label, order))
     return ReportContent(
         name=run.name,
         title=_title(facts),
@@ -80,6 +85,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None) -> ReportContent:
         facts=facts,
         trial_count=trial_count,
         answer=answer or RunAnswer(),
+        traced=traced_combinations(run, told, [_short_label(_row_of(one), facts) for one in told]),
     )
 
 
@@ -113,6 +119,12 @@ def _short_label(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
             changed.append(f"{name} {level_text(name, str(level))}")
     titles = {workload.get("name"): workload.get("title") for workload in experiment.get("workloads", ())}
     return f"{titles.get(row['workload']) or row['workload']}, {', '.join(changed) or 'baseline'}"
+
+
+def _row_of(explanation: Explanation) -> dict[str, Any]:
+    """What a row of the trials table says of where a trial stands, of a combination that was traced."""
+    asked = {f"asked_{name}": level for name, level in explanation.levels.items()}
+    return {"target": explanation.target, "workload": explanation.workload, "repeat": 1, **asked}
 
 
 def _findings_of(rows: Iterable[Mapping[str, Any]]) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from drivelab.model.result_set import ResultSet
+from drivelab.model.trace import ExplanationDifference
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.figure import Figure
 from drivelab.report.tables.table import Table
@@ -30,6 +31,8 @@ class Joint:
         What tables and figures were made from: runs in the order given, then published pages.
     notes : tuple of str
         What limits a comparison of the runs: other kernels, other settings, other workloads.
+    part_differences : tuple of ExplanationDifference
+        Of runs that were traced: which part of the latency differs between the first and each other.
     """
 
     title: str
@@ -40,3 +43,4 @@ class Joint:
     runs: tuple[ReportContent, ...] = ()
     result_sets: tuple[ResultSet, ...] = ()
     notes: tuple[str, ...] = ()
+    part_differences: tuple[ExplanationDifference, ...] = ()

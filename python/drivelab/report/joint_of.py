@@ -11,9 +11,9 @@ from drivelab.report.figures.of_result_sets import figures_of
 from drivelab.report.joint import Joint
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
-from drivelab.report.sentences.run import run_sentences
 from drivelab.report.sentences.same_drive import drives_of_runs
 from drivelab.report.sentences.several_drives import joint_sentences, shortened
+from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table
 from drivelab.report.told_apart import told_apart
@@ -79,7 +79,7 @@ def most_telling_first(tables: Sequence[Table]) -> tuple[Table, ...]:
 
 def own_sentences(run: ReportContent) -> tuple[str, ...]:
     """The answer of a single run."""
-    answer = answer_of(run.verdict, run.trials, run.findings, run_sentences(run.answer))
+    answer = answer_of(run.verdict, run.trials, run.findings, answer_sentences(run))
     return tuple(filter(None, (answer.sentence, *answer.sentences)))
 
 

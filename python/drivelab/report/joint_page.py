@@ -16,6 +16,7 @@ ROOM_BYTES = 6_500_000
 RUN_BYTES = 250_000
 # begins the anchors of figures that are drawn from result sets, on the page of a run that has figures of its own
 PUBLISHED_PREFIX = "published-"
+PART_DIFFERENCES = "part-differences"
 # what a run's numbers were taken apart into; all other tables show the same numbers in another form
 _MODEL_TABLES = ("flush-model", "factorial-terms", "main-effects", "interactions")
 
@@ -38,6 +39,8 @@ class JointPage:
         Of all runs together, the most telling one first.
     published : tuple of ResultSet
         Published pages whose numbers stand beside those of the runs.
+    part_tables, part_figures : tuples
+        Which part of the latency differs between runs that were traced.
     """
 
     joint: Joint
@@ -47,6 +50,8 @@ class JointPage:
     tables: tuple[PlacedTable, ...]
     figures: tuple[PlacedFigure, ...]
     published: tuple[ResultSet, ...]
+    part_tables: tuple[PlacedTable, ...] = ()
+    part_figures: tuple[PlacedFigure, ...] = ()
 
     @property
     def models(self) -> tuple[PlacedTable, ...]:
@@ -63,20 +68,30 @@ def joint_page_of(joint: Joint) -> JointPage:
     """The page of a report."""
     is_alone = len(joint.runs) == 1 and len(joint.result_sets) <= 1
     alone = _with_sentences(page_of(joint.runs[0]), joint.sentences) if is_alone else None
-    first = 1 + (len(alone.figures) + (alone.overview is not None) if alone else 0)
+    first = 1 + (alone.figure_count if alone else 0)
+    # tables of where the time goes stand before them
+    first_table = 1 + (len(alone.traced.tables) if alone and alone.traced else 0)
     figures = [
         placed_figure(figure, str(number), PUBLISHED_PREFIX if alone else "")
         for number, figure in enumerate(joint.figures, start=first)
     ]
+    tables = [placed_table(table, str(number)) for number, table in enumerate(joint.tables, start=first_table)]
     return JointPage(
         joint=joint,
         name=joint.runs[0].name if is_alone else joint.title,
         alone=alone,
         runs=() if alone else tuple(_runs(joint.runs, sum(placed.byte_count for placed in figures))),
-        tables=tuple(placed_table(table, str(number)) for number, table in enumerate(joint.tables, start=1)),
-        figures=tuple(figures),
+        tables=tuple(placed for placed in tables if not _is_about_parts(placed.table.key)),
+        figures=tuple(placed for placed in figures if not _is_about_parts(placed.figure.key)),
+        part_tables=tuple(placed for placed in tables if _is_about_parts(placed.table.key)),
+        part_figures=tuple(placed for placed in figures if _is_about_parts(placed.figure.key)),
         published=tuple(one for one in joint.result_sets if one.is_reference),
     )
+
+
+def _is_about_parts(key: str) -> bool:
+    """Whether a table or a figure says why traced runs differ."""
+    return key.startswith(PART_DIFFERENCES)
 
 
 def _with_sentences(page: Page, sentences: Sequence[str]) -> Page:
@@ -92,6 +107,6 @@ def _runs(contents: Sequence[ReportContent], byte_count: int) -> Iterator[Page]:
     for number, content in enumerate(contents, start=1):
         page = page_of(content, number)
         if byte_count + page.figure_bytes > room_bytes:
-            page = replace(page, overview=None, figures=(), has_figures_left_out=True)
+            page = page.without_figures()
         byte_count += page.figure_bytes
         yield page

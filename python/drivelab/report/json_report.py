@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.run_answer import LevelEffect
+from drivelab.model.trace import ExplanationDifference
 from drivelab.report.answer import Answer, answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.figure import DataTable, Figure
@@ -17,8 +19,10 @@ from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.run_tables import result_tables, setting_tables
-from drivelab.report.sentences.run import run_sentences
+from drivelab.report.sentences.explanation_difference import level_sentence
+from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.table import Table
+from drivelab.report.traced_part import traced_tables
 from drivelab.store.durable import write_json
 
 # changes when a key changes its meaning or goes; new keys may come without
@@ -66,12 +70,14 @@ def report_json(joint: Joint) -> dict[str, Any]:
             _run(content, [_figure(one.name, one.figure) for one in named if one.run == place])
             for place, content in enumerate(joint.runs)
         ],
+        "part_differences": [plain(one.to_json()) for one in joint.part_differences],
         "result_sets": [plain(one) for one in joint.result_sets],
     }
 
 
 def _run(content: ReportContent, figures: list[dict[str, Any]]) -> dict[str, Any]:
-    answer = answer_of(content.verdict, content.trials, content.findings, run_sentences(content.answer))
+    answer = answer_of(content.verdict, content.trials, content.findings, answer_sentences(content))
+    tables = (*traced_tables(content), *result_tables(content), *setting_tables(content))
     return {
         "name": content.name,
         "title": content.title,
@@ -80,13 +86,21 @@ def _run(content: ReportContent, figures: list[dict[str, Any]]) -> dict[str, Any
         "headline": dict(headline_facts(content)),
         "verdict": plain(content.verdict),
         **plain(content.answer.to_json()),
+        "explanations": [plain(one.explanation.to_json()) for one in content.traced],
+        "level_explanations": [plain(_level(effect, one)) for effect, one in content.level_differences],
         "trial_count": content.trial_count,
         "trials": [_trial(trial) for trial in content.trials],
-        "tables": [_table(table) for table in (*result_tables(content), *setting_tables(content))],
+        "tables": [_table(table) for table in tables],
         "figures": figures,
         "findings": [_finding(finding) for finding in content.findings],
         "facts": plain(content.facts),
     }
+
+
+def _level(effect: LevelEffect, difference: ExplanationDifference) -> dict[str, Any]:
+    """Which part makes the difference between a level and its baseline."""
+    about = {name: getattr(effect, name) for name in ("target", "workload", "factor", "level", "baseline")}
+    return about | {"says": level_sentence(effect, difference), "difference": difference.to_json()}
 
 
 def _sentences(answer: Answer) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from drivelab.report.figures.figure import Figure
-from drivelab.report.figures.of_run import figures_of_run, overview_of_run
+from drivelab.report.figures.of_run import figures_of_run, overview_of_run, traced_figures_of_run
 from drivelab.report.joint import Joint
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -40,7 +40,8 @@ def named_figures(joint: Joint) -> tuple[NamedFigure, ...]:
         found[name] = NamedFigure(name, figure)
     for place, content in enumerate(joint.runs):
         prefix = f"{file_name(content.name)}-" if len(joint.runs) > 1 else ""
-        for figure in filter(None, (overview_of_run(content), *figures_of_run(content))):
+        own = (overview_of_run(content), *traced_figures_of_run(content), *figures_of_run(content))
+        for figure in filter(None, own):
             name = free_name(f"{prefix}{figure.key}", found)
             found[name] = NamedFigure(name, figure, place)
     return tuple(found.values())

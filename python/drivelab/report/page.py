@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.answer import Answer, answer_of
@@ -16,9 +17,10 @@ from drivelab.report.headline import headline_facts
 from drivelab.report.placed import PlacedFigure, placed_figure
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.results_table import ResultsTable, results_table
-from drivelab.report.sentences.run import run_sentences
+from drivelab.report.sentences.traced import answer_sentences, leads
 from drivelab.report.settings_table import SettingsTable, settings_table
 from drivelab.report.sparkline import SparklineAxis
+from drivelab.report.traced_part import TracedPart, traced_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Page:
         Begins every anchor of the run; empty when it is alone.
     has_figures_left_out : bool
         Whether its figures would have made the page of several runs too heavy.
+    traced : TracedPart or None
+        Where the time goes, of a run that was traced.
     """
 
     content: ReportContent
@@ -52,13 +56,25 @@ class Page:
     number: int = 0
     prefix: str = ""
     has_figures_left_out: bool = False
+    traced: TracedPart | None = None
     # of the trials that a finding touches; the others are counted
     names_at_most: int = 40
 
     @property
     def figure_bytes(self) -> int:
         """What its figures and the numbers behind them add to a page."""
-        return sum(placed.byte_count for placed in (self.overview, *self.figures) if placed)
+        traced = self.traced.figures if self.traced else ()
+        return sum(placed.byte_count for placed in (self.overview, *traced, *self.figures) if placed)
+
+    @property
+    def figure_count(self) -> int:
+        """How many figures it has."""
+        return len(self.figures) + (self.overview is not None) + (len(self.traced.figures) if self.traced else 0)
+
+    def without_figures(self) -> Page:
+        """The same, its figures left out."""
+        traced = replace(self.traced, figures=()) if self.traced else None
+        return replace(self, overview=None, figures=(), traced=traced, has_figures_left_out=True)
 
 
 def page_of(content: ReportContent, number: int = 0) -> Page:
@@ -74,10 +90,14 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
     trials, findings, run_answer = content.trials, content.findings, content.answer
     prefix = f"run-{number}-" if number else ""
     overview = overview_of_run(content)
-    first = 1 if overview else 0
+    numbers = (_numbered(place, number) for place in count(1))
+    # figures are numbered as they stand on the page
+    traced = traced_part(content, numbers, prefix, number) if leads(content) else None
+    placed_overview = placed_figure(overview, next(numbers), prefix) if overview else None
+    traced = traced or traced_part(content, numbers, prefix, number)
     return Page(
         content=content,
-        answer=answer_of(content.verdict, trials, findings, run_sentences(run_answer)),
+        answer=answer_of(content.verdict, trials, findings, answer_sentences(content)),
         headline=tuple(headline_facts(content)),
         results=results_table(trials, findings),
         combinations=combinations_table(
@@ -85,20 +105,18 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
             is_one_at_a_time=content.experiment.get("design") == "one-at-a-time",
             over_time=asks_over_time(content),
         ),
-        effects=effects_tables(run_answer),
+        effects=effects_tables(run_answer, content.level_differences),
         reference=tuple(_reference_lines(run_answer)),
         axis=SparklineAxis(trials),
         findings=findings,
         labels={trial.name: trial.label for trial in trials},
-        overview=placed_figure(overview, _numbered(1, number), prefix) if overview else None,
-        figures=tuple(
-            placed_figure(figure, _numbered(place, number), prefix)
-            for place, figure in enumerate(figures_of_run(content), start=first + 1)
-        ),
+        overview=placed_overview,
+        figures=tuple(placed_figure(figure, next(numbers), prefix) for figure in figures_of_run(content)),
         settings=settings_table(trials),
         facts=tuple(fact_groups(content.facts)),
         number=number,
         prefix=prefix,
+        traced=traced,
     )
 
 

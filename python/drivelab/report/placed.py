@@ -92,11 +92,11 @@ def placed_figure(figure: Figure, number: str, prefix: str = "") -> PlacedFigure
     )
 
 
-def placed_table(table: Table, number: str) -> PlacedTable:
-    """A table with its number, ready for the template."""
+def placed_table(table: Table, number: str, prefix: str = "") -> PlacedTable:
+    """A table with its number, ready for the template; `prefix` begins its anchor."""
     return PlacedTable(
         number=number,
-        id=f"table-{table.key}",
+        id=f"{prefix}table-{table.key}",
         table=table,
         rows=table.rows[:TABLE_ROWS_AT_MOST],
         row_count=len(table.rows),

@@ -46,7 +46,7 @@ def result_tables(content: ReportContent) -> tuple[Table, ...]:
         over_time=asks_over_time(content),
     )
     found = [_checks_table(block) for block in judged if block.checks]
-    found += [_effects_table(table) for table in effects_tables(content.answer)]
+    found += [_effects_table(table) for table in effects_tables(content.answer, content.level_differences)]
     if combinations:
         found += _combination_tables(combinations, content)
     found += _trial_tables(results_table(content.trials, content.findings), content.findings)
@@ -93,7 +93,7 @@ def _effects_table(table: EffectsTable) -> Table:
         [typeset(text) for text in (row.level, row.baseline, row.ratio, row.interval, row.verdict_text, row.commands)]
         for row in table.rows
     ]
-    caption = " ".join(typeset(note) for note in table.notes)
+    caption = " ".join(typeset(note) for note in (*table.reasons, *table.notes))
     return Table("effects", typeset(table.title), columns, text_rows(rows), caption)
 
 

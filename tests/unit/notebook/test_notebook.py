@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import drivelab
@@ -23,6 +25,7 @@ from drivelab.notebook.shown_figure import PLOTLY_MIME
 from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.store.read import open_run
+from made_up_operations import operations
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
@@ -118,6 +121,21 @@ def test_courses_tell_the_levels_of_every_trial(run: OpenedRun) -> None:
     cliff = run.courses["0003-random-write"].cliff
     assert cliff is not None
     assert cliff.at_bytes == 612368384
+
+
+def test_explanations_go_by_the_first_trial_of_their_combination(tmp_path: Path, run: OpenedRun) -> None:
+    assert len(run.explanations) == 0
+    with pytest.raises(KeyError, match="no explanation 'x'; there are: none"):
+        run.explanations["x"]
+    directory = tmp_path / "traced"
+    shutil.copytree(RUNS / "settings-scan-drive", directory)
+    (directory / "operations").mkdir()
+    for trial in ("0002-one-byte", "0003-one-byte"):
+        pq.write_table(operations(50), directory / "operations" / f"{trial}.parquet")
+    found = drivelab.open(directory).explanations
+    assert list(found) == ["0002-one-byte", "0003-one-byte"]
+    # nothing was stored of how it was traced
+    assert "nothing is known" in found["0002-one-byte"].refusal
 
 
 def test_the_answer_is_sentences(run: OpenedRun) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from plotly import graph_objects
 
+from drivelab.answers.explanations import explanation_differences, explanations_of
 from drivelab.answers.run_answer import answer_of_run
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import Histogram
@@ -28,6 +29,8 @@ from drivelab.report.figures.latency_histogram import latency_histogram
 from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.latency_over_time import latency_over_time
 from drivelab.report.figures.latency_overview import latency_overview
+from drivelab.report.figures.of_run import traced_figures_of_run
+from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.figures.throughput_over_time import throughput_over_time
 from drivelab.report.gather import gather
 from drivelab.store.read import StoredRun
@@ -51,6 +54,8 @@ def figures_of(run: StoredRun) -> list[Figure]:
     trials = gather(run, answer).trials
     made = [make(trials) for make in MAKERS]
     made += [latency_over_size(trials, answer), throughput_over_time(trials, answer), effects_overview(answer)]
+    made += traced_figures_of_run(gather(run, answer, explanations_of(run)))
+    made.append(part_differences(explanation_differences(run, run)))
     return list({figure.key: figure for figure in made if figure is not None}.values())
 
 
@@ -133,6 +138,12 @@ def test_every_figure_has_its_numbers_behind_it(stored_run: StoredRun) -> None:
 def test_no_drawing_is_taller_than_a_sheet_of_paper(stored_run: StoredRun) -> None:
     for figure in figures_of(stored_run):
         assert max(plot.height_px for plot in figure.plots) <= 1000
+
+
+@pytest.mark.parametrize("stored_run", ["explained-appends"], indirect=True)
+def test_a_traced_run_has_the_figures_of_traces(stored_run: StoredRun) -> None:
+    keys = {figure.key for figure in figures_of(stored_run)}
+    assert {"waterfall", "parts-over-time", "part-cdf", "offset-map", "part-differences"} <= keys
 
 
 def test_a_check_has_all_figures(check_run: StoredRun) -> None:

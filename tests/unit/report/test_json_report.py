@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from drivelab.answers.explanations import explanation_differences, explanations_of
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import LevelEffect
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
 from drivelab.report.json_report import SCHEMA, plain, report_json
@@ -23,17 +27,37 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "report_json.md"
 # what is below these is described elsewhere, or its keys are names
 OPEN = ("facts", "verdict", "workload", "engine", "context", "devices", "headline", "estimates", "levels", "achieved")
 OPEN += ("metrics", "bounds", "links", "printed", "commands", "factorial", "courses")
+# estimates, and what is named after parts and kinds of work
+OPEN += (
+    "untraced_median_ns",
+    "traced_median_ns",
+    "traced_p99_ns",
+    "traced_mean_ns",
+    "tracing_cost_ratio",
+    "mean_ns",
+    "p50_ns",
+    "p99_ns",
+)
+OPEN += ("work_per_operation", "environment", "difference_ns", "difference", "typical", "slowest")
+RATIO = Estimate(0.8, 0.75, 0.85, "1", 5, 5.0, "made up")
+EFFECT = LevelEffect(
+    "sdb", "log-append", "write-cache", "off", "on", "total_latency_ns_p50", RATIO, (), "matters", 0.05, 0.01, 0.01, 1
+)
 
 
 @pytest.fixture
 def joint(stored_run: StoredRun) -> Joint:
     """A report of one golden run with a table of its own."""
     answer = answer_of_run(stored_run, SHOWN_METRICS)
-    content = gather(stored_run, answer if "plan" in stored_run.run_json else None)
+    content = gather(stored_run, answer if "plan" in stored_run.run_json else None, explanations_of(stored_run))
     cell = TableCell("1.5", "1.4–1.6", is_best=True, notes=(1,))
     own = Table("own", "Own", (TableColumn("x", "ms", is_number=True),), ((cell,),), notes=("why",))
     sets = (result_set_of(stored_run, answer),)
-    return Joint("T", "Q", ("So it is.",), (own,), runs=(content,), result_sets=sets, notes=("odd",))
+    differences = explanation_differences(stored_run, stored_run)
+    if differences:
+        content = replace(content, level_differences=((EFFECT, differences[0]),))
+    more = {"result_sets": sets, "notes": ("odd",), "part_differences": differences}
+    return Joint("T", "Q", ("So it is.",), (own,), runs=(content,), **more)  # type: ignore[arg-type]
 
 
 def keys_of(value: Any, above: str = "") -> Iterator[str]:

@@ -46,7 +46,7 @@ def latency_cdf(trials: Sequence[TrialContent]) -> Figure | None:
 def _plot(group: str, trials: Sequence[TrialContent], low_ns: float, high_ns: float) -> Plot:
     layout = theme.layout(HEIGHT_PX)
     layout["xaxis"] = theme.latency_axis(low_ns, high_ns)
-    layout["yaxis"] = _share_axis(max(_nines(carried_quantile(_independent_count(trial))) for trial in trials))
+    layout["yaxis"] = share_axis(max(nines(carried_quantile(_independent_count(trial))) for trial in trials))
     return Plot([_line(trial, place) for place, trial in enumerate(trials)], layout, HEIGHT_PX, group)
 
 
@@ -59,13 +59,14 @@ def _independent_count(trial: TrialContent) -> float:
     return min(count, estimate.effective_sample_count)
 
 
-def _nines(at: float) -> float:
+def nines(at: float) -> float:
+    """How many nines a quantile has: 2 of 0.99."""
     return float(-np.log10(1 - at))
 
 
 def _levels(trial: TrialContent) -> NDArray[np.float64]:
     """Quantiles to read, evenly spaced on the stretched axis, up to the last that the data carry."""
-    last = _nines(carried_quantile(_independent_count(trial)))
+    last = nines(carried_quantile(_independent_count(trial)))
     return np.asarray(1 - 10 ** -np.linspace(0, last, max(2, round(last * _POINTS_PER_NINE))))
 
 
@@ -94,14 +95,15 @@ def _line(trial: TrialContent, place: int) -> dict[str, Any]:
     }
 
 
-def _share_axis(top: float) -> dict[str, Any]:
+def share_axis(top: float) -> dict[str, Any]:
+    """An axis of shares that gives every further nine the same room, up to so many nines."""
     marks = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999]
-    marks = [at for at in marks if _nines(at) <= top + 0.05]
+    marks = [at for at in marks if nines(at) <= top + 0.05]
     return theme.axis(
         "I/Os at or below [%, tail stretched]",
         range=[0, 1.04 * top],
         tickmode="array",
-        tickvals=[_nines(at) for at in marks],
+        tickvals=[nines(at) for at in marks],
         ticktext=[f"{round(100 * at, 6):g}" for at in marks],
         fixedrange=True,
     )

@@ -13,15 +13,31 @@ from drivelab.report.figures.latency_histogram import latency_histogram
 from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.latency_over_time import latency_over_time
 from drivelab.report.figures.latency_overview import latency_overview
+from drivelab.report.figures.offset_map import offset_map
+from drivelab.report.figures.part_cdf import part_cdf
+from drivelab.report.figures.parts_over_time import parts_over_time
 from drivelab.report.figures.throughput_over_time import throughput_over_time
+from drivelab.report.figures.waterfall import waterfall
 
 # the figure that experiments name which ask how the throughput changes
 OVER_TIME = "throughput-over-time"
+_OF_TRACES = ("waterfall", "parts-over-time", "part-cdf", "offset-map")
 
 
 def overview_of_run(content: ReportContent) -> Figure | None:
     """The one picture beside the numbers; None when no trial has any latency."""
     return latency_overview(content.trials, thresholds_of(content.verdict))
+
+
+def traced_figures_of_run(content: ReportContent) -> list[Figure]:
+    """Where the time goes, of what was traced."""
+    made = [make(content.traced) for make in (waterfall, parts_over_time, part_cdf, offset_map)]
+    return [figure for figure in made if figure is not None]
+
+
+def is_of_traces(figure: Figure) -> bool:
+    """Whether a figure says where the time goes."""
+    return figure.key in _OF_TRACES
 
 
 def figures_of_run(content: ReportContent) -> list[Figure]:

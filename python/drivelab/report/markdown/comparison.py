@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.comparison import Comparison, ComparisonVerdict, MetricComparison
-from drivelab.report.markdown.syntax import escaped, grid_lines
+from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
+from drivelab.report.numerals import typeset
 from drivelab.report.sentences.comparison import (
     HOW_TO_READ,
     constant_levels,
@@ -20,6 +21,8 @@ from drivelab.report.sentences.comparison import (
     value_words,
 )
 from drivelab.report.sentences.effect_words import ratio_words
+from drivelab.report.sentences.explanation_difference import difference_sentences
+from drivelab.report.tables.part_differences import part_differences_tables
 
 ROWS_SHOWN_MAX = 20
 # GitHub refuses a comment of 65,536 characters
@@ -56,6 +59,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield f"- not comparable: {escaped(why)} ({escaped(named)})"
     yield from (f"- {escaped(remark)}" for remark in remarks(comparison))
     yield ""
+    yield from _why(comparison)
     if comparison.differences:
         yield "What differs between the two sides:"
         yield ""
@@ -64,6 +68,22 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield "Nothing that was recorded differs between the two sides."
     yield ""
     yield f"<details><summary>How to read this</summary>\n\n{escaped(HOW_TO_READ)}\n\n</details>"
+
+
+def _why(comparison: Comparison) -> Iterator[str]:
+    """Which part of the latency differs, where both sides were traced; the numbers folded."""
+    for one in comparison.part_differences:
+        yield f"**Why they differ{f', {escaped(one.label)}' if one.label else ''}**"
+        yield ""
+        yield from (escaped(typeset(text)) for text in difference_sentences(one))
+        yield ""
+        yield "<details><summary>Each part</summary>"
+        for table in part_differences_tables([one]):
+            yield ""
+            yield from table_lines(table)
+        yield ""
+        yield "</details>"
+        yield ""
 
 
 def _folded(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterator[str]:

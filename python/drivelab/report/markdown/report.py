@@ -10,6 +10,7 @@ from urllib.parse import quote
 from drivelab.model.errors import DrivelabError
 from drivelab.report.content import ReportContent
 from drivelab.report.facts import fact_groups
+from drivelab.report.figures.of_run import is_of_traces
 from drivelab.report.headline import headline_facts
 from drivelab.report.joint import Joint
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
@@ -18,8 +19,11 @@ from drivelab.report.numerals import count_text, typeset
 from drivelab.report.report_file import report_file
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.run_tables import result_tables, setting_tables
+from drivelab.report.sentences.explanation_difference import explained_levels
+from drivelab.report.sentences.traced import leads
 from drivelab.report.static_figure import Format, write_figures
 from drivelab.report.tables.table import Table
+from drivelab.report.traced_part import TITLE, told_of, traced_tables
 
 # longer tables nobody reads in Markdown, and GitHub stops showing large files; the CSV files hold everything
 ROWS_MAX = 100
@@ -102,17 +106,21 @@ def _lines(joint: Joint, pictures: Pictures) -> Iterator[str]:
     """The report: the answer, its first table and picture, then everything else."""
     own = joint.runs[0] if len(joint.runs) == 1 else None
     tables = [*joint.tables, *(result_tables(own) if own else ())]
-    figures = [one for one in pictures.figures if own or one.run is None]
+    figures = [one for one in pictures.figures if (own or one.run is None) and not is_of_traces(one.figure)]
     if tables:
         # the picture of what the first table tells: effects beside effects
         figures.sort(key=lambda one: not one.figure.key.startswith(tables[0].key))
     yield from _head(joint)
+    if own and leads(own):
+        yield from _traced(own, pictures.figures, pictures, 2)
     if tables:
         yield from _table(tables[0], 2)
     if figures:
         yield from _figure(figures[0], pictures, 2)
     elif pictures.why_none:
         yield from (f"*{escaped(pictures.why_none)}*", "")
+    if own and not leads(own):
+        yield from _traced(own, pictures.figures, pictures, 2)
     for table in tables[1:]:
         yield from _table(table, 2)
     if own and own.findings:
@@ -146,13 +154,35 @@ def _run(content: ReportContent, figures: Sequence[NamedFigure], pictures: Pictu
     """One run of several."""
     yield from (f"## {escaped(content.name)}", "", escaped(content.question), "")
     yield from _list(f"{escaped(name)}: {escaped(value)}" for name, value in headline_facts(content))
+    yield from _traced(content, figures, pictures, 3)
     for table in result_tables(content):
         yield from _table(table, 3)
     if content.findings:
         yield from _findings(content, 3)
     for one in figures:
-        yield from _figure(one, pictures, 3)
+        if not is_of_traces(one.figure):
+            yield from _figure(one, pictures, 3)
     yield from _records(content, 3)
+
+
+def _traced(content: ReportContent, figures: Sequence[NamedFigure], pictures: Pictures, level: int) -> Iterator[str]:
+    """Where the time goes, of a run that was traced: sentences, the first picture, tables, the others."""
+    if not content.traced:
+        return
+    yield from (f"{'#' * level} {TITLE}", "")
+    has_several = len(content.traced) > 1
+    for label, sentences in told_of(content):
+        text = escaped(typeset(" ".join(sentences)))
+        yield from (f"**{escaped(label)}:** {text}" if has_several else text, "")
+    if not content.answer.effects:
+        yield from _list(escaped(typeset(text)) for text in explained_levels(content.level_differences))
+    own = [one for one in figures if is_of_traces(one.figure)]
+    for one in own[:1]:
+        yield from _figure(one, pictures, level + 1)
+    for table in traced_tables(content):
+        yield from _table(table, level + 1)
+    for one in own[1:]:
+        yield from _figure(one, pictures, level + 1)
 
 
 def _list(items: Iterable[str]) -> Iterator[str]:

@@ -68,7 +68,9 @@ def operation_words(explanation: Explanation) -> str:
 def count_of_words(value: float) -> str:
     """Commands per operation: ``1``, ``2.07``."""
     nearest = round(value)
-    return f"{nearest}" if abs(value - nearest) < COUNT_SLACK else f"{value:.2f}"
+    # what happens now and then is not the same as never
+    slack = COUNT_SLACK if nearest else COUNT_SLACK / 5
+    return f"{nearest}" if abs(value - nearest) < slack else f"{value:.2f}"
 
 
 def work_words(explanation: Explanation) -> str:
@@ -144,7 +146,8 @@ def _answered(explanation: Explanation) -> Iterator[str]:
     if text := _slowest(explanation):
         yield text
     if explanation.q2c_ns and explanation.work["flushes"] >= COUNT_SLACK:
-        yield f"btt would show a Q2C of {latency_text(explanation.q2c_ns)}: it drops every flush."
+        # the name of the row of btt's table, for those who know it
+        yield f"btt, which drops every flush, would show {latency_text(explanation.q2c_ns)} (its Q2C)."
 
 
 def _refused(explanation: Explanation) -> Iterator[str]:
@@ -223,8 +226,11 @@ def _commands(explanation: Explanation) -> str:
         for count, one, several in ((writes, "write", "writes"), (reads, "read", "reads"))
         if count >= COUNT_SLACK
     ]
-    journal = " (the journal's among them)" if work["journal_writes"] >= COUNT_SLACK else ""
-    return f"{' and '.join(named) or 'commands of others'}{journal}"
+    text = " and ".join(named) or "commands of others"
+    if work["journal_writes"] < COUNT_SLACK:
+        return text
+    among = "the journal's among them"
+    return f"{text[:-1]}, {among})" if text.endswith(")") else f"{text} ({among})"
 
 
 def _is_several(explanation: Explanation) -> bool:

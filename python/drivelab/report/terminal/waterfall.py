@@ -172,7 +172,8 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if explanation.parts:
         yield "work of the drive per operation", work_words(explanation)
         yield "commands", check_words(explanation)
-        yield "check", f"the parts sum to the latency, residual {explanation.residual_ns} ns"
+        sum_text = "do not sum to the latency: do not trust them" if explanation.residual_ns else "sum to the latency"
+        yield "check", f"the parts {sum_text}, residual {explanation.residual_ns} ns"
     if cost := cost_words(explanation):
         yield "cost of tracing", cost
     yield "trace", trace_words(explanation)

@@ -60,7 +60,7 @@ def test_the_flush_is_named_first_then_the_write_then_software() -> None:
     sentence, slowest, btt = told()
     assert sentence == ("Of 333 us, 151 us is the cache flush (1 per operation), 36.4 us the write, 145 us software.")
     assert slowest == "The slowest 1 % (10 operations) take 390 us: 51.0 us more in the flush."
-    assert btt == "btt would show a Q2C of 51.0 us: it drops every flush."
+    assert btt == "btt, which drops every flush, would show 51.0 us (its Q2C)."
 
 
 @pytest.mark.parametrize("kind", ["overwrite", "append", "read"])
@@ -84,6 +84,8 @@ def test_counts_that_are_not_whole_are_told_as_they_are() -> None:
     often = replace(one, work={**one.work, "device_writes": 1.32, "device_reads": 1.0, "flushes": 1.11})
     text = plain_text(headline(often))
     assert "the cache flush (1.11 per operation)" in text
+    journal = replace(one, work={**one.work, "device_writes": 2.67, "journal_writes": 1.67})
+    assert "the writes (2.67 per operation, the journal's among them)" in plain_text(headline(journal))
     assert "36.4 us the writes (1.32 per operation) and the read" in text
     # without a flush the first part has the verb
     bare = explanation(parts_ns={"fs_in": 5e4, "device": 1e5}, work={"flushes": 0})
@@ -164,7 +166,7 @@ def test_words_of_single_lines() -> None:
         "tracefs (a private instance can be made); 0 events lost, 0 own bios unmatched, 0 records doubled, "
         "12 bios of others, 0 open at the end"
     )
-    assert [count_of_words(value) for value in (1.0, 0.97, 2.07, 0.0)] == ["1", "1", "2.07", "0"]
+    assert [count_of_words(value) for value in (1.0, 0.97, 2.07, 0.02, 0.0)] == ["1", "1", "2.07", "0.02", "0"]
     assert [share_text(value, 100) for value in (0, 0.2, 46.4, 100)] == ["0 %", "< 1 %", "46 %", "100 %"]
     assert share_text(1, 0) == ""
 

@@ -1,0 +1,67 @@
+"""Gathers what a report tells of the traced passes of a stored run: explanations with labels, and their rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from drivelab.model.trace import Explanation
+from drivelab.report.combination_labels import level_text
+from drivelab.report.content import TracedCombination
+from drivelab.store import layout
+from drivelab.store.read import StoredRun
+from drivelab.store.record_batches import StoredRecords
+
+
+def traced_combinations(
+    run: StoredRun, explanations: Sequence[Explanation], short_labels: Sequence[str] = ()
+) -> tuple[TracedCombination, ...]:
+    """What was traced, each with a label of its own; no row of it is read yet.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    explanations : sequence of Explanation
+        Of its traced combinations.
+    short_labels : sequence of str
+        What each changed, in a design in which each changes one thing; otherwise empty.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of the run is damaged.
+    """
+    labels = labels_told_apart(explanations, short_labels)
+    return tuple(
+        TracedCombination(
+            explanation,
+            label,
+            _rows(run, layout.OPERATIONS, explanation.trials),
+            _rows(run, layout.EVENTS, explanation.trials),
+        )
+        for explanation, label in zip(explanations, labels, strict=True)
+    )
+
+
+def labels_told_apart(explanations: Sequence[Explanation], short_labels: Sequence[str] = ()) -> list[str]:
+    """The label of each, with what differs between them: levels, targets, and the trial where nothing else does."""
+    names = list(dict.fromkeys(name for one in explanations for name in one.levels))
+    varying = [name for name in names if len({one.levels.get(name, "") for one in explanations}) > 1]
+    has_targets = len({one.target for one in explanations}) > 1
+    found = []
+    for number, one in enumerate(explanations):
+        levels = [f"{name} {level_text(name, one.levels[name])}" for name in varying if name in one.levels]
+        place = [f"on {one.target}"] if has_targets else []
+        short = short_labels[number] if short_labels else ""
+        words = [short] if short else [one.label or one.workload or one.trial, *levels]
+        found.append(", ".join([*words, *place]))
+    counts = Counter(found)
+    return [
+        f"{label}, {one.trial}" if counts[label] > 1 else label for label, one in zip(found, explanations, strict=True)
+    ]
+
+
+def _rows(run: StoredRun, folder: str, trials: Sequence[str]) -> tuple[StoredRecords, ...]:
+    paths = [run.directory / folder / layout.ios_name(trial) for trial in trials]
+    return tuple(StoredRecords(path) for path in paths if path.exists())
