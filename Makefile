@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # the binding is a Python module: its own test binary could not be linked
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
-.PHONY: help build demo test test-rust test-python test-vm lint format bench docs site lock clean dev packages
+.PHONY: help build demo test test-rust test-python test-vm fuzz lint format bench docs site lock clean dev packages
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ endif
 test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS as above
 	@$(MAKE) build dev
 	$(BIN)/python -m pytest tests/vm $(ARGS)
+
+fuzz: ## Hostile input to the reader of block traces for an hour; SECONDS=60 for each of 8 kinds
+	DRIVELAB_FUZZ_SECONDS=$(or $(SECONDS),450) cargo test --locked --profile fuzz -p drivelab-trace \
+		--test reading_fuzz --test fuzz -- --test-threads=1 --nocapture
 
 lint: build dev ## Formatting, lints, types and import rules
 	$(BIN)/ruff check

@@ -85,8 +85,8 @@ def measured_part(name: str, options: argparse.Namespace) -> str:
     if name == "tracing":
         with read_target() as (path, target):
             # short runs, many of them: on a busy machine neighbours in time are alike
-            seconds = options.seconds / TRACING_SHORTER
-            return tracing_part(tracing(path, TRACING_SHORTER * options.rounds, seconds), target)
+            rounds, seconds = TRACING_SHORTER * options.rounds, options.seconds / TRACING_SHORTER
+            return tracing_part(tracing(path, rounds, seconds), target, f"{rounds} pairs of {seconds:g} s")
     with read_target() as (path, target):
         return reports_part(reports(path, options.rounds), target)
 
@@ -146,15 +146,16 @@ def block_traces_part(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def tracing_part(found: TracingCost, target: str) -> str:
+def tracing_part(found: TracingCost, target: str, pairs: str) -> str:
     """The cost of taking a trace."""
     lines = [
         TRACING,
         'Written by `make bench`, or alone by `make bench ARGS="--only tracing"`, as root. The same reads were issued',
         f"to {target} with a trace of it and without one, in turn; the column *drivelab* is",
-        "with the trace, *peer* without. The thread that empties the kernel's buffers has one of the processors for",
-        "itself only where there are more than the workload uses: at queue depth 32 here the loop device's own threads",
-        "use both. Numbers are medians; the ratio is that of the pairs, with the smallest and the largest.",
+        "with the trace, *peer* without. Making the events costs the thread that issues the I/O processor time, and",
+        "the thread that empties the kernel's buffers needs some, too. Where nothing is idle (other programs, or a",
+        "loop device's own threads at queue depth 32), the rate falls by as much as the processor time grows. Numbers",
+        f"are medians of {pairs}; the ratio is that of the pairs, with the smallest and the largest.",
         "",
         f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
         f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",

@@ -122,11 +122,10 @@ def test_flushes_are_a_phase_of_their_own_and_btt_is_said_to_hide_them(btt: Btt,
     assert document["flushes"]["time_share"] == pytest.approx(40 * 7 / (39 * 25 + 7), rel=1e-3)
     assert document["classes"].keys() == {"write", "flush"}
     assert document["traps"]["flushes_hidden"]["flushes"] == 40
-    warning = next(text for text in document["warnings"] if "emptied its cache" in text)
-    assert "40 times" in warning
-    assert "7000.0 us each" in warning
+    warning = next(text for text in document["warnings"] if "of the write cache" in text)
+    assert warning.startswith("40 flush commands of the write cache, 7 ms each, 280 ms in all, 28.")
     _, out, _ = btt(path)
-    assert re.search(r"^flush at the device +40 +7 ms +7 ms +- +7 ms$", out, re.MULTILINE)
+    assert re.search(r"^flush at the device +40 +7 ms +7 ms +- +7 ms *$", out, re.MULTILINE)
 
 
 def test_split_bios_are_followed_and_btt_is_quoted(btt: Btt, tmp_path: Path) -> None:

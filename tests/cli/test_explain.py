@@ -13,12 +13,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from drivelab.cli import explain_result
 from drivelab.cli.main import run
+from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.trace import TraceConduct
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import Durability
 from drivelab.store.place import TrialPlace
+from drivelab.store.read import open_run
 from drivelab.store.write import create_run
 from unit.store.conftest import make_trial
 from unit.store.made_traces import events, operations
@@ -197,7 +200,38 @@ def test_runs_with_nothing_in_common_are_not_compared(make_run: MakeRun, capsys:
 
 def test_a_trial_that_is_not_there_is_named(make_run: MakeRun, capsys: Capture) -> None:
     assert run(["explain", str(make_run("one")), "--trial", "0009"]) == 2
-    assert "error[U005]" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "error[U005]" in err
+    assert "choose: 0001-explained-r1, 0002-explained-r2, 0003-explained-r3\n" in err
+
+
+def test_a_run_that_is_not_complete_says_how_to_go_on(make_run: MakeRun, capsys: Capture) -> None:
+    directory = make_run("none", trials=0)
+    document = json.loads((directory / "run.json").read_text())
+    (directory / "run.json").write_text(json.dumps(document | {"status": "running"}))
+    assert run(["explain", str(directory)]) == 2
+    assert f"drivelab resume {directory}" in capsys.readouterr().err
+
+
+@pytest.mark.provokes("S504")
+def test_a_run_that_was_killed_at_once_is_not_measured_in(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "killed" / "journal.jsonl").touch()
+    assert run(["explain", str(tmp_path / "killed")]) == 2
+    assert "error[S504]" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["journal.jsonl"]
+
+
+def test_what_was_measured_is_shown_also_when_the_report_cannot_be_written(
+    make_run: MakeRun, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> Path:
+        raise DrivelabError("O802", "no room left to store report.html")
+
+    monkeypatch.setattr(explain_result, "write_html_report", full)
+    with pytest.raises(DrivelabError, match="no room left"):
+        explain_result.show_explanations(open_run(make_run("one")), "", as_json=False, writes_report=True)
+    assert "residual 0 ns" in capsys.readouterr().out
 
 
 def test_without_root_nothing_is_begun(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,17 @@ def test_a_flush_that_fails_is_an_error_of_the_sync_call(measure: Measure, shape
     assert shaped_drive.counts().errors >= 1
 
 
+def test_writes_that_are_sent_together_arrive_as_they_were_written(shaped_drive: LoopDrive) -> None:
+    # pieces of the page cache that do not touch: the kernel sends a write for each, all at once
+    pieces = {number * MIB: number.to_bytes() * (MIB // 2 if number % 2 else 4096) for number in range(100)}
+    with shaped_drive.path.open("r+b", buffering=0) as device:
+        for offset_bytes, content in pieces.items():
+            os.pwrite(device.fileno(), content, offset_bytes)
+        os.fsync(device.fileno())
+    read = {offset: sector_contents(shaped_drive, offset, len(content)) for offset, content in pieces.items()}
+    assert [offset for offset in pieces if read[offset] != pieces[offset]] == []
+
+
 def test_a_power_cut_takes_exactly_what_was_not_flushed(shaped_drive: LoopDrive) -> None:
     write(shaped_drive, 0, b"A" * 8192, flush=True)
     write(shaped_drive, 4096, b"B" * 8192, flush=False)

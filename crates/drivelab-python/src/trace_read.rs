@@ -48,7 +48,7 @@ pub fn btt_phases(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<String> {
         let recording = Recording::open_with(&paths, options).map_err(to_python)?;
         let mut phases = Phases::new(Options { with_btt: false });
         let (recording, table) =
-            follow(recording, Table::new(Flavour::V1_2), Table::push, |record, is_after_loss| {
+            follow(recording, Table::bounded(Flavour::V1_2), Table::push, |record, is_after_loss| {
                 if is_after_loss {
                     phases.mark_loss();
                 }

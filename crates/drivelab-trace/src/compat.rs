@@ -30,6 +30,10 @@ const REMAP: u16 = 15;
 /// Majors that btt takes for md and the device mapper; 253 and 254 are given to whoever comes first, virtio for one.
 const REMAPPER_MAJORS: [u32; 3] = [9, 253, 254];
 
+/// A bounded table gives up when there are more.
+const MEETINGS_FREE: u64 = 1 << 22;
+const MEETINGS_PER_RECORD: u64 = 256;
+
 /// The phases that `btt -A` lists for each device, before and after a blank line.
 const LISTED_REMAPPER: [Phase; 3] = [Phase::Q2qRemapper, Phase::Q2aRemapper, Phase::Q2cRemapper];
 const LISTED: [Phase; 9] = [
@@ -81,6 +85,11 @@ pub struct Table {
     totals: Totals,
     found: Vec<Place>,
     bios_completed: u64,
+    is_bounded: bool,
+    has_given_up: bool,
+    records: u64,
+    /// How often a record has met a bio.
+    meetings: u64,
 }
 
 impl Table {
@@ -96,11 +105,33 @@ impl Table {
             totals: Totals::default(),
             found: Vec::new(),
             bios_completed: 0,
+            is_bounded: false,
+            has_given_up: false,
+            records: 0,
+            meetings: 0,
         }
+    }
+
+    /// A table that gives up where records meet so many bios that its time would grow with the square of theirs.
+    ///
+    /// btt never does; but no trace of a drive is so, and whoever only compares need not wait for it.
+    #[must_use]
+    pub fn bounded(flavour: Flavour) -> Self {
+        Self { is_bounded: true, ..Self::new(flavour) }
+    }
+
+    /// Whether it has given up, and means nothing.
+    #[must_use]
+    pub fn has_given_up(&self) -> bool {
+        self.has_given_up
     }
 
     /// Takes the next record.
     pub fn push(&mut self, record: &Record) {
+        if self.has_given_up {
+            return;
+        }
+        self.records += 1;
         if record.is_notice() {
             if record.action_bits == notice::MESSAGE && record.category == category::NOTIFY {
                 // a message alone makes a device known
@@ -295,6 +326,9 @@ impl Table {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         self.devices[place].outstanding.find_inside(record.sector, record.end_sector(), &mut found);
+        self.meetings += found.len() as u64;
+        self.has_given_up =
+            self.is_bounded && self.meetings > MEETINGS_FREE + MEETINGS_PER_RECORD * self.records;
         found
     }
 

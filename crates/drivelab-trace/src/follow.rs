@@ -24,6 +24,10 @@ use crate::record::{Action, Record, category};
 /// What had not ended this long before the trace did has lost its end.
 const STALE_NS: u64 = 1_000_000_000;
 
+/// Extra steps that may be taken, see `Follower::may_take`.
+const STEPS_FREE: u64 = 1 << 22;
+const STEPS_PER_RECORD: u64 = 256;
+
 /// Fed with the records of a trace in their order, it hands lives to a [`Sink`] as they end.
 #[derive(Debug, Default)]
 pub struct Follower {
@@ -40,6 +44,8 @@ pub struct Follower {
     last_ns: u64,
     losses: u32,
     is_newest_first: bool,
+    /// Steps through lists that a record of a sound trace does not need.
+    extra_steps: u64,
 }
 
 impl Follower {
@@ -183,6 +189,13 @@ impl Follower {
         if before != 0 && record.sequence > before.wrapping_add(1).max(1) {
             self.mark_loss();
         }
+    }
+
+    /// Whether so many more steps may be taken: the time for a trace must not grow with the square of its length.
+    fn may_take(&mut self, steps: u64) -> bool {
+        let may = self.extra_steps + steps <= STEPS_FREE + STEPS_PER_RECORD * self.counts.records;
+        self.extra_steps += if may { steps } else { 0 };
+        may
     }
 
     fn here(&self, sector: u64) -> Place {

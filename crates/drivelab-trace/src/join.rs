@@ -8,6 +8,8 @@
 //!   then: time to every one of them, work once, to the one that began to wait first. Only synchronous
 //!   operations wait so, and those that must be durable; a read waits for the kernel's reads alone. What a
 //!   thread of the program itself writes into the journal (XFS, btrfs) takes their time in the same way.
+//! - Plain data that threads of the kernel other than the journal's write or discard outside of the program's
+//!   bytes, where these are known, are charged to nobody: writeback of other files ([`places`]).
 //! - A command is charged through the bios that it carries; a flush through the bios that asked for it.
 //! - Other programs are charged to nobody: behind their commands an operation's bio waits as it waits.
 //! - An asynchronous operation, one of several of its thread, is charged its own bios alone ([`flights`]).
@@ -18,6 +20,7 @@ mod carried;
 mod charge;
 mod flights;
 mod parts;
+mod places;
 mod timeline;
 mod who;
 mod work;

@@ -49,7 +49,7 @@ impl Phases {
             follower: Follower::new(),
             totals: Totals::new(),
             with_cgroup: 0,
-            btt: options.with_btt.then(|| Table::new(Flavour::V1_2)),
+            btt: options.with_btt.then(|| Table::bounded(Flavour::V1_2)),
             first_ns: None,
             last_ns: 0,
         }
@@ -59,6 +59,9 @@ impl Phases {
     pub fn push(&mut self, record: &Record) {
         if record.is_notice() {
             return;
+        }
+        if self.first_ns.is_none() {
+            self.totals.begin(record.time_ns);
         }
         // where the clock goes back, the first record is not the earliest
         self.first_ns = Some(self.first_ns.map_or(record.time_ns, |first| first.min(record.time_ns)));
@@ -102,6 +105,7 @@ impl Phases {
     /// Keys of phases are their names, in the order of `phases`; a quantile that too few values carry is null.
     #[must_use]
     pub fn finish(mut self, read: &ReadSummary) -> Value {
+        self.totals.end(self.last_ns);
         self.follower.finish(&mut self.totals);
         let (totals, counts) = (&self.totals, self.follower.counts());
         let first_ns = self.first_ns.unwrap_or(0);
@@ -110,7 +114,7 @@ impl Phases {
             totals,
             counts,
             with_cgroup: self.with_cgroup,
-            btt: self.btt.as_ref(),
+            btt: self.btt.as_ref().filter(|table| !table.has_given_up()),
             read,
             covered_ns,
         };
@@ -123,7 +127,7 @@ impl Phases {
             "devices": totals.by_device(|device| device.times.json()),
             "classes": totals.classes_json(),
             "sizes": totals.sizes_json(),
-            "depth": totals.depth_json(first_ns),
+            "depth": totals.depth_json(first_ns, evidence.has_losses()),
             "seeks": totals.by_device(|device| device.seeks_json()),
             "requests": totals.by_device(|device| device.requests_json()),
             "load": totals.by_device(|device| device.load_json(covered_ns)),

@@ -115,6 +115,16 @@ fn a_missing_cpu_is_named_and_the_others_are_read() {
 }
 
 #[test]
+fn a_name_as_far_as_a_shell_completes_it_means_the_recording() {
+    let directory = scratch("completed");
+    trace().write(&directory, "sda", USUAL);
+    for name in ["sda.blktrace", "sda.blktrace."] {
+        assert_eq!(read(&[directory.join(name)], ReadOptions::default()).0, 240, "{name}");
+    }
+    assert_eq!(error(&directory.join(".blktrace.")).0, ReadErrorKind::NotFound);
+}
+
+#[test]
 fn what_is_not_there_is_said() {
     let directory = scratch("absent");
     let (kind, text) = error(&directory.join("sdz"));

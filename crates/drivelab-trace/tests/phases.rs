@@ -141,6 +141,37 @@ fn mean_depths_are_the_times_of_lives_over_the_time_of_the_trace() {
 }
 
 #[test]
+fn depths_are_those_of_the_whole_recording() {
+    let (_, mut records) = story(&[0], 500);
+    let before = told(&records);
+    let plug = |time_ns| Record { time_ns, action_bits: 9, sector: 0, bytes: 0, ..records[0].clone() };
+    let (first, last) = (records[0].time_ns, records.last().expect("records").time_ns);
+    let (early, late) = (plug(first), plug(last + 3 * (last - first)));
+    records.insert(0, early);
+    records.push(late);
+    let after = told(&records);
+    for place in ["device", "queue"] {
+        let mean = |told: &Value, of: &str| told["depth"][of].clone();
+        let all = |told: &Value| mean(told, "all")[place]["mean"].as_f64().expect("a mean");
+        let one = |told: &Value| mean(told, "devices")["259:0"][place]["mean"].as_f64().expect("a mean");
+        assert!((all(&before) / all(&after) - 4.0).abs() < 1e-6, "{} {}", all(&before), all(&after));
+        assert_eq!(one(&after), all(&after));
+    }
+}
+
+#[test]
+fn after_losses_nobody_knows_the_deepest_moment() {
+    let (_, records) = story(&[0, 2], 200);
+    let mut phases = Phases::new(Options::default());
+    phases.mark_loss();
+    records.iter().for_each(|record| phases.push(record));
+    let told = phases.finish(&ReadSummary::default());
+    assert_eq!(told["depth"]["all"]["device"]["max"], Value::Null);
+    assert_eq!(told["depth"]["all"]["series"]["queue_max"], Value::Null);
+    assert!(told["depth"]["all"]["device"]["mean"].as_f64() > Some(0.0));
+}
+
+#[test]
 fn the_deepest_moment_is_found() {
     let (story, records) = story(&[0, 2], 1_500);
     let told = told(&records);
@@ -258,7 +289,13 @@ fn what_the_reader_found_is_told() {
 
 #[test]
 fn several_at_one_sector_are_named_when_btt_forgets_some() {
-    let (_, records) = story(&[3], 50);
+    let (_, mut records) = story(&[3], 50);
     let numbers = warning(&told(&records), "overlaps");
     assert!(numbers["btt_bios"].as_u64() < numbers["bios"].as_u64(), "{numbers}");
+    // what btt drops for another reason is no sign of them
+    records.iter_mut().for_each(|record| record.action_bits |= 0x100);
+    let told = told(&records);
+    assert_eq!(warning(&told, "cgroup_ids")["records"], records.len());
+    let keys = told["warnings"].as_array().expect("a list").iter().map(|one| one["key"].as_str());
+    assert_eq!(keys.filter(|key| *key == Some("overlaps")).count(), 0);
 }

@@ -65,6 +65,30 @@ fn records_come_as_they_were_written() {
 }
 
 #[test]
+fn messages_of_a_merged_dump_are_of_another_clock() {
+    let mut trace = BlockTrace::new(1);
+    for index in 0..20 {
+        trace.io(1_000 + index * 100_000, &Io::default());
+    }
+    let mut records = trace.numbered(true);
+    let message = |time_ns| Record {
+        time_ns,
+        category: category::NOTIFY,
+        action_bits: 2,
+        payload: b"bfq: wr_busy 0".to_vec(),
+        ..Record::default()
+    };
+    // blkparse -d lets all other times begin at 0
+    records.insert(0, message(28_002_348_481_020));
+    records.insert(40, message(28_002_348_999_999));
+    let merged = support::bytes::stream(&records, USUAL);
+    let (found, summary) = read(vec![("merged".to_owned(), None, merged)], ReadOptions::default());
+    assert_eq!((found.len(), summary.notices), (records.len() - 2, 2));
+    assert!(summary.is_whole(), "{:?}", summary.damages);
+    assert_eq!(summary.messages[1].text, "bfq: wr_busy 0");
+}
+
+#[test]
 fn versions_and_byte_orders_hold_the_same() {
     let trace = sample();
     let (expected, _) = read(per_cpu(trace.files(USUAL)), ReadOptions::default());

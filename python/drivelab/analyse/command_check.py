@@ -32,7 +32,7 @@ _OCCASIONAL = 5
 _CACHES: Mapping[CacheKind, str] = {
     "write_back": "a volatile cache",
     "write_back_fua": "a volatile cache and FUA",
-    "write_through": "no volatile cache",
+    "write_through": "what the kernel takes for no volatile cache",
 }
 
 
@@ -95,10 +95,10 @@ def is_too_little_durable(durable_commands: float, workload: Workload, backend: 
 
     Notes
     -----
-    Flushes of several threads merge; then only their absence says something.
+    Flushes of operations that wait together merge. But an operation waits for a flush that began after
+    it did, so one flush serves no more operations than may be outstanding at once.
     """
-    required = 1.0 if concurrency(workload, backend) == 1 else 2 * SLACK
-    return durable_commands < required - SLACK
+    return durable_commands < (1 - SLACK) / concurrency(workload, backend)
 
 
 def missing_flushes_text(operations: int, durable_commands: float) -> str:
@@ -164,6 +164,10 @@ def command_check(counted: CountedCommands, stack: Stack | None) -> CommandCheck
     """
     if stack is None:
         return CommandCheck("unknown", "what the operations went through is not known")
+    if stack.workload.writes and stack.workload.durability.method == "sync_file_range":
+        return CommandCheck(
+            "unknown", "sync_file_range sends no flush and commits no metadata: nothing was made durable"
+        )
     if not stack.workload.writes or stack.workload.durability.method not in DURABLE_METHODS:
         return CommandCheck("unknown", "nobody asked for durable writes, so no flush is due")
     durable = (counted.flushes or 0.0) + (counted.fua_writes or 0.0)

@@ -157,7 +157,9 @@ def difference_of_cells(
         S506: a table of a run cannot be read.
     """
     sides = [_whole_operations(run, cell) for run, cell in (base, new)]
-    return _difference(sides[0], sides[1], (names[0] or base[0].name, names[1] or new[0].name), new[1].label)
+    ours, theirs = base[1].label, new[1].label
+    label = theirs if ours == theirs else f"{theirs}, beside {ours}"
+    return _difference(sides[0], sides[1], (names[0] or base[0].name, names[1] or new[0].name), label)
 
 
 def level_differences(run: StoredRun, answer: RunAnswer) -> tuple[tuple[LevelEffect, ExplanationDifference], ...]:

@@ -74,14 +74,22 @@ def _print_phases(found: BlockPhases, *, per_device: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from drivelab.cli.btt_tables import class_table, depth_lines, distance_lines, phase_table, size_table, title_text
+    from drivelab.cli.btt_tables import (
+        class_table,
+        depth_lines,
+        device_table,
+        distance_lines,
+        phase_table,
+        size_table,
+        title_text,
+    )
     from drivelab.report.tables.table_terminal import TerminalTable
     from drivelab.report.terminal.clean_text import terminal_text
 
     console = Console(highlight=False)
     plain = not console.encoding.startswith("utf")
     console.print(Text(terminal_text(title_text(found), plain)))
-    tables = [phase_table(found.phases, "Phases"), class_table(found), size_table(found)]
+    tables = [phase_table(found.phases, "Phases"), class_table(found), device_table(found), size_table(found)]
     if per_device:
         tables[1:1] = [phase_table(phases, f"Phases of {device}") for device, phases in found.devices.items()]
     for table in tables:
@@ -92,8 +100,10 @@ def _print_phases(found: BlockPhases, *, per_device: bool) -> None:
         console.print(Text(f"\nQueue depth over time{f' of {device}' if device else ''}", style="bold"))
         for line in depth_lines(depth, plain=plain):
             console.print(Text(line))
-    console.print(Text("\nDistance from one command to the next", style="bold"))
-    for line in distance_lines(found.more["seeks"]):
+    distances = list(distance_lines(found.more["seeks"]))
+    if distances:
+        console.print(Text("\nDistance from one command to the next", style="bold"))
+    for line in distances:
         console.print(Text(terminal_text(line, plain)))
     if found.traps:
         console.print()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from drivelab.model.units import format_bytes, format_duration_ns
+from drivelab.model.units import format_bytes, format_duration_ns, format_rate_bytes_per_s
 from drivelab.report.numerals import count_text, percent_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.report.terminal.shapes import BLOCKS, PLAIN_BLOCKS
@@ -30,6 +30,8 @@ MEANINGS = {
     "flush": "flush at the device",
     "flush_Q2C": "bio that only flushes",
 }
+# the stations that a bio passes one after the other: their times add up to Q2C
+_PARTS = frozenset({"Q2G", "preflush_wait", "G2I", "G2D", "Q2M", "I2D", "M2D", "D2C"})
 _CLASS_LABELS = {"fua_write": "FUA write", "metadata_write": "metadata write"}
 _TIMES = (("mean", "mean_ns"), ("p50", "p50_ns"), ("p99", "p99_ns"), ("max", "max_ns"))
 _SECTOR_BYTES = 512
@@ -44,12 +46,44 @@ def title_text(found: BlockPhases) -> str:
 
 
 def phase_table(phases: Phases, title: str) -> Table:
-    """Every phase that came, with its times."""
-    columns = (TableColumn("phase"), *_number_columns(["n", *(head for head, _ in _TIMES)]))
+    """Every phase that came, with its times and, where it is a part of Q2C, its share of that."""
+    columns = (TableColumn("phase"), *_number_columns(["n", *(head for head, _ in _TIMES), "of Q2C"]))
+    whole = phases.get("Q2C")
+
+    def share(name: str, times: PhaseTimes) -> str:
+        if whole is None or not whole.sum_ns or name not in _PARTS:
+            return ""
+        return f"{100 * times.sum_ns / whole.sum_ns:.1f} %"
+
     rows = tuple(
-        (TableCell(MEANINGS[name]), *_cells([_count(times), *_times(times)])) for name, times in phases.items()
+        (TableCell(MEANINGS[name]), *_cells([_count(times), *_times(times), share(name, times)]))
+        for name, times in phases.items()
     )
     return Table("phases", title, columns, rows)
+
+
+def device_table(found: BlockPhases) -> Table:
+    """What each device was given: bios, what became of them, how much, and how long it was busy."""
+    heads = ["bios", "commands", "bios per command", "command size", "read/s", "written/s", "busy"]
+    rows = []
+    for device, given in found.more["requests"].items():
+        load = found.more["load"][device]
+        if not given["commands"]:
+            rows.append((TableCell(device), *_cells([count_text(given["bios"]), *[NOTHING] * (len(heads) - 1)])))
+            continue
+        rates = [load[name] for name in ("read_bytes_per_s", "write_bytes_per_s")]
+        # a command whose end was lost would be at the device for ever
+        busy = None if found.recording.is_lossy else load["active_share"]
+        cells = [
+            count_text(given["bios"]),
+            count_text(given["commands"]),
+            f"{given['merge_ratio']:.2f}",
+            format_bytes(round(given["mean_bytes"])),
+            *(NOTHING if rate is None else format_rate_bytes_per_s(rate) for rate in rates),
+            NOTHING if busy is None else f"{100 * busy:.1f} %",
+        ]
+        rows.append((TableCell(device), *_cells(cells)))
+    return Table("devices", "By device", (TableColumn("device"), *_number_columns(heads)), tuple(rows))
 
 
 def class_table(found: BlockPhases) -> Table:
@@ -78,12 +112,16 @@ def _split_table(key: str, title: str, head: str, rows: Sequence[tuple[str, Phas
 
 
 def depth_lines(depth: Mapping[str, Any], *, plain: bool) -> Iterator[str]:
-    """How many bios waited and how many commands were at the device over time, a line each."""
+    """How many bios waited and how many commands were at the device over time, a line each.
+
+    A device without commands (md, dm, zram) has only bios between Q and C.
+    """
     series = depth["series"]
-    for place, label in (("device", "at the device"), ("queue", "waiting")):
+    places = {"device": "at the device", "queue": "waiting"} if depth["device"]["mean"] else {"queue": "from Q to C"}
+    for place, label in places.items():
         mean, most = depth[place]["mean"], depth[place]["max"]
         line = sparkline(series[f"{place}_mean"], plain=plain)
-        yield f"{label:<13}  mean {mean:6.2f}  max {most:4d}  {line}"
+        yield f"{label:<13}  mean {mean:6.2f}  max {NOTHING if most is None else most:>4}  {line}"
 
 
 def sparkline(values: Sequence[float], *, plain: bool) -> str:

@@ -19,7 +19,7 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
 from drivelab.run.recorded import record_run
-from drivelab.store.layout import RUN_JSON, default_parent
+from drivelab.store.layout import JOURNAL, RUN_JSON, TRIALS, default_parent
 from drivelab.store.read import open_run
 
 
@@ -33,8 +33,8 @@ def command(**typed: Any) -> int:
     was made with --trace is explained again; of two runs, or two trials of one,
     the differences are shown. Needs root.
 
-    Exit code 4: there is no answer, because events were lost, or fewer flushes
-    were sent than durability asks for.
+    Exit code 4: there is no answer, because events were lost; or fewer flushes
+    were sent than durability asks for; or a finding makes the numbers invalid.
     """
     return explain(ExplainOptions(**typed))
 
@@ -46,7 +46,7 @@ def explain(options: ExplainOptions) -> int:
     ------
     DrivelabError
         U001 to U005: an option makes no sense. U020 to U022: stored runs that
-        cannot be explained. R430 to R440: nothing can be traced here. T101 to
+        cannot be explained. S504: a run without its run.json. R430 to R440: nothing can be traced here. T101 to
         T108, C201 to C212, P704 to P711: the target, and whether it may be used. R441: no trial was traced.
     """
     stored = [found for name in options.what if (found := stored_run(name)) is not None]
@@ -58,7 +58,15 @@ def explain(options: ExplainOptions) -> int:
     if options.trial:
         what = f"--trial names a trial of a stored run, and {options.what[0]} is none"
         raise DrivelabError("U021", what, where="option --trial")
+    _require_no_cut_off_run(options.what[0])
     return _explain_target(options, options.what[0])
+
+
+def _require_no_cut_off_run(target: str) -> None:
+    """A run that was killed at once is no directory that anybody wants to be measured in."""
+    if any((Path(target) / name).is_file() for name in (JOURNAL, TRIALS)):
+        what = f"{target} is the directory of a run, without its {RUN_JSON}"
+        raise DrivelabError("S504", what, where=target, do="name another run, or the directory to measure in")
 
 
 def stored_run(name: str) -> Path | None:

@@ -85,10 +85,14 @@ def experiment_from(options: ExplainOptions, target: TargetFacts) -> Experiment:
 
 def _pattern(options: ExplainOptions, target: TargetFacts, operation: str) -> dict[str, Any]:
     is_read = operation == "read"
-    block = located("--block-size", parse_bytes, options.block_size)
+    block = _positive("--block-size", located("--block-size", parse_bytes, options.block_size))
     durability = "none" if is_read else one_of("--durability", options.durability or "fdatasync", DURABILITIES)
     file_state = one_of("--file-state", options.file_state, FILE_STATES)
     access = one_of("--access", options.access or ("random" if is_read else "sequential"), ACCESSES)
+    if file_state == "append" and not is_read and options.jobs > 1:
+        raise DrivelabError(
+            "U004", "a file has one end, so one job appends", where="option --jobs", do="leave out --jobs"
+        )
     if is_read and options.durability not in (None, "none"):
         do = "leave it out, or add --operation write"
         raise DrivelabError("U004", "reads have no durability", where="option --durability", do=do)
@@ -120,17 +124,23 @@ def _backend_for(options: ExplainOptions) -> str:
 def _limits(options: ExplainOptions) -> dict[str, Any]:
     if options.runtime is None:
         return {"count": options.count or COUNT}
-    runtime_ns = located("--runtime", parse_duration_ns, options.runtime)
+    runtime_ns = _positive("--runtime", located("--runtime", parse_duration_ns, options.runtime))
     return {"runtime": f"{runtime_ns}ns", "count": options.count}
 
 
 def _file_bytes(options: ExplainOptions, block_bytes: int, count: int) -> int:
     """Room for every operation, so that none goes over what another wrote; whole blocks for each job."""
     if options.size:
-        return located("--size", parse_bytes, options.size)
-    step = block_bytes * options.jobs
+        return _positive("--size", located("--size", parse_bytes, options.size))
+    step = block_bytes * max(1, options.jobs)
     wanted = max(_FILE_BYTES, block_bytes * count)
     return -(-wanted // step) * step
+
+
+def _positive(option: str, value: int) -> int:
+    if value <= 0:
+        raise DrivelabError("U003", f"{option} has to be more than 0", where=f"option {option}")
+    return value
 
 
 def _factors(options: ExplainOptions) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,13 +53,16 @@ def show_explanations(run: StoredRun, trial: str, *, as_json: bool, writes_repor
     found = (explanation_of_cell(run, cell_of(run, trial)),) if trial else explanations_of(run)
     if not found:
         raise _not_traced(run)
+    if not as_json:
+        # before the report: what was measured is worth seeing also when that cannot be written
+        _print(run, found)
     report = run.directory / FILE_NAME
     if writes_report:
         report = write_html_report(joint_report([run]), report)
     if as_json:
         print(json.dumps(_document(run, report, found), indent=2))
     else:
-        _print(run, report, found)
+        _print_places(run, report)
     return EXIT_OK if all(map(_is_answer, found)) else EXIT_NOT_TRUSTED
 
 
@@ -108,6 +112,9 @@ def cell_of(run: StoredRun, trial: str) -> TracedCell:
     for cell in traced_cells(run):
         if trial in cell.trials:
             return replace(cell, trials=(trial,))
+    if row["is_reference"]:
+        what = f"trial {trial} is a measurement of the reference, which only tells whether the target changed meanwhile"
+        raise DrivelabError("U020", what, where=str(run.directory), do="name a trial of a combination")
     reason = json.loads(row["context_json"]).get("trace_reason")
     what = f"trial {trial} was not traced" + (f": {reason}" if reason else "")
     raise DrivelabError("U020", what, where=str(run.directory), do=_MAKE_ONE)
@@ -129,7 +136,10 @@ def _not_traced(run: StoredRun) -> DrivelabError:
         first = next(iter(missing.values()))
         what = f"none of {len(missing)} traced passes gave an explanation; the first: {first}"
         return DrivelabError("R441", what, where=str(run.directory))
-    return DrivelabError("U020", f"run {run.name} has no traces", where=str(run.directory), do=_MAKE_ONE)
+    is_cut_off = run.run_json.get("status") in ("running", "interrupted")
+    what = f"run {run.name} has no traces{', so far: it is not complete' if is_cut_off else ''}"
+    do = f"if it was cut off: drivelab resume {shlex.quote(str(run.directory))}" if is_cut_off else _MAKE_ONE
+    return DrivelabError("U020", what, where=str(run.directory), do=do)
 
 
 def _is_answer(explanation: Explanation) -> bool:
@@ -149,7 +159,7 @@ def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dic
     }
 
 
-def _print(run: StoredRun, report: Path, found: Sequence[Explanation]) -> None:
+def _print(run: StoredRun, found: Sequence[Explanation]) -> None:
     # imported here: JSON needs no terminal library
     from rich.console import Console
     from rich.text import Text
@@ -162,6 +172,13 @@ def _print(run: StoredRun, report: Path, found: Sequence[Explanation]) -> None:
     for trial, reason in missing_traces(run).items():
         console.print(Text(f"{trial} has no explanation: {reason}", style="yellow"))
     print_findings(run, console)
+
+
+def _print_places(run: StoredRun, report: Path) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
     if report.is_file():
         console.print(Text(f"report: {report}"), soft_wrap=True)
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)

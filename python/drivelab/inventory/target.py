@@ -60,6 +60,7 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
     if text.startswith(_SIMULATED_PREFIX):
         raise DrivelabError("T106", f"simulated drives ('{text}') are not part of this version", where=text)
     path, status = _looked_up(text)
+    _require_text(path)
     if status is None:
         return _missing_file(text, path, paths)
     if stat.S_ISBLK(status.st_mode):
@@ -117,6 +118,15 @@ def _looked_up(text: str) -> tuple[Path, os.stat_result | None]:
         # RuntimeError: a loop of symbolic links, before Python 3.13
         reason = error.strerror if isinstance(error, OSError) else "a loop of symbolic links"
         raise DrivelabError("T101", f"cannot look up {path}: {reason}", where=text) from error
+
+
+def _require_text(path: Path) -> None:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        # names go to the engine and into the run as JSON
+        shown = ascii(str(path))
+        raise DrivelabError("T105", f"the path {shown} is no UTF-8 text", where=shown, do="rename it") from None
 
 
 def _missing(text: str, path: Path) -> Path:

@@ -90,7 +90,8 @@ def changes_text(facts: TargetFacts, settings: Sequence[str]) -> str:
 
 
 def _room(facts: TargetFacts) -> int:
-    if facts.filesystem is not None:
+    # a file that exists has its own size, however much is free beside it
+    if facts.filesystem is not None and facts.kind != "file":
         return facts.filesystem.available_bytes
     return facts.size_bytes
 

@@ -17,10 +17,13 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.store import layout
+from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, Column, arrow_schema
 from drivelab.store.parts import read_parquet, read_table
 from drivelab.store.record_batches import StoredRecords
 from drivelab.store.tables import measurement_from_rows
 
+# trials that an error names
+_NAMED_TRIALS = 3
 # columns that schema 1 has not, with what they mean there
 _SINCE_SCHEMA_2 = {"is_reference": False, "failure": ""}
 
@@ -134,11 +137,11 @@ class StoredRun:
 
     def operations(self, trial: str) -> pa.Table | None:
         """One row per operation of a trial's traced pass, with the parts of its latency; None without one."""
-        return self._table_of(trial, layout.OPERATIONS)
+        return self._traced_table_of(trial, layout.OPERATIONS, OPERATION_COLUMNS)
 
     def events(self, trial: str) -> pa.Table | None:
         """One row per bio and per command of a trial's traced pass; None without one."""
-        return self._table_of(trial, layout.EVENTS)
+        return self._traced_table_of(trial, layout.EVENTS, EVENT_COLUMNS)
 
     def recording(self, trial: str) -> tuple[Path, ...]:
         """The files that the tracer wrote in a trial's traced pass, by processor; none without one."""
@@ -184,7 +187,10 @@ class StoredRun:
             U005: the run has no such trial.
         """
         if name not in self._row_of_trial:
-            raise DrivelabError("U005", f"the run has no trial {name}", where=str(self.directory))
+            named = ", ".join(self.trial_names[:_NAMED_TRIALS])
+            more = " ..." if len(self.trial_names) > _NAMED_TRIALS else ""
+            do = f"choose: {named}{more}" if named else "the run has no trial at all"
+            raise DrivelabError("U005", f"the run has no trial {name}", where=str(self.directory), do=do)
         row: dict[str, Any] = self.trials.slice(self._row_of_trial[name], 1).to_pylist()[0]
         return row
 
@@ -207,6 +213,18 @@ class StoredRun:
             return read_parquet(self.directory / folder / layout.ios_name(trial))
         except FileNotFoundError:
             return None
+
+    def _traced_table_of(self, trial: str, folder: str, columns: tuple[Column, ...]) -> pa.Table | None:
+        rows = self._table_of(trial, folder)
+        if rows is None:
+            return None
+        for wanted in arrow_schema(columns):
+            place = rows.schema.get_field_index(wanted.name)
+            if place < 0 or rows.schema.field(place).type != wanted.type:
+                path = self.directory / folder / layout.ios_name(trial)
+                what = f"{path.name} cannot be read: it has no column {wanted.name} of type {wanted.type}"
+                raise DrivelabError("S506", what, where=str(path))
+        return rows
 
     def _of_completed_trials(self, table: str) -> pa.Table:
         """Rows of a table, without those of a trial that failed, or was stored since the trials were read."""

@@ -74,7 +74,7 @@ class TraceSink:
 
 @contextmanager
 def trace_sink(directory: Path, trial: str) -> Iterator[TraceSink]:
-    """What takes the trace of a trial; what it does not keep is gone when the context ends.
+    """What takes the trace of a trial; what it does not keep is gone when the context ends, and all of it on failure.
 
     Whatever an earlier, unfinished attempt at the trial left is removed first.
 
@@ -92,6 +92,10 @@ def trace_sink(directory: Path, trial: str) -> Iterator[TraceSink]:
         raise storage_error(error, sink.recording) from error
     try:
         yield sink
+    except BaseException:
+        # on a full disk the room is for the trial itself
+        remove_trace(directory, trial)
+        raise
     finally:
         shutil.rmtree(sink.recording, ignore_errors=True)
 

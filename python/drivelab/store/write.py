@@ -35,8 +35,15 @@ def create_run(parent: Path, experiment: str, label: str, now: datetime) -> RunW
     Raises
     ------
     DrivelabError
-        S501: the directory cannot be made. S502: no room.
+        S501: the directory cannot be made. S502: no room. S509: its name is no text.
     """
+    try:
+        str(parent).encode()
+    except UnicodeEncodeError:
+        # before anything is measured: nobody could open the run again
+        raise DrivelabError(
+            "S509", "the name of the directory for runs is no UTF-8 text", where=ascii(str(parent))
+        ) from None
     make_directory(parent)
     name = layout.run_name(experiment, label, now)
     for attempt in range(100):

@@ -15,6 +15,17 @@ _MINOR_BITS = 20
 _MORE = ("notices", "versions", "missing_cpus", "has_other_byte_order", "realtime")
 # records are not lost by these: they are there, only not where or how they should be
 _HARMLESS = frozenset({"out_of_order", "mixed_byte_order"})
+# until its end nothing is missing
+_WHOLE_SO_FAR = _HARMLESS | {"truncated"}
+# what helps where nothing was lost while it was recorded
+_ADVICE = {
+    "missing_cpu": "put the files of all CPUs beside each other",
+    "foreign": "name only files that blktrace or blkparse -d wrote",
+    "unreadable": "copy the file to a disk that can be read",
+    "truncated": "copy the whole file; where it was made short, there was no room left: trace again",
+    "garbage": "copy the file again, byte by byte; scp and cp do, text mode does not",
+    "wrong_cpu": "give each file its own name back: NAME.blktrace.CPU",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,11 @@ class RecordingSummary:
         }
 
     @property
+    def is_lossy(self) -> bool:
+        """Whether records of the time that was recorded are missing."""
+        return not _WHOLE_SO_FAR.issuperset(self.damage_counts) or bool(self.lost)
+
+    @property
     def lost_total(self) -> int:
         """Lost records of all CPUs."""
         return sum(self.lost.values())
@@ -143,7 +159,8 @@ class RecordingSummary:
         words += [f"{format_bytes(self.skipped_bytes)} are no records"] if self.skipped_bytes else []
         words += [grave[0].what] if grave and not words else []
         what = f"the numbers are those of a part: {', '.join(words)}"
-        return DrivelabError("B904", what, where=grave[0].place if grave else self.files[0])
+        advice = "" if self.lost or not grave else _ADVICE.get(grave[0].kind, "")
+        return DrivelabError("B904", what, where=grave[0].place if grave else self.files[0], do=advice)
 
 
 def device_name(number: int) -> str:

@@ -69,6 +69,13 @@ def test_flushes_of_several_threads_merge() -> None:
     assert verdict(0.0, several) == "too_few_flushes"
 
 
+@pytest.mark.parametrize("outstanding", [2, 32, 256])
+def test_a_flush_serves_no_more_operations_than_are_outstanding(outstanding: int) -> None:
+    on = stack("raw", "o_dsync", direct=True, backend="uring", queue_depth=outstanding)
+    assert verdict(1 / outstanding, on) == "unknown"
+    assert verdict(0.9 / outstanding, on) == "too_few_flushes"
+
+
 def test_a_journal_with_fua_needs_the_flush_before_it() -> None:
     # the commit block alone is durable: the data before it are not
     on = stack(state="append", cache="write_back_fua")
@@ -85,6 +92,12 @@ def test_a_flush_does_all_that_a_fua_write_does() -> None:
 def test_more_writes_than_known_are_another_layer_and_fewer_are_merged() -> None:
     assert verdict(1.0, stack(), writes=2.0) == "too_many"
     assert verdict(2.0, stack(state="append"), writes=2.0) == "ok"
+
+
+def test_sync_file_range_makes_nothing_durable() -> None:
+    found = command_check(CountedCommands(1000, 0.0), stack("ext4", "sync_file_range"))
+    assert found.verdict == "unknown"
+    assert "nothing was made durable" in found.text
 
 
 def test_nothing_is_said_of_what_nobody_counted() -> None:

@@ -21,6 +21,7 @@ from drivelab.answers.explanations import (
     traced_cells,
 )
 from drivelab.answers.run_answer import answer_of_run
+from drivelab.model.errors import DrivelabError
 from drivelab.model.trace import ExplanationDifference, TraceConduct
 from drivelab.report.sentences.explanation_difference import explained_levels
 from drivelab.store import layout
@@ -201,3 +202,11 @@ def test_what_is_not_whole_or_not_alike_has_no_difference(scan: StoredRun, tmp_p
     assert len(explanation_differences(scan, lost)) == len(traced_cells(scan)) - 1
     reads = traced_run(tmp_path / "reads", draw=lambda _row, number: operations(50, operation="read", seed=number))
     assert difference_of_cells((scan, cell), (reads, cell)) is None
+
+
+@pytest.mark.provokes("S506")
+@pytest.mark.parametrize("damage", [{"lost_events": None}, {"clock": 3}, {"environment": []}, {"open_at_end": True}])
+def test_a_damaged_conduct_of_a_trace_is_named(damage: dict[str, object]) -> None:
+    with pytest.raises(DrivelabError, match=f"{next(iter(damage))} of a stored trace") as caught:
+        TraceConduct.from_json({**CONDUCT.to_json(), **damage})
+    assert caught.value.code == "S506"

@@ -103,6 +103,7 @@ def test_a_file_system_is_the_only_level_of_a_factor() -> None:
         ({"queue_depth": 0}, "U003", "--queue-depth"),
         ({"jobs": -1}, "U003", "--jobs"),
         ({"operation": "read", "durability": "fdatasync"}, "U004", "--durability"),
+        ({"file_state": "append", "jobs": 2}, "U004", "--jobs"),
         ({"operation": "trim"}, "U005", "--operation"),
         ({"durability": "hope"}, "U005", "--durability"),
         ({"filesystem": "ntfs"}, "U005", "--filesystem"),
@@ -116,3 +117,17 @@ def test_mistakes_name_their_option(directory: TargetFacts, options: dict[str, A
         experiment_from(typed(**options), directory)
     assert caught.value.code == code
     assert option in f"{caught.value.what} {caught.value.where}"
+
+
+@pytest.mark.provokes("U003")
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("block_size", "0"), ("size", "0"), ("runtime", "0s"), ("jobs", 0), ("jobs", -3)],
+)
+def test_nothing_at_all_is_refused_by_the_name_of_the_option(
+    directory: TargetFacts, option: str, value: object
+) -> None:
+    with pytest.raises(DrivelabError) as raised:
+        experiment_from(typed(**{option: value}), directory)
+    assert raised.value.code == "U003"
+    assert f"--{option.replace('_', '-')}" in raised.value.what

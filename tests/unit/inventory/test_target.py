@@ -81,6 +81,15 @@ def test_links_that_lead_nowhere_or_in_circles_are_no_target(tmp_path: Path) -> 
     assert code_for(f"{tmp_path}/new/") == "T101"
 
 
+@pytest.mark.provokes("T105")
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"b\xff")
+    odd.mkdir()
+    assert code_for(str(odd)) == "T105"
+    (tmp_path / "link").symlink_to(odd)
+    assert code_for(str(tmp_path / "link")) == "T105"
+
+
 @pytest.mark.parametrize("text", ["/dev/null", "/dev/zero"])
 @pytest.mark.provokes("T105")
 def test_a_character_device_is_no_target(text: str) -> None:

@@ -121,7 +121,8 @@ def test_files_of_the_user_are_not_written(
 
 
 def test_a_file_of_the_user_is_read_as_large_as_it_is(experiment: MakeExperiment, directory: TargetFacts) -> None:
-    file = replace(directory, kind="file", path="/srv/data/file", size_bytes=3 * MIB, filesystem=None)
+    file = replace(directory, kind="file", path="/srv/data/file", size_bytes=3 * MIB)
+    assert file.filesystem is not None
     reads = {"name": "r", "operation": "read", "access": "random", "file_size": "8GiB", "capacities": 2}
     (pattern,) = patterns(make_plan(experiment(workloads=[reads]), [file], seed=1))
     assert (pattern.file_size, pattern.bytes) == (3 * MIB, 6 * MIB)

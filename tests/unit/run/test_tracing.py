@@ -67,7 +67,7 @@ def test_without_root_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(DrivelabError) as caught:
         choose_source(DISK)
     assert (caught.value.code, caught.value.do) == ("R430", "run it with sudo")
-    assert "trace events need root" in caught.value.what
+    assert caught.value.what == "the kernel's block layer can be traced by root only"
 
 
 @pytest.mark.provokes("R431")
@@ -83,6 +83,9 @@ def test_where_no_source_works_each_says_why(with_sources: Callable[..., None]) 
     with pytest.raises(DrivelabError, match="there is no source ebpf") as caught:
         choose_source(DISK, "ebpf")
     assert caught.value.do == "choose one of: tracefs, relay, blk_tracer"
+    with pytest.raises(DrivelabError, match="the block trace interface: kernel lockdown") as caught:
+        choose_source(DISK, "relay")
+    assert caught.value.do == "leave out --source relay: the first source that works is taken"
 
 
 def test_another_trace_in_the_way_is_worth_waiting_for(with_sources: Callable[..., None]) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from drivelab.model.errors import DrivelabError
@@ -114,3 +115,21 @@ def test_a_full_disk_is_told_of_and_leaves_no_tables(writer: RunWriter, monkeypa
         keep_trace(writer)
     assert caught.value.code == "S502"
     assert open_run(writer.directory).operations(TRIAL) is None
+    # the trial itself needs the room
+    assert [name for name in names_of(writer.directory) if "blktrace" in name] == []
+
+
+@pytest.mark.provokes("S506")
+@pytest.mark.parametrize("damaged", [lambda rows: rows.drop_columns(["flush_ns"]), lambda _: events(COUNT)])
+def test_a_table_with_other_columns_is_damaged(
+    writer: RunWriter, make_trial: Callable, damaged: Callable[[pa.Table], pa.Table]
+) -> None:
+    kept, _ = keep_trace(writer)
+    writer.add_trial(*make_trial(TRIAL))
+    path = writer.directory / "operations" / f"{TRIAL}.parquet"
+    pq.write_table(damaged(kept), path)
+    with pytest.raises(DrivelabError) as raised:
+        open_run(writer.directory).operations(TRIAL)
+    assert raised.value.code == "S506"
+    assert str(path) in raised.value.where
+    assert "no column" in raised.value.what

@@ -329,3 +329,12 @@ def test_a_disk_that_fills_up_keeps_the_trials_that_were_done(mount_filesystem: 
     writer.add_trial(*make_trial("0002-x"))
     writer.finish()
     assert open_run(writer.directory).trial_names == ["0001-x", "0002-x"]
+
+
+@pytest.mark.provokes("S509")
+def test_no_run_is_begun_in_a_directory_whose_name_is_no_text(tmp_path: Path) -> None:
+    parent = tmp_path / os.fsdecode(b"b\xff")
+    with pytest.raises(DrivelabError) as failure:
+        create_run(parent, "explain", "x", datetime.now(UTC))
+    assert failure.value.code == "S509"
+    assert not parent.exists()

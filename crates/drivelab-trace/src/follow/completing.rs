@@ -136,8 +136,11 @@ impl Follower {
 
     /// One fragment less; after the last one the bio is handed out.
     pub(super) fn end_fragment<S: Sink>(&mut self, bio: u32, now: u64, sink: &mut S) {
-        self.bios[bio].to_end -= 1;
-        if self.bios[bio].to_end > 0 {
+        let open = &mut self.bios[bio];
+        open.to_end -= 1;
+        // one that had to wait for nothing may be told late, with an end before that of others
+        open.told = open.told.max(now).max(open.life.completed.unwrap_or(0));
+        if open.to_end > 0 {
             return;
         }
         let mut open = self.bios.remove(bio);
@@ -146,7 +149,7 @@ impl Follower {
             device.queued = device.queued.saturating_sub(1);
         }
         if !open.is_given_up {
-            open.life.ended = Some(now);
+            open.life.ended = Some(open.told);
             self.counts.bios_closed += 1;
         }
         sink.bio(open.life);

@@ -82,7 +82,7 @@ impl Follower {
             if let Some(other) = found {
                 at = self.requests[other].end;
                 self.absorb(request, other);
-            } else if is_discard || at > gap_max {
+            } else if is_discard || at > gap_max || !self.may_step_over(at) {
                 // the ranges of one discard need not touch
                 break;
             } else {
@@ -93,6 +93,12 @@ impl Follower {
         }
         let life = &mut self.requests[request];
         life.end = life.end.max(end);
+    }
+
+    fn may_step_over(&mut self, sector: u64) -> bool {
+        let place = self.here(sector);
+        let steps = 1 + self.places.count(place);
+        self.may_take(steps.into())
     }
 
     fn absorb(&mut self, request: u32, other: u32) {
@@ -114,7 +120,8 @@ impl Follower {
         let open = &mut self.requests[request];
         open.losses = losses;
         let life = &mut open.life;
-        if life.bytes == 0 {
+        let is_again = life.bytes > 0;
+        if !is_again {
             self.counts.commands_issued += 1;
             *life = Command {
                 device: record.device,
@@ -127,7 +134,7 @@ impl Follower {
         }
         (life.pid, life.issued) = (record.pid, record.time_ns);
         let mut at = open.first_fragment;
-        while at != NONE {
+        while at != NONE && (!is_again || self.may_take(1)) {
             let (bio, category, next) = {
                 let fragment = &self.fragments[at];
                 (fragment.bio, fragment.category, fragment.next)
@@ -173,7 +180,7 @@ impl Follower {
             device.waiting += 1;
         }
         let mut at = open.first_fragment;
-        while at != NONE {
+        while at != NONE && self.may_take(1) {
             let fragment = &self.fragments[at];
             self.bios[fragment.bio].life.requeues += 1;
             at = fragment.next;

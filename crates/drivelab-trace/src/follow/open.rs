@@ -13,6 +13,8 @@ pub(super) struct OpenBio {
     pub to_complete: u32,
     /// Fragments of which nobody was told; 0 only for one that is not open.
     pub to_end: u32,
+    /// When the last fragment so far ended.
+    pub told: u64,
     /// Whether a part of it was given up: its end is not known.
     pub is_given_up: bool,
 }

@@ -144,6 +144,11 @@ impl Places {
         line.count -= 1;
     }
 
+    /// How many are at a place.
+    pub(super) fn count(&self, place: Place) -> u32 {
+        self.lines.get(&place).map_or(0, |line| line.count)
+    }
+
     /// The oldest at a place.
     pub(super) fn first(&self, place: Place) -> Option<u32> {
         self.lines.get(&place).map(|line| line.first)

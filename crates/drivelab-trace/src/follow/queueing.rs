@@ -60,7 +60,7 @@ impl Follower {
             fragments: 1,
             ..Bio::default()
         };
-        self.bios.insert(OpenBio { life, to_complete: 1, to_end: 1, is_given_up: false })
+        self.bios.insert(OpenBio { life, to_complete: 1, to_end: 1, told: 0, is_given_up: false })
     }
 
     fn add_fragment<S: Sink>(

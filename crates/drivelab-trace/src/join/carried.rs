@@ -9,11 +9,17 @@ use crate::record::category;
 /// What tells a read from a write and from a discard.
 const DIRECTION: u32 = category::WRITE | category::DISCARD;
 
+/// Where ends were lost, bios are open for ever, and each flush would list all of them: beyond so many the lists end.
+const LISTED_FREE: usize = 1 << 20;
+const LISTED_PER_LIFE: usize = 32;
+
 /// For every command of a pool its bios, by their places in the pool, in the order of their Q.
 #[derive(Debug, Default)]
 pub struct Carried {
     ranges: Vec<(usize, usize)>,
     bios: Vec<usize>,
+    /// So many bios may be listed in all.
+    room: usize,
 }
 
 impl Carried {
@@ -25,7 +31,7 @@ impl Carried {
 
     fn set(&mut self, command: usize, bios: impl Iterator<Item = usize>, queued: impl Fn(usize) -> u64) {
         let start = self.bios.len();
-        self.bios.extend(bios);
+        self.bios.extend(bios.take(self.room.saturating_sub(start)));
         self.bios[start..].sort_unstable_by_key(|&bio| (queued(bio), bio));
         self.ranges[command] = (start, self.bios.len());
     }
@@ -43,7 +49,8 @@ pub fn end_of(bio: &Bio) -> Option<u64> {
 
 /// Finds the bios of every command.
 pub fn carried(pool: &Pool<'_>) -> Carried {
-    let mut found = Carried { ranges: vec![(0, 0); pool.commands.len()], bios: Vec::new() };
+    let room = LISTED_FREE + LISTED_PER_LIFE * (pool.bios.len() + pool.commands.len());
+    let mut found = Carried { ranges: vec![(0, 0); pool.commands.len()], bios: Vec::new(), room };
     carry_data(pool, &mut found);
     carry_flushes(pool, &mut found);
     found

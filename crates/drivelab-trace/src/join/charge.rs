@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::carried::{Carried, is_flush};
 use super::flights::{Flights, Progress};
+use super::places::Places;
 use super::who::{Thread, Who};
 use super::{Charge, Kind, Operation, Pool, Reason, Surroundings};
 use crate::lifetime::{Bio, Class};
@@ -84,6 +85,7 @@ const COMMAND: u8 = 4;
 struct Sweep<'a> {
     pool: &'a Pool<'a>,
     around: &'a Surroundings,
+    places: Places,
     /// Synchronous operations by thread, in the order of their starts.
     synchronous: HashMap<u32, BTreeSet<(u64, usize)>>,
     flights: HashMap<u32, Flights>,
@@ -97,6 +99,7 @@ impl<'a> Sweep<'a> {
         Self {
             pool,
             around,
+            places: Places::of(pool, around),
             synchronous: HashMap::new(),
             flights: HashMap::new(),
             progress: vec![Progress::default(); pool.operations.len()],
@@ -151,6 +154,9 @@ impl<'a> Sweep<'a> {
     fn bio(&mut self, bio: &Bio, who: &Who) -> Charged {
         let thread = match who.of(bio.pid) {
             Thread::Foreign => return charged(Err(Reason::Foreign), Owner::Nobody),
+            Thread::Kernel if self.places.is_elsewhere(bio) && !who.is_journal_thread(bio.pid) => {
+                return charged(Err(Reason::Background), Owner::Nobody);
+            }
             Thread::Kernel => return self.kernel(Class::of(bio.category, bio.bytes) == Class::Read),
             Thread::Own(thread) => thread,
         };

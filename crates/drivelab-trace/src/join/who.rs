@@ -55,6 +55,11 @@ impl Who {
         self.threads.get(&pid).copied().unwrap_or(Thread::Foreign)
     }
 
+    /// Whether this thread writes the journal or the log of a file system.
+    pub fn is_journal_thread(&self, pid: u32) -> bool {
+        self.journal.contains(&pid)
+    }
+
     /// Whether a bio writes the file system's own: its journal, its log, its tree.
     pub fn is_journal(&self, bio: &Bio) -> bool {
         let writes =

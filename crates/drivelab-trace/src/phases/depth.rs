@@ -53,6 +53,16 @@ impl Default for Depth {
 }
 
 impl Depth {
+    /// Nothing was there from this time on, until more is told.
+    pub(super) fn begin(&mut self, now: u64) {
+        self.begin_ns.get_or_insert(now);
+    }
+
+    /// The trace is over.
+    pub(super) fn end(&mut self, now: u64) {
+        self.set(now, self.queued, self.in_flight);
+    }
+
     /// Bios that wait and commands at the device, from this time on.
     pub(super) fn set(&mut self, now: u64, queued: u32, in_flight: u32) {
         let begin = *self.begin_ns.get_or_insert(now);
@@ -134,14 +144,18 @@ impl Depth {
         self.active_ns
     }
 
-    pub(super) fn json(&self, origin_ns: u64) -> Value {
+    /// Where ends were lost, nobody knows how many there were at most: maxima are null.
+    pub(super) fn json(&self, origin_ns: u64, has_losses: bool) -> Value {
         let begin = self.begin_ns.unwrap_or(0);
         let covered = self.last_ns.saturating_sub(begin);
         let mean = |sum: u64, ns: u64| if ns == 0 { 0.0 } else { sum as f64 / ns as f64 };
         let total = |pick: fn(&Bin) -> u64| {
-            mean(self.bins.iter().map(|bin| u128::from(pick(bin))).sum::<u128>() as u64, covered)
+            mean(self.bins.iter().fold(0, |sum, bin| sum.saturating_add(pick(bin))), covered)
         };
-        let max = |pick: fn(&Bin) -> u32| self.bins.iter().map(pick).max().unwrap_or(0);
+        let max =
+            |pick: fn(&Bin) -> u32| (!has_losses).then(|| self.bins.iter().map(pick).max().unwrap_or(0));
+        let maxima =
+            |pick: fn(&Bin) -> u32| (!has_losses).then(|| self.bins.iter().map(pick).collect::<Vec<_>>());
         let lengths = (0..self.bins.len() as u64).map(|position| {
             let start = position << self.width_bits;
             (start, self.width_ns().min(covered.saturating_sub(start)))
@@ -157,9 +171,9 @@ impl Depth {
                 "width_s": self.width_ns() as f64 / 1e9,
                 "start_s": starts.collect::<Vec<_>>(),
                 "device_mean": series(|bin| bin.device_ns),
-                "device_max": self.bins.iter().map(|bin| bin.device_max).collect::<Vec<_>>(),
+                "device_max": maxima(|bin| bin.device_max),
                 "queue_mean": series(|bin| bin.queue_ns),
-                "queue_max": self.bins.iter().map(|bin| bin.queue_max).collect::<Vec<_>>(),
+                "queue_max": maxima(|bin| bin.queue_max),
             },
         })
     }

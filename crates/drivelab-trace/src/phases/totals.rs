@@ -71,6 +71,8 @@ pub(super) struct Totals {
     /// Times from one Q to the next, whatever the device.
     queued: Times,
     last_queued: Option<u64>,
+    /// Time of the first record.
+    begin_ns: u64,
     /// Bios with data whose last C was seen.
     pub completed_bios: u64,
     pub completed_ns: u128,
@@ -126,9 +128,23 @@ impl Totals {
     fn add_device(&mut self, number: u32) -> usize {
         if self.devices.len() <= DEVICES_MAX {
             let is_other = self.devices.len() == DEVICES_MAX;
-            self.devices.push(OfDevice::new(if is_other { OTHER } else { number }));
+            let mut device = OfDevice::new(if is_other { OTHER } else { number });
+            device.depth.begin(self.begin_ns);
+            self.devices.push(device);
         }
         self.devices.len() - 1
+    }
+
+    /// Depths are those of the whole recording, whenever a device comes into it.
+    pub(super) fn begin(&mut self, now: u64) {
+        self.begin_ns = now;
+        self.depth.begin(now);
+    }
+
+    /// The last record has been.
+    pub(super) fn end(&mut self, now: u64) {
+        self.depth.end(now);
+        self.devices.iter_mut().for_each(|device| device.depth.end(now));
     }
 
     /// A bio with data was queued.
@@ -236,10 +252,10 @@ impl Totals {
         processes.into_iter().map(row).collect()
     }
 
-    pub(super) fn depth_json(&self, origin_ns: u64) -> Value {
+    pub(super) fn depth_json(&self, origin_ns: u64, has_losses: bool) -> Value {
         json!({
-            "all": self.depth.json(origin_ns),
-            "devices": self.by_device(|device| device.depth.json(origin_ns)),
+            "all": self.depth.json(origin_ns, has_losses),
+            "devices": self.by_device(|device| device.depth.json(origin_ns, has_losses)),
         })
     }
 

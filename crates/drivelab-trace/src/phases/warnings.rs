@@ -19,6 +19,13 @@ pub(super) struct Evidence<'a> {
     pub covered_ns: u64,
 }
 
+impl Evidence<'_> {
+    /// Whether records are missing.
+    pub(super) fn has_losses(&self) -> bool {
+        self.read.lost_total() > 0 || self.counts.losses > 0 || !self.read.missing_cpus.is_empty()
+    }
+}
+
 type Warning = Option<(String, Value)>;
 
 /// Each trap that is there: `{"key":, "text":, "numbers": {}}`.
@@ -50,8 +57,17 @@ fn many(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-fn micros(ns: f64) -> String {
-    format!("{:.1} us", ns / 1e3)
+/// Three digits and a unit, as in the tables: `834 us`, `3.61 s`.
+fn duration(ns: f64) -> String {
+    const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    // 999.7 us is 1 ms
+    let fits = |(_, size): &&(&str, f64)| ns < size * 999.5;
+    let (unit, size) = UNITS.iter().find(fits).unwrap_or(&UNITS[3]);
+    let value = ns / size;
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    let text = format!("{value:.digits$}");
+    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
 }
 
 fn mean(sum: f64, n: u64) -> Option<f64> {
@@ -74,7 +90,7 @@ fn compared_with_btt(evidence: &Evidence<'_>) -> (String, Value) {
     };
     let (seen, theirs) = seen_by_btt(table);
     let means = theirs.map_or(String::new(), |theirs| {
-        format!("; its mean Q2C is {}, that of all is {}", micros(theirs), micros(ours))
+        format!("; its mean Q2C is {}, that of all is {}", duration(theirs), duration(ours))
     });
     let text = format!(" btt counts the end of {seen} of {n} bios{means}.");
     (text, json!({"bios": n, "btt_bios": seen, "mean_q2c_ns": ours, "btt_mean_q2c_ns": theirs}))
@@ -88,20 +104,22 @@ fn with(mut numbers: Value, key: &str, value: u64) -> Value {
 fn lost_records(evidence: &Evidence<'_>) -> Warning {
     let (lost, losses) = (evidence.read.lost_total(), evidence.counts.losses);
     let missing = &evidence.read.missing_cpus;
-    if lost == 0 && losses == 0 && missing.is_empty() {
+    if !evidence.has_losses() {
         return None;
     }
-    let cpus = if missing.is_empty() {
-        String::new()
-    } else {
-        format!(" The files of CPUs {missing:?} are missing.")
-    };
-    let text = format!(
-        "{} known to be lost, at {}.{cpus} Counts are too low, and an I/O whose records are among them is not \
-         followed to its end. Record again with larger buffers.",
-        many(lost, "record"),
-        many(losses, "place")
-    );
+    let mut text = String::new();
+    if lost > 0 || losses > 0 {
+        let count = if lost > 0 { many(lost, "record") } else { "An unknown number of records".to_owned() };
+        let place = if losses > 0 { format!(", at {}", many(losses, "place")) } else { String::new() };
+        text += &format!("{count} lost{place}. ");
+    }
+    if !missing.is_empty() {
+        let cpus: Vec<_> = missing.iter().map(u32::to_string).collect();
+        let files = if cpus.len() == 1 { "file of CPU" } else { "files of CPUs" };
+        text += &format!("Without the {files} {}. ", cpus.join(", "));
+    }
+    text +=
+        "Counts are too low, and an I/O whose records are among the missing ones is not followed to its end.";
     Some((text, json!({"lost": lost, "places": losses, "missing_cpus": missing})))
 }
 
@@ -132,11 +150,12 @@ fn partial_completions(evidence: &Evidence<'_>) -> Warning {
     Some((text, with(numbers, "partial_completions", parts)))
 }
 
-/// Without splits and partial completions, what btt lacks was queued at the sector of another open bio.
+/// Without all else that hides bios from btt, what it lacks was queued at the sector of another open bio.
 fn overlaps(evidence: &Evidence<'_>) -> Warning {
     let (seen, _) = seen_by_btt(evidence.btt?);
     let bios = evidence.totals.completed_bios;
-    if evidence.counts.splits > 0 || evidence.counts.partial_completions > 0 || seen >= bios {
+    let is_hidden = evidence.has_losses() || evidence.with_cgroup > 0;
+    if is_hidden || evidence.counts.splits > 0 || evidence.counts.partial_completions > 0 || seen >= bios {
         return None;
     }
     let (compared, numbers) = compared_with_btt(evidence);
@@ -150,14 +169,18 @@ fn flushes_hidden(evidence: &Evidence<'_>) -> Warning {
     let (n, ns) = (evidence.totals.flushes, evidence.totals.flush_ns);
     let mean = mean(ns as f64, n)?;
     let share = (evidence.covered_ns > 0).then(|| ns as f64 / evidence.covered_ns as f64);
-    let percent =
-        share.map_or(String::new(), |share| format!(", {:.1} % of the recorded time", share * 100.0));
+    // of several devices at the same time it can be more than all of it
+    let is_one =
+        evidence.totals.devices.iter().filter(|device| device.times.of(Phase::Flush).is_some()).count() == 1;
+    let percent = share
+        .filter(|_| is_one)
+        .map_or(String::new(), |share| format!(", {:.1} % of the recorded time", share * 100.0));
     let text = format!(
-        "The device has emptied its cache {}, {} each, {:.3} s in all{percent}. btt drops records without \
-         bytes: these flushes are in none of its rows.",
-        many(n, "time"),
-        micros(mean),
-        ns as f64 / 1e9
+        "{} of the write cache, {} each, {} in all{percent}. btt drops records without bytes: these flushes are in \
+         none of its rows.",
+        many(n, "flush command"),
+        duration(mean),
+        duration(ns as f64)
     );
     Some((text, json!({"flushes": n, "total_ns": ns, "mean_ns": mean, "share_of_time": share})))
 }
@@ -169,7 +192,7 @@ fn preflush_in_g2i(evidence: &Evidence<'_>) -> Warning {
         "{} had to wait for a flush before the data, {} each. btt's G2I holds that wait; here it is \
          preflush_wait.",
         many(n, "write"),
-        micros(mean)
+        duration(mean)
     );
     Some((text, json!({"bios": n, "total_ns": ns, "mean_ns": mean})))
 }
@@ -181,7 +204,7 @@ fn no_scheduler(evidence: &Evidence<'_>) -> Warning {
         "{} went from G to D past every scheduler, {} each, the time under a plug included. btt has no row for that: \
          its G2I and I2D need an I. Here it is G2D.",
         many(n, "bio"),
-        micros(mean)
+        duration(mean)
     );
     Some((text, json!({"bios": n, "total_ns": ns, "mean_ns": mean})))
 }
@@ -203,9 +226,8 @@ fn remapper_majors(evidence: &Evidence<'_>) -> Warning {
     let names: Vec<_> = taken.map(OfDevice::name).collect();
     (!names.is_empty()).then(|| {
         let text = format!(
-            "btt takes the devices {} for those of dm or md because of their major numbers: their Q2Q and Q2C stand \
-             in Q2Qdm and Q2Cdm, and their overhead is left out. Other drives, such as virtio disks, can have \
-             them too.",
+            "btt takes {} for dm or md because of the major number, which other drives, such as virtio disks, can \
+             have too: Q2Q and Q2C stand in Q2Qdm and Q2Cdm, and its overhead table leaves them out.",
             names.join(", ")
         );
         (text, json!({"devices": names}))
@@ -251,7 +273,16 @@ fn backward_times(evidence: &Evidence<'_>) -> Warning {
     let n = evidence.counts.backward_times;
     (n > 0).then(|| {
         let records = many(n, "record");
-        let text = format!("The clock goes back at {records}. btt counts such a time as 1 ns, here it is 0.");
+        // a clock that is not quite the same on all CPUs does that to few
+        let hint = if n * 100 > evidence.counts.records {
+            " Files of CPUs that were put one behind the other look like that: name them one by one."
+        } else {
+            ""
+        };
+        let text = format!(
+            "{records} of an earlier time than one before. btt counts a phase that goes back as 1 ns, here it is \
+             0.{hint}"
+        );
         (text, json!({"records": n}))
     })
 }
@@ -272,14 +303,20 @@ fn incomplete(evidence: &Evidence<'_>) -> Warning {
     if counts.bios_open_at_end == 0 && counts.commands_open_at_end == 0 && early == 0 {
         return None;
     }
-    let text = format!(
-        "The recording ends before {} (of them {} queued more than a second before) and before {}. {} tell of I/O \
-         that began before it. Only the phases that are there count.",
-        many(counts.bios_open_at_end, "bio"),
-        counts.bios_stale,
-        many(counts.commands_open_at_end, "command"),
-        many(early, "record")
-    );
+    let mut text = String::new();
+    if counts.bios_open_at_end > 0 || counts.commands_open_at_end > 0 {
+        let (bios, commands) =
+            (many(counts.bios_open_at_end, "bio"), many(counts.commands_open_at_end, "command"));
+        let stale = match counts.bios_stale {
+            0 => String::new(),
+            stale => format!("; {} queued more than a second before it ends", many(stale, "bio")),
+        };
+        text += &format!("{bios} and {commands} without an end in the recording{stale}. ");
+    }
+    if early > 0 {
+        text += &format!("{} without the beginning of the I/O. ", many(early, "record"));
+    }
+    text += "Only the phases that are there count.";
     let numbers = json!({
         "bios_open": counts.bios_open_at_end,
         "bios_stale": counts.bios_stale,
@@ -287,4 +324,17 @@ fn incomplete(evidence: &Evidence<'_>) -> Warning {
         "orphan_records": early,
     });
     Some((text, numbers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn durations_have_three_digits_and_the_unit_that_fits() {
+        let found =
+            [0.0, 434.0, 999.6, 7e6, 833_912.0, 9_996.0, 12_340.0, 3_613_787_705.0, 5e12].map(duration);
+        let expected = ["0 ns", "434 ns", "1 us", "7 ms", "834 us", "10 us", "12.3 us", "3.61 s", "5000 s"];
+        assert_eq!(found, expected);
+    }
 }

@@ -7,6 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const MARK: &str = ".blktrace.";
+/// What a shell leaves of a name that it completes as far as it is the same for all CPUs.
+const MARK_BEGUN: [&str; 2] = [".blktrace.", ".blktrace"];
+const STDIN: &str = "/dev/stdin";
 /// A larger number in a file's name is no CPU's.
 const CPUS_MAX: u32 = 1 << 16;
 
@@ -40,6 +43,13 @@ fn parts(path: &Path) -> Option<(PathBuf, u32)> {
     Some((path.with_file_name(base), cpu))
 }
 
+/// What a path may mean as the base name of a recording.
+fn base_names(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let stripped = MARK_BEGUN.iter().find_map(|mark| name.strip_suffix(mark)).filter(|base| !base.is_empty());
+    [Some(path.to_owned()), stripped.map(|base| path.with_file_name(base))].into_iter().flatten()
+}
+
 fn error(kind: ReadErrorKind, path: &Path, what: impl Into<String>) -> ReadError {
     ReadError { kind, file: path.display().to_string(), what: what.into() }
 }
@@ -49,7 +59,8 @@ impl Files {
     pub(crate) fn of(paths: &[PathBuf], stops_at_gap: bool) -> Result<Self, ReadError> {
         let mut files = Self { stops_at_gap, ..Self::default() };
         for path in paths {
-            files.add(path, paths)?;
+            let is_stdin = path.as_os_str() == "-";
+            files.add(if is_stdin { Path::new(STDIN) } else { path }, paths)?;
         }
         for (base, count) in files.named.iter().filter(|(_, count)| **count > 1) {
             files.notes.push(format!(
@@ -71,19 +82,22 @@ impl Files {
                 }
             },
             Err(failure) => {
-                let found = numbers(path, path).unwrap_or_default();
-                if !found.is_empty() {
-                    return self.add_recording(path, &found);
+                for base in base_names(path) {
+                    let found = numbers(&base, &base).unwrap_or_default();
+                    if !found.is_empty() {
+                        return self.add_recording(&base, &found);
+                    }
                 }
                 let kind = match failure.kind() {
                     std::io::ErrorKind::NotFound => ReadErrorKind::NotFound,
                     _ => ReadErrorKind::Unreadable,
                 };
-                Err(error(
-                    kind,
-                    path,
-                    format!("there is neither such a file nor {}{MARK}0: {failure}", path.display()),
-                ))
+                let why = match kind {
+                    ReadErrorKind::NotFound => String::new(),
+                    _ => format!(": {failure}"),
+                };
+                let what = format!("there is neither such a file nor {}{MARK}0{why}", path.display());
+                Err(error(kind, path, what))
             }
         }
     }

@@ -178,9 +178,16 @@ impl Stream {
         if self.cpu.is_some_and(|cpu| cpu != self.head.cpu) {
             return self.wrong_cpu(at, findings);
         }
-        if self.head.category & category::NOTIFY != 0 && !is_message(&self.head) {
-            findings.notice(&self.head);
-            return Step::Again;
+        if self.head.category & category::NOTIFY != 0 {
+            if !is_message(&self.head) {
+                findings.notice(&self.head);
+                return Step::Again;
+            }
+            if self.cpu.is_none() {
+                // blkparse -d leaves the times of messages as they were, and lets those of all else begin at 0
+                findings.message(&self.head);
+                return Step::Again;
+            }
         }
         if self.rules == Rules::Blkparse {
             self.batch.kept += 1;

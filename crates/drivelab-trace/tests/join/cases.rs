@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use drivelab_trace::join::{Extent, Joined, Kind, Operation, Parts, Reason, Surroundings, Target, join};
 use drivelab_trace::lifetime::{Bio, Command};
-use drivelab_trace::record::category::{FLUSH, FUA, META, READ, WRITE};
+use drivelab_trace::record::category::{DISCARD, FLUSH, FUA, META, READ, WRITE};
 
 const JOB: u32 = 100;
 const OTHER_JOB: u32 = 101;
@@ -232,6 +232,28 @@ fn of_several_in_flight_each_has_the_bio_at_its_address() {
     assert_eq!(joined.bios, [Ok(1), Ok(0)]);
     assert_eq!(six(&joined.operations[0].parts), [8, 1, 41, 0, 0, 10]);
     assert_eq!(six(&joined.operations[1].parts), [3, 1, 74, 0, 0, 10]);
+}
+
+#[test]
+fn writeback_of_other_files_is_charged_to_nobody_where_the_programs_place_is_known() {
+    let extents = vec![Extent { offset: 0, device_offset: 512 * 2048, length: 4096 }];
+    let targets = HashMap::from([(0, Target { device: 0, extents })]);
+    let bios = [
+        bio(WORKER, 8, WRITE, (10, 15, 20)),
+        bio(WORKER, 8, DISCARD, (10, 15, 20)),
+        bio(WORKER, 2048, WRITE, (30, 35, 40)),
+        bio(WORKER, 8, WRITE | META, (50, 55, 60)),
+        // with its commit the journal writes the data of other files too, and the operation waits for these
+        bio(JOURNAL, 8, WRITE, (70, 75, 80)),
+    ];
+    let operations = [durable_write(JOB, 0, 100)];
+    let known = joined(&operations, &bios, &Surroundings { targets, ..around() });
+    let nobodys = Err(Reason::Background);
+    assert_eq!(known.bios, [nobodys, nobodys, Ok(0), Ok(0), Ok(0)]);
+    assert_eq!(known.commands, known.bios);
+    assert_eq!(six(&known.operations[0].parts), [30, 15, 15, 0, 20, 20]);
+    assert_eq!(known.operations[0].work.bytes_written, 3 * 4096);
+    assert_eq!(joined(&operations, &bios, &around()).bios, [Ok(0); 5]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The rules of the join as plainly as they can be written: everything is looked for in everything, and time
 //! is walked from one moment at which something changes to the next.
 
-use drivelab_trace::join::{Charge, Explained, Joined, Kind, Operation, Parts, Reason, Surroundings, Work};
+use drivelab_trace::join::{
+    Charge, Explained, Extent, Joined, Kind, Operation, Parts, Reason, Surroundings, Target, Work,
+};
 use drivelab_trace::lifetime::{Bio, Class, Command};
 use drivelab_trace::record::category;
 
@@ -149,6 +151,7 @@ impl Oracle<'_> {
         let time = bio.queued;
         let thread = match self.who(bio.pid) {
             Who::Foreign => return (Err(Reason::Foreign), vec![]),
+            Who::Kernel if self.is_elsewhere(bio) => return (Err(Reason::Background), vec![]),
             Who::Kernel => return self.kernel(time, Class::of(bio.category, bio.bytes) == Class::Read),
             Who::Own(thread) => thread,
         };
@@ -192,6 +195,18 @@ impl Oracle<'_> {
         let Some(at) = chosen else { return (Err(Reason::Outside), with_journal(Owner::Thread(thread))) };
         lacks[at][direction] = lacks[at][direction].saturating_sub(u64::from(bio.bytes).max(1));
         (Ok(at), with_journal(Owner::Operation(at)))
+    }
+
+    /// Plain data outside of all that the program's jobs have on this device; only where that is known.
+    fn is_elsewhere(&self, bio: &Bio) -> bool {
+        let is_plain = bio.category & (category::META | category::FLUSH | category::FUA) == 0;
+        let by_journal = self.around.names.get(&bio.pid).is_some_and(|name| name.starts_with("jbd2"));
+        let bytes = (bio.sector * 512, bio.sector * 512 + u64::from(bio.bytes));
+        let is_in = |place: &Extent| meet((place.device_offset, place.device_offset + place.length), bytes);
+        let is_apart = |target: &Target| !target.extents.is_empty() && !target.extents.iter().any(is_in);
+        let mut jobs = self.operations.iter().map(|operation| self.around.targets.get(&operation.job));
+        let writes = bio.bytes > 0 && bio.category & (category::WRITE | category::DISCARD) != 0;
+        writes && is_plain && !by_journal && jobs.all(|target| target.is_some_and(is_apart))
     }
 
     /// Where an operation lies on the device.

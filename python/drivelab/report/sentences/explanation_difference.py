@@ -50,11 +50,12 @@ def difference_sentences(difference: ExplanationDifference, subject: str = "") -
     found = [_whole(difference, subject or f"In {difference.new}, beside {difference.base},")]
     if words := work_change_words(difference):
         found.append(f"Per operation: {words}.")
-    if difference.units == "operations" and any(one.is_beyond_noise for one in difference.parts):
-        found.append(
-            "Fewer than three traced repeats a side: what another repeat would change is hardly in these intervals; "
-            "trace three or more."
+    if difference.units == "operations":
+        is_told = any(one.is_beyond_noise for one in difference.parts)
+        lacks = (
+            "what another repeat would change is hardly in these intervals" if is_told else "little is beyond chance"
         )
+        found.append(f"Fewer than three traced repeats a side: {lacks}; trace three or more.")
     return tuple(found)
 
 
@@ -120,8 +121,8 @@ def _whole(difference: ExplanationDifference, subject: str) -> str:
         return f"{subject} an operation takes {sides}; too few operations were traced to tell that from chance."
     told = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
     if not total.is_beyond_noise:
-        text = f"{subject} an operation takes no other time than chance explains ({sides}, difference {interval})"
-        return f"{text}, but {_listed(told)}." if told else f"{text}, and neither do its parts."
+        text = f"{subject} an operation takes {sides}, which may be chance (difference {interval})"
+        return f"{text}, but {_listed(told)}." if told else f"{text}, and so may the difference of every part."
     text = f"{subject} an operation takes {latency_text(abs(value))} {'less' if value < 0 else 'more'} ({sides})"
     return f"{text}: {_listed(told)}." if told else f"{text}; no single part differs by more than chance."
 

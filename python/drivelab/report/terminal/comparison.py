@@ -61,7 +61,7 @@ def _lines(comparison: Comparison, *, plain: bool) -> Iterator[str]:
         for one in comparison.differences:
             yield from _wrapped(f"  {difference_words(one)}", "    ")
     else:
-        yield "Nothing that was recorded differs between the two sides."
+        yield "Of hosts, drives and versions nothing that was recorded differs."
 
 
 def _why(comparison: Comparison, *, plain: bool) -> Iterator[str]:

@@ -87,6 +87,8 @@ def unavailable(states: Sequence[SourceState]) -> DrivelabError:
     """The error that tells why a disk cannot be traced by some sources."""
     codes = [state.code for state in states]
     code = next((one for one in ("R430", "R432") if one in codes), "R431")
+    if set(codes) == {"R430"}:
+        return DrivelabError(code, "the kernel's block layer can be traced by root only", do=ADVICE[code])
     reasons = dict.fromkeys(f"{state.source.title}: {state.why_not}" for state in states)
     return DrivelabError(code, "; ".join(reasons), do=ADVICE[code])
 
@@ -98,7 +100,9 @@ def _named(disk: TracedDisk, asked: str) -> Source:
         raise DrivelabError("R431", f"there is no source {asked}", do=f"choose one of: {names}")
     state = _probe_cleanly(source, disk)
     if state.why_not:
-        raise unavailable([state])
+        refused = unavailable([state])
+        do = f"leave out --source {asked}: the first source that works is taken" if state.code == "R431" else refused.do
+        raise DrivelabError(refused.code, refused.what, where=f"option --source {asked}", do=do)
     return source
 
 

@@ -15,8 +15,9 @@ from drivelab.run.tracing.tracefs import TraceUnavailableError, trace_instance, 
 
 # without these there is nothing to explain
 _NEEDED = ("block_bio_queue", "block_rq_issue", "block_rq_complete")
-# they name no device, so those of all devices come along
-_WITHOUT_DEVICE = ("block_plug", "block_unplug", "block_unplug_io", "block_unplug_timer")
+# they name no device, so those of all disks would come along; and they tell nothing of any bio or command, and cost
+# as much as a third of all others together (0.2 of 0.6 us for a read at queue depth 1)
+_LEFT_OUT = ("block_plug", "block_unplug", "block_unplug_io", "block_unplug_timer")
 
 
 def require(_disk: TracedDisk) -> None:
@@ -79,7 +80,8 @@ def armed(disk: TracedDisk, limits: Limits) -> Iterator[_Events]:
 
 def _armed_in(root: Path, instance: Path, disk: TracedDisk, limits: Limits) -> Iterator[_Events]:
     block = instance / "events" / "block"
-    events = [block / name for name in _engine.trace_event_names() if (block / name / "enable").exists()]
+    names = [name for name in _engine.trace_event_names() if name not in _LEFT_OUT]
+    events = [block / name for name in names if (block / name / "enable").exists()]
     clock = chosen_clock(instance)
     buffer = None
     try:
@@ -89,8 +91,7 @@ def _armed_in(root: Path, instance: Path, disk: TracedDisk, limits: Limits) -> I
             (instance / "options" / "overwrite").write_text("0")
             (instance / "buffer_size_kb").write_text(str(buffer_bytes(len(cpus_of(instance))) // 1024))
             for event in events:
-                if event.name not in _WITHOUT_DEVICE:
-                    (event / "filter").write_text(disk.filter)
+                (event / "filter").write_text(disk.filter)
             buffer = RingBuffer(root, instance, disk, clock)
             buffer.begin(limits)
             for event in events:

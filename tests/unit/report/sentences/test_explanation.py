@@ -206,9 +206,11 @@ def test_a_part_that_was_not_there_before_is_new() -> None:
 
 def test_where_nothing_differs_nothing_is_claimed() -> None:
     found = difference()
-    (only,) = map(plain_text, difference_sentences(found))
-    assert "takes no other time than chance explains" in only
-    assert "neither do its parts" in only
+    (only,) = map(plain_text, difference_sentences(difference(repeats=3)))
+    assert "which may be chance (difference" in only
+    assert "so may the difference of every part" in only
+    _, few = map(plain_text, difference_sentences(found))
+    assert few == "Fewer than three traced repeats a side: little is beyond chance; trace three or more."
     sentence = level_sentence(effect(0.3), found)
     assert sentence.startswith("Why write-cache off is 3.3 times faster the traces do not show")
     assert "by more than chance" in sentence
