@@ -35,13 +35,13 @@ test: packages ## Set up, lint, and run every test but those of test-vm
 test-rust: ## Only the tests of the crates
 	$(CARGO_TEST) $(ARGS)
 
-# tests/unit needs nothing of the machine but processors; the others use drives, clocks and a browser
+# most of tests/unit needs nothing of the machine but processors; the others use drives, clocks and a browser
 test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
 ifdef ARGS
 	$(BIN)/python -m pytest -m "not vm" $(ARGS)
 else
-	$(BIN)/python -m pytest tests/unit -n auto --dist loadfile -q
-	$(BIN)/python -m pytest -m "not vm" --ignore tests/unit
+	$(BIN)/python -m pytest tests/unit -m beside_others -n auto --dist loadfile
+	$(BIN)/python -m pytest -m "not vm and not beside_others"
 endif
 
 test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS as above

@@ -19,6 +19,7 @@ import pytest
 from shaped_drive.loop import LoopDrive
 from system_packages import GOALS, SYSTEM_PATH, find_program
 
+HERE = Path(__file__).parent
 RELEASE_S = 10
 REQUIRE_ALL = os.environ.get("DRIVELAB_REQUIRE_ALL") == "1"
 MakeLoopDevice = Callable[..., Path]
@@ -37,6 +38,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # no deadlines, because machines are busy; and what integration tries is the same every time
     hypothesis.settings.register_profile("drivelab", deadline=None, database=None, derandomize=REQUIRE_ALL)
     hypothesis.settings.load_profile("drivelab")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what may run on several processors at once: tests that use no drive, clock or browser of the machine."""
+    for item in items:
+        if HERE / "unit" in item.path.parents and item.get_closest_marker("alone") is None:
+            item.add_marker("beside_others")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

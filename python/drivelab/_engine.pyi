@@ -84,7 +84,7 @@ def probe() -> str:
     """What the kernel allows here (io_uring, asynchronous I/O) and what the clock costs, as JSON."""
 
 def btt_table(paths: Sequence[str | PathLike[str]], flavour: str, per_device: bool) -> str:
-    """btt's table of recordings, as JSON.
+    """The table that btt makes of recordings, as JSON.
 
     Parameters
     ----------

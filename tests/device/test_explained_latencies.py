@@ -52,7 +52,9 @@ def measurements(drivelab: Drivelab, shaped_drive: LoopDrive) -> Measurements:
 def parts_of(found: Found) -> dict[str, float]:
     """The median of each part, ns."""
     medians = {part["part"]: part["p50_ns"] for part in found["parts"]}
-    return {name: median["observed"] if median["value"] is None else median["value"] for name, median in medians.items()}
+    return {
+        name: median["observed"] if median["value"] is None else median["value"] for name, median in medians.items()
+    }
 
 
 def assert_found(measured: Iterator[Found], **expected_ns: int) -> Found:

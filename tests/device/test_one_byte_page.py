@@ -54,13 +54,13 @@ class Redone:
 def slow_drive(options: str) -> Iterator[str]:
     """The drive of the page's tool, by its kernel name."""
     command = [sys.executable, str(SLOW_DRIVE), *shlex.split(options)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield Path(process.stdout.readline().strip()).name
-    finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield Path(process.stdout.readline().strip()).name
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +159,7 @@ def test_a_recording_that_is_read_sixteen_times_gives_the_published_table_its_co
         name: counts[0][name] for name in ("Q2Q", "D2C", "Q2C")
     }
     traps = json.loads(redone.drivelab.run("btt", str(often), "--json").stdout)["traps"]
-    assert traps["duplicates"]["records"] > 0
-    # so it was in the table: 16 144 + 112 requests and merges, and 1016 that ended
-    assert (16_144 + 112, 16_080 + 176) == (TIMES * 1016, TIMES * 1016)
+    assert traps["duplicates"]["duplicates"] == (TIMES - 1) * traps["duplicates"]["records"] > 0
 
 
 def counts_of(drivelab: Drivelab, merged: Path) -> dict[str, int]:

@@ -9,7 +9,10 @@ daemon holds answers back. FUA never arrives: a loop device makes it a flush.
 
 from __future__ import annotations
 
+import mmap
+import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +20,9 @@ from shaped_drive.process import MIB, ShapedDrive, run_first
 
 _START_S = 20
 _END_S = 10
+_PAGE_BYTES = 4096
+_WAY_WRITES = 100
+_WAY_LATENCY_NS = 3_000_000
 
 
 class LoopDrive(ShapedDrive):
@@ -44,6 +50,7 @@ class LoopDrive(ShapedDrive):
         self._daemon: subprocess.Popen[bytes] | None = None
         self._loop: Path | None = None
         self._cache_mode_before = ""
+        self._channels = 1
         try:
             self._attach()
         except BaseException:
@@ -59,6 +66,43 @@ class LoopDrive(ShapedDrive):
     def kernel_cache_mode(self) -> Path:
         """The file with the kernel's view of the cache; what a test writes to it is put back in the end."""
         return Path("/sys/class/block", self.name, "queue", "write_cache")
+
+    def shape(self, **changes: int) -> None:
+        """Change how fast it is; as for every `ShapedDrive`."""
+        super().shape(**changes)
+        if changes.get("channels", self._channels) != self._channels:
+            self._channels = changes["channels"]
+            self._let_through(self._channels)
+
+    def be_new(self) -> None:
+        """Be as in the beginning; as for every `ShapedDrive`."""
+        super().be_new()
+        self._channels = 1
+        self._let_through(self._channels)
+
+    def take_off_way(self) -> int:
+        """Let the drive's latencies include the way to it from now on; returns how long the way is, in ns.
+
+        The fastest of some writes tells it: waiting for a processor is no part
+        of the way. Latencies shorter than the way are then as long as the
+        way. The drive answers at once afterwards, its counts begin at zero, and
+        its first pages are zeros.
+        """
+        self.shape(write_latency_ns=_WAY_LATENCY_NS, way_ns=0)
+        taken_ns = []
+        with mmap.mmap(-1, _PAGE_BYTES) as page:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_DIRECT)
+            try:
+                for number in range(_WAY_WRITES):
+                    start_ns = time.monotonic_ns()
+                    os.pwrite(descriptor, page, _PAGE_BYTES * number)
+                    taken_ns.append(time.monotonic_ns() - start_ns)
+            finally:
+                os.close(descriptor)
+        way_ns = min(taken_ns) - _WAY_LATENCY_NS
+        self.shape(write_latency_ns=0, way_ns=way_ns)
+        self.reset_counts()
+        return way_ns
 
     def power_cycle(self, kept_fraction: float = 0.0, seed: int = 1) -> int:
         """Cut the power, attach the drive again, and return how many sectors were lost.
@@ -95,6 +139,7 @@ class LoopDrive(ShapedDrive):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"qemu-storage-daemon shows no drive after {_START_S} s")
             time.sleep(0.01)
+        self._let_through(self._channels)
         command = ["losetup", "--find", "--show", "--direct-io=on", str(self._file)]
         answer = subprocess.run(command, capture_output=True, text=True)
         if answer.returncode:
@@ -103,6 +148,16 @@ class LoopDrive(ShapedDrive):
         # the setting belongs to the number of the loop device and survives whoever changed it
         self._cache_mode_before = self.kernel_cache_mode.read_text().strip()
         self.kernel_cache_mode.write_text("write back")
+
+    def _let_through(self, commands: int) -> None:
+        """How many reads and writes FUSE hands to the daemon before it has answered one."""
+        connection = os.minor(self._file.stat().st_dev)
+        with tempfile.TemporaryDirectory(prefix="drivelab-fusectl-") as directory:
+            subprocess.run(["mount", "-t", "fusectl", "fusectl", directory], check=True)
+            try:
+                Path(directory, str(connection), "max_background").write_text(str(commands))
+            finally:
+                subprocess.run(["umount", directory], check=True)
 
     def _detach(self, *, hard: bool = False) -> None:
         complaints = []

@@ -67,7 +67,8 @@ class ShapedDrive:
         **changes : int
             Fields of `shaped_drive.server.Shape`: ``read_latency_ns``,
             ``write_latency_ns``, ``fua_write_latency_ns``, ``flush_latency_ns``,
-            ``discard_latency_ns``, ``channels`` (commands at work at the same time).
+            ``discard_latency_ns``, ``slow_flush_latency_ns`` and ``slow_flush_every``,
+            ``channels`` (commands at work at the same time), ``way_ns``.
         """
         self._order("shape", **changes)
 

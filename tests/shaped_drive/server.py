@@ -28,6 +28,8 @@ from shaped_drive.nbd import Command, Request
 _RECEIVE_BYTES = 1 << 20
 _HANDSHAKE_S = 5
 _PR_SET_TIMERSLACK = 29
+# a processor that slept answers up to 0.1 ms late, so the last of a latency is waited for awake
+_AWAKE_NS = 100_000
 
 
 @dataclass
@@ -35,7 +37,10 @@ class Shape:
     """How fast the drive is.
 
     A command takes the channel that is free first, waits until it is, and holds
-    it for its latency. The time begins when the command has arrived.
+    it for its latency. The time begins when the command has arrived, or `way_ns`
+    before: what others need to bring a command here and its answer back.
+
+    Of each `slow_flush_every` flushes the last takes `slow_flush_latency_ns`; with 0, none does.
     """
 
     read_latency_ns: int = 0
@@ -43,14 +48,21 @@ class Shape:
     fua_write_latency_ns: int = 0
     flush_latency_ns: int = 0
     discard_latency_ns: int = 0
+    slow_flush_latency_ns: int = 0
+    slow_flush_every: int = 0
     channels: int = 1
+    way_ns: int = 0
 
-    def latency_ns(self, request: Request) -> int:
-        """How long the drive works on a request."""
+    def latency_ns(self, request: Request, flushes: int) -> int:
+        """How long the drive works on a request, after so many flushes, this one included."""
+        return max(0, self._whole_latency_ns(request, flushes) - self.way_ns)
+
+    def _whole_latency_ns(self, request: Request, flushes: int) -> int:
         if request.command is Command.READ:
             return self.read_latency_ns
         if request.command is Command.FLUSH:
-            return self.flush_latency_ns
+            is_slow = self.slow_flush_every and flushes % self.slow_flush_every == 0
+            return self.slow_flush_latency_ns if is_slow else self.flush_latency_ns
         if request.command is Command.WRITE:
             return self.fua_write_latency_ns if request.forces_unit_access else self.write_latency_ns
         return self.discard_latency_ns
@@ -230,7 +242,7 @@ class Server:
                 break
             self.counts.add(request)
             start_ns = max(now_ns, heapq.heappop(self._free_at_ns))
-            due_ns = start_ns + self.shape.latency_ns(request)
+            due_ns = start_ns + self.shape.latency_ns(request, self.counts.flushes)
             heapq.heappush(self._free_at_ns, due_ns)
             self._arrived += 1
             heapq.heappush(self._pending, Pending(due_ns, self._arrived, request, self.medium.last_write()))
@@ -240,7 +252,7 @@ class Server:
     def _wait_s(self) -> float | None:
         if not self._pending:
             return None
-        return max(0, self._pending[0].due_ns - time.monotonic_ns()) / 1e9
+        return max(0, self._pending[0].due_ns - _AWAKE_NS - time.monotonic_ns()) / 1e9
 
     def _answer_what_is_due(self) -> None:
         while self._client is not None and self._pending and self._pending[0].due_ns <= time.monotonic_ns():

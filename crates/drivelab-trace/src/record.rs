@@ -45,8 +45,8 @@ impl Action {
     #[must_use]
     pub fn from_bits(bits: u16) -> Option<Self> {
         use Action::{
-            Abort, BackMerge, Bounce, Complete, DriverData, FrontMerge, GetRequest, Insert, Issue, Plug, Queue,
-            Remap, Requeue, SleepRequest, Split, Unplug, UnplugTimer,
+            Abort, BackMerge, Bounce, Complete, DriverData, FrontMerge, GetRequest, Insert, Issue, Plug,
+            Queue, Remap, Requeue, SleepRequest, Split, Unplug, UnplugTimer,
         };
         const ALL: [Action; 17] = [
             Queue,
@@ -176,7 +176,8 @@ impl Record {
     pub fn remapped_from(&self) -> Option<(u32, u64)> {
         let data = self.data().first_chunk::<16>()?;
         let (device, sector) = (data[..4].try_into().ok()?, data[8..].try_into().ok()?);
-        (self.action() == Some(Action::Remap)).then(|| (u32::from_be_bytes(device), u64::from_be_bytes(sector)))
+        (self.action() == Some(Action::Remap))
+            .then(|| (u32::from_be_bytes(device), u64::from_be_bytes(sector)))
     }
 }
 

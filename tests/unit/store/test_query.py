@@ -315,6 +315,7 @@ def test_rows_come_while_they_are_computed() -> None:
     assert list(islice(answer.rows(), 3)) == [(0, "0"), (1, "1"), (2, "2")]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("is_first", [True, False], ids=["before-the-first-row", "between-rows"])
 def test_ctrl_c_ends_a_query(is_first: bool) -> None:
     query = "select count(*) from range(1000000000) a, range(1000000) b where hash(a.range + b.range) = 1"
