@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
+
+import pyarrow as pa
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
@@ -42,12 +44,26 @@ def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: 
     operations = operations_of(run.records, threads, workload, backend=run.summary["backend"]["name"])
     number = traced_disk(traced_device(facts)).number
     places = [astuple(extent) for extent in disk_extents(workload.target, facts)]
-    return join_trace(
+    joined = join_trace(
         files,
         operations,
         devices=dict.fromkeys(threads, number),
         extents=dict.fromkeys(threads, places) if places else None,
     )
+    return joined if facts.filesystem else replace(joined, operations=_without_journal(joined.operations))
+
+
+def _without_journal(operations: pa.Table) -> pa.Table:
+    """Operations on a bare drive, which has no journal.
+
+    A page of the drive's that once was a file system's own stays metadata to the kernel, while the drive is held open.
+    """
+    for name in ("journal_writes", "journal_bytes"):
+        column = operations[name]
+        operations = operations.set_column(
+            operations.column_names.index(name), name, pa.array([0] * len(column), column.type)
+        )
+    return operations
 
 
 TRACE_TOOLS = TraceTools(collect=collected_trace, join=join_pass, environment=trace_environment)
