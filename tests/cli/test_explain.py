@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,8 +14,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from traced_run import traced_run
+
 from drivelab.cli import explain_result
 from drivelab.cli.main import run
+from drivelab.cli.run_results import print_results
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.trace import TraceConduct
@@ -81,6 +87,16 @@ def test_a_stored_run_is_explained_again(make_run: MakeRun, capsys: Capture) -> 
     assert "150 us" in out, "the flush"
     assert "residual 0 ns" in out
     assert str(directory) in out.replace("\n", "")
+
+
+def test_a_traced_scan_says_first_why_a_level_matters(tmp_path: Path, capsys: Capture) -> None:
+    scan = traced_run(tmp_path / "scan", workloads=("log-append",), repeats=5, tables=("effects", "results"))
+    assert run(["explain", str(scan.directory)]) == 0
+    explained = " ".join(capsys.readouterr().out.split())
+    assert explained.index("because the flush is gone") < explained.index("typical (")
+    # and so does the run itself, beside the effects
+    print_results(scan)
+    assert "because the flush is gone" in " ".join(capsys.readouterr().out.split())
 
 
 def test_json_has_every_part_and_they_sum(make_run: MakeRun, capsys: Capture) -> None:

@@ -17,6 +17,8 @@ from drivelab.answers.explanations import (
     explanations_of,
     traced_cells,
 )
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.run_results import print_findings
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
+SHOWN_AT_MOST = 4
 _MAKE_ONE = "make one: drivelab explain TARGET, or drivelab run EXPERIMENT TARGET --trace"
 
 
@@ -167,8 +170,13 @@ def _print(run: StoredRun, found: Sequence[Explanation]) -> None:
     from drivelab.report.terminal.waterfall import explanation_lines
 
     console = Console(highlight=False)
-    for explanation in found:
+    if len(found) > 1:
+        print_level_reasons(run, answer_of_run(run, SHOWN_METRICS), console)
+    for explanation in found[:SHOWN_AT_MOST]:
         _print_lines(explanation_lines(explanation, console.width, plain=_is_plain(console)))
+    if len(found) > SHOWN_AT_MOST:
+        left_out = len(found) - SHOWN_AT_MOST
+        console.print(Text(f"{left_out} more combinations: --trial NAME shows one, --json all, and so does the report"))
     for trial, reason in missing_traces(run).items():
         console.print(Text(f"{trial} has no explanation: {reason}", style="yellow"))
     print_findings(run, console)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from drivelab.answers.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
 from drivelab.cli.effects_table import print_effects
+from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels
@@ -106,6 +107,7 @@ def _print_all(run: StoredRun, found: RunAnswer, console: Console) -> None:
     for table in dict.fromkeys((*tables, "results")):
         if table == EFFECTS_TABLE:
             print_effects(found, console)
+            print_level_reasons(run, found, console)
         elif table == "results":
             _print_combinations(found, console, is_one_at_a_time=is_one_at_a_time, over_time=over_time)
     console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")
