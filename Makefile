@@ -46,7 +46,7 @@ endif
 
 test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS as above
 	@$(MAKE) build dev
-	$(BIN)/python -m pytest tests/vm $(ARGS)
+	$(BIN)/python -m pytest tests/vm -n auto --dist loadfile $(ARGS)
 
 fuzz: ## Hostile input to the reader of block traces for an hour; SECONDS=60 for each of 8 kinds
 	DRIVELAB_FUZZ_SECONDS=$(or $(SECONDS),450) cargo test --locked --profile fuzz -p drivelab-trace \

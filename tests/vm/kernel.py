@@ -6,6 +6,7 @@ and USB drives.
 
 from __future__ import annotations
 
+import fcntl
 import lzma
 import os
 import re
@@ -78,16 +79,19 @@ def guest_kernel() -> Kernel:
     found = list(_kernels_in(cache))
     if not found:
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as directory:
-            release = _fetch(Path(directory))
-            try:
-                (Path(directory) / "kernel").rename(cache / release)
-            except OSError:
-                # another run was faster
-                if not (cache / release).is_dir():
-                    raise
-        found = list(_kernels_in(cache))
+        with (cache / "lock").open("w") as lock:
+            # guests that start side by side: apt serves one at a time, and one kernel is enough
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            found = list(_kernels_in(cache)) or [_fetched(cache)]
     return found[-1]
+
+
+def _fetched(cache: Path) -> Kernel:
+    """A kernel that is in the cache from now on."""
+    with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as directory:
+        release = _fetch(Path(directory))
+        (Path(directory) / "kernel").rename(cache / release)
+    return Kernel(cache / release, release)
 
 
 def _kernels_in(cache: Path) -> Iterator[Kernel]:
