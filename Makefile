@@ -35,12 +35,12 @@ test: packages ## Set up, lint, and run every test but those of test-vm
 test-rust: ## Only the tests of the crates
 	$(CARGO_TEST) $(ARGS)
 
-# most of tests/unit needs nothing of the machine but processors; the others use drives, clocks and a browser
+# most tests need nothing of the machine but processors; the others use drives and clocks
 test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
 ifdef ARGS
 	$(BIN)/python -m pytest -m "not vm" $(ARGS)
 else
-	$(BIN)/python -m pytest tests/unit -m beside_others -n auto --dist loadfile
+	$(BIN)/python -m pytest -m beside_others -n auto --dist loadfile
 	$(BIN)/python -m pytest -m "not vm and not beside_others"
 endif
 

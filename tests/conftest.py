@@ -41,9 +41,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what may run on several processors at once: tests that use no drive, clock or browser of the machine."""
+    """Mark what may run on several processors at once: tests that use no drive and no clock of the machine."""
     for item in items:
-        if HERE / "unit" in item.path.parents and item.get_closest_marker("alone") is None:
+        is_of_such = {HERE / "unit", HERE / "browser"} & set(item.path.parents)
+        if is_of_such and item.get_closest_marker("alone") is None:
             item.add_marker("beside_others")
 
 
