@@ -60,9 +60,25 @@ _KINDS = (
     ),
     ErrorKind("U013", "no such metric in these runs", "choose one of those that are listed", EXIT_USAGE),
     ErrorKind("U014", "this format needs a file", "name one: --out FILE", EXIT_USAGE),
+    ErrorKind("U015", "not a price", "write SERIAL=129.90EUR", EXIT_USAGE),
+    ErrorKind("U016", "a price for a drive that is not there", "name a drive by its serial or target", EXIT_USAGE),
     ErrorKind("U020", "a run without traces", "make one: drivelab explain TARGET", EXIT_USAGE),
     ErrorKind("U021", "not what can be explained at once", "name one target, one run, or two runs", EXIT_USAGE),
     ErrorKind("U022", "traces with nothing in common", "compare runs of the same workload", EXIT_USAGE),
+    ErrorKind("U040", "not a RAID set", "write LEVEL:MEMBER,MEMBER,...: raid1:/dev/sdb,/dev/sdc", EXIT_USAGE),
+    ErrorKind("U041", "too few members for this RAID level", "name more members, or another level", EXIT_USAGE),
+    ErrorKind("U042", "not a member of a RAID set", "name drives, partitions or scratch:SIZE", EXIT_USAGE),
+    ErrorKind("U043", "one drive twice in a RAID set", "name each drive once", EXIT_USAGE),
+    ErrorKind("U044", "not a number of members", "write how many: raid5:3*scratch:1GiB", EXIT_USAGE),
+    ErrorKind("U030", "a job file that cannot be read", "check its name and who may read it", EXIT_USAGE),
+    ErrorKind("U031", "not a job file of fio", "write sections with options: [NAME], then rw=read", EXIT_USAGE),
+    ErrorKind("U032", "an option of a job file with a value that fio would refuse", "correct the option", EXIT_USAGE),
+    ErrorKind("U033", "options of a job file that contradict each other", "keep one of them", EXIT_USAGE),
+    ErrorKind("U034", "an engine that no drive lab has", "use libaio, io_uring, psync, mmap, or null", EXIT_USAGE),
+    ErrorKind("U035", "a job that drivelab cannot issue", "change the option that is named", EXIT_USAGE),
+    ErrorKind("U036", "options that are not honoured", "take them out, or leave out --strict", EXIT_USAGE),
+    ErrorKind("U037", "a job file without jobs", "add a section: [NAME]", EXIT_USAGE),
+    ErrorKind("U038", "an experiment that cannot be written", "name another file: --output FILE"),
     # T: the target that was typed
     ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),
     ErrorKind("T102", "no permission to use the target", "run as root, or choose a target of your own"),
@@ -115,6 +131,9 @@ _KINDS = (
     ErrorKind("E313", "this backend cannot do that here", "choose another backend or operation"),
     ErrorKind("E314", "the operating system refused", "read its reason, above"),
     ErrorKind("E315", "a defect of the engine", "please report it, with the command that led to it"),
+    ErrorKind("E316", "operations on files need a directory", "name a directory, or a file system made on the drive"),
+    ErrorKind("E317", "the file system has too few inodes for the files", "choose fewer files"),
+    ErrorKind("E318", "what lies there is not drivelab's", "move it away, or name another directory"),
     # R: running, settings, the undo journal
     ErrorKind("R401", "this needs root", "run it with sudo"),
     ErrorKind("R402", "a program is not installed", "install the package that is named"),
@@ -145,10 +164,14 @@ _KINDS = (
         "read why, above; the timed passes are kept: drivelab report RUN",
         EXIT_NOT_TRUSTED,
     ),
+    ErrorKind("R450", "this kernel has no RAID", "load the module, or use a kernel that has it: modprobe md_mod"),
     ErrorKind("R451", "no working file can be made", "run it as a user who may write there"),
     ErrorKind("R452", "not enough room for a check", "free space there, or check a file: it is only read"),
     ErrorKind("R453", "the target is too small to be checked", "check a larger one, or use: drivelab io", EXIT_USAGE),
     ErrorKind("R454", "a trial has no data to work on", "read why the trial that lays them out failed"),
+    ErrorKind("R455", "a RAID set could not be made", "read what mdadm said, above"),
+    ErrorKind("R456", "not the RAID set that was asked for", "look at it while it is there: cat /proc/mdstat; dmesg"),
+    ErrorKind("R457", "the RAID set is not whole", "replace the member that failed: dmesg; then: drivelab resume"),
     # S: the run directory
     ErrorKind("S501", "a run directory cannot be written", "name another place: --out DIR"),
     ErrorKind("S502", "no room to store the run", "free space there, or name another place: --out DIR"),
@@ -159,6 +182,18 @@ _KINDS = (
     ErrorKind("S507", "another drivelab is writing the run", "wait until it is done, or end it"),
     ErrorKind("S508", "a query needs more memory than it may take", "name fewer columns, or fewer runs"),
     ErrorKind("S509", "the name of a run's directory is no UTF-8 text", "rename the directory"),
+    # I: results of other programs
+    ErrorKind(
+        "I501", "a file of no program that is known here", "name its program: drivelab import fio FILE", EXIT_USAGE
+    ),
+    ErrorKind("I502", "a file that should be JSON and is not", "export it again, or correct the line that is named"),
+    ErrorKind("I503", "a field of a foreign file that cannot be read", "correct the line that is named"),
+    ErrorKind("I504", "a line of a foreign file that does not fit its format", "correct the line that is named"),
+    ErrorKind("I505", "a foreign file without results", "name the file that the program wrote its results to"),
+    ErrorKind("I506", "a foreign file that cannot be opened", "name a text file that may be read", EXIT_USAGE),
+    ErrorKind("I507", "a foreign format that is not read", "read which ones are: docs/how-to/import.md", EXIT_USAGE),
+    ErrorKind("I508", "more results than a run should hold", "import the files in several runs", EXIT_USAGE),
+    ErrorKind("I509", "results that are named twice", "name each file once", EXIT_USAGE),
     # P: what an experiment asks for, and whether it can be planned
     ErrorKind("P701", "no such experiment", "list them: drivelab experiments", EXIT_USAGE),
     ErrorKind("P702", "an experiment file that is not TOML", "correct the line that is named", EXIT_USAGE),
@@ -177,6 +212,11 @@ _KINDS = (
     ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),
     ErrorKind("O803", "pictures need Chromium, which is not installed", "apt-get install chromium"),
     ErrorKind("O804", "Chromium did not draw a picture", "report without pictures: --figures none"),
+    # runs in the formats of other programs
+    ErrorKind(
+        "O811", "a run that another program has no format for", "write its report as CSV: drivelab export csv RUN"
+    ),
+    ErrorKind("O812", "an export cannot be written", "name another place: --out PLACE"),
     # what notebooks ask for
     ErrorKind("O820", "a library for tables is not installed", "install it: pip install pandas"),
     ErrorKind("O821", "tables of an unknown kind", "one of arrow, pandas, polars", EXIT_USAGE),

@@ -12,14 +12,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from drivelab.model.factor import Factor, FileSystemFactor, Name
+from drivelab.model.factor import Factor, FileSystemFactor, Name, WorkloadFactor
 from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
 
 Design = Literal["full", "one-at-a-time"]
 # device: what is asked has an answer on a block device or a scratch drive only
 Requirement = Literal["anything", "device"]
-TableName = Literal["results", "effects"]
+TableName = Literal["results", "effects", "phases", "surfaces"]
 FigureName = Literal[
+    "block-throughput",
     "commands-per-operation",
     "effects-overview",
     "io-scatter",
@@ -28,7 +29,12 @@ FigureName = Literal[
     "latency-over-size",
     "latency-over-time",
     "latency-overview",
+    "metadata-rates",
+    "seeks",
+    "surface",
+    "surface-maps",
     "throughput-over-time",
+    "total-time",
 ]
 
 
@@ -40,10 +46,14 @@ class _SomeKeys:
 
 
 class ExperimentWorkload(WorkloadPattern):
-    """A named workload of an experiment; `quick` holds the keys that differ when it is scaled down."""
+    """A named workload of an experiment; `quick` holds the keys that differ when it is scaled down.
+
+    Workloads that stand together and name the same `together` run at the same time.
+    """
 
     name: Name
     title: str = ""
+    together: str = ""
     quick: Annotated[Mapping[str, Any], _SomeKeys()] = Field(default_factory=dict)
 
     def pattern(self, *, quick: bool = False) -> WorkloadPattern:
@@ -94,12 +104,20 @@ class Experiment(FrozenModel):
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
         _refuse_doubles("workload", [workload.name for workload in self.workloads], ("workloads",), ("name",))
-        _refuse_doubles("factor", [factor.name for factor in self.factors], ("factors",))
+        self._refuse_double_factors()
         for number, factor in enumerate(self.factors):
             for key in ("levels", "quick_levels"):
                 names = [factor.name_of(level) for level in getattr(factor, key)]
                 _refuse_doubles("level", names, ("factors", number, key))
         return self
+
+    def _refuse_double_factors(self) -> None:
+        """A factor may be there twice, with other levels for other workloads."""
+        known = [workload.name for workload in self.workloads]
+        pairs = [(factor.name, name) for factor in self.factors for name in factor.workloads or known]
+        doubles = {factor for factor, name in pairs if pairs.count((factor, name)) > 1}
+        names = [factor.name if factor.name in doubles else str(n) for n, factor in enumerate(self.factors)]
+        _refuse_doubles("factor", names, ("factors",))
 
     @model_validator(mode="after")
     def _factors_name_workloads(self) -> Self:
@@ -139,6 +157,37 @@ class Experiment(FrozenModel):
         return self
 
     @model_validator(mode="after")
+    def _groups_stand_together(self) -> Self:
+        names = [workload.together for workload in self.workloads]
+        for number, name in enumerate(names):
+            place = ("workloads", number, "together")
+            if not name:
+                continue
+            if names.count(name) == 1:
+                raise broken_rule(f"no other workload says {name}: it would run alone", *place)
+            if name in names[:number] and names[number - 1] != name:
+                what = f"the workloads of {name} do not follow each other: move this one to the others"
+                raise broken_rule(what, *place)
+        return self
+
+    @model_validator(mode="after")
+    def _groups_have_one_target_state(self) -> Self:
+        """What is done to the target is done for all that run at the same time."""
+        for number, factor in enumerate(self.factors):
+            if isinstance(factor, WorkloadFactor) or not factor.workloads:
+                continue
+            for unit in self.units:
+                left_out = [workload.name for workload in unit if workload.name not in factor.workloads]
+                if left_out and len(left_out) < len(unit):
+                    what = f"{', '.join(left_out)} runs at the same time as others that {factor.name} is for: add it"
+                    raise broken_rule(what, "factors", number, "workloads")
+        reference = self.reference.workload if self.reference else ""
+        if any(workload.name == reference and workload.together for workload in self.workloads):
+            what = f"{reference} runs together with others, and a reference runs alone: choose another workload"
+            raise broken_rule(what, "reference", "workload")
+        return self
+
+    @model_validator(mode="after")
     def _every_level_is_reached(self) -> Self:
         """One at a time, nothing is mounted and no fstrim is run while the first file system is raw."""
         first = self.filesystem_factor
@@ -153,6 +202,14 @@ class Experiment(FrozenModel):
                     what += ': with design = "one-at-a-time" it would never be measured'
                     raise broken_rule(what, "factors", number)
         return self
+
+    @property
+    def units(self) -> tuple[tuple[ExperimentWorkload, ...], ...]:
+        """The workloads in the order of the file: each alone, or with those that run at the same time."""
+        found: dict[str | int, list[ExperimentWorkload]] = {}
+        for number, workload in enumerate(self.workloads):
+            found.setdefault(workload.together or number, []).append(workload)
+        return tuple(tuple(unit) for unit in found.values())
 
     @property
     def filesystem_factor(self) -> FileSystemFactor | None:

@@ -26,7 +26,7 @@ ACTION_LEVELS: dict[str, tuple[str, ...]] = {
     "trim": ("none", "device", "fstrim"),
     "purge": ("none", "nvme-format", "nvme-sanitize", "ata-secure-erase"),
     "precondition": ("none", "sequential"),
-    "page-cache": ("keep", "drop"),
+    "page-cache": ("keep", "drop", "warm"),
 }
 
 

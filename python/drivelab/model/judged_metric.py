@@ -7,6 +7,11 @@ from collections.abc import Iterable
 LATENCY = "total_latency_ns_p50"
 RESPONSE = "response_latency_ns_p50"
 THROUGHPUT = "throughput_bytes_per_s"
+# what stands for them where another program tells no more
+MEAN_LATENCY = "total_latency_ns_mean"
+RATE = "iops"
+# of what has an end of its own: so many operations, or so many bytes
+DURATION = "duration_ns"
 # from this size on an I/O is issued for the bytes that it moves
 LARGE_BLOCK_BYTES = 1 << 20
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -50,6 +51,12 @@ class PlannedTarget:
     changes : str
         Which settings of its drive a run changes meanwhile, and what else lies
         on that drive, in words; empty when it changes none.
+    member_erase_arguments : tuple of str
+        Of a RAID set: what the owners of its members must type after ``--erase``, once for each.
+    scratch_bytes : int
+        Size of the scratch drives that are made for it.
+    free_inodes : int or None
+        Of a directory: files that may still be made; None where nothing limits them.
     """
 
     label: str
@@ -62,6 +69,19 @@ class PlannedTarget:
     pace: PaceName = "flash"
     purge_argument: str = ""
     changes: str = ""
+    member_erase_arguments: tuple[str, ...] = ()
+    scratch_bytes: int = 0
+    free_inodes: int | None = None
+
+    @property
+    def erase_arguments(self) -> tuple[str, ...]:
+        """Everything that has to be typed after ``--erase``, once for each drive."""
+        return (*((self.erase_argument,) if self.erase_argument else ()), *self.member_erase_arguments)
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether every block holds something as soon as a run has made the target: scratch drives are filled."""
+        return self.kind == "scratch" or (self.kind == "raid" and not self.member_erase_arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +120,11 @@ class PlannedStep:
         Bytes that are written for the trial and are not the workload's, a guess:
         a file system, a file that is laid out, a drive that is written once, the
         pass that counts commands or is traced.
+    together : int
+        Steps that follow each other with the same number run at the same time; 0 is alone.
+    file_name : str
+        The file in the target's directory that it uses, which stays for the steps
+        of the same repeat; empty for one that is the step's own.
     """
 
     number: int
@@ -119,6 +144,8 @@ class PlannedStep:
     actions: Mapping[str, str] = field(default_factory=dict)
     is_reference: bool = False
     preparation_bytes: int = 0
+    together: int = 0
+    file_name: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, without the pattern and the file system."""
@@ -138,6 +165,8 @@ class PlannedStep:
             "actions": dict(self.actions),
             "is_reference": self.is_reference,
             "preparation_bytes": self.preparation_bytes,
+            "together": self.together,
+            "file_name": self.file_name,
         }
 
 
@@ -166,6 +195,8 @@ class Plan:
         Where the plan departs from the experiment's letter, and why.
     left_out : tuple of str
         Levels that a target cannot have and that are not measured, and why.
+    is_listed : bool
+        Whether the steps stand in the order of a list, and not in random order.
     trace : str or None
         Source by which every trial is traced once more after it was timed; None when none is.
     """
@@ -181,11 +212,18 @@ class Plan:
     notes: tuple[str, ...] = field(default_factory=tuple)
     left_out: tuple[str, ...] = field(default_factory=tuple)
     trace: TraceChoice | None = None
+    is_listed: bool = False
 
     @property
     def expected_ns(self) -> int:
         """Guessed duration of the whole run."""
         return self.preparation_ns + sum(step.expected_ns for step in self.steps)
+
+    @property
+    def units(self) -> tuple[tuple[PlannedStep, ...], ...]:
+        """The steps in order: each alone, or with those that run at the same time."""
+        by_number = itertools.groupby(self.steps, key=lambda step: (step.together, 0 if step.together else step.number))
+        return tuple(tuple(steps) for _, steps in by_number)
 
     @property
     def preparation_bytes(self) -> int:
@@ -201,6 +239,13 @@ class Plan:
     def destroys(self) -> tuple[str, ...]:
         """What a run would erase, in words."""
         return tuple(sentence for target in self.targets for sentence in target.destroys)
+
+    def is_file_needed_after(self, step: PlannedStep) -> bool:
+        """Whether a later step of the same repeat uses the file of a step."""
+        return bool(step.file_name) and any(
+            (other.target, other.file_name, other.block) == (step.target, step.file_name, step.block)
+            for other in self.steps[step.number :]
+        )
 
     def target(self, label: str) -> PlannedTarget:
         """The target with that label."""
@@ -233,6 +278,7 @@ class Plan:
             "notes": list(self.notes),
             "left_out": list(self.left_out),
             "trace": self.trace,
+            "is_listed": self.is_listed,
         }
 
     @staticmethod
@@ -256,7 +302,7 @@ class Plan:
             )
             for step in document["steps"]
         ]
-        targets = [PlannedTarget(**target | {"destroys": tuple(target["destroys"])}) for target in document["targets"]]
+        targets = [PlannedTarget(**target | _tuples(target)) for target in document["targets"]]
         return Plan(
             experiment=document["experiment"],
             question=document["question"],
@@ -270,4 +316,10 @@ class Plan:
             notes=tuple(document["notes"]),
             left_out=tuple(document["left_out"]),
             trace=document.get("trace"),
+            is_listed=document.get("is_listed", False),
         )
+
+
+def _tuples(target: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The values of a stored target that JSON knows as lists only; an older drivelab has fewer of them."""
+    return {name: tuple(target.get(name, ())) for name in ("destroys", "member_erase_arguments")}

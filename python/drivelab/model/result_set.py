@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.price import Price
 
 Quantity = Literal["latency", "throughput", "rate", "other"]
 
@@ -61,6 +62,8 @@ class MeasuredDrive:
         SSD, hard disk, scratch drive on a file, directory on a file system.
     printed : mapping of str to str
         Cells of a page's table about it, by the name of the column, as the page prints them.
+    price : Price or None
+        What it costs; None where nobody said.
     """
 
     name: str
@@ -73,6 +76,7 @@ class MeasuredDrive:
     link: str = ""
     kind: str = ""
     printed: Mapping[str, str] = field(default_factory=dict)
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
+from drivelab.model.surface import SurfaceShape
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.units import format_quantity
 
@@ -289,6 +290,8 @@ class RunAnswer:
         Shares of the variance, and where one factor changes another's effect; of full designs.
     courses : mapping of str to ThroughputCourse
         How the throughput of each trial went, by its name, where the experiment asks for it.
+    shapes : tuple of SurfaceShape
+        Where throughput over file size and record size has troughs, and from where on it falls off.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -298,6 +301,7 @@ class RunAnswer:
     contrasts: tuple[LevelEffect, ...] = ()
     factorials: tuple[Factorial, ...] = ()
     courses: Mapping[str, ThroughputCourse] = field(default_factory=dict)
+    shapes: tuple[SurfaceShape, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -307,4 +311,5 @@ class RunAnswer:
             "factorial": [one.to_json() for one in self.factorials],
             "reference": [one.to_json() for one in self.drifts],
             "courses": {name: one.to_json() for name, one in self.courses.items()},
+            "shapes": [asdict(one) for one in self.shapes],
         }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+# workloads at the same time that a title names
+_NAMED_MAX = 3
 
 
 def factor_levels(experiment: Mapping[str, Any], *, is_quick: bool = False) -> dict[str, tuple[str, ...]]:
@@ -16,11 +19,12 @@ def factor_levels(experiment: Mapping[str, Any], *, is_quick: bool = False) -> d
     is_quick : bool
         Whether the run was scaled down.
     """
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for factor in experiment.get("factors", ()):
         name = factor["key"] if factor["setting"] == "workload" else factor["setting"]
         levels = (factor.get("quick_levels") if is_quick else None) or factor.get("levels", ())
-        found[name] = tuple(_name_of(level) for level in levels)
+        # workloads may have levels of their own
+        found[name] = tuple(dict.fromkeys((*found.get(name, ()), *(_name_of(level) for level in levels))))
     return found
 
 
@@ -28,3 +32,30 @@ def _name_of(level: Any) -> str:
     if isinstance(level, Mapping):
         return str(level.get("name"))
     return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def workload_titles(experiment: Mapping[str, Any]) -> dict[str, str]:
+    """What each workload is called for people, by its name; with those that run at the same time.
+
+    Parameters
+    ----------
+    experiment : mapping
+        What is stored under ``experiment``.
+    """
+    workloads = list(experiment.get("workloads", ()))
+    found = {}
+    for workload in workloads:
+        name = workload.get("together")
+        unit = [one for one in workloads if name and one.get("together") == name] or [workload]
+        titles = [str(one.get("title") or one["name"]) for one in unit]
+        found[workload["name"]] = titled(titles, unit.index(workload))
+    return found
+
+
+def titled(titles: Sequence[str], place: int) -> str:
+    """One of the titles of workloads that run at the same time: with the others, if they are few."""
+    others = [title for number, title in enumerate(titles) if number != place]
+    if not others:
+        return titles[place]
+    named = ", ".join(others) if len(others) <= _NAMED_MAX else f"{len(others)} others"
+    return f"{titles[place]} (with {named})"

@@ -7,8 +7,13 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from drivelab.model.drive import DriveFacts, DriveIdentity
+from drivelab.model.raid import RaidFacts
 
-TargetKind = Literal["directory", "file", "missing_file", "block_device", "scratch"]
+TargetKind = Literal["directory", "file", "missing_file", "block_device", "scratch", "raid"]
+# not there yet: a run makes them, and takes them away when it ends
+MADE_KINDS: tuple[TargetKind, ...] = ("scratch", "raid")
+# block devices by the time that I/O goes to them
+DEVICE_KINDS: tuple[TargetKind, ...] = ("block_device", *MADE_KINDS)
 # files beneath the scratch drives that drivelab makes
 SCRATCH_FILE_PATTERN = "drivelab-scratch-*.img"
 LayerKind = Literal["disk", "part", "dm", "md", "loop"]
@@ -39,6 +44,8 @@ class FilesystemFacts:
         Mounted read-only; on another machine; in memory; run by a user-space program.
     no_device_reason : str
         Why no block device was found beneath; empty when one was.
+    free_inodes : int or None
+        Files that may still be made; None where inodes are made as they are needed.
     """
 
     type: str
@@ -55,6 +62,7 @@ class FilesystemFacts:
     is_memory: bool = False
     is_fuse: bool = False
     no_device_reason: str = ""
+    free_inodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +120,10 @@ class TargetFacts:
     text : str
         What was typed.
     kind : str
-        directory, file, missing_file (in an existing directory), block_device
-        or scratch (``scratch:SIZE``, not made yet).
+        directory, file, missing_file (in an existing directory), block_device,
+        scratch (``scratch:SIZE``) or raid (``raid5:A,B,C``); the last two are not made yet.
     path : str
-        The path with links followed; empty for a scratch target.
+        The path with links followed; empty for what is not made yet.
     exists : bool
         Whether something is there now.
     filesystem : FilesystemFacts or None
@@ -126,13 +134,16 @@ class TargetFacts:
     drives : tuple of DriveFacts
         The drives beneath; several under an array or a striped volume.
     size_bytes : int
-        Size of the file, the block device or the scratch drive; 0 for a directory.
+        Size of the file, the block device or the scratch drive; 0 for a directory;
+        a guess for a RAID set that is not made yet.
     logical_block_size_bytes : int
         Largest logical block size of the layers beneath; 512 where there are none.
     is_read_only : bool
         Whether writing is impossible: file system or device read-only, or no permission.
     identity : DriveIdentity or None
         Of the block device itself, compared again before it is written to.
+    raid : RaidFacts or None
+        The RAID set that drivelab makes, or has made, of its members; None for everything else.
     """
 
     text: str
@@ -146,6 +157,7 @@ class TargetFacts:
     logical_block_size_bytes: int
     is_read_only: bool
     identity: DriveIdentity | None = None
+    raid: RaidFacts | None = None
 
     @property
     def drive(self) -> DriveFacts | None:
@@ -162,4 +174,5 @@ class TargetFacts:
         return asdict(self) | {
             "drives": [drive.to_json() for drive in self.drives],
             "no_device_reason": self.no_device_reason,
+            "raid": self.raid.to_json() if self.raid else None,
         }

@@ -36,6 +36,10 @@ PART_MEANINGS: Mapping[Part, str] = {
 }
 SOFTWARE: tuple[Part, ...] = ("fs_in", "queue", "between", "return")
 
+# What an operation of a traced pass was: its place is its code in the column `operation`, as in the engine's join. The
+# last is a write together with its own sync call.
+OPERATION_NAMES = ("read", "write", "trim", "sync", "durable_write")
+
 # What one operation made the drive do; counts of the commands and bios that are charged to it.
 DEVICE_WORK = (
     "device_writes",

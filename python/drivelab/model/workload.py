@@ -6,26 +6,44 @@ so the field names here are the field names there.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-OperationName = Literal["read", "write", "trim"]
-BackendName = Literal["auto", "sync", "uring", "aio", "null"]
+BlockOperationName = Literal["read", "write", "trim"]
+TreeOperationName = Literal[
+    "create",
+    "stat",
+    "read_file",
+    "delete",
+    "rename",
+    "replace",
+    "make_directory",
+    "remove_directory",
+    "link",
+    "symlink",
+    "list",
+]
+OperationName = Literal[BlockOperationName, TreeOperationName]
+BackendName = Literal["auto", "sync", "uring", "aio", "mmap", "stdio", "null"]
 DurabilityMethod = Literal["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"]
 FileState = Literal["overwrite", "append", "preallocated", "sparse"]
-AccessKind = Literal["sequential", "reverse", "random", "strided", "zipf", "hot_cold"]
+AccessKind = Literal["sequential", "reverse", "random", "strided", "same", "zipf", "pareto", "normal", "hot_cold"]
+# methods with a call of its own after the writes
+SYNC_CALLS: tuple[DurabilityMethod, ...] = ("fdatasync", "fsync", "sync_file_range")
+# each block is followed by its neighbour, or the next at a fixed distance
+ORDERED_ACCESSES: tuple[AccessKind, ...] = ("sequential", "reverse", "strided")
+# operations on the files of a tree, not on the blocks of one file
+TREE_OPERATIONS: tuple[TreeOperationName, ...] = get_args(TreeOperationName)
+OPERATIONS: tuple[OperationName, ...] = get_args(OperationName)
+# what changes nothing
+READING_OPERATIONS: tuple[OperationName, ...] = ("read", "stat", "read_file", "list")
+# what makes a file durable, as the workload's durability asks
+FILE_WRITING_OPERATIONS: tuple[TreeOperationName, ...] = ("create", "replace")
 
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class OperationShare(_Frozen):
-    """An operation and its share of the mix."""
-
-    operation: OperationName
-    weight: float = Field(default=1.0, gt=0)
 
 
 class BlockSizeShare(_Frozen):
@@ -35,11 +53,24 @@ class BlockSizeShare(_Frozen):
     weight: float = Field(default=1.0, gt=0)
 
 
+class OperationShare(_Frozen):
+    """An operation and its share of the mix; it has the workload's block sizes unless it has its own."""
+
+    operation: OperationName
+    weight: float = Field(default=1.0, gt=0)
+    block_sizes: tuple[BlockSizeShare, ...] = ()
+
+
 class Access(_Frozen):
     """Order of addresses.
 
     ``zipf_theta`` is used by ``zipf`` (0 < theta < 1 skews mildly, above 1
-    strongly), ``stride_bytes`` by ``strided``, the two fractions by ``hot_cold``.
+    strongly), ``pareto_h`` by ``pareto``, ``normal_deviation`` (as a share of the
+    range) by ``normal``, ``stride_bytes`` by ``strided``, the two fractions by
+    ``hot_cold``. A random place is followed by ``run_blocks`` - 1 sequential
+    blocks. ``random_fraction`` below 1 mixes random places into a sequential
+    order. With ``covers_once`` a random order has every block once before any
+    comes again.
     """
 
     kind: AccessKind = "random"
@@ -47,13 +78,30 @@ class Access(_Frozen):
     zipf_theta: float = Field(default=0.99, gt=0, lt=5)
     hot_range_fraction: float = Field(default=0.1, gt=0, lt=1)
     hot_access_fraction: float = Field(default=0.9, gt=0, lt=1)
+    pareto_h: float = Field(default=0.2, gt=0, lt=1)
+    normal_deviation: float = Field(default=0.1, gt=0, le=1)
+    run_blocks: int = Field(default=1, ge=1, lt=2**32)
+    random_fraction: float = Field(default=1.0, gt=0, le=1)
+    covers_once: bool = False
 
 
 class Durability(_Frozen):
-    """How a write is made durable, and after how many writes the sync call comes."""
+    """How a write is made durable, and after how many writes the sync call comes.
+
+    ``at_end`` leaves out the calls between writes and makes one after the last
+    of each job. ``directory`` is for operations on a tree: the directory is made
+    durable, too, after each of them.
+    """
 
     method: DurabilityMethod = "none"
     every_writes: int = Field(default=1, ge=1)
+    at_end: bool = False
+    directory: bool = False
+
+    @property
+    def covers_several_writes(self) -> bool:
+        """Whether one sync call stands for more than one write."""
+        return self.at_end or self.every_writes > 1
 
 
 class Contents(_Frozen):
@@ -65,10 +113,16 @@ class Contents(_Frozen):
 
 
 class Pacing(_Frozen):
-    """Closed loop (next I/O waits for a completion) or open loop (arrivals by schedule)."""
+    """Closed loop (next I/O waits for a completion) or open loop (arrivals by schedule).
+
+    In a closed loop each job pauses for ``think_ns`` after every ``think_every``
+    of its I/Os, once all of them have completed; no latency includes a pause.
+    """
 
     kind: Literal["closed", "fixed", "poisson"] = "closed"
     rate_per_s: float = Field(default=0.0, ge=0)
+    think_ns: int = Field(default=0, ge=0, lt=2**63)
+    think_every: int = Field(default=1, ge=1)
 
 
 class Limits(_Frozen):
@@ -94,6 +148,22 @@ class TargetRange(_Frozen):
     exclusive: bool = False
 
 
+class Tree(_Frozen):
+    """Files that operations on a tree work on, below the directory that is the target's path.
+
+    ``directory_count`` directories hold equally many files each; 0 is the
+    target's directory itself. They lie ``depth`` levels deep. Sizes are evenly
+    distributed between the two bounds. Each job has its own part of the files,
+    in directories of its own unless the workload's ``share_range`` is set.
+    """
+
+    file_count: int = Field(ge=1, lt=2**31)
+    directory_count: int = Field(default=0, ge=0, lt=2**24)
+    depth: int = Field(default=1, ge=1, le=64)
+    file_bytes_min: int = Field(default=0, ge=0, le=2**30)
+    file_bytes_max: int = Field(default=0, ge=0, le=2**30)
+
+
 class Workload(_Frozen):
     """One workload: what is issued to one target.
 
@@ -103,6 +173,14 @@ class Workload(_Frozen):
     ``job_count`` jobs run side by side, each in its own part of the range
     unless ``share_range`` is set. ``shift_bytes`` is added to every aligned
     offset. ``ramp_ns`` of I/O precede the measured window and are not counted.
+    ``rewrite_fraction`` of the reads are written back, changed, to the same place
+    right after. ``tree`` is there if the operations are on a tree of files, and
+    then the address of an operation is the number of a file.
+
+    ``verify`` checks that the stamps of what is read name the place it was read
+    from: one at the begin of each block, and at every 4 KiB of it. They say nothing
+    of seed or run, so whatever drivelab wrote with random contents can be verified
+    later, by blocks of the same size, or of any multiples of 4 KiB if all were.
     """
 
     target: TargetRange
@@ -127,12 +205,29 @@ class Workload(_Frozen):
     pin_cpus: tuple[int, ...] = ()
     polled_completion: bool = False
     polled_submission: bool = False
+    rewrite_fraction: float = Field(default=0.0, ge=0, le=1)
+    tree: Tree | None = None
+    verify: bool = False
 
     def to_engine_json(self) -> str:
         """The workload as the engine reads it."""
         return self.model_dump_json()
 
     @property
+    def changing_operations(self) -> tuple[OperationName, ...]:
+        """Operations that change the target's contents, and whose commands at the drive are counted."""
+        on_files = tuple(name for name in TREE_OPERATIONS if name not in READING_OPERATIONS)
+        return ("write",) if self.tree is None else on_files
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether what is written is made durable, by whatever method was asked for."""
+        if self.tree is not None and self.durability.directory and self.writes:
+            return True
+        written = {share.operation for share in self.operations} & {"write", *FILE_WRITING_OPERATIONS}
+        return self.durability.method != "none" and bool(written or self.rewrite_fraction)
+
+    @property
     def writes(self) -> bool:
         """Whether the workload changes the target's contents."""
-        return any(share.operation != "read" for share in self.operations)
+        return self.rewrite_fraction > 0 or any(share.operation not in READING_OPERATIONS for share in self.operations)

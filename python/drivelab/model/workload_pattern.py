@@ -17,14 +17,14 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from drivelab.model.errors import DrivelabError
-from drivelab.model.units import parse_bytes, parse_duration_ns
+from drivelab.model.quantities import BlockSize, ByteCount, DurationNs, Share
 from drivelab.model.workload import (
+    READING_OPERATIONS,
+    TREE_OPERATIONS,
     Access,
     AccessKind,
     BackendName,
@@ -38,37 +38,9 @@ from drivelab.model.workload import (
     OperationShare,
     Pacing,
     TargetRange,
+    Tree,
     Workload,
 )
-
-
-def _bytes(value: object) -> object:
-    return _with_unit(value, parse_bytes)
-
-
-def _nanoseconds(value: object) -> object:
-    if isinstance(value, int):
-        raise ValueError('write a duration with its unit, in quotes: "5s"')
-    return _with_unit(value, parse_duration_ns)
-
-
-def _with_unit(value: object, parse: Any) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse(value)
-    except DrivelabError as error:
-        raise ValueError(f"{error.what}; {error.do}") from error
-
-
-def _share(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    try:
-        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise ValueError('write a share as "20%" or 0.2') from None
 
 
 def _table_of(key: str) -> BeforeValidator:
@@ -84,26 +56,6 @@ class _OrText:
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [{"enum": list(self.texts)}, handler(core)]}
-
-
-def _schema(pattern: str, example: str, *, number: Mapping[str, Any] | None) -> WithJsonSchema:
-    """What an editor accepts: a text with its unit, and a bare number where that is allowed."""
-    text = {"type": "string", "pattern": pattern, "examples": [example]}
-    return WithJsonSchema({"anyOf": [dict(number), text]} if number else text)
-
-
-_SIZE_SCHEMA = _schema(
-    r"^\s*[0-9]+(\.[0-9]+)?\s*((k|M|G|T|Ki|Mi|Gi|Ti)?B)?\s*$", "4KiB", number={"type": "integer", "minimum": 0}
-)
-_DURATION_SCHEMA = _schema(r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|min|h)\s*$", "5s", number=None)
-_SHARE_SCHEMA = _schema(
-    r"^\s*[0-9]+(\.[0-9]+)?\s*%?\s*$", "20%", number={"type": "number", "exclusiveMinimum": 0, "maximum": 1}
-)
-
-ByteCount = Annotated[int, BeforeValidator(_bytes), Field(ge=0), _SIZE_SCHEMA]
-BlockSize = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**30), _SIZE_SCHEMA]
-DurationNs = Annotated[int, BeforeValidator(_nanoseconds), Field(ge=0), _DURATION_SCHEMA]
-Share = Annotated[float, BeforeValidator(_share), Field(gt=0, le=1), _SHARE_SCHEMA]
 
 
 _DURATIONS = ("runtime", "ramp", "interval")
@@ -128,6 +80,14 @@ class SizeShare(FrozenModel):
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
 
+class OperationMix(FrozenModel):
+    """An operation of a mix, with its share, and block sizes of its own if it has any."""
+
+    operation: OperationName
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    block_sizes: tuple[SizeShare, ...] = ()
+
+
 class WorkloadPattern(FrozenModel):
     """What I/O is issued, before it is known where to.
 
@@ -138,10 +98,19 @@ class WorkloadPattern(FrozenModel):
     the target, or of that file, that is used: its begin, or what follows `offset`.
     `capacities` is a limit of bytes, as a multiple of the target's size.
     `sync_every_writes` is a number of writes, or ``"end"``: one sync call after
-    the last write. `block_sizes` is a mix of sizes and takes the place of `block_size`.
+    the last write. `block_sizes` is a mix of sizes and takes the place of `block_size`;
+    so does `operations`, a mix of operations, of `operation` and `read_fraction`.
+    `range_size` is how much of the target or file is used, in bytes, in place of `fill_level`.
+
+    Operations on files (`drivelab.model.workload.TREE_OPERATIONS`) need a
+    `file_count`. Their files are of `file_size`, or of sizes from `file_size_min`
+    to `file_size`, in `directory_count` directories of a `directory_depth`; without
+    another limit each file has its turn once. `sync_directory` makes directories
+    durable, too.
     """
 
     operation: OperationName = "write"
+    operations: tuple[OperationMix, ...] = ()
     read_fraction: float | None = Field(default=None, ge=0, le=1)
     access: Annotated[Access, _table_of("kind"), _OrText(get_args(AccessKind))] = Access(kind="sequential")
     block_size: BlockSize = 4096
@@ -166,22 +135,23 @@ class WorkloadPattern(FrozenModel):
     ramp: DurationNs = 0
     interval: DurationNs = 100_000_000
     record_ios: bool = False
+    rewrite_fraction: float = Field(default=0.0, ge=0, le=1)
+    share_range: bool = False
+    range_size: ByteCount = 0
+    pin_cpus: tuple[int, ...] = ()
+    polled_completion: bool = False
+    verify: bool = False
+    file_count: int = Field(default=0, ge=0, lt=2**31)
+    file_size_min: ByteCount | None = None
+    directory_count: int = Field(default=0, ge=0, lt=2**24)
+    directory_depth: int = Field(default=1, ge=1, le=64)
+    sync_directory: bool = False
 
     @model_validator(mode="after")
     def _ends(self) -> Self:
-        if not (self.count or self.bytes or self.capacities or self.runtime):
+        # a tree ends with its last file
+        if not (self.count or self.bytes or self.capacities or self.runtime or self.uses_tree):
             raise ValueError("the workload would never end: give it a count, bytes, capacities or a runtime")
-        return self
-
-    @model_validator(mode="after")
-    def _end_is_known(self) -> Self:
-        if self.sync_every_writes == "end" and not (self.count or self.bytes):
-            raise ValueError('sync_every_writes = "end" needs a count or bytes: nobody knows the last write otherwise')
-        if self.sync_every_writes == "end" and self.block_sizes and (self.bytes or self.capacities):
-            raise ValueError(
-                'sync_every_writes = "end" with block_sizes needs a count and no bytes: '
-                "nobody knows how many writes of several sizes they are"
-            )
         return self
 
     @model_validator(mode="after")
@@ -202,13 +172,49 @@ class WorkloadPattern(FrozenModel):
             raise broken_rule("what is appended begins at the end of the file: leave offset out", below=("offset",))
         return self
 
+    @model_validator(mode="after")
+    def _has_one_kind_of_operation(self) -> Self:
+        if self.operations and ({"operation", "read_fraction"} & self.model_fields_set):
+            what = "there is operations beside operation or read_fraction: leave one of them out"
+            raise broken_rule(what, below=("operations",))
+        names = [mix.operation for mix in self.operations]
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise broken_rule(f"there are two of {name}: add their weights", below=("operations", place))
+        return self
+
+    @model_validator(mode="after")
+    def _is_of_blocks_or_of_files(self) -> Self:
+        of_files = [name in TREE_OPERATIONS for name in self.operation_names]
+        if any(of_files) and not all(of_files):
+            raise ValueError("operations on files and on blocks cannot be mixed: make two workloads of them")
+        if any(of_files) and not self.file_count:
+            raise ValueError(f"{self.operation_names[0]} works on a tree of files: give it a file_count")
+        if self.file_count and not any(of_files):
+            raise ValueError(f"file_count is for operations on files: {', '.join(TREE_OPERATIONS)}")
+        if self.file_size_min is not None and self.file_size_min > self.file_size:
+            raise broken_rule("file_size_min is above file_size", below=("file_size_min",))
+        return self
+
+    @property
+    def operation_names(self) -> tuple[OperationName, ...]:
+        """The operations that are issued: one, or those of the mix."""
+        return tuple(share.operation for share in self._operations())
+
+    @property
+    def uses_tree(self) -> bool:
+        """Whether the operations are on a tree of files."""
+        return self.operation_names[0] in TREE_OPERATIONS
+
     @property
     def writes(self) -> bool:
         """Whether the workload changes the contents of its target."""
-        return self.operation != "read" or (self.read_fraction is not None and self.read_fraction < 1)
+        return self.rewrite_fraction > 0 or any(name not in READING_OPERATIONS for name in self.operation_names)
 
     def used_bytes(self, size_bytes: int, logical_block_size_bytes: int) -> int:
         """Bytes of a target or file of `size_bytes` that are used: those from `offset` on, in whole blocks."""
+        if self.range_size:
+            return max(0, min(self.range_size, size_bytes - self.offset))
         if self.fill_level == 1:
             return max(0, size_bytes - self.offset)
         unit = max(self.largest_block_bytes, logical_block_size_bytes)
@@ -280,12 +286,13 @@ class WorkloadPattern(FrozenModel):
             backend=self.backend,
             operations=self._operations(),
             block_sizes=tuple(BlockSizeShare(bytes=each.bytes, weight=each.weight) for each in self.sizes),
-            access=self.access,
+            access=self._access(),
             shift_bytes=self.shift,
             queue_depth=self.queue_depth,
             job_count=self.job_count,
+            share_range=self.share_range,
             direct=self.direct,
-            durability=Durability(method=self.durability, every_writes=self._every_writes()),
+            durability=self._durability(),
             file_state=self.file_state,
             contents=self.contents,
             pacing=self.pacing,
@@ -294,12 +301,40 @@ class WorkloadPattern(FrozenModel):
             interval_ns=self.interval,
             seed=seed,
             record_ios=self.record_ios,
+            pin_cpus=self.pin_cpus,
+            polled_completion=self.polled_completion,
+            rewrite_fraction=self.rewrite_fraction,
+            tree=self._tree(),
+            verify=self.verify,
         )
 
-    def _every_writes(self) -> int:
-        return self.count_limit if self.sync_every_writes == "end" else self.sync_every_writes
+    def _access(self) -> Access:
+        """The order of the addresses; without a stride every other block is left out."""
+        if self.access.kind != "strided" or self.access.stride_bytes:
+            return self.access
+        return self.access.model_copy(update={"stride_bytes": 2 * self.largest_block_bytes})
+
+    def _durability(self) -> Durability:
+        at_end = self.sync_every_writes == "end"
+        every_writes = 1 if self.sync_every_writes == "end" else self.sync_every_writes
+        return Durability(
+            method=self.durability, every_writes=every_writes, at_end=at_end, directory=self.sync_directory
+        )
+
+    def _tree(self) -> Tree | None:
+        if not self.uses_tree:
+            return None
+        return Tree(
+            file_count=self.file_count,
+            directory_count=self.directory_count,
+            depth=self.directory_depth,
+            file_bytes_min=self.file_size if self.file_size_min is None else self.file_size_min,
+            file_bytes_max=self.file_size,
+        )
 
     def _operations(self) -> tuple[OperationShare, ...]:
+        if self.operations:
+            return tuple(OperationShare.model_validate(mix.model_dump()) for mix in self.operations)
         if self.read_fraction is None or self.read_fraction in (0, 1):
             whole: OperationName = self.operation if self.read_fraction is None else _of_fraction(self.read_fraction)
             return (OperationShare(operation=whole),)
