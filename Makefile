@@ -71,6 +71,7 @@ bench: build dev ## Measure drivelab itself beside its peers; writes docs/perfor
 docs: build ## Write the pages that are made from the code
 	$(BIN)/python tools/error_list.py
 	$(BIN)/python tools/experiment_format.py
+	$(BIN)/python tools/fio_options.py
 
 site: dev ## The documentation as a site: target/site/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning -c tools/site -d target/site.doctrees . target/site

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from dataclasses import dataclass
 
 
@@ -26,7 +27,8 @@ class Command:
     @property
     def module(self) -> str:
         """The module that holds the command; imported only when the command is run."""
-        return f"drivelab.cli.{self.name}"
+        # a module cannot be called import
+        return f"drivelab.cli.{self.name}{'_' if keyword.iskeyword(self.name) else ''}"
 
 
 COMMANDS = (
@@ -108,6 +110,25 @@ COMMANDS = (
         "btt",
         "Read a block trace: the time of each phase, and what btt hides.",
         ("btt sda", "btt sda.blktrace.0 --json", "btt merged.bin --compat 1.2"),
+    ),
+    Command(
+        "import",
+        "Results of fio, bonnie++, IOzone, ioping, dd and others as a run.",
+        (
+            "import results.json",
+            "import bonnie old.csv --drive 'Disk 750GB'",
+            "import fio a.json b.json --dry-run",
+        ),
+    ),
+    Command(
+        "export",
+        "A run as fio's JSON and logs, as bonnie++'s line, or as CSV.",
+        (
+            "export fio RUN",
+            "export fio RUN --out charts --no-logs",
+            "export bonnie RUN",
+            "export csv RUN --out run.csv",
+        ),
     ),
     Command(
         "io",

@@ -24,6 +24,8 @@ IOS = "ios"
 OPERATIONS = "operations"
 EVENTS = "events"
 RECORDINGS = "recordings"
+# files of other programs that a run was imported from, as they were
+IMPORTED = "imported"
 TABLES = (TRIALS, INTERVALS, HISTOGRAMS)
 # while a run goes on: logs of trials, and segments that were made of full logs
 PARTS = "parts"

@@ -20,6 +20,15 @@ from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, TRIAL_CO
 from drivelab.store.place import TrialPlace
 
 _SYNC_OPERATIONS = ("sync", "durable_write")
+# columns that come of a field of the workload
+_ASKED_COLUMNS = {
+    "backend": "asked_backend",
+    "direct": "asked_direct",
+    "queue_depth": "asked_queue_depth",
+    "job_count": "asked_job_count",
+    "block_sizes": "block_size_bytes",
+    "durability": "durability",
+}
 
 
 def trial_table(
@@ -28,7 +37,8 @@ def trial_table(
     """One row: everything about a trial but its histograms and intervals."""
     row = _place_values(measured, summary, place) | _asked_and_achieved(measured) | _counted(measured, summary)
     row |= {
-        "workload_json": measured.workload.model_dump_json(),
+        # of what was imported only what its source tells is a fact
+        "workload_json": measured.workload.model_dump_json(exclude_unset=is_imported(measured)),
         "engine_json": json.dumps(measured.engine),
         "devices_json": json.dumps([asdict(counts) for counts in measured.devices]),
         "context_json": json.dumps(measured.context, default=_plain),
@@ -50,6 +60,11 @@ def trial_table(
             values.append(value)
     arrays = [pa.array([value], field.type) for field, value in zip(fields, values, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def is_imported(measured: Measurement) -> bool:
+    """Whether another program measured it: then only the set fields of its workload are known."""
+    return bool(measured.context.get("imported"))
 
 
 def histogram_table(measured: Measurement) -> pa.Table:
@@ -159,7 +174,7 @@ def _asked_and_achieved(measured: Measurement) -> dict[str, Any]:
     asked, engine = measured.workload, measured.engine
     achieved = engine.get("achieved", {})
     sizes = {share.bytes for share in asked.block_sizes}
-    return {
+    found = {
         "asked_backend": asked.backend,
         "achieved_backend": engine.get("backend", {}).get("name"),
         "asked_direct": asked.direct,
@@ -168,21 +183,26 @@ def _asked_and_achieved(measured: Measurement) -> dict[str, Any]:
         "achieved_queue_depth_mean": achieved.get("queue_depth_mean"),
         "asked_job_count": asked.job_count,
         "achieved_job_count": achieved.get("job_count"),
-        "block_size_bytes": sizes.pop() if len(sizes) == 1 else None,
+        "block_size_bytes": sizes.pop() if len(sizes) == 1 and asked.tree is None else None,
         "durability": asked.durability.method,
     }
+    if is_imported(measured):
+        found |= {column: None for name, column in _ASKED_COLUMNS.items() if name not in asked.model_fields_set}
+    return found
 
 
 def _counted(measured: Measurement, summary: TrialSummary) -> dict[str, Any]:
     operations = measured.engine["operations"]
     # the sync call and the durable write move no bytes of their own: their data are the writes'
     own = operations.get("write" if summary.operation in _SYNC_OPERATIONS else summary.operation, {})
+    # a program that does not tell a count has not told that there is none
+    nothing = None if is_imported(measured) else 0
     return {
         "operation": summary.operation,
-        "operation_count": own.get("count", 0),
-        "bytes": own.get("bytes", 0),
-        "error_count": sum(counts.get("errors", 0) for counts in operations.values()),
-        "measured_ns": measured.engine["measured_ns"],
+        "operation_count": own.get("count", nothing),
+        "bytes": own.get("bytes", nothing),
+        "error_count": sum(counts.get("errors", 0) for counts in operations.values()) if operations else nothing,
+        "measured_ns": measured.engine["measured_ns"] or nothing,
         "stopped_by": measured.engine.get("stopped_by"),
     }
 

@@ -1,0 +1,116 @@
+"""The command ``drivelab export``: a run in the format of another program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from drivelab.answers.result_set import result_set_of
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.failure import print_message
+from drivelab.cli.report_output import write_report
+from drivelab.interop.bonnie.export import bonnie_lines
+from drivelab.interop.fio.export import export_fio
+from drivelab.joint_report import joint_report
+from drivelab.model.errors import DrivelabError
+from drivelab.report.tables.iozone_shape import spreadsheet_text, surface_tables
+from drivelab.store.find_run import find_run
+from drivelab.store.layout import IMPORTED
+from drivelab.store.read import StoredRun, open_run
+
+_STDOUT = "-"
+Form = Literal["fio", "bonnie", "iozone", "csv"]
+
+
+def command(
+    form: Annotated[Form, typer.Argument(metavar="FORMAT", help="fio, bonnie, iozone or csv.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Directory of a run, or its name where runs are kept.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Directory for fio, file for the others (else stdout); fio goes to RUN/fio without it.",
+        ),
+    ] = None,
+    logs: Annotated[bool, typer.Option(help="For fio: write latency, bandwidth and IOPS logs, too.")] = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: what was written, and what was left out.")
+    ] = False,
+) -> int:
+    """Write a run as fio's JSON and logs, as the line of bonnie++, as IOzone's report, or as one table of values.
+
+    fio: `fio.json` holds every trial as a job, with all its options and with the
+    bins of its latencies. Beside it lies a directory for each chart of fio-plot,
+    with one file per combination (repeats taken together) and its logs.
+
+    bonnie: a line of format 1.98 for each target and file system of a run of
+    filesystem-suite, as `bon_csv2html` reads it.
+
+    iozone: throughput over file size and record size of a run of record-surface,
+    as IOzone prints it for spreadsheets with -R.
+
+    Raises
+    ------
+    DrivelabError
+        S504 to S506: not a run, or a damaged one. O811: nothing in it has this format. O812: it cannot be written.
+    """
+    stored = open_run(find_run(run))
+    if form != "csv":
+        _refuse_imported(stored)
+    try:
+        files, left_out = _written(form, stored, out, logs=logs)
+    except OSError as error:
+        raise DrivelabError("O812", f"the export cannot be written: {error.strerror}", where=error.filename) from error
+    if as_json:
+        document = {"schema": 1, "run": stored.name, "files": [str(path) for path in files], "left_out": left_out}
+        print(json.dumps(document, indent=2))
+        return 0
+    for reason in left_out:
+        print_message(f"left out: {reason}")
+    shown = files[:1] if form == "fio" else files
+    for path in shown:
+        print(path)
+    if len(files) > 1 and form == "fio":
+        print_message(f"{len(files) - 1} more files in the directories beside it, one for each chart of fio-plot")
+    return 0
+
+
+def _refuse_imported(stored: StoredRun) -> None:
+    """An imported run has only what its files tell: in another format the rest would be zeros that nobody measured."""
+    if not stored.run_json.get("imported"):
+        return
+    files = stored.directory / IMPORTED
+    raise DrivelabError(
+        "O811",
+        "the run was imported: it holds too little to be written as if its program had been run here",
+        where=stored.name,
+        do=f"take the files that it was made of: {files}, or drivelab export csv RUN",
+    )
+
+
+def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> tuple[list[Path], list[str]]:
+    if form == "fio":
+        done = export_fio(stored, Path(out) if out else stored.directory / "fio", with_logs=logs)
+        if not done.job_count:
+            raise DrivelabError("O811", "no trial of the run is a job that fio has", where=stored.name)
+        return done.files, done.left_out
+    if form == "csv":
+        joint = joint_report([stored], [], [answer_of_run(stored, SHOWN_METRICS)])
+        return list(write_report(joint, "csv", None if out in (None, _STDOUT) else Path(str(out)), None)), []
+    lines = bonnie_lines(stored) if form == "bonnie" else _iozone_lines(stored)
+    if not lines:
+        missing = "is a phase of bonnie++" if form == "bonnie" else "was measured over file size and record size"
+        raise DrivelabError("O811", f"no workload of the run {missing}", where=stored.name)
+    if out in (None, _STDOUT):
+        print("\n".join(lines))
+        return [], []
+    Path(str(out)).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [Path(str(out))], []
+
+
+def _iozone_lines(stored: StoredRun) -> list[str]:
+    sets = [result_set_of(stored, answer_of_run(stored, SHOWN_METRICS))]
+    return spreadsheet_text(sets).splitlines() if surface_tables(sets) else []

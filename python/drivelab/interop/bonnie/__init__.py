@@ -1,0 +1,1 @@
+"""bonnie++: its results, a line of comma-separated values for each run."""

@@ -1,0 +1,1 @@
+"""fio's formats: job files, JSON results, logs."""

@@ -1,0 +1,78 @@
+"""How a job's writes become durable, what they hold, and how they are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.translation_of_io import Issued
+
+_STAMP_BYTES = 16
+_STAMP_DISTANCE_BYTES = 4096
+_SYNC_METHODS = {"sync": "o_sync", "1": "o_sync", "dsync": "o_dsync"}
+
+
+def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
+    """The keys of a workload pattern that say how writes become durable."""
+    if "write" not in io.weights:
+        return {}
+    found = _asked(options)
+    if not found:
+        return {}
+    (name, keys), *others = found
+    for other, _keys in others:
+        options.tell(other, "not-honoured", f"there is one way to make writes durable: {name}")
+    return keys
+
+
+def _asked(options: JobOptions) -> list[tuple[str, dict[str, Any]]]:
+    """Ways that are asked for, the most frequent first."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    word = options.choice("sync").word
+    if word in _SYNC_METHODS:
+        found.append(("sync", {"durability": _SYNC_METHODS[word]}))
+    for name, method in (("fdatasync", "fdatasync"), ("fsync", "fsync"), ("write_barrier", "fdatasync")):
+        if options.number(name):
+            found.append((name, {"durability": method, "sync_every_writes": options.number(name)}))
+    if options.text("sync_file_range"):
+        digits = options.text("sync_file_range").rpartition(":")[2]
+        every = max(1, int(digits[:9])) if digits.isdecimal() and digits.isascii() else 1
+        found.append(("sync_file_range", {"durability": "sync_file_range", "sync_every_writes": every}))
+    at_end = [name for name in ("end_fsync", "fsync_on_close", "end_syncfs") if options.truth(name)]
+    if at_end:
+        found.append((at_end[0], {"durability": "fsync", "sync_every_writes": "end"}))
+    return found
+
+
+def contents(options: JobOptions) -> dict[str, Any]:
+    """The key ``contents`` of a workload pattern, if it is not random data."""
+    if options.truth("zero_buffers") or options.text("buffer_pattern"):
+        return {"contents": {"kind": "zeros"}}
+    compressible = options.number("buffer_compress_percentage") / 100
+    duplicate = options.number("dedupe_percentage") / 100
+    if compressible == 1:
+        return {"contents": {"kind": "zeros"}}
+    shares = {"compressible_fraction": compressible, "duplicate_fraction": duplicate}
+    kept = {name: share for name, share in shares.items() if share}
+    return {"contents": {"kind": "random"} | kept} if kept else {}
+
+
+def verifies(options: JobOptions) -> bool:
+    """Whether fio checks what it reads."""
+    word = options.choice("verify").word
+    by_pattern = not options.has("verify") and bool(options.text("verify_pattern"))
+    return options.truth("verify_only") or by_pattern or word not in ("0", "", "null")
+
+
+def can_verify(options: JobOptions, io: Issued) -> bool:
+    """Whether drivelab's stamps can be checked with these contents and block sizes; says why not."""
+    sizes = io.all_sizes
+    fits = min(sizes) >= _STAMP_BYTES if len(sizes) == 1 else not any(size % _STAMP_DISTANCE_BYTES for size in sizes)
+    held = contents(options).get("contents", {})
+    plain = held.get("kind", "random") == "random" and not held.get("duplicate_fraction")
+    if fits and plain:
+        return True
+    why = "contents that are not random" if not plain else "these block sizes"
+    name = "verify" if options.has("verify") or options.truth("verify_only") else "verify_pattern"
+    options.tell(name, "not-honoured", f"{why} carry no stamps")
+    return False

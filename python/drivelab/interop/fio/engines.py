@@ -1,0 +1,134 @@
+"""fio's engines: what each becomes, and why some become nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from drivelab.interop.fio.translated import Effect
+from drivelab.model.workload import BackendName, TreeOperationName
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine that drivelab has, or has something near to.
+
+    Attributes
+    ----------
+    name : str
+        As job files name it.
+    backend : str
+        What issues the I/O instead.
+    is_synchronous : bool
+        Whether one I/O at a time is outstanding, whatever iodepth says.
+    tree_operation : str or None
+        What it does to files instead of reading and writing blocks.
+    effect, what : str
+        Whether it is the same, and what is different.
+    """
+
+    name: str
+    backend: BackendName
+    is_synchronous: bool = True
+    tree_operation: TreeOperationName | None = None
+    effect: Effect = "honoured"
+    what: str = ""
+
+
+_FAMILY = (
+    Engine("psync", "sync", what="pread and pwrite"),
+    Engine("sync", "sync", what="pread and pwrite; fio seeks first"),
+    Engine("pvsync", "sync", what="pread and pwrite of one buffer"),
+    Engine("pvsync2", "sync", what="pread and pwrite of one buffer"),
+    Engine(
+        "vsync",
+        "sync",
+        effect="approximated",
+        what="pread and pwrite; neighbours are not put into one call as fio does",
+    ),
+    Engine("libaio", "aio", is_synchronous=False, what="Linux asynchronous I/O"),
+    Engine("io_uring", "uring", is_synchronous=False, what="io_uring"),
+    Engine(
+        "posixaio",
+        "uring",
+        is_synchronous=False,
+        effect="approximated",
+        what="io_uring instead of the C library's threads",
+    ),
+    Engine(
+        "windowsaio", "uring", is_synchronous=False, effect="approximated", what="io_uring instead of Windows' own I/O"
+    ),
+    Engine(
+        "solarisaio", "uring", is_synchronous=False, effect="approximated", what="io_uring instead of Solaris' own I/O"
+    ),
+    Engine("mmap", "mmap", what="copies from and to mapped memory, made durable by msync"),
+    Engine("null", "null", is_synchronous=False, what="no I/O: what drivelab itself costs"),
+    Engine("filecreate", "auto", tree_operation="create", what="files are created, empty"),
+    Engine("filestat", "auto", tree_operation="stat", what="files are looked at"),
+    Engine("filedelete", "auto", tree_operation="delete", what="files are deleted"),
+    Engine("dircreate", "auto", tree_operation="make_directory", what="directories are made"),
+    Engine("dirdelete", "auto", tree_operation="remove_directory", what="directories are removed"),
+    Engine(
+        "dirstat",
+        "auto",
+        tree_operation="stat",
+        effect="approximated",
+        what="files are looked at instead of directories",
+    ),
+)
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in _FAMILY}
+
+_NETWORK = "it sends over a network: measure what is mounted here instead"
+_STORE = "it speaks to a store of objects or blocks on other machines: map it as a block device, or mount it"
+_PASSED = "it sends commands past the block layer: use io_uring or libaio on the block device"
+_MEMORY = "it moves data from and to graphics processors"
+_PERSISTENT = "it stores to persistent memory: use mmap on a file that is mounted with dax"
+_LIBRARY = "it needs a library of its own: use io_uring or libaio on the block device"
+_FILES = "it changes how a file lies on its file system, and reads or writes nothing"
+# why an engine has no place in a drive lab
+REFUSED: dict[str, str] = {
+    "splice": "it moves pages through pipes: use psync",
+    "netsplice": _NETWORK,
+    "net": _NETWORK,
+    "rdma": _NETWORK,
+    "librpma_apm_client": _NETWORK,
+    "librpma_apm_server": _NETWORK,
+    "librpma_gpspm_client": _NETWORK,
+    "librpma_gpspm_server": _NETWORK,
+    "http": _STORE,
+    "rbd": _STORE,
+    "rados": _STORE,
+    "gfapi": _STORE,
+    "gfapi_async": _STORE,
+    "libhdfs": _STORE,
+    "libiscsi": _STORE,
+    "nbd": _STORE,
+    "nfs": _STORE,
+    "dfs": _STORE,
+    "ime_psync": _STORE,
+    "ime_psyncv": _STORE,
+    "ime_aio": _STORE,
+    "sg": _PASSED,
+    "io_uring_cmd": _PASSED,
+    "libblkio": _LIBRARY,
+    "xnvme": _LIBRARY,
+    "spdk": _LIBRARY,
+    "spdk_bdev": _LIBRARY,
+    "libzbc": "it writes to zoned drives",
+    "libcufile": _MEMORY,
+    "cufile": _MEMORY,
+    "libhipfile": _MEMORY,
+    "hipfile": _MEMORY,
+    "libpmem": _PERSISTENT,
+    "pmemblk": _PERSISTENT,
+    "dev-dax": _PERSISTENT,
+    "mtd": "it writes to bare flash memory",
+    "cpuio": "it only keeps processors busy",
+    "exec": "it starts programs",
+    "page_fault": "it only touches memory",
+    "guasi": "it is gone from fio",
+    "binject": "it is gone from fio",
+    "e4defrag": _FILES,
+    "falloc": _FILES,
+    "ftruncate": _FILES,
+    "external": "it is a library that somebody wrote for fio",
+}

@@ -1,0 +1,160 @@
+"""Writes a run in fio's formats: one JSON of the whole run, and a directory for each chart of fio-plot."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import drivelab
+from drivelab.interop.fio.exported_job import disk_utilisation, job_result
+from drivelab.interop.fio.exported_logs import logs_of
+from drivelab.interop.fio.exported_options import is_expressible, rw_of, size_text
+from drivelab.model.measurement import Measurement
+from drivelab.store.columns import TRIAL_COLUMNS
+from drivelab.store.read import StoredRun
+
+WHOLE_RUN = "fio.json"
+# what a chart has on its axes, or names itself
+_OF_THE_CHART = ("queue_depth", "job_count", "operation", "block_size", "read_fraction")
+
+
+@dataclass(slots=True)
+class FioExport:
+    """What was written.
+
+    Attributes
+    ----------
+    files : list of Path
+        In the order in which they were written, the whole run first.
+    left_out : list of str
+        Why trials are not in them, in words.
+    job_count : int
+        Trials that are in them.
+    """
+
+    files: list[Path] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    job_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A combination of factors that fio can name: its chart's directory, and its name in there."""
+
+    directory: str
+    rw: str
+    queue_depth: int
+    job_count: int
+
+    @property
+    def stem(self) -> str:
+        return f"{self.rw}-iodepth-{self.queue_depth}-numjobs-{self.job_count}"
+
+
+def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> FioExport:
+    """Write ``fio.json``, and for fio-plot one file and its logs for each combination.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    directory : Path
+        Where to; made when it is missing. Files of the same names are replaced.
+    with_logs : bool
+        Whether logs are written as well: from single I/Os where they were
+        recorded, else from intervals.
+
+    Raises
+    ------
+    OSError
+        Something cannot be written.
+    """
+    done = FioExport()
+    trials = _expressible(run, done)
+    done.job_count = len(trials)
+    if not trials:
+        return done
+    directory.mkdir(parents=True, exist_ok=True)
+    jobs = [job_result(name, [measured], number) for number, (name, measured) in enumerate(trials.items())]
+    _write(directory / WHOLE_RUN, json.dumps(_document(run, jobs, trials.values()), indent=2), done)
+    for cell, names in _cells(run, trials).items():
+        measured = [trials[name] for name in names]
+        place = directory / cell.directory
+        place.mkdir(exist_ok=True)
+        document = _document(run, [job_result(cell.stem, measured)], measured)
+        _write(place / f"{cell.stem}.json", json.dumps(document, indent=2), done)
+        if with_logs:
+            for kind, pieces in logs_of(measured[0], run.ios(names[0])).items():
+                _write(place / f"{cell.stem}_{kind}.1.log", pieces, done)
+    return done
+
+
+def _expressible(run: StoredRun, done: FioExport) -> dict[str, Measurement]:
+    measured = {name: run.measurement(name) for name in run.trial_names}
+    found = {name: each for name, each in measured.items() if is_expressible(each.workload)}
+    missing = [name for name in measured if name not in found]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        done.left_out.append(
+            f"fio has no result for operations on files, nor for this mix: {', '.join(missing[:3])}{more}"
+        )
+    return found
+
+
+def _document(run: StoredRun, jobs: list[dict[str, Any]], measured: Iterable[Measurement]) -> dict[str, Any]:
+    begun = datetime.fromisoformat(run.run_json["started_utc"])
+    return {
+        "fio version": f"drivelab-{run.run_json.get('drivelab_version', drivelab.__version__)}",
+        "timestamp": int(begun.timestamp()),
+        "timestamp_ms": int(begun.timestamp() * 1000),
+        "time": begun.strftime("%a %b %d %H:%M:%S %Y"),
+        "global options": {},
+        "jobs": jobs,
+        "disk_util": disk_utilisation(list(measured)),
+    }
+
+
+def _cells(run: StoredRun, trials: Mapping[str, Measurement]) -> dict[_Cell, list[str]]:
+    """Names of the trials of each combination, in order; workloads that look the same to fio lie apart."""
+    found: dict[_Cell, list[str]] = {}
+    workload_of: dict[_Cell, str] = {}
+    for name, measured in trials.items():
+        row = run.trial(name)
+        if row["is_reference"]:
+            continue
+        cell = _cell(measured, row)
+        workload = row["workload"] or name
+        if workload_of.setdefault(cell, workload) != workload:
+            cell = replace(cell, directory=f"{cell.directory}-{_file_name(workload)}")
+            workload_of.setdefault(cell, workload)
+        found.setdefault(cell, []).append(name)
+    return found
+
+
+def _cell(measured: Measurement, row: Mapping[str, Any]) -> _Cell:
+    workload = measured.workload
+    words = [row["target"], size_text(workload.block_sizes[0].bytes), *_levels(row)]
+    return _Cell("-".join(map(_file_name, words)), rw_of(workload), workload.queue_depth, workload.job_count)
+
+
+def _levels(row: Mapping[str, Any]) -> list[str]:
+    """Levels of the factors that are not on the axes of a chart, with their names."""
+    asked = {name.removeprefix("asked_"): level for name, level in row.items() if name.startswith("asked_")}
+    known = {column.name.removeprefix("asked_") for column in TRIAL_COLUMNS}
+    shown = [name for name, level in asked.items() if level is not None and name not in (*known, *_OF_THE_CHART)]
+    return [f"{name}-{asked[name]}" for name in shown]
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.+_]+", "-", text).strip("-.") or "unnamed"
+
+
+def _write(path: Path, text: str | Iterable[str], done: FioExport) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines([text, "\n"] if isinstance(text, str) else text)
+    done.files.append(path)

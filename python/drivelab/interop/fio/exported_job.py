@@ -1,0 +1,142 @@
+"""One fio job result of one trial, or of all repeats of one combination."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from drivelab.interop.fio.exported_options import job_options
+from drivelab.interop.fio.exported_stats import latency_distribution, latency_stats, rate_stats
+from drivelab.model.histogram import Histogram, merge
+from drivelab.model.measurement import Measurement
+
+_DIRECTIONS = ("read", "write", "trim")
+_DEPTH_LEVELS = ("1", "2", "4", "8", "16", "32", ">=64")
+
+
+def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> dict[str, Any]:
+    """What fio writes about a job, from trials of one workload.
+
+    Parameters
+    ----------
+    name : str
+        Name of the job.
+    measured : sequence of Measurement
+        The trial, or its repeats: latencies are merged without loss, rates are over their summed time.
+    group : int
+        fio's ``groupid``.
+    """
+    seconds = sum(each.measured_s for each in measured)
+    first = measured[0]
+    spent = _spent(measured, seconds)
+    return {
+        "jobname": name,
+        "groupid": group,
+        "error": 0,
+        "eta": 0,
+        "elapsed": round(seconds),
+        "job options": {"name": name} | job_options(first.workload, first.engine["backend"]["name"]),
+        **{direction: _direction(measured, direction, seconds) for direction in _DIRECTIONS},
+        "sync": _sync(measured),
+        "job_runtime": round(seconds * 1000),
+        **spent,
+        "iodepth_level": _depth_levels(measured),
+        **latency_distribution([found for each in _DIRECTIONS if (found := _histogram(measured, each, "total"))]),
+        "latency_depth": first.workload.queue_depth,
+        "latency_target": 0,
+        "latency_percentile": 100.0,
+        "latency_window": 0,
+    }
+
+
+def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
+    """The object ``disk_util`` of fio: what each device executed in all of some trials; times in ms."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in measured:
+        for counts in each.devices:
+            row = found.setdefault(counts.device, {"name": counts.device})
+            for key, value in {
+                "read_ios": counts.reads,
+                "write_ios": counts.writes,
+                "read_sectors": counts.bytes_read // 512,
+                "write_sectors": counts.bytes_written // 512,
+                "read_merges": counts.read_merges,
+                "write_merges": counts.write_merges,
+                "read_ticks": counts.read_ns // 1_000_000,
+                "write_ticks": counts.write_ns // 1_000_000,
+            }.items():
+                row[key] = row.get(key, 0) + value
+    return list(found.values())
+
+
+def _direction(measured: Sequence[Measurement], direction: str, seconds: float) -> dict[str, Any]:
+    counts = [each.engine["operations"].get(direction, {}) for each in measured]
+    count, moved = (sum(int(found.get(key, 0)) for found in counts) for key in ("count", "bytes"))
+    rates = _interval_rates(measured, direction)
+    # a synchronous call has no submission of its own: as with fio's psync, the whole is the completion
+    total = _histogram(measured, direction, "total")
+    completion = _histogram(measured, direction, "completion") or total
+    return {
+        "io_bytes": moved,
+        "io_kbytes": moved // 1024,
+        "bw_bytes": round(moved / seconds) if seconds else 0,
+        "bw": round(moved / 1024 / seconds) if seconds else 0,
+        "iops": count / seconds if seconds else 0.0,
+        "runtime": round(seconds * 1000) if count else 0,
+        "total_ios": count,
+        "short_ios": sum(int(found.get("short", 0)) for found in counts),
+        "drop_ios": 0,
+        "slat_ns": latency_stats(_histogram(measured, direction, "submission"), has_percentiles=False),
+        "clat_ns": latency_stats(completion, has_percentiles=True),
+        "lat_ns": latency_stats(total, has_percentiles=True),
+        **rate_stats(rates["bytes"] / 1024, "bw"),
+        "bw_agg": 100.0 if count else 0.0,
+        **rate_stats(rates["count"], "iops"),
+    }
+
+
+def _interval_rates(
+    measured: Sequence[Measurement], direction: str
+) -> Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    """Bytes and I/Os per second in each interval."""
+    rates: dict[str, list[float]] = {"bytes": [], "count": []}
+    for each in measured:
+        rows = each.intervals
+        chosen = rows.filter(pc.and_(pc.equal(rows["operation"], direction), pc.equal(rows["latency"], "total")))
+        duration_s = chosen["duration_ns"].to_numpy() / 1e9
+        for key, values in rates.items():
+            values.extend((chosen[key].to_numpy()[duration_s > 0] / duration_s[duration_s > 0]).tolist())
+    return {key: np.asarray(values, np.float64) for key, values in rates.items()}
+
+
+def _histogram(measured: Sequence[Measurement], operation: str, latency: str) -> Histogram | None:
+    found = [each.histograms[operation, latency] for each in measured if (operation, latency) in each.histograms]
+    return merge(found) if found else None
+
+
+def _sync(measured: Sequence[Measurement]) -> dict[str, Any]:
+    histogram = _histogram(measured, "sync", "total")
+    count = histogram.total_count if histogram else 0
+    return {"total_ios": count, "lat_ns": latency_stats(histogram, has_percentiles=True)}
+
+
+def _spent(measured: Sequence[Measurement], seconds: float) -> dict[str, float]:
+    """Processor time in percent of the time measured, of all jobs together, as fio reports a group."""
+    spent = [each.engine.get("cpu") or {} for each in measured]
+    jobs = max(1, measured[0].workload.job_count)
+
+    def percent(key: str) -> float:
+        return sum(float(each.get(key, 0)) for each in spent) / 1e7 / seconds / jobs if seconds else 0.0
+
+    return {"usr_cpu": percent("user_ns"), "sys_cpu": percent("system_ns"), "ctx": 0, "majf": 0, "minf": 0}
+
+
+def _depth_levels(measured: Sequence[Measurement]) -> dict[str, float]:
+    """All of it at the level of the mean depth that was achieved: a distribution of depths is not kept."""
+    depths = [float(each.engine["achieved"]["queue_depth_mean"] or 0) for each in measured]
+    mean = sum(depths) / len(depths)
+    level = next((level for level in _DEPTH_LEVELS[:-1] if mean <= int(level)), _DEPTH_LEVELS[-1])
+    return {each: 100.0 if each == level else 0.0 for each in _DEPTH_LEVELS}

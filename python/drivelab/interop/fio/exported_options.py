@@ -1,0 +1,126 @@
+"""A workload as the options of a fio job: all of them, also those at their defaults, because readers look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drivelab.model.workload import TREE_OPERATIONS, Workload
+
+_ENGINES = {"uring": "io_uring", "aio": "libaio", "mmap": "mmap", "null": "null"}
+# sequential, random
+_ORDERS = {
+    ("read",): ("read", "randread"),
+    ("write",): ("write", "randwrite"),
+    ("trim",): ("trim", "randtrim"),
+    ("read", "write"): ("rw", "randrw"),
+    ("trim", "write"): ("trimwrite", "randtrimwrite"),
+}
+_SEQUENTIAL = ("sequential", "reverse", "strided", "same")
+_SYNC_FLAGS = {"o_dsync": "dsync", "o_sync": "sync"}
+_UNITS = ((1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"))
+
+
+def is_expressible(workload: Workload) -> bool:
+    """Whether fio has a kind of job for the workload's operations: not for trees, nor for every mix."""
+    return _operations(workload) in _ORDERS
+
+
+def job_options(workload: Workload, backend: str) -> dict[str, str]:
+    """The options of the fio job that asks for the same I/O.
+
+    Parameters
+    ----------
+    workload : Workload
+        What was issued; see `is_expressible`.
+    backend : str
+        The backend that issued it.
+
+    Returns
+    -------
+    dict of str to str
+        By fio's names, every value as fio writes it; sizes with fio's suffixes (k is 1024).
+        What fio cannot say stands under names that begin with ``drivelab_``.
+    """
+    options = {
+        "rw": rw_of(workload),
+        "bs": size_text(workload.block_sizes[0].bytes),
+        "iodepth": str(workload.queue_depth),
+        "numjobs": str(workload.job_count),
+        "ioengine": _ENGINES.get(backend, "psync"),
+        "direct": str(int(workload.direct)),
+        "filename": workload.target.path.replace(":", "\\:"),
+        "offset": str(workload.target.offset_bytes),
+        "group_reporting": "1",
+        "randseed": str(workload.seed),
+    }
+    return options | _limits(workload) | _mix(workload) | _durability(workload) | _order(workload)
+
+
+def rw_of(workload: Workload) -> str:
+    """What fio calls the operations and their order: randread, rw."""
+    return _ORDERS[_operations(workload)][workload.access.kind not in _SEQUENTIAL]
+
+
+def size_text(size_bytes: int) -> str:
+    """A size as fio writes it: 4096 is 4k."""
+    for unit_bytes, suffix in _UNITS:
+        if size_bytes and size_bytes % unit_bytes == 0:
+            return f"{size_bytes // unit_bytes}{suffix}"
+    return str(size_bytes)
+
+
+def _operations(workload: Workload) -> tuple[str, ...]:
+    names = {share.operation for share in workload.operations}
+    return () if names & set(TREE_OPERATIONS) else tuple(sorted(names))
+
+
+def _limits(workload: Workload) -> dict[str, str]:
+    limits = workload.limits
+    found = {"size": str(workload.target.size_bytes)} if workload.target.size_bytes else {}
+    if limits.bytes:
+        found["io_size"] = str(limits.bytes)
+    if limits.count:
+        found["number_ios"] = str(limits.count)
+    if limits.runtime_ns:
+        found |= {"runtime": f"{limits.runtime_ns / 1e9:g}", "time_based": "1"}
+    if workload.ramp_ns:
+        found["ramp_time"] = f"{workload.ramp_ns / 1e9:g}"
+    if workload.pacing.kind != "closed":
+        process = "poisson" if workload.pacing.kind == "poisson" else "linear"
+        found |= {"rate_iops": f"{workload.pacing.rate_per_s:g}", "rate_process": process}
+    return found
+
+
+def _mix(workload: Workload) -> dict[str, str]:
+    weights = {share.operation: share.weight for share in workload.operations}
+    found = {}
+    if len(weights) > 1 and "read" in weights:
+        found["rwmixread"] = f"{100 * weights['read'] / sum(weights.values()):g}"
+    if len(workload.block_sizes) > 1:
+        total = sum(share.weight for share in workload.block_sizes)
+        shares = [f"{size_text(share.bytes)}/{100 * share.weight / total:g}" for share in workload.block_sizes]
+        found["bssplit"] = ":".join(shares)
+    if workload.contents.kind == "zeros":
+        found["zero_buffers"] = "1"
+    return found
+
+
+def _durability(workload: Workload) -> dict[str, str]:
+    durability = workload.durability
+    if durability.method in _SYNC_FLAGS:
+        return {"sync": _SYNC_FLAGS[durability.method]}
+    if durability.method in ("fsync", "fdatasync"):
+        return {"end_fsync": "1"} if durability.at_end else {durability.method: str(durability.every_writes)}
+    return {} if durability.method == "none" else {"drivelab_durability": durability.method}
+
+
+def _order(workload: Workload) -> dict[str, str]:
+    access = workload.access
+    distributions: Mapping[str, str] = {
+        "zipf": f"zipf:{access.zipf_theta:g}",
+        "pareto": f"pareto:{access.pareto_h:g}",
+        "normal": f"normal:{100 * access.normal_deviation:g}",
+    }
+    if access.kind in distributions:
+        return {"random_distribution": distributions[access.kind]}
+    return {} if access.kind in ("sequential", "random") else {"drivelab_access": access.kind}

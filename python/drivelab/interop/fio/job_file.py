@@ -1,0 +1,164 @@
+"""A job file, read: its jobs with the values of their options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drivelab.interop.fio.options import BY_NAME, READ_FIRST, READ_LAST, nearest
+from drivelab.interop.fio.sizes import ValueMistake
+from drivelab.interop.fio.substitution import substituted
+from drivelab.interop.fio.syntax import Line, Place, Section, read_sections
+from drivelab.interop.fio.translated import Environment, Warned
+from drivelab.interop.fio.values import Choice, PerDirection, Value, parse_value
+from drivelab.model.errors import DrivelabError
+
+_TEXT_SHOWN_MAX = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One option that is set.
+
+    Attributes
+    ----------
+    option : str
+        As the list of options names it, or as it was typed when the list doesn't have it.
+    text : str
+        Its value as written, with variables replaced; "" is a flag.
+    place : Place
+        Where it stands.
+    value : Value or None
+        Its value; None of an unknown option.
+    is_shared : bool
+        Whether it stands in ``[global]``.
+    """
+
+    option: str
+    text: str
+    place: Place
+    value: Value | None
+    is_shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One section with what holds for it.
+
+    Attributes
+    ----------
+    name, place : str, Place
+        Its name, and where it begins.
+    settings : mapping of str to Setting
+        The setting of each option that holds: its own, or that of ``[global]``.
+    written : tuple of Setting
+        All that was written for it and before it in ``[global]``, in order.
+    """
+
+    name: str
+    place: Place
+    settings: Mapping[str, Setting]
+    written: tuple[Setting, ...]
+
+    def has(self, option: str) -> bool:
+        """Whether an option is set."""
+        return option in self.settings
+
+
+@dataclass(frozen=True, slots=True)
+class JobFile:
+    """A job file.
+
+    Attributes
+    ----------
+    path : str
+        Where it lies.
+    jobs : tuple of Job
+        In order.
+    warnings : tuple of Warned
+        Values that are not what they look like.
+    """
+
+    path: str
+    jobs: tuple[Job, ...]
+    warnings: tuple[Warned, ...]
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Options that hold at a place in the file, and all that led to them."""
+
+    settings: dict[str, Setting] = field(default_factory=dict)
+    written: list[Setting] = field(default_factory=list)
+
+
+def read_job_file(path: Path, environment: Environment) -> JobFile:
+    """The jobs of a file, with the options that hold for each.
+
+    Raises
+    ------
+    DrivelabError
+        U030: it cannot be read. U031: it is no job file. U032: a value that fio would refuse.
+        U037: there is no job in it.
+    """
+    warnings: dict[Warned, None] = {}
+    shared = _Scope()
+    jobs = []
+    for section in read_sections(path):
+        scope = _Scope(dict(shared.settings), list(shared.written))
+        _read(section, scope, environment, warnings)
+        if section.is_global:
+            shared = scope
+        else:
+            name = scope.settings["name"].text if "name" in scope.settings else section.name
+            jobs.append(Job(name, section.place, scope.settings, tuple(scope.written)))
+    if not jobs:
+        raise DrivelabError("U037", f"{path} holds no job", where=str(path), do="add a section: [NAME]")
+    return JobFile(str(path), tuple(jobs), tuple(warnings))
+
+
+def _read(section: Section, scope: _Scope, environment: Environment, warnings: dict[Warned, None]) -> None:
+    texts = [(substituted(line, environment), line) for line in section.lines]
+    names = {id(line): text.partition("=")[0].strip() for text, line in texts}
+
+    def order(pair: tuple[str, Line]) -> int:
+        name = names[id(pair[1])]
+        return 0 if name in READ_FIRST else 2 if name in READ_LAST else 1
+
+    for text, line in sorted(texts, key=order):
+        setting = _setting(text, line.place, scope, warnings, is_shared=section.is_global)
+        scope.settings[setting.option] = setting
+        scope.written.append(setting)
+
+
+def _setting(text: str, place: Place, scope: _Scope, warnings: dict[Warned, None], *, is_shared: bool) -> Setting:
+    typed, equals, rest = text.partition("=")
+    name = typed.strip()
+    value_text = rest if equals else None
+    option = BY_NAME.get(name)
+    if option is None:
+        return Setting(name, rest.strip(), place, None, is_shared)
+    try:
+        value, surprises = parse_value(option, value_text, kb_base=_kb_base(scope))
+    except ValueMistake as mistake:
+        shown = text if len(text) <= _TEXT_SHOWN_MAX else text[: _TEXT_SHOWN_MAX - 3] + "..."
+        raise DrivelabError("U032", f"{shown}: {mistake}", where=str(place), do=f"correct {name}") from None
+    for surprise in surprises:
+        warnings[Warned(surprise, place.path, place.line)] = None
+    earlier = scope.settings.get(option.name)
+    if isinstance(value, PerDirection) and earlier is not None and isinstance(earlier.value, PerDirection):
+        value = value.over(earlier.value)
+    return Setting(option.name, rest.strip(), place, value, is_shared)
+
+
+def _kb_base(scope: _Scope) -> int:
+    setting = scope.settings.get("kb_base")
+    value = setting.value if setting else None
+    return int(value.word) if isinstance(value, Choice) else 1024
+
+
+def unknown_option_advice(name: str) -> str:
+    """What to say of an option that the list doesn't have."""
+    like = nearest(name)
+    return "drivelab does not know it" + (f"; did you mean {like}?" if like and like != name else "")

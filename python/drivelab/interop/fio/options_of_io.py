@@ -1,0 +1,358 @@
+"""The options that say what I/O is issued, one row each."""
+
+from __future__ import annotations
+
+from drivelab.interop.fio.option import Option
+
+OPERATIONS = (
+    "read",
+    "write",
+    "trim",
+    "randread",
+    "randwrite",
+    "randtrim",
+    "rw",
+    "readwrite",
+    "randrw",
+    "trimwrite",
+    "randtrimwrite",
+)
+DISTRIBUTIONS = ("random", "zipf", "pareto", "normal", "zoned", "zoned_abs", "sequence")
+
+_ORDER = (
+    Option(
+        "rw",
+        "choice",
+        "core",
+        "honoured",
+        "the operations and their order; `randread:8` runs on for 8 blocks, `read:8k` skips 8 KiB after each",
+        aliases=("readwrite",),
+        default="read",
+        choices=OPERATIONS,
+    ),
+    Option(
+        "rw_sequencer",
+        "choice",
+        "accepted",
+        "not-honoured",
+        "each I/O gets an address of its own",
+        default="sequential",
+        choices=("sequential", "identical"),
+    ),
+    Option(
+        "rwmixread",
+        "number",
+        "core",
+        "honoured",
+        "share of reads in a mix",
+        default="50",
+        minimum=0,
+        maximum=100,
+    ),
+    Option(
+        "rwmixwrite",
+        "number",
+        "extended",
+        "honoured",
+        "share of writes in a mix",
+        default="50",
+        minimum=0,
+        maximum=100,
+    ),
+    Option("norandommap", "flag", "core", "honoured", "without it, a random order has every block once"),
+    Option("percentage_sequential", "text", "further", "not-honoured", "fio has taken it out: use percentage_random"),
+    Option("rwmixcycle", "text", "further", "not-honoured", "fio has taken it out"),
+    Option("softrandommap", "boolean", "accepted", "noted", "drivelab needs no map", default="0"),
+    Option(
+        "random_distribution",
+        "choice",
+        "extended",
+        "honoured",
+        "zipf, pareto and normal; zoned with two zones as a hot and a cold part",
+        default="random",
+        choices=DISTRIBUTIONS,
+    ),
+    Option("random_sequence_stride", "boolean", "accepted", "not-honoured", "no such order", default="0"),
+    Option(
+        "percentage_random",
+        "numbers",
+        "extended",
+        "honoured",
+        "share of random places in a random order",
+        default="100",
+        maximum=100,
+    ),
+    Option(
+        "randrepeat",
+        "boolean",
+        "extended",
+        "honoured",
+        "0: every run has a seed of its own, which it keeps",
+        aliases=("allrandrepeat",),
+        default="1",
+    ),
+    Option("randseed", "number", "extended", "honoured", "the seed; drivelab's generator makes other numbers of it"),
+    Option(
+        "random_generator",
+        "choice",
+        "extended",
+        "noted",
+        "drivelab has one generator; its orders cover every block once unless norandommap is set",
+        default="tausworthe",
+        choices=("tausworthe", "lfsr", "tausworthe64"),
+    ),
+    Option(
+        "sprandom",
+        "boolean",
+        "further",
+        "not-honoured",
+        "no preconditioning of its own: write the drive twice",
+        default="0",
+    ),
+    Option("spr_num_regions", "number", "further", "not-honoured", "belongs to sprandom", default="100"),
+    Option("spr_op", "floats", "further", "not-honoured", "belongs to sprandom", default="0.15"),
+    Option("spr_cs", "sizes", "further", "not-honoured", "belongs to sprandom", default="0"),
+)
+
+_BLOCKS = (
+    Option(
+        "bs",
+        "sizes",
+        "core",
+        "honoured",
+        "the block size, for each direction its own if asked",
+        aliases=("blocksize",),
+        default="4096",
+        minimum=1,
+    ),
+    Option(
+        "bsrange",
+        "ranges",
+        "extended",
+        "honoured",
+        "equal shares of the sizes in it; more than 64 sizes are thinned out",
+        aliases=("blocksize_range",),
+    ),
+    Option("bssplit", "split", "extended", "honoured", "a mix of block sizes with their shares"),
+    Option(
+        "bs_unaligned",
+        "flag",
+        "accepted",
+        "not-honoured",
+        "addresses stay multiples of the smallest block size",
+        aliases=("blocksize_unaligned",),
+    ),
+    Option(
+        "bs_is_seq_rand",
+        "boolean",
+        "further",
+        "not-honoured",
+        "the first size counts for reads and the second for writes",
+        default="0",
+    ),
+    Option(
+        "ba",
+        "sizes",
+        "extended",
+        "approximated",
+        "addresses are multiples of the smallest block size",
+        aliases=("blockalign",),
+    ),
+)
+
+_AMOUNT = (
+    Option(
+        "size", "size", "core", "honoured", "bytes of the target that each job uses, and moves unless told otherwise"
+    ),
+    Option("io_size", "size", "extended", "honoured", "bytes that each job moves", aliases=("io_limit",)),
+    Option("filesize", "extent", "core", "honoured", "size of each file"),
+    Option("file_append", "boolean", "further", "honoured", "writes begin at the end of the file", default="0"),
+    Option(
+        "fill_device",
+        "boolean",
+        "accepted",
+        "approximated",
+        "the whole target is written; a file system is not filled to its last byte",
+        aliases=("fill_fs",),
+        default="0",
+    ),
+    Option("offset", "size", "core", "honoured", "where the range begins", aliases=("fileoffset",), default="0"),
+    Option(
+        "offset_align",
+        "number",
+        "further",
+        "approximated",
+        "offsets in per cent are multiples of the block size",
+        default="0",
+    ),
+    Option("offset_increment", "size", "extended", "honoured", "each job begins so much further on", default="0"),
+    Option("number_ios", "number", "extended", "honoured", "I/Os after which each job ends", default="0"),
+    Option("num_range", "number", "further", "not-honoured", "a trim has one range", default="1"),
+    Option("loops", "number", "extended", "honoured", "the range is gone through so often", default="1"),
+    Option(
+        "runtime",
+        "duration",
+        "core",
+        "honoured",
+        "ends the job; a bare number is in seconds",
+        aliases=("timeout",),
+        default="0",
+        unit="s",
+    ),
+    Option("time_based", "flag", "core", "honoured", "goes on until runtime is over"),
+    Option("ramp_time", "duration", "extended", "honoured", "I/O that is not counted, before", default="0", unit="s"),
+    Option("ramp_size", "size", "further", "not-honoured", "use ramp_time"),
+)
+
+_CONTENTS = (
+    Option("zero_buffers", "flag", "extended", "honoured", "writes zeros"),
+    Option("refill_buffers", "flag", "extended", "honoured", "contents are new with every write, always"),
+    Option(
+        "scramble_buffers", "boolean", "extended", "honoured", "contents are new with every write, always", default="1"
+    ),
+    Option("buffer_pattern", "text", "extended", "approximated", "zeros: like any pattern they compress to nothing"),
+    Option(
+        "buffer_compress_percentage", "number", "extended", "honoured", "share that compresses", minimum=0, maximum=100
+    ),
+    Option(
+        "buffer_compress_chunk",
+        "number",
+        "extended",
+        "approximated",
+        "drivelab has one size of compressible pieces",
+        default="512",
+    ),
+    Option(
+        "dedupe_percentage",
+        "number",
+        "extended",
+        "honoured",
+        "share of blocks that repeat others",
+        minimum=0,
+        maximum=100,
+    ),
+    Option(
+        "dedupe_mode",
+        "choice",
+        "accepted",
+        "approximated",
+        "repeats are of one block",
+        default="repeat",
+        choices=("repeat", "working_set"),
+    ),
+    Option(
+        "dedupe_working_set_percentage", "number", "accepted", "approximated", "repeats are of one block", default="5"
+    ),
+    Option("dedupe_global", "boolean", "accepted", "approximated", "jobs repeat the same block", default="0"),
+)
+
+_RATE = (
+    Option(
+        "rate",
+        "sizes",
+        "extended",
+        "honoured",
+        "an open loop of so many bytes a second: arrivals by schedule, what waits for its turn is counted",
+    ),
+    Option("rate_iops", "numbers", "extended", "honoured", "an open loop of so many I/Os a second"),
+    Option(
+        "rate_min",
+        "sizes",
+        "extended",
+        "noted",
+        "no job is ended for being slow: read its rate in the report",
+        aliases=("ratemin",),
+    ),
+    Option("rate_iops_min", "numbers", "extended", "noted", "no job is ended for being slow: read its rate"),
+    Option(
+        "rate_process",
+        "choice",
+        "extended",
+        "honoured",
+        "arrivals at equal distances, or as of many clients",
+        default="linear",
+        choices=("linear", "poisson"),
+    ),
+    Option("rate_cycle", "number", "further", "noted", "belongs to rate_min", aliases=("ratecycle",), default="1000"),
+    Option("rate_ignore_thinktime", "boolean", "further", "noted", "an open loop does not think", default="0"),
+    Option(
+        "thinktime",
+        "duration",
+        "extended",
+        "honoured",
+        "a pause after I/Os; a bare number is in us",
+        default="0",
+        unit="us",
+    ),
+    Option("thinktime_blocks", "number", "extended", "honoured", "I/Os between two pauses", default="1"),
+    Option(
+        "thinktime_blocks_type",
+        "choice",
+        "further",
+        "approximated",
+        "completed I/Os are counted",
+        default="complete",
+        choices=("complete", "issue"),
+    ),
+    Option(
+        "thinktime_spin", "duration", "extended", "approximated", "the whole pause is slept", default="0", unit="us"
+    ),
+    Option(
+        "thinktime_iotime",
+        "duration",
+        "further",
+        "not-honoured",
+        "pauses come after I/Os, not after times",
+        default="0",
+        unit="s",
+    ),
+    Option("thinkcycles", "number", "further", "not-honoured", "use thinktime", default="0"),
+    Option(
+        "latency_target",
+        "duration",
+        "extended",
+        "not-honoured",
+        "the depth is the one that is asked for; which depth keeps a latency: experiment queue-depth",
+        default="0",
+        unit="us",
+    ),
+    Option(
+        "latency_window", "duration", "extended", "not-honoured", "belongs to latency_target", default="0", unit="us"
+    ),
+    Option("latency_percentile", "floats", "extended", "not-honoured", "belongs to latency_target", default="100"),
+    Option("latency_run", "boolean", "further", "not-honoured", "belongs to latency_target", default="0"),
+    Option(
+        "max_latency", "numbers", "extended", "noted", "no job is ended by a slow I/O: the maximum is in the report"
+    ),
+)
+
+_DURABILITY = (
+    Option(
+        "sync",
+        "choice",
+        "extended",
+        "honoured",
+        "O_SYNC, or O_DSYNC with dsync",
+        default="none",
+        choices=("none", "0", "sync", "1", "dsync"),
+    ),
+    Option("fsync", "number", "extended", "honoured", "fsync after so many writes", default="0"),
+    Option("fdatasync", "number", "extended", "honoured", "fdatasync after so many writes", default="0"),
+    Option("end_fsync", "boolean", "extended", "honoured", "one fsync after the last write", default="0"),
+    Option("fsync_on_close", "boolean", "extended", "honoured", "one fsync after the last write", default="0"),
+    Option("end_syncfs", "boolean", "further", "approximated", "one fsync after the last write", default="0"),
+    Option("sync_file_range", "text", "further", "approximated", "sync_file_range after so many writes"),
+    Option("write_barrier", "number", "further", "approximated", "fdatasync after so many writes", default="0"),
+    Option("direct", "boolean", "core", "honoured", "past the page cache", default="0"),
+    Option("buffered", "boolean", "extended", "honoured", "the opposite of direct", default="1"),
+    Option("atomic", "boolean", "accepted", "not-honoured", "writes are not marked atomic; direct is set", default="0"),
+)
+
+TOPICS: dict[str, tuple[Option, ...]] = {
+    "Operations and their order": _ORDER,
+    "Block sizes": _BLOCKS,
+    "How much, and how long": _AMOUNT,
+    "Contents": _CONTENTS,
+    "Rates and pauses": _RATE,
+    "Durability and the page cache": _DURABILITY,
+}

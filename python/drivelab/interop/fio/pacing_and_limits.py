@@ -1,0 +1,120 @@
+"""When a job issues its I/Os, and when it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.placing import Placing
+from drivelab.interop.fio.sizes import Amount
+from drivelab.interop.fio.translation_of_io import Issued
+
+_RATE_MAX = 1e8
+# how far reads and writes may be from the mix that is asked for, before it is said
+_MIX_TOLERANCE = 0.01
+
+
+def limits(options: JobOptions, placed: Placing) -> dict[str, Any]:
+    """The keys of a workload pattern that end it: runtime, bytes, count, capacities, ramp.
+
+    Raises
+    ------
+    DrivelabError
+        U033: nothing ends it.
+    """
+    runtime_us = options.number("runtime")
+    jobs = placed.job_count
+    found: dict[str, Any] = {}
+    if runtime_us:
+        found["runtime"] = f"{runtime_us * 1000}ns"
+    if options.number("ramp_time"):
+        found["ramp"] = f"{options.number('ramp_time') * 1000}ns"
+    if options.number("number_ios"):
+        found["count"] = max(1, options.number("number_ios") * jobs // _parts(placed))
+    if options.truth("time_based"):
+        if runtime_us:
+            if options.number("loops") > 1:
+                options.tell("loops", "noted", "it goes on until runtime is over")
+            return found
+        options.tell("time_based", "noted", "there is no runtime, so fio takes no notice of it")
+    moved = _moved_bytes(options, placed)
+    if moved:
+        found["bytes"] = moved
+    else:
+        loops = max(1, options.number("loops"))
+        found["capacities"] = min(1000.0, placed.fraction * loops * (jobs if placed.shares_range else 1))
+    return found
+
+
+def _parts(placed: Placing) -> int:
+    return len(placed.targets) if placed.is_split else 1
+
+
+def _moved_bytes(options: JobOptions, placed: Placing) -> int:
+    """Bytes that all jobs of one target move; 0 if that depends on the target."""
+    asked = options.amount("io_size")
+    size = options.amount("size")
+    loops = max(1, options.number("loops"))
+    if asked is not None and asked.measure == "zones":
+        raise options.refuse("io_size", "it is a number of zones, and drivelab knows no zoned drives")
+    if asked is not None and asked.measure == "bytes" and asked.value:
+        each = asked.value // _parts(placed)
+    elif asked is not None and asked.measure == "percent":
+        each = placed.range_bytes * min(100, asked.value) // 100
+    elif options.has("filesize") and _is_smaller(size, placed.range_bytes):
+        each = size.value // _parts(placed) if size else 0
+    else:
+        each = placed.range_bytes
+    return each * loops * placed.job_count
+
+
+def _is_smaller(size: Amount | None, range_bytes: int) -> bool:
+    return size is not None and size.measure == "bytes" and 0 < size.value < range_bytes
+
+
+def pacing(options: JobOptions, placed: Placing, io: Issued) -> dict[str, Any]:
+    """The key ``pacing`` of a workload pattern, if the job is not as fast as it can.
+
+    Raises
+    ------
+    DrivelabError
+        U033: two kinds of rate.
+    """
+    if options.has("rate") and options.has("rate_iops"):
+        raise options.refuse("rate_iops", "rate and rate_iops exclude each other", code="U033", do="keep one of them")
+    thinks = options.number("thinktime")
+    rate_per_s = _rate_per_s(options, io) * placed.job_count / _parts(placed)
+    if rate_per_s > 0:
+        if thinks:
+            options.tell("thinktime", "not-honoured", "arrivals go by the rate alone")
+        if rate_per_s > _RATE_MAX:
+            options.tell("rate", "noted", "no drive reaches it: as fast as it can")
+            return {}
+        kind = "poisson" if options.choice("rate_process").word == "poisson" else "fixed"
+        return {"pacing": {"kind": kind, "rate_per_s": rate_per_s}}
+    if not thinks:
+        return {}
+    every = max(1, options.number("thinktime_blocks"))
+    return {"pacing": {"think_ns": thinks * 1000} | ({"think_every": every} if every > 1 else {})}
+
+
+def _rate_per_s(options: JobOptions, io: Issued) -> float:
+    """I/Os per second of one job; 0 is as fast as it can."""
+    name = "rate" if options.has("rate") else "rate_iops"
+    amounts = options.amounts(name)
+    rates: dict[str, float] = {}
+    for direction in io.weights:
+        amount = amounts.of(direction)
+        if amount is not None and amount.value:
+            rates[direction] = amount.value / (io.mean_bytes(direction) if name == "rate" else 1.0)
+    if not rates:
+        if options.has(name):
+            options.tell(name, "noted", "it is for operations that the job does not have")
+        return 0.0
+    if set(rates) != set(io.weights):
+        options.tell(name, "not-honoured", "in a mix only some operations have a rate: as fast as it can")
+        return 0.0
+    whole = sum(rates.values())
+    if any(abs(rate / whole - io.weights[each]) > _MIX_TOLERANCE for each, rate in rates.items()):
+        options.tell(name, "approximated", "their sum, in the shares of the mix")
+    return whole

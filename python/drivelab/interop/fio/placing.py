@@ -1,0 +1,300 @@
+"""Where a job's I/O goes: which files or devices, which part of them, and how they look before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from drivelab.interop.fio.engines import Engine
+from drivelab.interop.fio.file_names import default_name, is_device, names_of
+from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.sizes import Amount
+from drivelab.interop.fio.translated import Environment, Layout, LayoutKind
+from drivelab.interop.fio.translation_of_io import Issued
+from drivelab.model.workload import FileState
+
+NULL_TARGET = "null:"
+_FILES_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where a job's I/O goes.
+
+    Attributes
+    ----------
+    targets : tuple of str
+        Files or devices; the pattern goes to each.
+    layout : Layout
+        How they look before.
+    job_count : int
+        Jobs of each target.
+    shares_range : bool
+        Whether these use the same range.
+    is_split : bool
+        Whether each of the job's I/Os goes to one of several targets.
+    offset_bytes : int
+        Where the range begins.
+    range_bytes : int
+        Bytes of each target that a job uses; 0 is all of it, or the part that `fraction` says.
+    fraction : float
+        Part of a target whose size is not known here.
+    increment_bytes : int
+        How much further on each job begins, where that is not the size of its range.
+    file_state : str
+        State of files before they are written.
+    """
+
+    targets: tuple[str, ...]
+    layout: Layout
+    job_count: int
+    shares_range: bool
+    is_split: bool = False
+    offset_bytes: int = 0
+    range_bytes: int = 0
+    fraction: float = 1.0
+    increment_bytes: int = 0
+    file_state: FileState = "overwrite"
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of each target that all jobs together use; 0 is what `fraction` says."""
+        return self.range_bytes * (1 if self.shares_range else self.job_count)
+
+
+def tree_placing(options: JobOptions) -> Placing:
+    """Where operations on files go: the directory."""
+    directory = options.text("directory").split(":")[0] or "."
+    return Placing((directory,), _layout(options, "tree", 0), options.number("numjobs"), shares_range=False)
+
+
+def placing(
+    options: JobOptions, engine: Engine, io: Issued, environment: Environment, known_bytes: dict[str, int]
+) -> Placing:
+    """Where the I/O of a job goes.
+
+    Parameters
+    ----------
+    options : JobOptions
+        What it asks for.
+    engine, io : Engine, Issued
+        Its engine, and what it issues.
+    environment : Environment
+        Tells the sizes of what exists.
+    known_bytes : dict of str to int
+        Sizes of files that earlier jobs of the job file make; this job's are added.
+
+    Raises
+    ------
+    DrivelabError
+        U033: no size is given and none can be known. U035: sizes that drivelab cannot have.
+    """
+    names, is_named = _targets(options, engine, environment)
+    if options.has("opendir"):
+        raise options.refuse("opendir", "opendir works on whatever lies there", do="name the files: filename=")
+    kind: LayoutKind = "null" if engine.backend == "null" else "device" if is_device(names[0]) else "file"
+    existing = _existing_bytes(names, environment, known_bytes) if kind != "null" else None
+    placed = Placing(names, Layout(kind), options.number("numjobs"), shares_range=is_named)
+    placed = _with_range(placed, options, kind, existing)
+    placed = _with_increment(placed, options)
+    placed = _over_targets(placed, options, engine)
+    return _laid_out(placed, options, io, existing, known_bytes)
+
+
+def _targets(options: JobOptions, engine: Engine, environment: Environment) -> tuple[tuple[str, ...], bool]:
+    """Paths, and whether all jobs use the same."""
+    if engine.backend == "null":
+        return (NULL_TARGET,), True
+    directories = names_of(options.text("directory"))
+    name = options.job.name
+    if options.has("filename"):
+        names = names_of(options.text("filename"))
+        if not names or "-" in names:
+            raise options.refuse("filename", "it reads from a pipe", do="name a file or a device")
+        if len(directories) > 1:
+            options.tell("directory", "approximated", "the first one is used")
+        if directories and any(each.startswith("/") for each in names):
+            options.tell("filename", "noted", f"directory stands before it, as in fio: {directories[0]}/{names[0]}")
+        return tuple(f"{directories[0]}/{each}" if directories else each for each in names), True
+    if name.startswith("/dev/") and options.number("nrfiles") == 1:
+        # fio takes the job's name for the target if there is such a device
+        return (name,), True
+    layout = options.text("filename_format") or "$jobname.$jobnum.$filenum"
+    made = [default_name(layout, name, job_number=number) for number in range(max(1, len(directories)))]
+    names = tuple(f"{where}/{each}" for where, each in zip(directories, made, strict=False)) or tuple(made)
+    if options.number("nrfiles") > 1:
+        options.tell("nrfiles", "approximated", "one file as large as all of them together")
+    shares = "$jobnum" not in layout.lower()
+    return (names if shares else _of_each_job(options, layout, directories, environment) or names), shares
+
+
+def _of_each_job(
+    options: JobOptions, layout: str, directories: tuple[str, ...], environment: Environment
+) -> tuple[str, ...]:
+    """The file of each job where all of them exist; else none."""
+    jobs = options.number("numjobs")
+    if jobs > _FILES_MAX or len(directories) > 1 or options.number("nrfiles") > 1:
+        return ()
+    made = [default_name(layout, options.job.name, job_number=number) for number in range(jobs)]
+    names = [f"{directories[0]}/{each}" if directories else each for each in made]
+    return tuple(names) if all(environment.size_of(name) is not None for name in names) else ()
+
+
+def _existing_bytes(names: tuple[str, ...], environment: Environment, known_bytes: dict[str, int]) -> int | None:
+    """Size of the smallest target; None if one of them is not there."""
+    found = [known_bytes.get(name, environment.size_of(name)) for name in names]
+    sizes = [size for size in found if size is not None]
+    return min(sizes) if len(sizes) == len(found) else None
+
+
+def _with_range(placed: Placing, options: JobOptions, kind: LayoutKind, existing: int | None) -> Placing:
+    """The part of each target that one job uses."""
+    count = len(placed.targets) if placed.shares_range else 1
+    offset, offset_fraction = _bytes_or_fraction(options, "offset", existing)
+    size, fraction = _bytes_or_fraction(options, "size", existing)
+    file_bytes = _file_bytes(options)
+    if file_bytes:
+        ranged = file_bytes - min(offset, file_bytes) if kind == "file" else file_bytes
+        ranged = int(ranged * fraction) if fraction < 1 else ranged
+    elif size and options.amount("size") and _is_bytes(options, "size"):
+        ranged = size // count
+    else:
+        ranged = size
+    if not ranged and existing is not None and fraction == 1:
+        ranged = max(0, existing - offset)
+    if kind == "device" and existing and ranged > existing - offset:
+        ranged = max(0, existing - offset)
+    needs_size = kind == "null" or (kind == "file" and not options.has("filename"))
+    if not ranged and fraction == 1 and needs_size and not options.truth("fill_device"):
+        raise options.refuse("size", "it has no size, and its file does not exist", code="U033", do="write size=")
+    if offset_fraction < 1:
+        options.tell("offset", "approximated", "what is left is used from its begin: the target is not here")
+        fraction = min(fraction, 1 - offset_fraction) or fraction
+    return replace(placed, offset_bytes=offset, range_bytes=ranged, fraction=fraction)
+
+
+def _is_bytes(options: JobOptions, name: str) -> bool:
+    amount = options.amount(name)
+    return amount is not None and amount.measure == "bytes"
+
+
+def _bytes_or_fraction(options: JobOptions, name: str, existing: int | None) -> tuple[int, float]:
+    """Bytes of a size; or the part that per cent are, where what they are of is not known."""
+    amount = options.amount(name) or Amount(0)
+    if amount.measure == "zones":
+        raise options.refuse(name, f"{name} is a number of zones, and drivelab knows no zoned drives")
+    if amount.measure == "bytes":
+        return amount.value, 1.0
+    if existing is not None:
+        return existing * amount.value // 100, 1.0
+    share = amount.value / 100
+    return 0, (1 - share if name == "offset" and share else share or 1.0) if share < 1 else 1.0
+
+
+def _file_bytes(options: JobOptions) -> int:
+    """Size of each target when filesize says so: all files of the default names are one."""
+    value = options.value("filesize")
+    if not isinstance(value, tuple) or not isinstance(value[0], Amount) or not isinstance(value[1], Amount):
+        return 0
+    least, most = value[0].value, value[1].value
+    if least != most:
+        options.tell("filesize", "approximated", "files are of the mean size")
+    count = 1 if options.has("filename") else options.number("nrfiles")
+    return (least + most) // 2 * count
+
+
+def _with_increment(placed: Placing, options: JobOptions) -> Placing:
+    amount = options.amount("offset_increment")
+    if amount is None or not amount.value or placed.job_count == 1:
+        return placed
+    if not placed.shares_range:
+        options.tell("offset_increment", "approximated", "each job has a part of its own, of the same size")
+        return placed
+    size = options.amount("size")
+    if amount.measure == "percent":
+        same = size is None or size.measure != "percent" or size.value == amount.value
+        if not same:
+            options.tell("offset_increment", "approximated", "each job has a part of its own, of the same size")
+        fraction = min(1.0, amount.value / 100 * placed.job_count)
+        return replace(placed, shares_range=False, fraction=fraction if not placed.range_bytes else 1.0)
+    if amount.measure == "zones":
+        raise options.refuse("offset_increment", "it is a number of zones, and drivelab knows no zoned drives")
+    if amount.value == placed.range_bytes:
+        return replace(placed, shares_range=False)
+    return replace(placed, increment_bytes=amount.value)
+
+
+def _over_targets(placed: Placing, options: JobOptions, engine: Engine) -> Placing:
+    """Several targets of one job: each gets a part of its jobs, or of its depth."""
+    count = len(placed.targets)
+    if count == 1:
+        return placed
+    jobs = placed.job_count
+    if not placed.shares_range:
+        if jobs % count:
+            options.tell("numjobs", "approximated", f"{-(-jobs // count)} jobs in each of {count} directories")
+        targets = placed.targets[:jobs]
+        return replace(placed, targets=targets, job_count=-(-jobs // len(targets)))
+    if jobs % count == 0:
+        options.tell("filename", "approximated", f"each of its {count} targets has jobs of its own")
+        return replace(placed, job_count=jobs // count)
+    depth = 1 if engine.is_synchronous else options.number("iodepth")
+    if depth >= count:
+        options.tell("filename", "approximated", f"each of its {count} targets has its part of the depth")
+    else:
+        what = f"I/O goes to its {count} targets at the same time, and not to one after the other"
+        options.tell("filename", "approximated", what)
+    return replace(placed, is_split=True)
+
+
+def _laid_out(
+    placed: Placing, options: JobOptions, io: Issued, existing: int | None, known_bytes: dict[str, int]
+) -> Placing:
+    """The files as the job needs them."""
+    kind: LayoutKind = "null" if placed.targets == (NULL_TARGET,) else placed.layout.kind
+    if any(is_device(target) for target in placed.targets):
+        kind = "device"
+    if kind != "file":
+        return replace(placed, layout=_layout(options, kind, 0))
+    extra = placed.increment_bytes * (placed.job_count - 1)
+    needed = placed.offset_bytes + placed.used_bytes + extra if placed.range_bytes else 0
+    is_new = existing is None or existing < needed
+    state = _file_state(placed, options, io) if is_new and needed else _state_of_existing(placed, options, io)
+    for target in placed.targets:
+        known_bytes[target] = max(needed, existing or 0)
+    return replace(placed, layout=_layout(options, kind, needed), file_state=state)
+
+
+def _file_state(placed: Placing, options: JobOptions, io: Issued) -> FileState:
+    """What fio does with a new file: it is laid out for reads, and else only reserved."""
+    if io.reads or not io.writes or options.truth("overwrite"):
+        return "overwrite"
+    appends = io.access["kind"] == "sequential" and placed.job_count == 1 and not options.truth("time_based")
+    appends = appends and options.number("loops") <= 1 and not options.has("io_size") and not placed.offset_bytes
+    grows: FileState = "append" if appends else "sparse"
+    if options.truth("file_append") or options.truth("create_on_open"):
+        return grows
+    word = options.choice("fallocate").word
+    if word in ("none", "0"):
+        return grows
+    if word == "keep":
+        options.tell("fallocate", "approximated", "the file's size is set, too")
+    return "sparse" if word == "truncate" else "preallocated"
+
+
+def _state_of_existing(placed: Placing, options: JobOptions, io: Issued) -> FileState:
+    if not options.truth("file_append"):
+        return "overwrite"
+    if set(io.weights) == {"write"} and io.access["kind"] == "sequential" and placed.job_count == 1:
+        return "append"
+    options.tell("file_append", "not-honoured", "only one job that writes in order can append")
+    return "overwrite"
+
+
+def _layout(options: JobOptions, kind: LayoutKind, file_bytes: int) -> Layout:
+    return Layout(
+        kind,
+        file_bytes,
+        must_exist=not options.truth("allow_file_create"),
+        drop_page_cache=options.truth("invalidate") and kind != "null",
+        remove_after=options.truth("unlink"),
+    )

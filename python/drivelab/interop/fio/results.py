@@ -1,0 +1,247 @@
+"""Reads the results of fio: JSON and JSON+, of one program or of clients, of versions 2 and 3."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from drivelab.interop.fio.result_jobs import JobResult, trial_of_job
+from drivelab.interop.fio.result_options import asked_of
+from drivelab.interop.foreign import ForeignFile, ForeignTrial, SourceText, nothing_in
+from drivelab.interop.json_fields import JsonFields
+from drivelab.interop.json_place import json_documents, line_at
+from drivelab.model.errors import DrivelabError
+
+ALL_CLIENTS = "All clients"
+_TERSE = re.compile(r"^[2-5];fio-\d[^;\n]*;", re.MULTILINE)
+# documents of one run begin at the same time, to the second that fio rounds to
+_SAME_START_S = 2.5
+# of a job: taken over, or of no use without the program that printed it
+_READ_KEYS = {
+    *("jobname", "groupid", "error", "job options", "desc", "read", "write", "trim", "sync", "mixed", "job_runtime"),
+    *("usr_cpu", "sys_cpu", "hostname", "port", "total_err", "job_start", "elapsed", "eta", "first_error"),
+}
+_LEFT_OUT = {
+    "ctx": "context switches",
+    "majf": "page faults",
+    "minf": "page faults",
+    "iodepth_level": "shares of queue depths",
+    "iodepth_submit": "shares of queue depths",
+    "iodepth_complete": "shares of queue depths",
+    "latency_ns": "shares of latencies by class",
+    "latency_us": "shares of latencies by class",
+    "latency_ms": "shares of latencies by class",
+    "latency_depth": "",
+    "latency_target": "",
+    "latency_target_ns": "",
+    "latency_percentile": "",
+    "latency_window": "",
+    "latency_window_us": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A document that holds results, and its end in the file."""
+
+    fields: JsonFields
+    end: int
+
+    @property
+    def jobs(self) -> list[JsonFields]:
+        """Its jobs, or those of its clients."""
+        return [*self.fields.each("jobs"), *self.fields.each("client_stats")]
+
+    @property
+    def start_s(self) -> float | None:
+        """When it began, by the clock of its machine; None where it is not told."""
+        elapsed = [job.number("elapsed", 0) for job in self.jobs]
+        stamp = self.fields.number("timestamp", 0)
+        return stamp - max(elapsed) if stamp and elapsed and max(elapsed) else None
+
+
+def read_results(source: SourceText) -> ForeignFile:
+    """The results of a fio JSON file.
+
+    Parameters
+    ----------
+    source : SourceText
+        One document or several, with any text around them.
+
+    Raises
+    ------
+    DrivelabError
+        I502: no JSON. I503: a field that cannot be read. I505: no results. I507: terse output.
+    """
+    documents, failure = json_documents(source)
+    runs = [
+        _Run(JsonFields(source, one, one.value), one.end)
+        for one in documents
+        if isinstance(one.value, Mapping) and ("jobs" in one.value or "client_stats" in one.value)
+    ]
+    if not runs and is_terse(source.text):
+        what = "it is fio's terse output, which is not read"
+        raise DrivelabError("I507", what, where=source.name, do="measure with fio --output-format=json+")
+    if not runs:
+        raise failure or nothing_in(source, "fio")
+    notes = _cut_off(source, runs, failure)
+    last, told = _last_of_each(runs)
+    trials, more = _trials(last)
+    if not trials:
+        raise nothing_in(source, "fio")
+    versions = dict.fromkeys(_version(run.fields.text("fio version")) for run in last)
+    return ForeignFile(
+        source=source,
+        kind="fio",
+        version=", ".join(version for version in versions if version),
+        trials=tuple(trials),
+        notes=tuple(dict.fromkeys([*notes, *told, *more])),
+        measured=next((trial.measured[:16].replace("T", " ") for trial in trials if trial.measured), ""),
+    )
+
+
+def is_terse(text: str) -> bool:
+    """Whether a text holds a line of fio's terse output, which has its version in front."""
+    return _TERSE.search(text) is not None
+
+
+def _version(text: str) -> str:
+    return re.sub(r"^fio-", "", text)[:40]
+
+
+def _cut_off(source: SourceText, runs: Sequence[_Run], failure: DrivelabError | None) -> list[str]:
+    """What stands behind the last document and is none: fio was ended while it printed."""
+    rest = source.text[runs[-1].end :]
+    if failure is None or "{" not in rest:
+        return []
+    line = line_at(source.text, runs[-1].end)
+    return [f"what follows line {line} is a document that was cut off: it is left out"]
+
+
+def _last_of_each(runs: Sequence[_Run]) -> tuple[list[_Run], list[str]]:
+    """The last of the documents that one run printed as it went on (``status-interval``), of each run."""
+    found: list[_Run] = []
+    dropped = 0
+    for run in runs:
+        if found and _is_later(found[-1], run):
+            found[-1] = run
+            dropped += 1
+        else:
+            found.append(run)
+    if not dropped:
+        return found, []
+    which = "the last of each run" if len(found) > 1 else "the last"
+    count = dropped + len(found)
+    what = f"fio printed {count} documents as it went on, each with everything since the begin (status-interval)"
+    return found, [f"{what}: {which} is taken"]
+
+
+def _is_later(before: _Run, after: _Run) -> bool:
+    """Whether both are of one run: the same jobs, begun at the same time, and no less done."""
+    names = [[job.text("jobname", job.text("name")) for job in run.jobs] for run in (before, after)]
+    if names[0] != names[1] or before.fields.values.get("global options") != after.fields.values.get("global options"):
+        return False
+    starts = before.start_s, after.start_s
+    if starts[0] is not None and starts[1] is not None and abs(starts[0] - starts[1]) > _SAME_START_S:
+        return False
+    done = [[_done(job) for job in run.jobs] for run in (before, after)]
+    return all(first <= second for first, second in zip(*done, strict=True))
+
+
+def _done(job: JsonFields) -> float:
+    return sum(job.below(name).number("io_bytes", 0) for name in ("read", "write", "trim", "mixed"))
+
+
+def _trials(runs: Sequence[_Run]) -> tuple[list[ForeignTrial], list[str]]:
+    trials: list[ForeignTrial] = []
+    notes: list[str] = []
+    for number, run in enumerate(runs):
+        disks = _disks(run.fields)
+        jobs = list(_jobs(run, notes))
+        at_once = [job.group for job in {(job.name, job.group): job for job in jobs}.values()]
+        for job in jobs:
+            found, told = trial_of_job(job)
+            notes += told
+            if found is None:
+                continue
+            name = f"{number}-{job.group}" if at_once.count(job.group) > 1 else ""
+            trials.append(_placed(found, disks.get(found.machine, ()), name, run))
+        left_out = {_LEFT_OUT.get(key, f"'{key[:40]}'") for job in jobs for part in job.parts for key in part.values}
+        notes += _told_left_out({what for what in left_out if what} - {f"'{key}'" for key in _READ_KEYS}, disks)
+    if any(trial.together for trial in trials):
+        notes.append("jobs of one group ran at the same time: each is a trial of its own")
+    return trials, notes
+
+
+def _placed(trial: ForeignTrial, disks: Sequence[str], together: str, run: _Run) -> ForeignTrial:
+    stamp = run.fields.number("timestamp", 0)
+    measured = datetime.fromtimestamp(stamp, UTC).isoformat(timespec="seconds") if 0 < stamp < 2**33 else ""
+    drive = trial.drive or (disks[0] if len(disks) == 1 else "")
+    return replace(
+        trial,
+        drive=drive,
+        together=together,
+        measured=trial.measured or measured,
+        details={**trial.details, "disks": list(disks)},
+    )
+
+
+def _told_left_out(left_out: set[str], disks: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    words = sorted(left_out)
+    yield (
+        "not taken over: percentiles other than 50, 90, 99, 99.9 and 99.99, the scatter of bandwidth and IOPS samples"
+        + (f", {', '.join(words)}" if words else "")
+    )
+    if disks:
+        yield "disk_util counts the whole run and other programs' I/O too: commands per operation are not known"
+
+
+def _disks(fields: JsonFields) -> dict[str, list[str]]:
+    """Names of the disks by the machine; an array stands before its members, which are not named."""
+    found: dict[str, list[str]] = {}
+    for disk in fields.each("disk_util"):
+        found.setdefault(disk.text("hostname"), []).append(disk.text("name"))
+    return found
+
+
+def _jobs(run: _Run, notes: list[str]) -> Iterator[JobResult]:
+    """The jobs, clones of one brought together."""
+    shared = _shared_options(run.fields)
+    jobs = run.jobs
+    hosts = [job for job in jobs if job.text("jobname", job.text("name")) != ALL_CLIENTS]
+    if len(hosts) < len(jobs) and hosts:
+        notes.append("the sums over all clients are left out: each client stands by itself")
+        jobs = hosts
+    groups: dict[tuple[Any, ...], list[JsonFields]] = {}
+    for job in jobs:
+        own = _options(job.below("job options"))
+        name = job.text("jobname", job.text("name")) or "job"
+        key = (job.text("hostname"), job.text("port"), name, int(job.number("groupid", 0)), tuple(sorted(own.items())))
+        groups.setdefault(key, []).append(job)
+    for (host, _, name, group, own_options), members in groups.items():
+        asked = asked_of({**shared, **dict(own_options)})
+        # more of one name than clones that were asked for are jobs of their own
+        sets = [members] if len(members) <= asked.clones else [[member] for member in members]
+        if any(len(parts) > 1 for parts in sets):
+            notes.append(f"the {len(members)} clones of {name} are brought together: rates are sums")
+        for parts in sets:
+            yield JobResult(name, group, "" if name == ALL_CLIENTS else host, asked, tuple(parts))
+
+
+def _shared_options(fields: JsonFields) -> dict[str, str]:
+    """Global options; of several servers those in which all agree."""
+    if not isinstance(fields.values.get("global options"), list):
+        return _options(fields.below("global options"))
+    several = [_options(one) for one in fields.each("global options")]
+    return {
+        name: value
+        for name, value in (several[0] if several else {}).items()
+        if all(one.get(name) == value for one in several)
+    }
+
+
+def _options(fields: JsonFields) -> dict[str, str]:
+    return {name: fields.text(name) for name in fields.values}

@@ -1,0 +1,293 @@
+"""From a job file to jobs that drivelab can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from drivelab.interop.fio.cpus import pinned
+from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, verifies
+from drivelab.interop.fio.engines import ENGINES, REFUSED, Engine
+from drivelab.interop.fio.groups import Turn, turns
+from drivelab.interop.fio.job_file import Job, read_job_file
+from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.pacing_and_limits import limits, pacing
+from drivelab.interop.fio.placing import Placing, placing, tree_placing
+from drivelab.interop.fio.resolved import resolved_options
+from drivelab.interop.fio.translated import (
+    EFFECTS,
+    Effect,
+    Environment,
+    OptionNote,
+    TranslatedJob,
+    Translation,
+)
+from drivelab.interop.fio.translation_of_io import Issued, issued
+from drivelab.model.errors import DrivelabError
+from drivelab.model.workload_pattern import WorkloadPattern
+
+_COPIES_MAX = 64
+_DEPTH_MAX = 4096
+_JOBS_MAX = 1024
+_REFUSED_SHOWN_MAX = 8
+
+
+def translate_file(path: Path, environment: Environment, *, strict: bool = False) -> Translation:
+    """What a job file becomes.
+
+    Parameters
+    ----------
+    path : Path
+        The job file.
+    environment : Environment
+        What it may refer to.
+    strict : bool
+        Whether options that are unknown or not honoured are errors.
+
+    Raises
+    ------
+    DrivelabError
+        U030, U031, U032, U037: it is no job file, or has no jobs. U033: options that contradict each other.
+        U034: an engine that no drive lab has. U035: a job that cannot be issued. U036: with `strict`,
+        options that are not honoured.
+    """
+    read = read_job_file(path, environment)
+    jobs = [JobOptions(job) for job in read.jobs]
+    order = turns(jobs)
+    known_bytes: dict[str, int] = {}
+    made: list[TranslatedJob] = []
+    for options, turn in zip(jobs, order, strict=True):
+        made += _translated(options, turn, environment, known_bytes)
+    numbered = tuple(replace(job, number=number) for number, job in enumerate(made, start=1))
+    shared = {setting.option: setting.text for setting in read.jobs[-1].written if setting.is_shared}
+    translation = Translation(str(path), numbered, _notes_of_file(read.jobs, numbered), read.warnings, shared)
+    if strict and translation.refused:
+        raise _refusal(translation)
+    return translation
+
+
+def _refusal(translation: Translation) -> DrivelabError:
+    refused = translation.refused
+    shown = [f"{note.option} ({note.path}:{note.line}, {note.effect})" for note in refused[:_REFUSED_SHOWN_MAX]]
+    more = f", and {len(refused) - len(shown)} more" if len(refused) > len(shown) else ""
+    what = f"options are not honoured: {', '.join(shown)}{more}"
+    return DrivelabError("U036", what, where=f"{refused[0].path}:{refused[0].line}")
+
+
+def engine_of(options: JobOptions) -> Engine:
+    """The engine of a job.
+
+    Raises
+    ------
+    DrivelabError
+        U034: no drive lab has it.
+    """
+    name = options.text("ioengine").split(":")[0].split(",")[0].strip()
+    engine = ENGINES.get(name)
+    if engine is None:
+        reason = REFUSED.get(name, "drivelab does not know it")
+        raise options.refuse("ioengine", f"ioengine={name}: {reason}", code="U034")
+    if engine.effect != "honoured":
+        options.tell("ioengine", engine.effect, engine.what)
+    return engine
+
+
+def _translated(
+    options: JobOptions, turn: Turn, environment: Environment, known_bytes: dict[str, int]
+) -> list[TranslatedJob]:
+    engine = engine_of(options)
+    _refuse_what_cannot_be(options)
+    if engine.tree_operation:
+        placed, keys, io = tree_placing(options), _tree_keys(options, engine), None
+    else:
+        io = issued(options, verifies_only=options.truth("verify_only"))
+        placed = placing(options, engine, io, environment, known_bytes)
+        keys = _block_keys(options, engine, io, placed)
+    keys |= _common_keys(options, engine, placed)
+    first = TranslatedJob(
+        name=options.job.name,
+        number=0,
+        path=options.job.place.path,
+        line=options.job.place.line,
+        pattern=_pattern(options, keys),
+        targets=placed.targets,
+        layout=placed.layout,
+        group=turn.group,
+        reporting_group=turn.reporting_group,
+        seed=_seed(options),
+        start_delay_ns=options.number("startdelay") * 1000,
+    )
+    first = replace(first, verify_pattern=_verify_pattern(options, first.pattern, placed, io))
+    copies = _copies(options, first, placed)
+    own = {setting.option: setting.text for setting in options.job.settings.values() if not setting.is_shared}
+    inherited = {setting.option: setting.text for setting in options.job.settings.values() if setting.is_shared}
+    resolved = resolved_options(options, engine, placed, io)
+    notes = options.notes()
+    return [replace(copy, given=own, shared=inherited, resolved=resolved, notes=notes) for copy in copies]
+
+
+def _refuse_what_cannot_be(options: JobOptions) -> None:
+    if options.choice("zonemode").word == "zbd":
+        raise options.refuse("zonemode", "zonemode=zbd: drivelab knows no zoned drives", do="use zonemode=none")
+    if options.choice("zonemode").word == "strided" or (options.number("zonesize") and not options.has("zonemode")):
+        options.tell("zonemode", "approximated", "the whole range is used, without gaps")
+    if options.has("read_iolog"):
+        raise options.refuse("read_iolog", "read_iolog: drivelab replays no recordings", do="describe its I/O: rw, bs")
+    if options.has("profile"):
+        raise options.refuse("profile", "drivelab has no profiles", do="write the options themselves")
+    if options.truth("create_only"):
+        raise options.refuse("create_only", "create_only: it issues nothing", do="leave the job out")
+
+
+def _tree_keys(options: JobOptions, engine: Engine) -> dict[str, Any]:
+    jobs = options.number("numjobs")
+    keys: dict[str, Any] = {"operation": engine.tree_operation, "file_count": options.number("nrfiles") * jobs}
+    if options.choice("file_service_type").word == "random":
+        keys["access"] = {"kind": "random"}
+    if options.number("runtime"):
+        keys["runtime"] = f"{options.number('runtime') * 1000}ns"
+    options.tell("nrfiles", "honoured", "so many files for each job")
+    for name in ("bs", "rw", "size", "filesize", "iodepth", "openfiles", "direct"):
+        options.tell(name, "noted", f"{engine.name} looks at files, not into them")
+    return keys
+
+
+def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing) -> dict[str, Any]:
+    keys = io.keys() | limits(options, placed) | pacing(options, placed, io)
+    keys |= durability(options, io) | contents(options)
+    keys["queue_depth"] = _depth(options, engine, placed)
+    keys["share_range"] = placed.shares_range and placed.job_count > 1
+    keys["direct"] = _is_direct(options, engine)
+    if engine.backend == "null" and keys["direct"]:
+        keys["direct"] = False
+    if placed.layout.kind == "file":
+        keys["file_size"] = placed.layout.file_bytes
+        if io.writes:
+            keys["file_state"] = placed.file_state
+    if placed.offset_bytes and keys.get("file_state") != "append":
+        keys["offset"] = placed.offset_bytes
+    if placed.used_bytes:
+        keys["range_size"] = placed.used_bytes
+    elif placed.fraction < 1:
+        keys["fill_level"] = placed.fraction
+    if verifies(options) and can_verify(options, io):
+        keys["verify"] = engine.backend != "null"
+    if options.truth("hipri") and engine.name in ("io_uring", "pvsync2"):
+        keys["polled_completion"] = True
+    return keys
+
+
+def _common_keys(options: JobOptions, engine: Engine, placed: Placing) -> dict[str, Any]:
+    jobs = placed.job_count
+    if jobs > _JOBS_MAX:
+        raise options.refuse("numjobs", f"{jobs} jobs of one target are too many: at most {_JOBS_MAX}")
+    cpus = pinned(options)
+    return {"job_count": jobs, "backend": engine.backend} | ({"pin_cpus": cpus} if cpus else {})
+
+
+def _depth(options: JobOptions, engine: Engine, placed: Placing) -> int:
+    asked = options.number("iodepth")
+    if engine.is_synchronous:
+        if asked > 1:
+            options.tell("iodepth", "noted", f"1: {engine.name} has one I/O outstanding at a time")
+        return 1
+    depth = max(1, asked // len(placed.targets)) if placed.is_split else asked
+    if depth > _DEPTH_MAX:
+        options.tell("iodepth", "approximated", f"{_DEPTH_MAX}, the largest depth of drivelab")
+    return min(depth, _DEPTH_MAX)
+
+
+def _is_direct(options: JobOptions, engine: Engine) -> bool:
+    setting = options.last_of("direct", "buffered")
+    direct = False if setting is None else options.truth(setting.option) == (setting.option == "direct")
+    if (direct or options.truth("atomic")) and engine.name == "mmap":
+        options.tell("direct", "noted", "mapped memory is the page cache")
+        return False
+    return direct or options.truth("atomic")
+
+
+def _pattern(options: JobOptions, keys: dict[str, Any]) -> WorkloadPattern:
+    try:
+        return WorkloadPattern.model_validate(keys)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(each) for each in first["loc"])
+        what = f"drivelab cannot issue it: {place + ': ' if place else ''}{first['msg']}"
+        raise options.refuse("rw", what, do="change the options that it comes from") from None
+
+
+def _verify_pattern(
+    options: JobOptions, pattern: WorkloadPattern, placed: Placing, io: Issued | None
+) -> WorkloadPattern | None:
+    """Reads of all that was written, where the whole range was written once."""
+    if io is None or not pattern.verify or "write" not in io.weights:
+        return None
+    if not options.truth("do_verify"):
+        return None
+    covers = placed.used_bytes and pattern.bytes >= placed.used_bytes and not pattern.runtime and not pattern.count
+    ordered = pattern.access.kind in ("sequential", "reverse") or pattern.access.covers_once
+    if not (covers and ordered and set(io.weights) == {"write"}):
+        options.tell("verify", "approximated", "reads are checked; nothing is read back afterwards: not all is written")
+        return None
+    reads: dict[str, Any] = {
+        "operation": "read",
+        "access": {"kind": "sequential"},
+        "block_size": max(io.all_sizes),
+        "bytes": placed.used_bytes,
+        "durability": "none",
+        "sync_every_writes": 1,
+        "file_state": "overwrite",
+        "pacing": {},
+    }
+    return pattern.changed(**reads)
+
+
+def _copies(options: JobOptions, job: TranslatedJob, placed: Placing) -> list[TranslatedJob]:
+    """Jobs of their own for each of fio's, where each begins at a place that no part of a range is."""
+    if not placed.increment_bytes:
+        return [job]
+    if placed.job_count > _COPIES_MAX:
+        what = f"{placed.job_count} jobs at distances that are not their size: at most {_COPIES_MAX}"
+        raise options.refuse("offset_increment", what)
+    copies = []
+    for number in range(placed.job_count):
+        offset = placed.offset_bytes + number * placed.increment_bytes
+        changed: dict[str, Any] = {"job_count": 1, "share_range": False, "offset": offset}
+        for name in ("bytes", "count"):
+            if getattr(job.pattern, name):
+                changed[name] = getattr(job.pattern, name) // placed.job_count
+        if job.pattern.pacing.rate_per_s:
+            rate = {"rate_per_s": job.pattern.pacing.rate_per_s / placed.job_count}
+            changed["pacing"] = job.pattern.pacing.model_copy(update=rate)
+        copies.append(replace(job, pattern=job.pattern.changed(**changed), copy_number=number + 1))
+    return copies
+
+
+def _seed(options: JobOptions) -> int | None:
+    if options.has("randseed"):
+        return options.number("randseed")
+    # fio's own seed when a run is to repeat the one before
+    return 0x89 if options.truth("randrepeat") else None
+
+
+def _notes_of_file(jobs: Sequence[Job], translated: Iterable[TranslatedJob]) -> tuple[OptionNote, ...]:
+    """One note for each line: the least honoured; and for lines that never came to hold."""
+    found: dict[tuple[str, int, str], OptionNote] = {}
+    for job in translated:
+        for note in job.notes:
+            key = (note.path, note.line, note.option)
+            known = found.get(key)
+            if known is None or EFFECTS.index(note.effect) > EFFECTS.index(known.effect):
+                found[key] = note
+    for read in jobs:
+        for setting in read.written:
+            key = (setting.place.path, setting.place.line, setting.option)
+            if key not in found:
+                what = "set again further down"
+                effect: Effect = "noted" if setting.value is not None else "unknown"
+                found[key] = OptionNote(setting.option, setting.text, key[1], effect, what, key[0])
+    return tuple(sorted(found.values(), key=lambda note: (note.path, note.line == 0, note.line)))

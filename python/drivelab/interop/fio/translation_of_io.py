@@ -1,0 +1,285 @@
+"""Which operations a job issues, in which sizes and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.sizes import ValueMistake, parse_amount
+from drivelab.interop.fio.values import Choice, PerDirection, SizeRange
+
+Direction = str
+_SIZES_MAX = 64
+_BLOCK_BYTES_MAX = 2**30
+_ZIPF_DEFAULT, _PARETO_DEFAULT, _NORMAL_DEFAULT = 1.2, 0.2, 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SizeWeight:
+    """A block size in bytes, and its share of the I/Os."""
+
+    size: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """What a job issues.
+
+    Attributes
+    ----------
+    weights : dict of str to float
+        The operations (read, write, trim) with their shares.
+    sizes : dict of str to tuple of SizeWeight
+        The block sizes of each operation.
+    access : dict
+        Order of addresses, as `drivelab.model.workload.Access` has it.
+    is_random : bool
+        Whether fio would call it random.
+    """
+
+    weights: dict[Direction, float]
+    sizes: dict[Direction, tuple[SizeWeight, ...]]
+    access: dict[str, Any]
+    is_random: bool
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes its target."""
+        return set(self.weights) != {"read"}
+
+    @property
+    def reads(self) -> bool:
+        """Whether reads are among its operations."""
+        return "read" in self.weights
+
+    @property
+    def all_sizes(self) -> set[int]:
+        """Every block size."""
+        return {each.size for sizes in self.sizes.values() for each in sizes}
+
+    def mean_bytes(self, direction: Direction) -> float:
+        """Mean block size of an operation."""
+        sizes = self.sizes[direction]
+        return sum(each.size * each.weight for each in sizes) / sum(each.weight for each in sizes)
+
+    def keys(self) -> dict[str, Any]:
+        """The keys of a workload pattern."""
+        found: dict[str, Any] = {"access": self.access}
+        directions = list(self.weights)
+        first = self.sizes[directions[0]]
+        same = all(self.sizes[direction] == first for direction in directions)
+        if len(first) == 1:
+            found["block_size"] = first[0].size
+        else:
+            found["block_sizes"] = _shares(first)
+        if len(directions) == 1:
+            found["operation"] = directions[0]
+        elif same and directions == ["read", "write"]:
+            found["read_fraction"] = self.weights["read"]
+        else:
+            found["operations"] = [
+                {"operation": each, "weight": self.weights[each]}
+                | ({} if same else {"block_sizes": _shares(self.sizes[each])})
+                for each in directions
+            ]
+        return found
+
+
+def _shares(sizes: Sequence[SizeWeight]) -> list[dict[str, float]]:
+    return [{"bytes": each.size, "weight": each.weight} for each in sizes]
+
+
+def issued(options: JobOptions, *, verifies_only: bool = False) -> Issued:
+    """What a job issues.
+
+    Raises
+    ------
+    DrivelabError
+        U032, U035: an option that cannot be had.
+    """
+    word = options.choice("rw").word
+    is_random = word.startswith("rand")
+    weights = {"read": 1.0} if verifies_only else _weights(options, word.removeprefix("rand"))
+    sizes = {direction: _sizes(options, direction) for direction in weights}
+    one_size = len({each.size for several in sizes.values() for each in several}) == 1
+    if is_random:
+        access = _random(options, one_size=one_size)
+    else:
+        access = _sequential(options, next(iter(sizes.values()))[0].size, len(weights))
+    return Issued(weights, sizes, access, is_random)
+
+
+def _weights(options: JobOptions, word: str) -> dict[Direction, float]:
+    if word in ("read", "write", "trim"):
+        return {word: 1.0}
+    if word == "trimwrite":
+        options.tell("rw", "approximated", "half trims and half writes, each at a place of its own")
+        return {"trim": 0.5, "write": 0.5}
+    setting = options.last_of("rwmixread", "rwmixwrite")
+    share = 50
+    if setting is not None:
+        share = options.number(setting.option)
+        share = share if setting.option == "rwmixread" else 100 - share
+    if share in (0, 100):
+        return {"read" if share else "write": 1.0}
+    return {"read": share / 100, "write": (100 - share) / 100}
+
+
+def _sizes(options: JobOptions, direction: Direction) -> tuple[SizeWeight, ...]:
+    split = options.value("bssplit")
+    parts = split.of(direction) if isinstance(split, PerDirection) else None
+    extent = options.value("bsrange")
+    of_range = extent.of(direction) if isinstance(extent, PerDirection) else None
+    if isinstance(parts, tuple) and parts:
+        found = _split_sizes([(part.size, part.percent) for part in parts])
+    elif isinstance(of_range, SizeRange):
+        found = _range_sizes(options, of_range)
+    else:
+        amount = options.amounts("bs").of(direction)
+        found = (SizeWeight(amount.value if amount else 4096, 1.0),)
+    if (parts or of_range) and options.has("bs"):
+        options.tell("bs", "noted", "bssplit or bsrange takes its place, as in fio")
+    largest = max(each.size for each in found)
+    if largest > _BLOCK_BYTES_MAX:
+        raise options.refuse("bs", f"blocks of {largest} B are too large: at most 1 GiB")
+    return found
+
+
+def _split_sizes(parts: list[tuple[int, int | None]]) -> tuple[SizeWeight, ...]:
+    """Sizes with shares; those without one have equal parts of the rest, and the largest share takes what is left."""
+    given = sum(percent or 0 for _size, percent in parts)
+    missing = sum(percent is None for _size, percent in parts)
+    rest = (100 - given) // missing if missing else 0
+    shares: dict[int, float] = {}
+    ordered = sorted(((rest if percent is None else percent), size) for size, percent in parts)
+    for percent, size in ordered:
+        shares[size] = shares.get(size, 0) + percent
+    shares[ordered[-1][1]] += max(0, 100 - sum(shares.values()))
+    return tuple(SizeWeight(size, share) for size, share in sorted(shares.items()) if share > 0)
+
+
+def _range_sizes(options: JobOptions, extent: SizeRange) -> tuple[SizeWeight, ...]:
+    """Multiples of the smallest size in equal shares; fio's largest size takes what lies above the last of them."""
+    least, most = extent.least, extent.most
+    if least < 1:
+        raise options.refuse("bsrange", "a block has at least 1 byte", code="U032")
+    count, above = divmod(most, least)
+    if count > _SIZES_MAX:
+        options.tell("bsrange", "approximated", f"{_SIZES_MAX} of its {count} sizes, at equal distances")
+        steps = {round(1 + place * (count - 1) / (_SIZES_MAX - 1)) for place in range(_SIZES_MAX)}
+        return tuple(SizeWeight(step * least, 1.0) for step in sorted(steps))
+    found = [SizeWeight(number * least, 1.0) for number in range(1, count + 1)]
+    return tuple(found + ([SizeWeight(most, above / least)] if above else []))
+
+
+def _sequential(options: JobOptions, size: int, operation_count: int) -> dict[str, Any]:
+    rest = options.choice("rw").rest
+    if operation_count > 1:
+        options.tell("rw", "approximated", "reads and writes go on from one place; in fio each has its own")
+    skipped = _signed(options, rest) if rest else 0
+    if skipped == 0:
+        return {"kind": "sequential"}
+    if skipped == -2 * size:
+        return {"kind": "reverse"}
+    if skipped == -size:
+        return {"kind": "same"}
+    if skipped < -size:
+        options.tell("rw", "approximated", f"goes down block by block, and not by {-skipped - size} B")
+        return {"kind": "reverse"}
+    return {"kind": "strided", "stride_bytes": size + skipped}
+
+
+def _signed(options: JobOptions, text: str) -> int:
+    negative = text.startswith("-")
+    try:
+        value = parse_amount(text.lstrip("+-")).value
+    except ValueMistake as mistake:
+        raise options.refuse("rw", f"rw: '{text}': {mistake}", code="U032") from None
+    return -value if negative else value
+
+
+def _random(options: JobOptions, *, one_size: bool) -> dict[str, Any]:
+    rest = options.choice("rw").rest
+    run = _signed(options, rest) if rest else 1
+    if not 1 <= run < 2**32:
+        raise options.refuse("rw", f"rw: a run of {run} blocks", code="U032")
+    access: dict[str, Any] = {"kind": "random"} | ({"run_blocks": run} if run > 1 else {})
+    percent = options.amounts("percentage_random").read
+    if percent is not None and percent.value < 100:
+        if percent.value == 0:
+            return {"kind": "sequential"}
+        access["random_fraction"] = percent.value / 100
+    distribution = options.choice("random_distribution")
+    if distribution.word != "random":
+        return access | _distribution(options, distribution)
+    if options.truth("norandommap") or options.has("ba"):
+        return access
+    if one_size and "random_fraction" not in access:
+        return access | {"covers_once": True}
+    why = "with several block sizes" if not one_size else "with sequential parts"
+    options.tell("norandommap", "approximated", f"{why} some blocks may come again before all had their turn")
+    return access
+
+
+def _distribution(options: JobOptions, distribution: Choice) -> dict[str, Any]:
+    first = distribution.rest.split(",")[0]
+    word = distribution.word
+    if word in ("zoned", "zoned_abs"):
+        return _zoned(options, first, absolute=word == "zoned_abs")
+    if word == "sequence":
+        options.tell("random_distribution", "not-honoured", "evenly distributed places")
+        return {}
+    number, _, center = first.partition(":")
+    if center:
+        options.tell("random_distribution", "approximated", "the middle of the distribution stays where it is")
+    default = {"zipf": _ZIPF_DEFAULT, "pareto": _PARETO_DEFAULT, "normal": _NORMAL_DEFAULT}[word]
+    try:
+        value = float(number) if number else default
+    except ValueError:
+        what = f"random_distribution: '{number}' is no number"
+        raise options.refuse("random_distribution", what, code="U032") from None
+    key, low, high = {
+        "zipf": ("zipf_theta", 0.0, 5.0),
+        "pareto": ("pareto_h", 0.0, 1.0),
+        "normal": ("normal_deviation", 0.0, 1.0),
+    }[word]
+    value = value / 100 if word == "normal" else value
+    if not low < value < high:
+        bounds = "above 0 and below " + ("100 %" if word == "normal" else f"{high:g}")
+        what = f"random_distribution: {word} takes a number {bounds}"
+        raise options.refuse("random_distribution", what, code="U032")
+    return {"kind": word, key: value}
+
+
+def _zoned(options: JobOptions, text: str, *, absolute: bool) -> dict[str, Any]:
+    """The first zone is hot and the others are cold, which is all there is when there are two."""
+    pairs = [part.partition("/") for part in text.split(":") if part][:256]
+    try:
+        shares = _filled([share for share, _, _ in pairs], whole=100)
+        sizes = _filled([size for _, _, size in pairs], whole=0 if absolute else 100)
+    except ValueMistake as mistake:
+        what = f"random_distribution: '{text[:60]}': {mistake}"
+        raise options.refuse("random_distribution", what, code="U032") from None
+    zones = list(zip(shares, sizes, strict=True))
+    whole = sum(size for _share, size in zones) if absolute else 100
+    if not zones or not whole:
+        what = "random_distribution: zones are written as SHARE/SIZE:SHARE/SIZE"
+        raise options.refuse("random_distribution", what, code="U032")
+    hot_share, hot_size = zones[0][0] / 100, zones[0][1] / whole
+    if len(zones) == 1 or not (0 < hot_share < 1 and 0 < hot_size < 1):
+        options.tell("random_distribution", "not-honoured", "evenly distributed places")
+        return {}
+    if len(zones) > 2 or absolute:
+        options.tell("random_distribution", "approximated", "the first zone is hot, and the others are one cold part")
+    return {"kind": "hot_cold", "hot_range_fraction": hot_size, "hot_access_fraction": hot_share}
+
+
+def _filled(texts: list[str], *, whole: int) -> list[float]:
+    """Numbers of a list; those that are missing share equally what is left of the whole."""
+    numbers = [float(parse_amount(text).value) if text else None for text in texts]
+    rest = max(0.0, whole - sum(number or 0 for number in numbers))
+    missing = sum(number is None for number in numbers)
+    return [rest / missing if number is None else number for number in numbers]

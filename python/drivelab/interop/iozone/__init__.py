@@ -1,0 +1,1 @@
+"""IOzone: its results, a table or a report for spreadsheets."""

@@ -1,0 +1,83 @@
+"""Tells by its contents which program a file is of, and whether it is a fio job file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from drivelab.interop import dd, diskbenchmark, ioping, pg_test_fsync
+from drivelab.interop.bonnie import results as bonnie
+from drivelab.interop.fio import results as fio
+from drivelab.interop.foreign import PROGRAMS, ForeignFile, Kind, SourceText
+from drivelab.interop.iozone import results as iozone
+from drivelab.model.errors import DrivelabError
+
+_READERS: dict[Kind, Callable[[SourceText], ForeignFile]] = {
+    "fio": fio.read_results,
+    "bonnie": bonnie.read_results,
+    "iozone": iozone.read_results,
+    "diskbenchmark": diskbenchmark.read_results,
+    "pg_test_fsync": pg_test_fsync.read_results,
+    "ioping": ioping.read_results,
+    "dd": dd.read_results,
+}
+_SECTION = re.compile(r"^[ \t]*\[[^\[\]{}\"\n]+\][ \t]*([;#].*)?$", re.MULTILINE)
+_OPTION = re.compile(r"^[ \t]*[a-z_]{1,40}([ \t]*=.*)?$", re.MULTILINE)
+# what a file says before its results may be long, and is never this long
+_LOOKED_AT_CHARACTERS = 1 << 20
+_RAW_IOPING = re.compile(r"^\s*\d+(\s+\d+){9}\s*$", re.MULTILINE)
+
+
+def read_foreign(source: SourceText, kind: Kind | None = None) -> ForeignFile:
+    """The results of a file of another program.
+
+    Parameters
+    ----------
+    source : SourceText
+        The file.
+    kind : str, optional
+        Which program it is of; otherwise its contents tell.
+
+    Raises
+    ------
+    DrivelabError
+        I501: nobody knows what it is. I502 to I505, I507: it cannot be read.
+    """
+    found = kind or recognised_kind(source.text)
+    if found is None and not source.text.strip():
+        raise DrivelabError("I501", "it is empty", where=source.name, do="name the file that holds the results")
+    if found is None:
+        known = ", ".join(PROGRAMS.values())
+        raise DrivelabError("I501", f"it is no result of {known}", where=source.name)
+    return _READERS[found](source)
+
+
+def recognised_kind(text: str) -> Kind | None:
+    """The program that a file is of, by what stands in it; None where nothing tells."""
+    begin = text[:_LOOKED_AT_CHARACTERS]
+    stripped = begin.lstrip()
+    tests: tuple[tuple[Kind, bool], ...] = (
+        ("fio", fio.is_terse(begin)),
+        ("fio", re.search(r'"(fio version|jobname|client_stats)"\s*:', begin) is not None),
+        ("ioping", "ioping statistics ---" in begin or "requests completed in" in begin),
+        ("ioping", stripped.startswith("[") and re.search(r'"(stat|io)"\s*:', begin) is not None),
+        ("diskbenchmark", ",".join(diskbenchmark.COLUMNS) in begin),
+        ("pg_test_fsync", "usecs/op" in begin and "ops/sec" in begin),
+        ("iozone", re.search(r"^\s*[kK]B\s+reclen\s", begin, re.MULTILINE) is not None),
+        ("iozone", re.search(r'^\s*"[A-Za-z -]+ report"\s*$', begin, re.MULTILINE | re.IGNORECASE) is not None),
+        ("bonnie", begin.startswith("format_version,") or any(map(bonnie.is_results_line, begin.splitlines()))),
+        ("bonnie", any(map(bonnie.is_old_line, begin.splitlines()))),
+        ("dd", any(map(dd.is_result_line, begin.splitlines()))),
+        ("ioping", _RAW_IOPING.search(begin) is not None),
+    )
+    return next((kind for kind, is_it in tests if is_it), None)
+
+
+def is_job_file(text: str) -> bool:
+    """Whether a text is a fio job file, and no results: sections in brackets with options below them."""
+    begin = text[:_LOOKED_AT_CHARACTERS]
+    first = re.search(r"^[ \t]*(?![ \t;#\r\n])(.*)$", begin, re.MULTILINE)
+    if first is None or (first[1].startswith(("{", '["', "[{")) and not _SECTION.match(begin, first.start())):
+        return False
+    section = _SECTION.search(begin)
+    return section is not None and _OPTION.search(begin, section.end()) is not None and recognised_kind(text) is None
