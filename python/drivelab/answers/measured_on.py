@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from drivelab.model.errors import DrivelabError
+from drivelab.model.price import Price, parse_price
 from drivelab.model.result_set import Machine, MeasuredDrive
 from drivelab.model.units import format_bytes, format_decimal_bytes
 
@@ -72,7 +74,9 @@ def measured_targets(run_json: Mapping[str, Any], labels: Sequence[str] = ()) ->
     found = {as_text(target.get("label")): _measured_target(target, machine) for target in targets_of(run_json)}
     for label in labels:
         found.setdefault(label, MeasuredTarget(MeasuredDrive(label or "unknown drive", machine=machine)))
-    return _named_apart(found)
+    prices = as_mapping(run_json.get("prices"))
+    priced = {label: _priced(target, as_text(prices.get(label))) for label, target in found.items()}
+    return _named_apart(priced)
 
 
 def targets_of(run_json: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -132,11 +136,25 @@ def _measured_target(target: Mapping[str, Any], machine: str) -> MeasuredTarget:
         firmware=as_text(drive.get("firmware")),
         serial=as_text(drive.get("serial")),
         capacity_bytes=int(capacity) if isinstance(capacity, int | float) else None,
-        machine=machine,
+        # an imported run may name several
+        machine=as_text(facts.get("machine")) or machine,
         link=link_text(as_mapping(drive.get("link"))),
         kind=_drive_kind(facts, drive, len(drives), is_scratch=is_scratch),
     )
     return MeasuredTarget(measured, _found_levels(facts, drive))
+
+
+def _priced(target: MeasuredTarget, text: str) -> MeasuredTarget:
+    """The target with the price that the run was told."""
+    return replace(target, drive=replace(target.drive, price=_price(text))) if text else target
+
+
+def _price(text: str) -> Price | None:
+    try:
+        return parse_price(text)
+    except DrivelabError:
+        # a damaged price is none
+        return None
 
 
 def _model(drive: Mapping[str, Any]) -> str:
@@ -154,7 +172,12 @@ def _drive_kind(facts: Mapping[str, Any], drive: Mapping[str, Any], drive_count:
     below = as_text(drive.get("virtual"))
     if not below and drive.get("is_rotational") is not None:
         below = "hard disk" if drive["is_rotational"] else "SSD"
-    if drive_count > 1:
+    raid = as_mapping(facts.get("raid"))
+    if raid:
+        members = _mappings(raid.get("members"))
+        is_on_files = all(member.get("text", "").startswith("scratch:") for member in members)
+        below = f"{raid.get('level')} of {len(members)} {'scratch drives' if is_on_files else 'drives'}"
+    elif drive_count > 1:
         below = f"{drive_count} drives together"
     kind = as_text(facts.get("kind"))
     if kind not in ("directory", "file", "missing_file"):
@@ -169,7 +192,7 @@ def _found_levels(facts: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[st
     """What a trial that does not set them has been measured with."""
     levels = {}
     kind = facts.get("kind")
-    if kind in ("block_device", "scratch"):
+    if kind in ("block_device", "scratch", "raid"):
         levels["filesystem"] = "raw"
     elif type_name := as_text(as_mapping(facts.get("filesystem")).get("type")):
         levels["filesystem"] = type_name

@@ -11,6 +11,7 @@ import typer
 
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.price_option import PriceOption
 from drivelab.cli.report_output import (
     chosen_format,
     chosen_pictures,
@@ -22,6 +23,7 @@ from drivelab.cli.report_sources import MATCHING, matching_pages, split_sources
 from drivelab.cli.run_results import print_results
 from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.errors import DrivelabError
+from drivelab.model.price import parse_priced
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.reference.load import PREFIX, load_reference
@@ -58,6 +60,7 @@ def command(
             help="Put published numbers beside those of the runs; without PAGE those of the same workloads.",
         ),
     ] = None,
+    price: PriceOption = None,
     figures: Annotated[
         str | None,
         typer.Option("--figures", metavar="KIND", help="Pictures beside a Markdown file: svg (default), png or none."),
@@ -93,7 +96,8 @@ def command(
     if as_json and path is None:
         what = f"--json says where a file is, and {chosen} goes to stdout"
         raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
-    joint = joint_report(runs, [load_reference(page) for page in pages], answers)
+    prices = dict(map(parse_priced, price or ()))
+    joint = joint_report(runs, [load_reference(page) for page in pages], answers, prices)
     written = write_report(joint, chosen, path, pictures)
     print(_json(runs, pages, written, chosen) if as_json else "\n".join(map(str, written)), end="\n" if written else "")
     return 0

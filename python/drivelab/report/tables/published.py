@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from drivelab.model.result_set import ResultSet
+from drivelab.report.tables.cost import cost
 from drivelab.report.tables.disks import disks
 from drivelab.report.tables.drives import drives
 from drivelab.report.tables.hardware import hardware
@@ -27,6 +28,7 @@ _BEFORE_PIVOTS: tuple[Callable[[Sequence[ResultSet]], Table | None], ...] = (
 _AFTER_PIVOTS: tuple[Callable[[Sequence[ResultSet]], Table | None], ...] = (
     write_cache_effect,
     write_cache_by_host,
+    cost,
     other_results,
 )
 
