@@ -22,6 +22,13 @@ class StopFlag:
     def is_set(self) -> bool:
         """Whether the end was asked for."""
 
+class StartGate:
+    """Where runs in several threads wait for each other, so that they begin at the same moment."""
+
+    def __init__(self, run_count: int) -> None: ...
+    def shut(self) -> None:
+        """Let nobody begin, unless all have begun already."""
+
 class EngineResult:
     """What a run found."""
 
@@ -40,6 +47,7 @@ def run(
     stop: StopFlag,
     on_interval: Callable[[str], bool | None] | None = None,
     on_records: Callable[[ArrowTable], Any] | None = None,
+    start: StartGate | None = None,
 ) -> EngineResult:
     """Run a workload and return what was found.
 
@@ -53,6 +61,8 @@ def run(
         Called about once an interval with the progress as JSON; False ends the run.
     on_records : callable, optional
         Called with the records of some thousand I/Os at a time, when the workload keeps records.
+    start : StartGate, optional
+        Shared with the runs that begin at the same moment. When one of them can't begin, none issues anything.
 
     Raises
     ------
@@ -78,6 +88,20 @@ def prepare(workload_json: str, stop: StopFlag) -> bool:
     ------
     EngineError
         E301 to E315: what would keep the run from starting.
+    """
+
+def remove_tree(path: str | PathLike[str], stop: StopFlag) -> bool:
+    """Remove the files of trees that were made below a directory; what others made is left alone.
+
+    Returns
+    -------
+    bool
+        False when `stop` was set meanwhile; some of it is then still there.
+
+    Raises
+    ------
+    EngineError
+        E302, E303, E305, E307, E314: what the operating system refuses.
     """
 
 def probe() -> str:

@@ -22,7 +22,9 @@ from drivelab import _engine
 from drivelab.model.histogram import Histogram
 from drivelab.store.tables import histogram_from_row
 
-BACKENDS = ("sync", "uring", "aio", "null")
+BACKENDS = ("sync", "uring", "aio", "mmap", "stdio", "null")
+DIRECT_BACKENDS = ("sync", "uring", "aio")
+ONE_AT_A_TIME = ("sync", "mmap", "stdio")
 PROJECT = Path(__file__).resolve().parents[2]
 MIB = 2**20
 
@@ -111,6 +113,12 @@ def backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=[name for name in BACKENDS if name != "null"])
 def data_backend(request: pytest.FixtureRequest) -> str:
     """Each backend that moves data in turn."""
+    return str(request.param)
+
+
+@pytest.fixture(params=DIRECT_BACKENDS)
+def direct_backend(request: pytest.FixtureRequest) -> str:
+    """Each backend that can bypass the page cache in turn."""
     return str(request.param)
 
 

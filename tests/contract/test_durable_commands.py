@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import DIRECT_BACKENDS
+
 WRITES = 40
 FLUSHES = 15
 EACH_ONE = WRITES
@@ -45,28 +47,38 @@ def flushes_of(run_engine: Any, backend: str, path: Path, device: Path, **change
     return flush_count(device) - before
 
 
-@pytest.mark.parametrize("direct", [True, False], ids=["direct", "buffered"])
 @pytest.mark.parametrize("method", ["fdatasync", "fsync"])
-def test_each_sync_call_flushes_the_device_once(method, direct, data_backend, caching_device, run_engine):
+def test_each_sync_call_flushes_the_device_once(method, direct_backend, caching_device, run_engine):
+    check_sync_calls(run_engine, direct_backend, caching_device, method, direct=True)
+
+
+@pytest.mark.parametrize("method", ["fdatasync", "fsync"])
+def test_so_does_each_sync_call_after_writes_to_the_page_cache(method, data_backend, caching_device, run_engine):
+    check_sync_calls(run_engine, data_backend, caching_device, method, direct=False)
+
+
+def check_sync_calls(run_engine: Any, backend: str, device: Path, method: str, *, direct: bool) -> None:
     for every, expected in ((1, WRITES), (8, WRITES // 8)):
         durability = {"method": method, "every_writes": every}
-        flushes = flushes_of(
-            run_engine, data_backend, caching_device, caching_device, durability=durability, direct=direct
-        )
+        flushes = flushes_of(run_engine, backend, device, device, durability=durability, direct=direct)
         assert flushes == expected, f"every {every} writes"
+    at_end = {"method": method, "at_end": True}
+    assert flushes_of(run_engine, backend, device, device, durability=at_end, direct=direct) == 1
 
 
 @pytest.mark.parametrize("method", ["o_dsync", "o_sync", "rwf_dsync"])
-def test_synchronous_writes_flush_the_device_each(method, data_backend, caching_device, run_engine):
-    expected = TWICE if data_backend == "sync" else EACH_ONE
+def test_synchronous_writes_flush_the_device_each(method, direct_backend, caching_device, run_engine):
+    expected = TWICE if direct_backend == "sync" else EACH_ONE
     flushes = flushes_of(
-        run_engine, data_backend, caching_device, caching_device, durability={"method": method}, direct=True
+        run_engine, direct_backend, caching_device, caching_device, durability={"method": method}, direct=True
     )
     assert flushes == expected
 
 
 @pytest.mark.parametrize("method", ["o_dsync", "o_sync", "rwf_dsync"])
 def test_so_do_synchronous_writes_through_the_page_cache(method, data_backend, caching_device, run_engine):
+    if data_backend == "mmap" or (data_backend, method) == ("stdio", "rwf_dsync"):
+        return
     flushes = flushes_of(run_engine, data_backend, caching_device, caching_device, durability={"method": method})
     assert flushes == EACH_ONE
 
@@ -76,14 +88,19 @@ def test_what_makes_nothing_durable_flushes_nothing(method, data_backend, cachin
     if (data_backend, method) == ("aio", "sync_file_range"):
         return
     flushes = flushes_of(
-        run_engine, data_backend, caching_device, caching_device, durability={"method": method}, direct=True
+        run_engine,
+        data_backend,
+        caching_device,
+        caching_device,
+        durability={"method": method},
+        direct=data_backend in DIRECT_BACKENDS,
     )
     assert flushes == 0
 
 
 @pytest.mark.needs_tool("mkfs.ext4")
 @pytest.mark.parametrize("method", ["o_dsync", "rwf_dsync", "fdatasync"])
-def test_overwriting_a_file_flushes_the_device_below_it(method, data_backend, mount_filesystem, run_engine):
+def test_overwriting_a_file_flushes_the_device_below_it(method, direct_backend, mount_filesystem, run_engine):
     directory = mount_filesystem("ext4", size_bytes=64 * 2**20)
     device = device_of(directory)
     path = directory / "data"
@@ -92,8 +109,8 @@ def test_overwriting_a_file_flushes_the_device_below_it(method, data_backend, mo
     try:
         setting.write_text("write back")
         common: dict[str, Any] = {"target": {"create": True, "size_bytes": 2**20}, "direct": True}
-        flushes_of(run_engine, data_backend, path, device, **common)
-        flushes = flushes_of(run_engine, data_backend, path, device, durability={"method": method}, **common)
+        flushes_of(run_engine, direct_backend, path, device, **common)
+        flushes = flushes_of(run_engine, direct_backend, path, device, durability={"method": method}, **common)
     finally:
         setting.write_text(before)
     # the journal may flush now and then on its own
@@ -112,7 +129,7 @@ def test_a_durable_write_takes_longer_than_its_sync_call(data_backend, caching_d
         operation="write",
         durability={"method": "fdatasync"},
         limits={"count": WRITES},
-        direct=True,
+        direct=data_backend in DIRECT_BACKENDS,
     )
     write, sync, durable = (answer.histogram(name) for name in ("write", "sync", "durable_write"))
     assert durable.total_count == sync.total_count == WRITES

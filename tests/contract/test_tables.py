@@ -13,6 +13,8 @@ import pytest
 
 from drivelab import _engine
 
+from .conftest import ONE_AT_A_TIME
+
 MIXED: dict[str, Any] = {
     "operations": [{"operation": "read", "weight": 1.0}, {"operation": "write", "weight": 1.0}],
     "block_sizes": [{"bytes": 4096, "weight": 3.0}, {"bytes": 512, "weight": 1.0}],
@@ -63,7 +65,7 @@ def test_columns_have_the_documented_names_and_types(backend, data_file, run_eng
 
 
 def test_counts_agree_in_summary_histograms_intervals_and_records(backend, data_file, run_engine):
-    depth = 1 if backend == "sync" else 16
+    depth = 1 if backend in ONE_AT_A_TIME else 16
     answer = run_engine(
         backend, data_file, limits={"count": 10_007}, queue_depth=depth, job_count=3, record_ios=True, **MIXED
     )

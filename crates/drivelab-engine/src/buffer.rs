@@ -35,6 +35,7 @@ pub struct Buffers {
     stamps: Stamps,
     /// For each slot, where in its buffer the present write begins.
     shifts: Vec<usize>,
+    are_zeros: bool,
     is_leaked: bool,
 }
 
@@ -94,6 +95,33 @@ struct Stamps {
     next: u64,
 }
 
+impl Stamps {
+    /// Makes data that will lie at `offset` new and self-identifying.
+    #[inline]
+    fn put(&mut self, data: &mut [u8], offset: u64, random: &mut Random) {
+        let repeat = self.duplicate_fraction > 0.0 && unit(random) < self.duplicate_fraction;
+        let first = self.next;
+        self.next += 1;
+        for (chunk, position) in stamp_positions(data.len()).enumerate() {
+            let (number, place) =
+                if repeat { (0, 0) } else { (first ^ ((chunk as u64) << 32), offset + position as u64) };
+            write_stamp(&mut data[position..position + STAMP_SIZE], number, place);
+        }
+    }
+
+    /// Makes data that were read at `offset` other than they were, whichever run has written them.
+    fn change(&mut self, data: &mut [u8], offset: u64, random: &mut Random) {
+        let repeat = self.duplicate_fraction > 0.0 && unit(random) < self.duplicate_fraction;
+        for position in stamp_positions(data.len()) {
+            let stamp = &mut data[position..position + STAMP_SIZE];
+            let old = stamp[..8].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+            let (number, place) =
+                if repeat { (0, 0) } else { (old ^ (random.next_u64() | 1), offset + position as u64) };
+            write_stamp(stamp, number, place);
+        }
+    }
+}
+
 // SAFETY: the mapping belongs to this value alone and is not tied to a thread.
 unsafe impl Send for Buffers {}
 
@@ -129,7 +157,8 @@ impl Buffers {
             next: (u64::from(job) << 48) | 1,
         };
         let shifts = vec![0; layout.for_writes];
-        let mut made = Self { memory, layout, stamps, shifts, is_leaked: false };
+        let are_zeros = contents.kind == ContentsKind::Zeros;
+        let mut made = Self { memory, layout, stamps, shifts, are_zeros, is_leaked: false };
         for index in 0..layout.count() {
             // Duplicates must be equal in every slot and job, so then all begin with the same fill.
             let buffer = job * layout.count() as u32 + index as u32;
@@ -172,28 +201,32 @@ impl Buffers {
         self.is_leaked = true;
     }
 
-    /// Makes a slot's data new, unique and self-identifying before it is written to `offset`.
+    /// Makes a slot's data new, unique and self-identifying before it is written to `offset`; false when that
+    /// changes nothing in them and so takes no time.
     #[inline]
-    pub fn stamp(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) {
+    pub fn stamp(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) -> bool {
         let shift = &mut self.shifts[slot as usize];
         *shift = if *shift + size > self.layout.spread { 0 } else { *shift + size };
         if !self.stamps.enabled {
-            return;
+            return false;
         }
-        let repeat = self.stamps.duplicate_fraction > 0.0 && unit(random) < self.stamps.duplicate_fraction;
-        let first = self.stamps.next;
-        self.stamps.next += 1;
         let (_, data) = self.of_slot(slot, true);
         // SAFETY: the data lie within the slot's buffer, which no I/O uses while its slot is free.
         let data = unsafe { std::slice::from_raw_parts_mut(data, size) };
-        for (chunk, position) in (0..size).step_by(STAMP_DISTANCE).enumerate() {
-            if position + STAMP_SIZE > size {
-                break;
-            }
-            let (number, place) =
-                if repeat { (0, 0) } else { (first ^ ((chunk as u64) << 32), offset + position as u64) };
-            data[position..position + 8].copy_from_slice(&number.to_le_bytes());
-            data[position + 8..position + STAMP_SIZE].copy_from_slice(&place.to_le_bytes());
+        self.stamps.put(data, offset, random);
+        true
+    }
+
+    /// Changes what was just read from `offset`, so that writing it back makes a difference: the stamps, or the
+    /// first byte where there are none. Zeros stay zeros.
+    #[inline]
+    pub fn change_read(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) {
+        // SAFETY: the slot's buffer holds `size` bytes, and no I/O uses it between a read and its write back.
+        let data = unsafe { std::slice::from_raw_parts_mut(self.region(slot).0, size) };
+        if self.stamps.enabled {
+            self.stamps.change(data, offset, random);
+        } else if let (false, Some(first)) = (self.are_zeros, data.first_mut()) {
+            *first = first.wrapping_add(1);
         }
     }
 
@@ -202,7 +235,7 @@ impl Buffers {
     pub fn verify(&self, slot: u32, offset: u64, size: usize) -> bool {
         // SAFETY: the slot's buffer holds `size` bytes, and no I/O into it is outstanding.
         let data = unsafe { std::slice::from_raw_parts(self.region(slot).0, size) };
-        (0..size).step_by(STAMP_DISTANCE).filter(|position| position + STAMP_SIZE <= size).all(|position| {
+        stamp_positions(size).all(|position| {
             let place = &data[position + 8..position + STAMP_SIZE];
             place == (offset + position as u64).to_le_bytes()
         })
@@ -222,6 +255,17 @@ impl Drop for Buffers {
             unsafe { libc::munmap(self.memory.as_ptr().cast(), self.layout.length()) };
         }
     }
+}
+
+#[inline]
+fn stamp_positions(size: usize) -> impl Iterator<Item = usize> {
+    (0..size).step_by(STAMP_DISTANCE).take_while(move |position| position + STAMP_SIZE <= size)
+}
+
+#[inline]
+fn write_stamp(stamp: &mut [u8], number: u64, place: u64) {
+    stamp[..8].copy_from_slice(&number.to_le_bytes());
+    stamp[8..].copy_from_slice(&place.to_le_bytes());
 }
 
 /// Fills memory with what a workload writes.
@@ -246,8 +290,7 @@ pub fn stamp_offsets(data: &mut [u8], offset: u64, contents: &Contents, random: 
     let first = offset.next_multiple_of(STAMP_DISTANCE as u64) - offset;
     for position in (first as usize..data.len().saturating_sub(STAMP_SIZE - 1)).step_by(STAMP_DISTANCE) {
         let place = offset + position as u64;
-        data[position..position + 8].copy_from_slice(&random.next_u64().to_le_bytes());
-        data[position + 8..position + STAMP_SIZE].copy_from_slice(&place.to_le_bytes());
+        write_stamp(&mut data[position..position + STAMP_SIZE], random.next_u64(), place);
     }
 }
 

@@ -39,6 +39,12 @@ pub enum Code {
     OperatingSystem,
     /// A defect of the engine itself.
     Bug,
+    /// Operations on files were asked for, and the target is no directory.
+    NotADirectory,
+    /// The file system has too few inodes for the files.
+    TooFewInodes,
+    /// What lies where the files of a tree would lie is not ours.
+    ForeignFiles,
 }
 
 impl Code {
@@ -61,6 +67,9 @@ impl Code {
             Self::Unsupported => "E313",
             Self::OperatingSystem => "E314",
             Self::Bug => "E315",
+            Self::NotADirectory => "E316",
+            Self::TooFewInodes => "E317",
+            Self::ForeignFiles => "E318",
         }
     }
 }
@@ -148,6 +157,16 @@ pub fn errno_name(errno: i32) -> String {
         libc::EACCES => "EACCES",
         libc::ESTALE => "ESTALE",
         libc::EINTR => "EINTR",
+        libc::ENOENT => "ENOENT",
+        libc::EEXIST => "EEXIST",
+        libc::ENOTDIR => "ENOTDIR",
+        libc::EISDIR => "EISDIR",
+        libc::ENOTEMPTY => "ENOTEMPTY",
+        libc::EMLINK => "EMLINK",
+        libc::EMFILE => "EMFILE",
+        libc::ENFILE => "ENFILE",
+        libc::ENAMETOOLONG => "ENAMETOOLONG",
+        libc::EXDEV => "EXDEV",
         _ => return format!("errno {errno}"),
     };
     name.to_owned()

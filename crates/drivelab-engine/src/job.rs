@@ -5,6 +5,8 @@
 //! is made (issue), when the submitting call has returned, and when completions were found (reap).
 
 mod count;
+mod ending;
+mod place;
 mod waiting;
 
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::address::{Addresses, Random, random_for_job};
-use crate::backend::{Backend, Command, CommandKind, Completion};
+use crate::backend::{Backend, Command, Completion};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::error::Result;
@@ -21,6 +23,7 @@ use crate::mix::Mix;
 use crate::pacing::{LATE_NS, Schedule};
 use crate::run::Message;
 use crate::series::{Counts, EVENTS, Interval, Shape};
+use crate::tree::Turns;
 use crate::window::{CpuTime, StopReason, Window};
 use crate::workload::{Operation, Workload};
 
@@ -57,6 +60,8 @@ pub struct JobOutcome {
     pub job: u32,
     /// The kernel's id of its thread: what a trace calls the process of its I/O. 0 when it never came back.
     pub thread_id: i32,
+    /// When it began to issue, in ns of CLOCK_MONOTONIC; 0 when it never came to that.
+    pub begun_monotonic_ns: u64,
     /// Counts over ramp, window and drain.
     pub all_phases: [Counts; EVENTS.len()],
     /// Failed I/Os: event, errno, how many, offset of the first.
@@ -84,8 +89,23 @@ struct Slot {
     submitted: u64,
     offset: u64,
     size: u32,
-    operation: u8,
-    is_syncing: bool,
+    /// What is outstanding, as a position in [`EVENTS`].
+    event: u8,
+    phase: Phase,
+}
+
+/// Which part of an I/O is outstanding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Phase {
+    /// The I/O itself.
+    #[default]
+    Whole,
+    /// The block that was read goes back to its place.
+    WriteBack,
+    /// The sync call after it.
+    Sync,
+    /// The sync call after the last write of the job.
+    LastSync,
 }
 
 /// One job at work.
@@ -96,6 +116,8 @@ pub struct Job<B> {
     clock: Clock,
     random: Random,
     addresses: Addresses,
+    /// Where operations on files go; the blocks of a target have addresses.
+    turns: Option<Turns>,
     mix: Mix,
     schedule: Schedule,
     window: Window,
@@ -106,6 +128,12 @@ pub struct Job<B> {
     interval: Box<Interval>,
     writes_since_sync: u64,
     needs_sync_call: bool,
+    syncs_at_end: bool,
+    /// The write after which something must follow at the end of the job.
+    last_write: Option<Slot>,
+    rewrite_fraction: f64,
+    /// I/Os until the next pause.
+    until_pause: u64,
     verifies: bool,
     outcome: JobOutcome,
 }
@@ -121,7 +149,8 @@ impl<B: Backend> Job<B> {
         let mut random = random_for_job(workload.seed, parts.job);
         let shift = workload.shift_bytes;
         let mut addresses = Addresses::new(&workload.access, start + shift, length - shift, unit);
-        if workload.covers_range_once() {
+        let turns = Turns::of_job(workload, parts.job, &mut random);
+        if (workload.covers_range_once() || workload.access.covers_once) && turns.is_none() {
             addresses = addresses.each_once(workload.largest_block(), &mut random);
         }
         Self {
@@ -130,6 +159,7 @@ impl<B: Backend> Job<B> {
             clock,
             random,
             addresses,
+            turns,
             mix: Mix::new(workload),
             schedule: Schedule::new(
                 &workload.pacing,
@@ -146,7 +176,13 @@ impl<B: Backend> Job<B> {
             completions: Vec::with_capacity(2 * parts.slots as usize),
             interval: Box::new(Interval::faulted_in(&parts.shape)),
             writes_since_sync: 0,
-            needs_sync_call: workload.durability.needs_sync_call(),
+            needs_sync_call: workload.durability.needs_sync_call() && !workload.durability.at_end,
+            syncs_at_end: workload.durability.needs_sync_call()
+                && workload.durability.at_end
+                && workload.changes_target(),
+            last_write: None,
+            rewrite_fraction: workload.rewrite_fraction,
+            until_pause: ios_until_pause(workload),
             verifies: workload.verify,
             outcome: JobOutcome::default(),
             parts,
@@ -176,7 +212,7 @@ impl<B: Backend> Job<B> {
             }
             if self.outstanding() > 0 {
                 self.collect()?;
-            } else if !self.sleep_until_next_arrival() {
+            } else if !self.sleep_until_next_arrival() && !self.end_writes() {
                 return Ok(());
             }
         }
@@ -190,7 +226,7 @@ impl<B: Backend> Job<B> {
     #[inline]
     fn fill(&mut self) {
         while let Some(&slot) = self.free.last() {
-            if !self.may_issue() {
+            if self.until_pause == 0 || !self.may_issue() {
                 return;
             }
             let mut now = self.clock.ticks();
@@ -203,18 +239,14 @@ impl<B: Backend> Job<B> {
                     _ => return,
                 }
             }
-            let (operation, size) = self.mix.draw(&mut self.random);
-            if self.window.stops_at_range_end() && self.addresses.would_wrap(u64::from(size)) {
-                self.window.stop(StopReason::RangeEnd, now);
-                return;
-            }
-            let offset = self.addresses.next(&mut self.random, u64::from(size));
-            if operation == Operation::Write {
-                self.buffers.stamp(slot, offset, size as usize, &mut self.random);
+            let Some((operation, offset, size)) = self.next_place(now) else { return };
+            let is_write = operation == Operation::Write;
+            if is_write && self.buffers.stamp(slot, offset, size as usize, &mut self.random) {
                 now = self.clock.ticks();
             }
             let intended = self.take_arrival(now);
             self.free.pop();
+            self.until_pause -= 1;
             self.window.issued(u64::from(size));
             let slot_state = &mut self.slots[slot as usize];
             *slot_state = Slot {
@@ -224,10 +256,10 @@ impl<B: Backend> Job<B> {
                 submitted: 0,
                 offset,
                 size,
-                operation: operation as u8,
-                is_syncing: false,
+                event: operation as u8,
+                phase: Phase::Whole,
             };
-            self.queue(slot, kind_of(operation));
+            self.queue(slot, operation);
         }
     }
 
@@ -255,11 +287,12 @@ impl<B: Backend> Job<B> {
     }
 
     #[inline]
-    fn queue(&mut self, slot: u32, kind: CommandKind) {
+    fn queue(&mut self, slot: u32, operation: Operation) {
         let state = &self.slots[slot as usize];
-        let (buffer_index, buffer) = self.buffers.of_slot(slot, kind == CommandKind::Write);
+        let is_new = operation == Operation::Write && state.phase != Phase::WriteBack;
+        let (buffer_index, buffer) = self.buffers.of_slot(slot, is_new);
         self.backend.queue(&Command {
-            kind,
+            operation,
             slot,
             offset: state.offset,
             size: state.size,
@@ -334,11 +367,6 @@ impl<B: Backend> Job<B> {
     }
 }
 
-fn kind_of(operation: Operation) -> CommandKind {
-    match operation {
-        Operation::Read => CommandKind::Read,
-        Operation::Write => CommandKind::Write,
-        Operation::Trim => CommandKind::Trim,
-        Operation::Sync => CommandKind::Sync,
-    }
+fn ios_until_pause(workload: &Workload) -> u64 {
+    if workload.pacing.think_ns == 0 { u64::MAX } else { workload.pacing.think_every }
 }

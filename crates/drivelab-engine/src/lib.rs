@@ -9,6 +9,7 @@
 //! | [`workload`] | what is issued, validated once |
 //! | [`target`] | the open file or device, its size and what direct I/O needs |
 //! | [`address`], [`mix`], [`buffer`], [`pacing`] | where, what, which data, when |
+//! | [`tree`] | the files that operations on a tree work on |
 //! | [`backend`] | ways to issue: `sync`, `uring`, `aio`, `null`, and the choice among them |
 //! | [`job`], [`window`] | the loop, and the measured window with its limits |
 //! | [`clock`], [`histogram`], [`series`], [`iolog`] | time stamps, counts, intervals, records |
@@ -30,6 +31,7 @@ pub mod run;
 pub mod series;
 pub mod summary;
 pub mod target;
+pub mod tree;
 mod wake;
 pub mod window;
 pub mod workload;

@@ -1,28 +1,75 @@
 //! Which operation and which block size the next I/O has.
 
 use crate::address::{Random, unit};
-use crate::workload::{Operation, Workload};
+use crate::workload::{BlockSizeShare, Operation, Workload};
 
 /// Draws operations and block sizes with their weights; free where there is one of each.
 #[derive(Debug, Clone)]
 pub struct Mix {
-    operations: Vec<(f64, Operation)>,
-    sizes: Vec<(f64, u32)>,
+    has_choice: bool,
+    /// What every I/O is, where there is no choice.
+    only: Drawn,
+    /// Each operation with the number of its sizes.
+    operations: Vec<(f64, (Operation, usize))>,
+    /// Those of the workload come first, then those that an operation has of its own.
+    sizes: Vec<Sizes>,
+}
+
+#[derive(Debug, Clone)]
+struct Sizes {
+    shares: Vec<(f64, u32)>,
+    smallest: u32,
+}
+
+/// What the next I/O is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// The operation.
+    pub operation: Operation,
+    /// Its bytes.
+    pub size: u32,
+    /// Smallest block that it might have had: random offsets are multiples of it.
+    pub unit: u32,
 }
 
 impl Mix {
     /// The mix of a workload.
     #[must_use]
     pub fn new(workload: &Workload) -> Self {
-        let operations = workload.operations.iter().map(|share| (share.weight, share.operation));
-        let sizes = workload.block_sizes.iter().map(|share| (share.weight, share.bytes as u32));
-        Self { operations: cumulative(operations), sizes: cumulative(sizes) }
+        let mut sizes = vec![Sizes::of(&workload.block_sizes)];
+        let mut shares = Vec::new();
+        for share in &workload.operations {
+            let number = if share.block_sizes.is_empty() { 0 } else { sizes.len() };
+            if number > 0 {
+                sizes.push(Sizes::of(&share.block_sizes));
+            }
+            shares.push((share.weight, (share.operation, number)));
+        }
+        let has_choice = shares.len() > 1 || sizes.iter().any(|sizes| sizes.shares.len() > 1);
+        let (_, (operation, number)) = shares[0];
+        let Sizes { shares: of_first, smallest } = &sizes[number];
+        let only = Drawn { operation, size: of_first[0].1, unit: *smallest };
+        Self { has_choice, only, operations: cumulative(shares.into_iter()), sizes }
     }
 
-    /// The next operation and its size in bytes.
+    /// The next operation and its size.
     #[inline]
-    pub fn draw(&self, random: &mut Random) -> (Operation, u32) {
-        (pick(&self.operations, random), pick(&self.sizes, random))
+    pub fn draw(&self, random: &mut Random) -> Drawn {
+        if self.has_choice { self.draw_one_of_many(random) } else { self.only }
+    }
+
+    fn draw_one_of_many(&self, random: &mut Random) -> Drawn {
+        let (operation, number) = pick(&self.operations, random);
+        let sizes = &self.sizes[number];
+        Drawn { operation, size: pick(&sizes.shares, random), unit: sizes.smallest }
+    }
+}
+
+impl Sizes {
+    fn of(shares: &[BlockSizeShare]) -> Self {
+        let smallest = shares.iter().map(|share| share.bytes).min().unwrap_or(1);
+        let shares = cumulative(shares.iter().map(|share| (share.weight, share.bytes as u32)));
+        Self { shares, smallest: smallest as u32 }
     }
 }
 

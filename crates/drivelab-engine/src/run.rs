@@ -2,21 +2,24 @@
 
 mod crew;
 mod gathered;
+mod start_gate;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use self::crew::Crew;
+use self::crew::{Crew, START_DELAY_NS};
 use self::gathered::Gathered;
+use self::start_gate::ShutsAtEnd;
+pub use self::start_gate::StartGate;
 use crate::backend::choose::{Choice, choose};
 use crate::buffer::refuse_more_than_memory;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::iolog::Chunk;
 use crate::job::JobOutcome;
-use crate::series::{EVENTS, Interval, Row, Shape, Sum};
+use crate::series::{DURABLE_WRITE, EVENTS, Interval, REWRITE, Row, Shape, Sum};
 use crate::target::{Target, is_block_device};
 use crate::wake;
 use crate::workload::{BackendName, Operation, PacingKind, Workload};
@@ -101,6 +104,23 @@ const PREPARING_TICK: Duration = Duration::from_millis(100);
 /// Everything that keeps a run from starting, and failures of a backend's interface. Failed I/Os
 /// end the run and are part of its outcome.
 pub fn run(workload: Workload, stop: &Arc<AtomicBool>, listener: &mut Listener<'_>) -> Result<Outcome> {
+    run_beside(workload, stop, listener, None)
+}
+
+/// Runs a workload that begins at the same moment as others, each of which is run by a thread of its own.
+///
+/// If another one can't begin, this one ends without having issued anything.
+///
+/// # Errors
+///
+/// As for [`run`].
+pub fn run_beside(
+    workload: Workload,
+    stop: &Arc<AtomicBool>,
+    listener: &mut Listener<'_>,
+    gate: Option<&StartGate>,
+) -> Result<Outcome> {
+    let _shuts = ShutsAtEnd(gate);
     let workload = Arc::new(workload);
     let _clock = Clock::hold();
     refuse_more_than_memory(&workload)?;
@@ -118,12 +138,19 @@ pub fn run(workload: Workload, stop: &Arc<AtomicBool>, listener: &mut Listener<'
     let Some(target) = Target::open(&workload, &mut may_go_on)? else {
         return Ok(gathered.summarise(choice, (false, String::new()), Clock::get().ticks()));
     };
+    if let Some(tree) = target.tree() {
+        tree.begin(&workload);
+    }
     let target = Arc::new(target);
     wake::install_handler();
     // The jobs' own flag: a failed I/O or the listener sets it, and the caller's is copied to it.
     let halt = Arc::new(AtomicBool::new(stop.load(Ordering::Relaxed)));
-    let mut crew =
-        Crew::start(&workload, &target, &choice, shape, &halt).inspect_err(|_| target.put_back())?;
+    let mut others_ready = || match gate {
+        Some(gate) => gate.pass(&mut may_go_on),
+        None => Some(Clock::get().ticks() + Clock::get().ticks_in(START_DELAY_NS)),
+    };
+    let mut crew = Crew::start(&workload, &target, &choice, shape, &halt, &mut others_ready)
+        .inspect_err(|_| target.put_back())?;
     if let Err(error) = crew.gather(&workload, (stop, &halt), listener, &mut gathered) {
         // No job may go on issuing I/O for a run that has failed.
         halt.store(true, Ordering::Relaxed);
@@ -131,7 +158,11 @@ pub fn run(workload: Workload, stop: &Arc<AtomicBool>, listener: &mut Listener<'
         return Err(error);
     }
     let direct = (target.is_direct(), target.direct_note().to_owned());
-    Ok(gathered.summarise(choice, direct, crew.start_ticks))
+    let outcome = gathered.summarise(choice, direct, crew.start_ticks);
+    if let Some(tree) = target.tree() {
+        tree.end(&workload, &outcome);
+    }
+    Ok(outcome)
 }
 
 /// Brings the target of a workload into the state that the workload expects, and issues nothing.
@@ -157,16 +188,21 @@ pub fn prepare(workload: &Workload, stop: &AtomicBool, on_tick: &mut dyn FnMut()
 }
 
 fn shape_of(workload: &Workload, backend: BackendName) -> Shape {
-    let syncs = workload.durability.needs_sync_call() && workload.uses(Operation::Write);
+    let writes = workload.uses(Operation::Write) || workload.rewrites();
+    let syncs = workload.durability.needs_sync_call() && writes;
+    let mut events = [false; EVENTS.len()];
+    for share in &workload.operations {
+        events[share.operation as usize] = true;
+    }
+    events[Operation::Write as usize] = writes;
+    events[REWRITE] = workload.rewrites();
+    // For operations on files one call in the end makes all of them durable; the others belong to a file each.
+    let syncs_tree = workload.tree.is_some() && workload.durability.at_end;
+    events[Operation::Sync as usize] = syncs || syncs_tree && workload.durability.needs_sync_call();
+    events[DURABLE_WRITE] = syncs && !workload.durability.at_end;
     Shape {
-        events: [
-            workload.uses(Operation::Read),
-            workload.uses(Operation::Write),
-            workload.uses(Operation::Trim),
-            syncs,
-            syncs,
-        ],
-        has_submission: backend != BackendName::Sync,
+        events,
+        has_submission: backend.has_queue(),
         has_response: workload.pacing.kind != PacingKind::Closed,
     }
 }

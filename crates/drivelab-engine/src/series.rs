@@ -2,10 +2,31 @@
 
 use crate::histogram::Histogram;
 
-/// Kinds of events that are timed: the operations, and writes together with their sync call.
-pub const EVENTS: [&str; 5] = ["read", "write", "trim", "sync", "durable_write"];
+/// Kinds of events that are timed: the operations by their numbers, writes together with their sync call, and
+/// reads together with the write back of the same block.
+pub const EVENTS: [&str; 17] = [
+    "read",
+    "write",
+    "trim",
+    "sync",
+    "durable_write",
+    "create",
+    "stat",
+    "read_file",
+    "delete",
+    "rename",
+    "replace",
+    "make_directory",
+    "remove_directory",
+    "link",
+    "symlink",
+    "list",
+    "rewrite",
+];
 /// Position of "write until its sync call returned" in [`EVENTS`].
 pub const DURABLE_WRITE: usize = 4;
+/// Position of "read until the block was written back" in [`EVENTS`].
+pub const REWRITE: usize = 16;
 /// Kinds of latency.
 pub const LATENCIES: [&str; 4] = ["submission", "completion", "total", "response"];
 /// Position of the submission latency in [`LATENCIES`].
@@ -16,6 +37,12 @@ pub const COMPLETION: usize = 1;
 pub const TOTAL: usize = 2;
 /// Position of the response latency in [`LATENCIES`].
 pub const RESPONSE: usize = 3;
+
+/// Whether an event is made of two others, which are counted themselves.
+#[must_use]
+pub fn is_pair(event: usize) -> bool {
+    event == DURABLE_WRITE || event == REWRITE
+}
 
 /// Counts of one kind of event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,12 +80,11 @@ pub struct Shape {
 
 impl Shape {
     fn needs(&self, event: usize, latency: usize) -> bool {
-        let single_call = event == DURABLE_WRITE;
         self.events[event]
             && match latency {
                 TOTAL => true,
                 RESPONSE => self.has_response && event != 3,
-                _ => self.has_submission && !single_call,
+                _ => self.has_submission && !is_pair(event),
             }
     }
 }

@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::{Clock, Source};
 use crate::error::errno_name;
+use crate::job::JobOutcome;
 use crate::run::Outcome;
-use crate::series::{Counts, DURABLE_WRITE, EVENTS, TOTAL};
+use crate::series::{Counts, EVENTS, TOTAL, is_pair};
 use crate::window::StopReason;
 use crate::workload::{PacingKind, Workload};
 
@@ -59,7 +60,8 @@ pub fn source_name(source: Source) -> &'static str {
 
 /// Mean number of I/Os outstanding in each job: time spent in I/O over time passed (Little's law).
 fn depth_mean(outcome: &Outcome) -> f64 {
-    let spent: f64 = (0..DURABLE_WRITE)
+    let spent: f64 = (0..EVENTS.len())
+        .filter(|&event| !is_pair(event))
         .filter_map(|event| outcome.sum.histogram(event, TOTAL))
         .map(|histogram| histogram.sum as f64)
         .fold(0.0, |sum, part| sum + part);
@@ -108,7 +110,14 @@ fn errors(outcome: &Outcome) -> Value {
 fn threads(outcome: &Outcome) -> Value {
     let mut known: Vec<_> = outcome.jobs.iter().filter(|job| job.thread_id > 0).collect();
     known.sort_by_key(|job| job.job);
-    known.iter().map(|job| json!({"job": job.job, "thread_id": job.thread_id})).collect()
+    let entry = |job: &&JobOutcome| {
+        json!({
+            "job": job.job,
+            "thread_id": job.thread_id,
+            "begun_monotonic_ns": job.begun_monotonic_ns,
+        })
+    };
+    known.iter().map(entry).collect()
 }
 
 fn arrivals(workload: &Workload, outcome: &Outcome) -> Value {

@@ -12,6 +12,7 @@ use std::path::Path;
 use self::direct::{direct_alignment, direct_note, refuse_misaligned};
 use self::prepare::Before;
 use crate::error::{Code, EngineError, Result};
+use crate::tree::OpenTree;
 use crate::window::range_of_job;
 use crate::workload::{AccessKind, BackendName, DurabilityMethod, FileState, Workload};
 
@@ -25,6 +26,7 @@ pub struct Target {
     is_direct: bool,
     direct_note: String,
     before: Option<Before>,
+    tree: Option<OpenTree>,
 }
 
 /// Size of what the null backend pretends to have.
@@ -41,6 +43,9 @@ impl Target {
     /// Everything that [`Code`] lists for targets. A file that this call made is removed again when
     /// it fails, and one that it extended gets its length back.
     pub fn open(workload: &Workload, keep_going: &mut dyn FnMut() -> bool) -> Result<Option<Self>> {
+        if workload.tree.is_some() {
+            return Self::of_tree(workload, keep_going);
+        }
         if workload.backend == BackendName::Null {
             return Self::nowhere(workload).map(Some);
         }
@@ -61,6 +66,27 @@ impl Target {
         }
     }
 
+    /// The files of a tree: their numbers are the range.
+    fn of_tree(workload: &Workload, keep_going: &mut dyn FnMut() -> bool) -> Result<Option<Self>> {
+        let opened = OpenTree::open(workload, keep_going)?;
+        Ok(opened.map(|tree| Self {
+            file: None,
+            is_block_device: false,
+            start: 0,
+            length: tree.layout().file_count,
+            is_direct: false,
+            direct_note: String::new(),
+            before: None,
+            tree: Some(tree),
+        }))
+    }
+
+    /// The files of a tree, when the workload is one of operations on them.
+    #[must_use]
+    pub fn tree(&self) -> Option<&OpenTree> {
+        self.tree.as_ref()
+    }
+
     /// The range that a null backend pretends to have.
     fn nowhere(workload: &Workload) -> Result<Self> {
         let asked = &workload.target;
@@ -74,6 +100,7 @@ impl Target {
             is_direct: workload.direct,
             direct_note: String::new(),
             before: None,
+            tree: None,
         })
     }
 
@@ -109,6 +136,7 @@ impl Target {
             start,
             length,
             before: None,
+            tree: None,
         }))
     }
 

@@ -38,6 +38,17 @@ pub fn let_only_wake_ups_interrupt() {
     }
 }
 
+/// Keeps also wake-ups from interrupting this thread's system calls.
+pub fn hold_wake_ups() {
+    // SAFETY: zeros are a valid signal set, and the calls only read and write it.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, wake_signal());
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
 /// Asks the kernel not to round this thread's sleeps up (50 us by default).
 pub fn sharpen_timers() {
     // SAFETY: only numbers are passed.

@@ -76,7 +76,8 @@ impl Window {
             AccessKind::Sequential | AccessKind::Reverse | AccessKind::Strided
         );
         let appends = workload.file_state == FileState::Append;
-        let once = workload.covers_range_once();
+        // A tree knows itself when its files have had their turn.
+        let once = workload.covers_range_once() && workload.tree.is_none();
         let count = match (once && !ordered, limits.count) {
             (true, _) => (length - workload.shift_bytes) / workload.largest_block(),
             (false, 0) => u64::MAX,
@@ -220,6 +221,13 @@ impl Window {
             self.stop(StopReason::Count, now);
         } else if self.done_bytes >= self.limit_bytes {
             self.stop(StopReason::Bytes, now);
+        }
+    }
+
+    /// Notes that something after the last I/O, which had this intended start, has taken until `now`.
+    pub fn lasted_until(&mut self, intended: u64, now: u64) {
+        if self.contains(intended) {
+            self.last_completion = now;
         }
     }
 

@@ -1,8 +1,13 @@
 //! What I/O is issued: the same structure, field by field, as the Python package's `model/workload.py`.
 
+mod access;
+mod tree;
 mod validate;
 
+use access::one;
+pub use access::{Access, AccessKind};
 use serde::Deserialize;
+pub use tree::Tree;
 
 use crate::buffer::{STAMP_DISTANCE, STAMP_SIZE};
 use crate::error::{Code, EngineError, Result};
@@ -21,6 +26,36 @@ pub enum Operation {
     /// The call that makes earlier writes durable; never asked for by itself.
     #[serde(skip)]
     Sync = 3,
+    /// A new file with its contents. Operations on a tree follow; 4 is a write with its sync call.
+    Create = 5,
+    /// The attributes of a file.
+    Stat = 6,
+    /// All of a file: open, read, close.
+    ReadFile = 7,
+    /// A file removed.
+    Delete = 8,
+    /// A file under another name.
+    Rename = 9,
+    /// A new file in the place of an old one: created under another name, then renamed.
+    Replace = 10,
+    /// A new directory.
+    MakeDirectory = 11,
+    /// An empty directory removed.
+    RemoveDirectory = 12,
+    /// A second name of a file.
+    Link = 13,
+    /// A symbolic link to a file.
+    Symlink = 14,
+    /// All names in a directory.
+    List = 15,
+}
+
+impl Operation {
+    /// Whether it works on the files of a tree, not on the blocks of one target.
+    #[must_use]
+    pub fn is_on_tree(self) -> bool {
+        self as u8 >= Self::Create as u8
+    }
 }
 
 /// An operation and its share of the mix.
@@ -30,6 +65,9 @@ pub struct OperationShare {
     pub operation: Operation,
     /// Its weight among all shares.
     pub weight: f64,
+    /// Its own block sizes; without any it has the workload's.
+    #[serde(default)]
+    pub block_sizes: Vec<BlockSizeShare>,
 }
 
 /// A block size and its share of the mix.
@@ -39,39 +77,6 @@ pub struct BlockSizeShare {
     pub bytes: u64,
     /// Its weight among all shares.
     pub weight: f64,
-}
-
-/// Order of addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AccessKind {
-    /// Ascending without gaps.
-    Sequential,
-    /// Descending without gaps.
-    Reverse,
-    /// Uniformly random.
-    Random,
-    /// Ascending by a stride.
-    Strided,
-    /// Random with Zipf's law over scattered blocks.
-    Zipf,
-    /// Random, most of it in a part of the range.
-    HotCold,
-}
-
-/// Order of addresses with its parameters.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Access {
-    /// The order.
-    pub kind: AccessKind,
-    /// Distance between two strided I/Os.
-    pub stride_bytes: u64,
-    /// Skew of `Zipf`.
-    pub zipf_theta: f64,
-    /// Part of the range that is hot.
-    pub hot_range_fraction: f64,
-    /// Part of the I/Os that go there.
-    pub hot_access_fraction: f64,
 }
 
 /// How a write is made durable.
@@ -101,6 +106,12 @@ pub struct Durability {
     pub method: DurabilityMethod,
     /// Writes per sync call.
     pub every_writes: u64,
+    /// No call between writes, and one after the last of each job.
+    #[serde(default)]
+    pub at_end: bool,
+    /// Operations on a tree: the directory is made durable, too.
+    #[serde(default)]
+    pub directory: bool,
 }
 
 impl Durability {
@@ -166,6 +177,12 @@ pub struct Pacing {
     pub kind: PacingKind,
     /// Arrivals per second over all jobs.
     pub rate_per_s: f64,
+    /// Pause of a closed loop.
+    #[serde(default)]
+    pub think_ns: u64,
+    /// I/Os of a job before each pause.
+    #[serde(default = "one")]
+    pub think_every: u64,
 }
 
 /// When the measured window ends; 0 is no limit.
@@ -206,8 +223,20 @@ pub enum BackendName {
     Uring,
     /// Linux asynchronous I/O.
     Aio,
+    /// Copies to and from a mapping of the file.
+    Mmap,
+    /// fread and fwrite of the C library, through its buffer.
+    Stdio,
     /// None: measures the engine itself.
     Null,
+}
+
+impl BackendName {
+    /// Whether more than one I/O of a job can be outstanding, so that a call to submit one returns before it ends.
+    #[must_use]
+    pub fn has_queue(self) -> bool {
+        !matches!(self, Self::Sync | Self::Mmap | Self::Stdio)
+    }
 }
 
 /// One workload.
@@ -261,6 +290,12 @@ pub struct Workload {
     /// Check the stamps of blocks that are read.
     #[serde(default)]
     pub verify: bool,
+    /// Part of the reads that are written back, changed, to the same place right after.
+    #[serde(default)]
+    pub rewrite_fraction: f64,
+    /// Files that the operations work on, when they are operations on a tree.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 impl Workload {
@@ -270,22 +305,44 @@ impl Workload {
     ///
     /// [`Code::InvalidWorkload`] when the text is not a workload or a value makes no sense.
     pub fn from_json(text: &str) -> Result<Self> {
-        let workload: Self = serde_json::from_str(text)
+        let mut workload: Self = serde_json::from_str(text)
             .map_err(|error| EngineError::new(Code::InvalidWorkload, format!("not a workload: {error}")))?;
         workload.validate()?;
+        if workload.tree.is_some() {
+            // The place of a file is its number: places are 1 apart.
+            workload.block_sizes = vec![BlockSizeShare { bytes: 1, weight: 1.0 }];
+            workload.operations.iter_mut().for_each(|share| share.block_sizes.clear());
+        }
         Ok(workload)
     }
 
-    /// Smallest block size of the mix: the unit of addresses.
+    /// Block sizes of an operation of the mix: its own, or else the workload's.
+    #[must_use]
+    pub fn sizes_of<'a>(&'a self, share: &'a OperationShare) -> &'a [BlockSizeShare] {
+        if share.block_sizes.is_empty() { &self.block_sizes } else { &share.block_sizes }
+    }
+
+    /// Every block size that is issued.
+    pub fn issued_sizes(&self) -> impl Iterator<Item = u64> {
+        self.operations.iter().flat_map(|share| self.sizes_of(share)).map(|size| size.bytes)
+    }
+
+    /// Smallest block size of the mix.
     #[must_use]
     pub fn smallest_block(&self) -> u64 {
-        self.block_sizes.iter().map(|share| share.bytes).min().unwrap_or(0)
+        self.issued_sizes().min().unwrap_or(0)
     }
 
     /// Largest block size of the mix.
     #[must_use]
     pub fn largest_block(&self) -> u64 {
-        self.block_sizes.iter().map(|share| share.bytes).max().unwrap_or(0)
+        self.issued_sizes().max().unwrap_or(0)
+    }
+
+    /// Whether blocks are written back after they were read.
+    #[must_use]
+    pub fn rewrites(&self) -> bool {
+        self.rewrite_fraction > 0.0
     }
 
     /// Whether the mix holds an operation.
@@ -297,7 +354,9 @@ impl Workload {
     /// Whether the target's contents change.
     #[must_use]
     pub fn changes_target(&self) -> bool {
-        self.operations.iter().any(|share| share.operation != Operation::Read)
+        use Operation::{List, Read, ReadFile, Stat};
+        let changes = |share: &OperationShare| !matches!(share.operation, Read | Stat | ReadFile | List);
+        self.rewrites() || self.operations.iter().any(changes)
     }
 
     /// Whether each write carries stamps, by which a read can tell whether a block is where it belongs.
@@ -308,9 +367,8 @@ impl Workload {
 
     /// Whether stamps that this very workload writes are where its reads look for them.
     fn can_verify(&self) -> bool {
-        let on_stamps = |share: &BlockSizeShare| share.bytes.is_multiple_of(STAMP_DISTANCE as u64);
-        let sizes_agree =
-            self.smallest_block() == self.largest_block() || self.block_sizes.iter().all(on_stamps);
+        let on_stamps = |bytes: u64| bytes.is_multiple_of(STAMP_DISTANCE as u64);
+        let sizes_agree = self.smallest_block() == self.largest_block() || self.issued_sizes().all(on_stamps);
         self.has_stamps() && self.contents.duplicate_fraction == 0.0 && sizes_agree
     }
 

@@ -7,15 +7,19 @@ mod trace_join;
 mod trace_read;
 
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_engine::backend::{aio, uring};
 use drivelab_engine::clock::Clock;
 use drivelab_engine::error::{Code, EngineError as Failure};
-use drivelab_engine::run::{Listener, Progress, prepare as prepare_workload, run as run_workload};
+use drivelab_engine::run::{
+    Listener, Progress, StartGate as Gate, prepare as prepare_workload, run_beside as run_workload,
+};
 use drivelab_engine::series::EVENTS;
 use drivelab_engine::summary::{source_name, summary};
+use drivelab_engine::tree::remove_own_tree;
 use drivelab_engine::workload::{PacingKind, Workload};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -23,6 +27,9 @@ use serde_json::json;
 
 use crate::convert::ArrowTable;
 use crate::errors::EngineError;
+
+/// Entries that are removed between two looks at Python's signals.
+const SIGNALS_EVERY: u64 = 1 << 12;
 
 /// Asks a running workload to end; may be set from any thread or signal handler.
 #[pyclass(frozen, module = "drivelab._engine")]
@@ -48,6 +55,25 @@ impl StopFlag {
     }
 }
 
+/// Where runs in several threads wait for each other, so that they begin at the same moment.
+#[pyclass(frozen, module = "drivelab._engine")]
+struct StartGate {
+    gate: Gate,
+}
+
+#[pymethods]
+impl StartGate {
+    #[new]
+    fn new(run_count: u32) -> Self {
+        Self { gate: Gate::new(run_count) }
+    }
+
+    /// Lets nobody begin, unless all have begun already.
+    fn shut(&self) {
+        self.gate.shut();
+    }
+}
+
 /// What a run found.
 #[pyclass(frozen, get_all, module = "drivelab._engine")]
 struct EngineResult {
@@ -61,13 +87,14 @@ struct EngineResult {
 
 /// Runs a workload and returns what was found.
 #[pyfunction]
-#[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None))]
+#[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None, start=None))]
 fn run(
     py: Python<'_>,
     workload_json: &str,
     stop: &StopFlag,
     on_interval: Option<Py<PyAny>>,
     on_records: Option<Py<PyAny>>,
+    start: Option<Py<StartGate>>,
 ) -> PyResult<EngineResult> {
     let workload = Workload::from_json(workload_json).map_err(errors::to_python)?;
     let flag = Arc::clone(&stop.flag);
@@ -100,7 +127,8 @@ fn run(
             })
         };
         let mut listener = Listener { on_progress: &mut on_progress, on_records: &mut on_chunk };
-        let outcome = run_workload(asked.clone(), &flag, &mut listener);
+        let gate = start.as_ref().map(|start| &start.get().gate);
+        let outcome = run_workload(asked.clone(), &flag, &mut listener, gate);
         (outcome, raised.into_inner())
     });
     if let Some(error) = raised {
@@ -133,6 +161,27 @@ fn prepare(py: Python<'_>, workload_json: &str, stop: &StopFlag) -> PyResult<boo
     match raised {
         Some(error) => Err(error),
         None => prepared.map_err(errors::to_python),
+    }
+}
+
+/// Removes the files that were made below a directory; False when the flag was set meanwhile.
+#[pyfunction]
+fn remove_tree(py: Python<'_>, path: PathBuf, stop: &StopFlag) -> PyResult<bool> {
+    let mut raised = None;
+    let mut entries = 0_u64;
+    let removed = py.detach(|| {
+        let mut may_go_on = || {
+            entries += 1;
+            if entries.is_multiple_of(SIGNALS_EVERY) && raised.is_none() {
+                raised = Python::attach(|py| py.check_signals()).err();
+            }
+            raised.is_none() && !stop.flag.load(Ordering::Relaxed)
+        };
+        remove_own_tree(&path, &mut may_go_on)
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => removed.map_err(errors::to_python),
     }
 }
 
@@ -196,12 +245,14 @@ fn probe() -> String {
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StopFlag>()?;
+    module.add_class::<StartGate>()?;
     module.add_class::<EngineResult>()?;
     module.add_class::<ArrowTable>()?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
+    module.add_function(wrap_pyfunction!(remove_tree, module)?)?;
     module.add_function(wrap_pyfunction!(trace_read::btt_table, module)?)?;
     module.add_function(wrap_pyfunction!(trace_read::btt_phases, module)?)?;
     module.add_function(wrap_pyfunction!(trace_join::join_trace, module)?)?;

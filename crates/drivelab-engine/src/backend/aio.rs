@@ -5,10 +5,10 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use super::{Backend, Command, CommandKind, Completion, Wait};
+use super::{Backend, Command, Completion, Wait};
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
-use crate::workload::{DurabilityMethod, Workload};
+use crate::workload::{DurabilityMethod, Operation, Workload};
 
 const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;
@@ -104,14 +104,14 @@ impl Backend for Aio {
     const IS_ASYNCHRONOUS: bool = true;
 
     fn queue(&mut self, command: &Command) {
-        let (opcode, rw_flags) = match command.kind {
-            CommandKind::Read => (IOCB_CMD_PREAD, 0),
-            CommandKind::Write => (IOCB_CMD_PWRITE, self.write_flags),
-            CommandKind::Sync if self.method == DurabilityMethod::Fsync => (IOCB_CMD_FSYNC, 0),
-            CommandKind::Sync => (IOCB_CMD_FDSYNC, 0),
-            CommandKind::Trim => unreachable!("a workload with trims is refused before a context is made"),
+        let (opcode, rw_flags) = match command.operation {
+            Operation::Read => (IOCB_CMD_PREAD, 0),
+            Operation::Write => (IOCB_CMD_PWRITE, self.write_flags),
+            Operation::Sync if self.method == DurabilityMethod::Fsync => (IOCB_CMD_FSYNC, 0),
+            Operation::Sync => (IOCB_CMD_FDSYNC, 0),
+            operation => unreachable!("{operation:?} is refused before a context is made"),
         };
-        let has_data = command.kind != CommandKind::Sync;
+        let has_data = command.operation != Operation::Sync;
         let block = &mut self.blocks[command.slot as usize];
         *block = Iocb {
             data: u64::from(command.slot),

@@ -2,7 +2,7 @@
 
 use super::{aio, uring};
 use crate::error::{Code, EngineError, Result};
-use crate::workload::{BackendName, DurabilityMethod, Operation, Workload};
+use crate::workload::{BackendName, DurabilityMethod, FileState, Operation, Workload};
 
 /// The backend of a run and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,9 @@ pub struct Choice {
     pub reason: String,
 }
 
+/// What cannot be done, and what to do instead.
+type Refusal = (&'static str, &'static str);
+
 /// Chooses a backend for a workload on a target.
 ///
 /// # Errors
@@ -21,6 +24,9 @@ pub struct Choice {
 /// [`Code::UringUnusable`] or [`Code::AioUnusable`] when the kernel does not allow it.
 pub fn choose(workload: &Workload, is_block_device: bool) -> Result<Choice> {
     let asked = workload.backend;
+    if workload.tree.is_some() {
+        return calls_on_files(workload);
+    }
     if asked == BackendName::Auto {
         return automatic(workload, is_block_device);
     }
@@ -31,6 +37,18 @@ pub fn choose(workload: &Workload, is_block_device: bool) -> Result<Choice> {
         _ => {}
     }
     Ok(Choice { backend: asked, reason: "asked for".to_owned() })
+}
+
+/// Operations on files are system calls, one after the other.
+fn calls_on_files(workload: &Workload) -> Result<Choice> {
+    let is_possible = matches!(workload.backend, BackendName::Auto | BackendName::Sync);
+    if is_possible && workload.queue_depth == 1 {
+        let reason = "operations on files are calls that return when they are done".to_owned();
+        return Ok(Choice { backend: BackendName::Sync, reason });
+    }
+    Err(EngineError::new(Code::Unsupported, "operations on files are done one at a time by each job")
+        .at("backend")
+        .advise("use --jobs for parallelism, with a queue depth of 1 and --backend sync"))
 }
 
 fn automatic(workload: &Workload, is_block_device: bool) -> Result<Choice> {
@@ -60,6 +78,67 @@ fn automatic(workload: &Workload, is_block_device: bool) -> Result<Choice> {
     }
 }
 
+/// What copies to and from a mapping cannot do.
+fn refusal_of_mapping(workload: &Workload) -> Option<Refusal> {
+    use DurabilityMethod::{ODsync, OSync, RwfDsync};
+    let refusals = [
+        (
+            workload.queue_depth > 1,
+            ("the mmap backend copies one block at a time in each job", "use --jobs for parallelism"),
+        ),
+        (
+            workload.direct,
+            (
+                "a mapping is the page cache itself: it cannot bypass it",
+                "leave out --direct, or use --backend sync",
+            ),
+        ),
+        (
+            workload.polled_completion || workload.polled_submission,
+            ("a copy is not submitted, so nothing is polled", "use --backend uring"),
+        ),
+        (
+            workload.file_state == FileState::Append,
+            ("a mapping does not grow with its file", "use --file-state overwrite, or --backend sync"),
+        ),
+        (
+            matches!(workload.durability.method, ODsync | OSync | RwfDsync),
+            (
+                "a copy to a mapping is no write call, which O_DSYNC, O_SYNC and RWF_DSYNC are about",
+                "use --durability fdatasync (msync) or fsync",
+            ),
+        ),
+    ];
+    refusals.into_iter().find(|refusal| refusal.0).map(|refusal| refusal.1)
+}
+
+/// What fread and fwrite cannot do.
+fn refusal_of_streams(workload: &Workload) -> Option<Refusal> {
+    let refusals = [
+        (
+            workload.queue_depth > 1,
+            ("fread and fwrite move one block at a time in each job", "use --jobs for parallelism"),
+        ),
+        (
+            workload.direct,
+            (
+                "the C library's buffer is not aligned for direct I/O",
+                "leave out --direct, or use --backend sync",
+            ),
+        ),
+        (
+            workload.polled_completion || workload.polled_submission,
+            ("fread and fwrite do not poll", "use --backend uring"),
+        ),
+        (workload.uses(Operation::Trim), ("the C library has no discard", "use --backend sync")),
+        (
+            workload.durability.method == DurabilityMethod::RwfDsync,
+            ("fwrite takes no flags", "use --durability o_dsync or fdatasync"),
+        ),
+    ];
+    refusals.into_iter().find(|refusal| refusal.0).map(|refusal| refusal.1)
+}
+
 fn refuse_impossible(backend: BackendName, workload: &Workload, is_block_device: bool) -> Result<()> {
     let trims = workload.uses(Operation::Trim);
     let refusal = match backend {
@@ -67,6 +146,8 @@ fn refuse_impossible(backend: BackendName, workload: &Workload, is_block_device:
             "the sync backend keeps one I/O outstanding per job",
             "use --jobs for parallelism, or --backend uring",
         )),
+        BackendName::Mmap => refusal_of_mapping(workload),
+        BackendName::Stdio => refusal_of_streams(workload),
         BackendName::Uring if trims && is_block_device => {
             Some(("io_uring cannot discard a range of a block device", "use --backend sync"))
         }

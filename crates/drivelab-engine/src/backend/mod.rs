@@ -5,30 +5,21 @@
 
 pub mod aio;
 pub mod choose;
+pub mod mmap;
 pub mod null;
+pub mod stdio;
 pub mod sync;
+pub mod tree;
 pub mod uring;
 
 use crate::error::Result;
-
-/// What one queued command does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandKind {
-    /// Read into the slot's buffer.
-    Read,
-    /// Write from the slot's buffer.
-    Write,
-    /// Give the range up.
-    Trim,
-    /// Make what was written durable, by the workload's method.
-    Sync,
-}
+use crate::workload::Operation;
 
 /// One command for one slot of the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// What to do.
-    pub kind: CommandKind,
+    /// What to do; reads and writes use the slot's buffer.
+    pub operation: Operation,
     /// Slot whose buffer is used; at most one command per slot is outstanding.
     pub slot: u32,
     /// Where on the target.
@@ -67,6 +58,12 @@ pub trait Backend {
     /// latency cannot be told from the completion latency, and only the total is recorded.
     const IS_ASYNCHRONOUS: bool;
 
+    /// Whether the program itself holds written data back, in a buffer of its own.
+    const HAS_BUFFER: bool = false;
+
+    /// Whether the operations are on files, whose numbers are the addresses.
+    const IS_ON_TREE: bool = false;
+
     /// Takes a command; it may be sent only by `submit`.
     fn queue(&mut self, command: &Command);
 
@@ -83,4 +80,9 @@ pub trait Backend {
     ///
     /// A failure of the interface itself.
     fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()>;
+
+    /// Hands on what the program holds back; returns 0, or a negative errno.
+    fn write_buffer(&mut self) -> i32 {
+        0
+    }
 }

@@ -1,7 +1,8 @@
 //! No I/O at all: every command completes at once. Measures what the engine itself costs.
 
-use super::{Backend, Command, CommandKind, Completion, Wait};
+use super::{Backend, Command, Completion, Wait};
 use crate::error::Result;
+use crate::workload::Operation;
 
 /// Completes every command when it is submitted.
 #[derive(Debug, Default)]
@@ -24,7 +25,7 @@ impl Backend for Null {
 
     #[inline]
     fn queue(&mut self, command: &Command) {
-        let bytes = if command.kind == CommandKind::Sync { 0 } else { command.size };
+        let bytes = if command.operation == Operation::Sync { 0 } else { command.size };
         self.queued.push(Completion { slot: command.slot, result: bytes as i32 });
     }
 

@@ -3,10 +3,10 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use super::{Backend, Command, CommandKind, Completion, Wait};
+use super::{Backend, Command, Completion, Wait};
 use crate::error::Result;
 use crate::target::Target;
-use crate::workload::DurabilityMethod;
+use crate::workload::{DurabilityMethod, Operation};
 
 /// Executes each command in `submit`.
 #[derive(Debug)]
@@ -43,17 +43,18 @@ impl Sync {
         let size = command.size as usize;
         // SAFETY: the buffer holds `size` bytes and is left alone until the call returns.
         let result = unsafe {
-            match command.kind {
-                CommandKind::Read if self.read_flags == 0 => {
+            match command.operation {
+                Operation::Read if self.read_flags == 0 => {
                     libc::pread(self.fd, command.buffer.cast(), size, offset)
                 }
-                CommandKind::Write if self.write_flags == 0 => {
+                Operation::Write if self.write_flags == 0 => {
                     libc::pwrite(self.fd, command.buffer.cast(), size, offset)
                 }
-                CommandKind::Read => libc::preadv2(self.fd, &vector(command), 1, offset, self.read_flags),
-                CommandKind::Write => libc::pwritev2(self.fd, &vector(command), 1, offset, self.write_flags),
-                CommandKind::Trim => trim(self.fd, self.is_block_device, command) as isize,
-                CommandKind::Sync => sync(self.fd, self.method) as isize,
+                Operation::Read => libc::preadv2(self.fd, &vector(command), 1, offset, self.read_flags),
+                Operation::Write => libc::pwritev2(self.fd, &vector(command), 1, offset, self.write_flags),
+                Operation::Trim => trim(self.fd, self.is_block_device, command) as isize,
+                Operation::Sync => sync(self.fd, self.method) as isize,
+                operation => unreachable!("{operation:?} is not for the blocks of a target"),
             }
         };
         if result < 0 {
@@ -93,7 +94,7 @@ fn vector(command: &Command) -> libc::iovec {
 }
 
 /// Gives a range up: a discard on a block device, a hole in a file. Returns the size, or -1 with errno set.
-fn trim(fd: RawFd, is_block_device: bool, command: &Command) -> i32 {
+pub(super) fn trim(fd: RawFd, is_block_device: bool, command: &Command) -> i32 {
     const BLKDISCARD: libc::c_ulong = 0x1277;
     let result = if is_block_device {
         let range = [command.offset, u64::from(command.size)];
@@ -108,7 +109,7 @@ fn trim(fd: RawFd, is_block_device: bool, command: &Command) -> i32 {
 }
 
 /// Makes earlier writes durable. Returns 0, or -1 with errno set.
-fn sync(fd: RawFd, method: DurabilityMethod) -> i32 {
+pub(crate) fn sync(fd: RawFd, method: DurabilityMethod) -> i32 {
     let write_and_wait =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: no memory is passed.

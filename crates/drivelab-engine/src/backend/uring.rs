@@ -4,11 +4,11 @@ use std::io;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::{Backend, Command, CommandKind, Completion, Wait};
+use super::{Backend, Command, Completion, Wait};
 use crate::buffer::Buffers;
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
-use crate::workload::{DurabilityMethod, PacingKind, Workload};
+use crate::workload::{DurabilityMethod, Operation, PacingKind, Workload};
 
 const FILE: types::Fixed = types::Fixed(0);
 const ENTER_GETEVENTS: u32 = 1;
@@ -62,23 +62,24 @@ impl Uring {
     fn entry(&self, command: &Command) -> squeue::Entry {
         let Command { offset, size, buffer, .. } = *command;
         let index = command.buffer_index as u16;
-        match command.kind {
-            CommandKind::Read if self.has_registered_buffers => {
+        match command.operation {
+            Operation::Read if self.has_registered_buffers => {
                 opcode::ReadFixed::new(FILE, buffer, size, index).offset(offset).build()
             }
-            CommandKind::Read => opcode::Read::new(FILE, buffer, size).offset(offset).build(),
-            CommandKind::Write if self.has_registered_buffers => {
+            Operation::Read => opcode::Read::new(FILE, buffer, size).offset(offset).build(),
+            Operation::Write if self.has_registered_buffers => {
                 let entry = opcode::WriteFixed::new(FILE, buffer, size, index);
                 entry.offset(offset).rw_flags(self.write_flags).build()
             }
-            CommandKind::Write => {
+            Operation::Write => {
                 opcode::Write::new(FILE, buffer, size).offset(offset).rw_flags(self.write_flags).build()
             }
-            CommandKind::Trim => {
+            Operation::Trim => {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 opcode::Fallocate::new(FILE, u64::from(size)).offset(offset).mode(mode).build()
             }
-            CommandKind::Sync => self.sync_entry(),
+            Operation::Sync => self.sync_entry(),
+            operation => unreachable!("{operation:?} is not for the blocks of a target"),
         }
     }
 
@@ -127,7 +128,7 @@ impl Backend for Uring {
     #[inline]
     fn queue(&mut self, command: &Command) {
         // A trim answers 0 when it has gone well, so its size travels with it.
-        let trimmed = if command.kind == CommandKind::Trim { command.size } else { 0 };
+        let trimmed = if command.operation == Operation::Trim { command.size } else { 0 };
         let entry = self.entry(command).user_data(u64::from(trimmed) << 32 | u64::from(command.slot));
         // SAFETY: the buffer and the file stay valid until the command has completed; the ring has at
         // least as many entries as can be waiting, so a push cannot fail.

@@ -1,9 +1,10 @@
 //! What a job does with an I/O that has ended: judges, counts, times and records it.
 
-use super::{Job, SYNC, Slot};
-use crate::backend::{Backend, CommandKind, Completion};
+use super::{Job, Phase, SYNC, Slot};
+use crate::address::unit;
+use crate::backend::{Backend, Completion};
 use crate::iolog::Record;
-use crate::series::{COMPLETION, Counts, DURABLE_WRITE, RESPONSE, SUBMISSION, TOTAL};
+use crate::series::{COMPLETION, Counts, DURABLE_WRITE, RESPONSE, REWRITE, SUBMISSION, TOTAL};
 use crate::window::StopReason;
 use crate::workload::Operation;
 
@@ -14,21 +15,67 @@ impl<B: Backend> Job<B> {
     #[inline]
     pub(super) fn complete(&mut self, completion: Completion, now: u64) {
         let slot = self.slots[completion.slot as usize];
-        let event = if slot.is_syncing { SYNC } else { usize::from(slot.operation) };
+        let event = usize::from(slot.event);
         let result = self.judge(event, &slot, completion);
         self.count(event, &slot, result, now);
         if self.parts.recorder.is_some() && self.window.contains(slot.intended) {
             self.record(event, &slot, result, now);
         }
-        if event == WRITE && result >= 0 && self.sync_is_due() {
-            let state = &mut self.slots[completion.slot as usize];
-            state.is_syncing = true;
-            state.command_issued = now;
-            self.queue(completion.slot, CommandKind::Sync);
+        if result >= 0 && self.goes_on(completion.slot, &slot, result, now) {
             return;
         }
         self.free.push(completion.slot);
-        self.window.ended(u64::from(slot.size), result >= 0, slot.intended, now);
+        if slot.phase == Phase::LastSync {
+            self.window.lasted_until(slot.intended, now);
+        } else {
+            self.window.ended(u64::from(slot.size), result >= 0, slot.intended, now);
+        }
+    }
+
+    /// Whether another command follows in the same slot: the write back of what was read, or a sync call.
+    #[inline]
+    fn goes_on(&mut self, number: u32, slot: &Slot, result: i32, now: u64) -> bool {
+        let event = usize::from(slot.event);
+        if event == READ {
+            return self.rewrite_fraction > 0.0 && self.is_written_back(number, slot, result);
+        }
+        if event != WRITE {
+            if B::IS_ON_TREE && self.syncs_at_end {
+                self.note_last_write(slot);
+            }
+            // The last call of a job makes all its writes durable: it forms no pair with one of them.
+            if slot.phase == Phase::Sync {
+                self.count_pair(DURABLE_WRITE, slot, now);
+            }
+            return false;
+        }
+        if slot.phase == Phase::WriteBack {
+            self.count_pair(REWRITE, slot, now);
+        }
+        if !self.sync_is_due(slot) {
+            return false;
+        }
+        let state = &mut self.slots[number as usize];
+        // A durable write begins with the write, also where a read went before.
+        state.issued = slot.command_issued;
+        state.command_issued = now;
+        (state.event, state.phase) = (SYNC as u8, Phase::Sync);
+        self.queue(number, Operation::Sync);
+        true
+    }
+
+    /// Writes back what was read, changed, for the part of the reads that is asked for.
+    #[inline(never)]
+    fn is_written_back(&mut self, number: u32, slot: &Slot, result: i32) -> bool {
+        if result as u32 != slot.size || unit(&mut self.random) >= self.rewrite_fraction {
+            return false;
+        }
+        self.buffers.change_read(number, slot.offset, slot.size as usize, &mut self.random);
+        let state = &mut self.slots[number as usize];
+        state.command_issued = self.clock.ticks();
+        (state.event, state.phase) = (WRITE as u8, Phase::WriteBack);
+        self.queue(number, Operation::Write);
+        true
     }
 
     /// Bytes moved, or a negative errno: also an I/O that moved nothing has failed, and so has a read
@@ -36,7 +83,8 @@ impl<B: Backend> Job<B> {
     #[inline]
     fn judge(&self, event: usize, slot: &Slot, completion: Completion) -> i32 {
         let result = completion.result;
-        if result == 0 && event != SYNC {
+        let is_empty = B::IS_ON_TREE && slot.size == 0;
+        if result == 0 && event != SYNC && !is_empty {
             return -libc::ENODATA;
         }
         if self.verifies && event == READ && result > 0 {
@@ -47,7 +95,10 @@ impl<B: Backend> Job<B> {
     }
 
     #[inline]
-    fn sync_is_due(&mut self) -> bool {
+    fn sync_is_due(&mut self, slot: &Slot) -> bool {
+        if self.syncs_at_end || B::HAS_BUFFER {
+            self.note_last_write(slot);
+        }
         if !self.needs_sync_call {
             return false;
         }
@@ -57,6 +108,13 @@ impl<B: Backend> Job<B> {
         }
         self.writes_since_sync = 0;
         true
+    }
+
+    /// Keeps the write that the end of the job belongs to: the last one that is measured, if any is.
+    fn note_last_write(&mut self, slot: &Slot) {
+        if self.last_write.is_none() || self.window.contains(slot.intended) {
+            self.last_write = Some(*slot);
+        }
     }
 
     /// Counts one completion and its latencies.
@@ -71,15 +129,26 @@ impl<B: Backend> Job<B> {
             counts.short = u64::from(event != SYNC && (result as u32) < slot.size);
         }
         self.outcome.all_phases[event].add(&counts);
-        if event == SYNC {
-            self.outcome.all_phases[DURABLE_WRITE].count += counts.count;
-        }
         if !self.window.contains(slot.intended) {
             return;
         }
         self.interval.counts[event].add(&counts);
         if counts.count == 1 {
             self.time(event, slot, now);
+        }
+    }
+
+    /// Counts two commands that belong together, and the time from the start of the first until now.
+    #[inline(never)]
+    fn count_pair(&mut self, event: usize, slot: &Slot, now: u64) {
+        self.outcome.all_phases[event].count += 1;
+        if !self.window.contains(slot.intended) {
+            return;
+        }
+        self.interval.counts[event].count += 1;
+        self.interval.record(event, TOTAL, self.nanoseconds_between(slot.issued, now));
+        if self.schedule.is_open() {
+            self.interval.record(event, RESPONSE, self.nanoseconds_between(slot.intended, now));
         }
     }
 
@@ -92,17 +161,8 @@ impl<B: Backend> Job<B> {
             self.interval.record(event, SUBMISSION, submission);
             self.interval.record(event, COMPLETION, total - submission);
         }
-        let is_open = self.schedule.is_open();
-        if is_open && event != SYNC {
+        if self.schedule.is_open() && event != SYNC {
             self.interval.record(event, RESPONSE, self.nanoseconds_between(slot.intended, now));
-        }
-        if event == SYNC {
-            self.interval.counts[DURABLE_WRITE].count += 1;
-            self.interval.record(DURABLE_WRITE, TOTAL, self.nanoseconds_between(slot.issued, now));
-            if is_open {
-                let response = self.nanoseconds_between(slot.intended, now);
-                self.interval.record(DURABLE_WRITE, RESPONSE, response);
-            }
         }
     }
 
@@ -115,7 +175,7 @@ impl<B: Backend> Job<B> {
     /// Notes a failed I/O and stops the run. False when it is no failure: the run is ending, and the
     /// wake-up for that has interrupted the call.
     #[cold]
-    fn fail(&mut self, event: usize, slot: &Slot, errno: i32, now: u64) -> bool {
+    pub(super) fn fail(&mut self, event: usize, slot: &Slot, errno: i32, now: u64) -> bool {
         if errno == libc::EINTR && !self.may_issue() {
             return false;
         }

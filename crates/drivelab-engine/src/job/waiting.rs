@@ -1,6 +1,6 @@
 //! How a job waits: for the common start, for the schedule, and for completions.
 
-use super::Job;
+use super::{Job, ios_until_pause};
 use crate::backend::{Backend, Wait};
 
 /// Below this distance to the next arrival the loop spins instead of sleeping.
@@ -14,6 +14,7 @@ impl<B: Backend> Job<B> {
             let distance = self.clock.nanoseconds(self.parts.start_ticks.saturating_sub(now));
             if distance == 0 {
                 self.window.enter(now);
+                self.outcome.begun_monotonic_ns = self.clock.monotonic_ns(now);
                 return;
             }
             if distance > SPIN_NS {
@@ -39,7 +40,14 @@ impl<B: Backend> Job<B> {
         }
         let now = self.clock.ticks();
         self.window.enter(now);
-        if self.window.is_over(now) || !self.schedule.is_open() {
+        if self.window.is_over(now) {
+            return false;
+        }
+        if self.until_pause == 0 {
+            self.pause(now);
+            return true;
+        }
+        if !self.schedule.is_open() {
             return false;
         }
         let Some(next) = self.schedule.next_arrival() else {
@@ -50,6 +58,21 @@ impl<B: Backend> Job<B> {
             sleep_ns(distance - SPIN_NS);
         }
         true
+    }
+
+    /// Issues nothing for as long as the workload says, or until the run ends.
+    fn pause(&mut self, now: u64) {
+        let workload = &self.parts.workload;
+        self.until_pause = ios_until_pause(workload);
+        let end =
+            now.saturating_add(self.clock.ticks_in(workload.pacing.think_ns)).min(self.window.deadline());
+        while self.may_issue() {
+            let left = end.saturating_sub(self.clock.ticks());
+            if left == 0 {
+                return;
+            }
+            sleep_ns(self.clock.nanoseconds(left));
+        }
     }
 
     /// The schedule has no more arrivals: the window still lasts until its end.

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::gathered::Gathered;
 use super::{Listener, Message};
-use crate::backend::{aio::Aio, choose::Choice, null::Null, sync::Sync, uring::Uring};
+use crate::backend::{
+    aio::Aio, choose::Choice, mmap::Mmap, null::Null, stdio::Stdio, sync::Sync, tree::Tree, uring::Uring,
+};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::error::{Code, EngineError, Result};
@@ -26,10 +28,12 @@ use crate::workload::{BackendName, Workload};
 const PATIENCE_AFTER_STOP: Duration = Duration::from_secs(5);
 /// After the time of a run is up, outstanding I/O gets this long before the run goes without it.
 const PATIENCE_AFTER_RUNTIME: Duration = Duration::from_secs(30);
+/// A sync call after the last write has all that was written before it to wait for.
+const PATIENCE_FOR_LAST_SYNC: Duration = Duration::from_secs(3600);
 /// Intervals that a job has in hand while others are being added up.
 const SPARE_INTERVALS: usize = 2;
 /// The jobs begin this long after the last of them is ready, so that each is there in time.
-const START_DELAY_NS: u64 = 2_000_000;
+pub(super) const START_DELAY_NS: u64 = 2_000_000;
 
 /// The threads of a run and the ways to talk to them.
 pub(super) struct Crew {
@@ -42,13 +46,15 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// Starts a thread for each job and lets them begin together once all are ready.
+    /// Starts a thread for each job and lets them begin together once all are ready, and `others_ready` gave
+    /// the moment; `None` is a wish to stop.
     pub(super) fn start(
         workload: &Arc<Workload>,
         target: &Arc<Target>,
         choice: &Choice,
         shape: Shape,
         halt: &Arc<AtomicBool>,
+        others_ready: &mut dyn FnMut() -> Option<u64>,
     ) -> Result<Self> {
         let (sender, messages) = channel();
         let mut crew = Self {
@@ -73,7 +79,7 @@ impl Crew {
                 workload: Arc::clone(workload),
                 job,
                 range: range_of_job(workload, job, target.start(), target.length()),
-                slots: if choice.backend == BackendName::Sync { 1 } else { workload.queue_depth },
+                slots: if choice.backend.has_queue() { workload.queue_depth } else { 1 },
                 shape,
                 stop: Arc::clone(halt),
                 messages: sender.clone(),
@@ -97,8 +103,10 @@ impl Crew {
             let _ = crew.join();
             return Err(error);
         }
-        let clock = Clock::get();
-        crew.start_ticks = clock.ticks() + clock.ticks_in(START_DELAY_NS);
+        crew.start_ticks = others_ready().unwrap_or_else(|| {
+            halt.store(true, Ordering::Relaxed);
+            Clock::get().ticks()
+        });
         for gate in gates {
             // A job that is gone has already said why.
             let _ = gate.send(crew.start_ticks);
@@ -158,7 +166,11 @@ impl Crew {
             }
             // A job may be waiting in the kernel for a drive that does not answer.
             self.wake_jobs();
-            let patience = if is_halted { PATIENCE_AFTER_STOP } else { PATIENCE_AFTER_RUNTIME };
+            let patience = match is_halted {
+                true => PATIENCE_AFTER_STOP,
+                false if workload.durability.at_end => PATIENCE_FOR_LAST_SYNC,
+                false => PATIENCE_AFTER_RUNTIME,
+            };
             let ending_since = *ending_since.get_or_insert_with(|| {
                 gathered.stopped_ticks = clock.ticks();
                 Instant::now()
@@ -283,6 +295,10 @@ fn prepare_and_run(
             }
         };
     }
+    if let Some(tree) = target.tree() {
+        let backend = Tree::new(&workload, tree, parts.job);
+        return run_with!(backend);
+    }
     match backend {
         BackendName::Sync => {
             let method = workload.durability.method;
@@ -290,6 +306,11 @@ fn prepare_and_run(
         }
         BackendName::Uring => run_with!(Uring::new(&workload, target, &buffers)),
         BackendName::Aio => run_with!(Aio::new(&workload, target)),
+        BackendName::Mmap => {
+            let mapped = Mmap::new(&workload, target, parts.range);
+            run_with!(mapped)
+        }
+        BackendName::Stdio => run_with!(Stdio::new(&workload, target)),
         BackendName::Null | BackendName::Auto => run_with!(Result::Ok(Null::new(workload.queue_depth))),
     }
 }

@@ -80,9 +80,8 @@ pub(super) fn refuse_misaligned(
     let multiple = alignment.offset.max(1);
     let appends = workload.file_state == FileState::Append && !is_block_device;
     let quantities = workload
-        .block_sizes
-        .iter()
-        .map(|share| ("block size", share.bytes))
+        .issued_sizes()
+        .map(|bytes| ("block size", bytes))
         .chain([("offset", workload.target.offset_bytes), ("shift", workload.shift_bytes)])
         .chain([("stride", workload.access.stride_bytes)])
         .chain([("the file's present size", if appends { file_length } else { 0 })]);

@@ -13,7 +13,13 @@ type Rule = (bool, &'static str);
 impl Workload {
     /// Refuses values that make no sense.
     pub(super) fn validate(&self) -> Result<()> {
-        let rules = [self.rules_of_mix(), self.rules_of_time(), self.rules_of_access(), self.rules_of_data()];
+        let rules = [
+            self.rules_of_mix(),
+            self.rules_of_time(),
+            self.rules_of_access(),
+            self.rules_of_data(),
+            self.rules_of_tree(),
+        ];
         match rules.iter().flatten().find(|(broken, _)| *broken) {
             Some((_, rule)) => Err(EngineError::new(Code::InvalidWorkload, *rule).at("workload")),
             None => Ok(()),
@@ -22,7 +28,8 @@ impl Workload {
 
     fn rules_of_mix(&self) -> Vec<Rule> {
         let weights = self.operations.iter().map(|share| share.weight);
-        let mut weights = weights.chain(self.block_sizes.iter().map(|share| share.weight));
+        let sizes = self.operations.iter().flat_map(|share| self.sizes_of(share)).map(|share| share.weight);
+        let mut weights = weights.chain(sizes);
         vec![
             (self.operations.is_empty(), "operations: at least one is needed"),
             (self.block_sizes.is_empty(), "block_sizes: at least one is needed"),
@@ -32,6 +39,11 @@ impl Workload {
             (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
             (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
             (self.durability.every_writes == 0, "every_writes: at least 1"),
+            (!(0.0..=1.0).contains(&self.rewrite_fraction), "rewrite_fraction: 0 to 1"),
+            (
+                self.rewrites() && !self.uses(Operation::Read),
+                "rewrite_fraction: only what was read can be written back, so reads are needed",
+            ),
         ]
     }
 
@@ -48,6 +60,12 @@ impl Workload {
                 is_open && !(self.pacing.rate_per_s > 0.0 && self.pacing.rate_per_s <= 1e8),
                 "rate_per_s: an open loop needs a rate above 0 and at most 100 million",
             ),
+            (self.pacing.think_ns > RUNTIME_NS_MAX, "think_ns: at most a year"),
+            (self.pacing.think_every == 0, "think_every: at least 1"),
+            (
+                is_open && self.pacing.think_ns > 0,
+                "think_ns: only a closed loop pauses; a schedule does not wait",
+            ),
         ]
     }
 
@@ -56,7 +74,8 @@ impl Workload {
         let is_part = |fraction: f64| fraction > 0.0 && fraction < 1.0;
         let hot_parts = is_part(access.hot_range_fraction) && is_part(access.hot_access_fraction);
         let appends = self.file_state == FileState::Append;
-        vec![
+        let mut rules = self.rules_of_random_access();
+        rules.extend([
             (
                 access.kind == AccessKind::Strided && access.stride_bytes == 0,
                 "stride_bytes: strided access needs a stride",
@@ -81,6 +100,37 @@ impl Workload {
             (
                 appends && self.covers_range_once() && self.target.size_bytes == 0,
                 "limits: appending needs a limit, or it ends when the disk is full",
+            ),
+        ]);
+        rules
+    }
+
+    fn rules_of_random_access(&self) -> Vec<Rule> {
+        use AccessKind::{HotCold, Normal, Pareto, Random, Zipf};
+        let access = &self.access;
+        let is_random = matches!(access.kind, Random | Zipf | Pareto | Normal | HotCold);
+        let mixes = access.run_blocks > 1 || access.random_fraction < 1.0;
+        vec![
+            (
+                access.kind == Pareto && !(access.pareto_h > 0.0 && access.pareto_h < 1.0),
+                "pareto_h: above 0 and below 1",
+            ),
+            (
+                access.kind == Normal && !(access.normal_deviation > 0.0 && access.normal_deviation <= 1.0),
+                "normal_deviation: above 0, at most 1",
+            ),
+            (
+                access.run_blocks == 0 || access.run_blocks > u64::from(u32::MAX),
+                "run_blocks: 1 to 4294967295",
+            ),
+            (
+                !(access.random_fraction > 0.0 && access.random_fraction <= 1.0),
+                "random_fraction: above 0, at most 1",
+            ),
+            (mixes && !is_random, "run_blocks, random_fraction: they need a random access"),
+            (
+                access.covers_once && (access.kind == AccessKind::Same || is_random && access.kind != Random),
+                "covers_once: an access that prefers some places does not have each of them once",
             ),
         ]
     }

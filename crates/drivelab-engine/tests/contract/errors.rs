@@ -7,7 +7,8 @@ use drivelab_engine::workload::Workload;
 use serde_json::{Value, json};
 
 use crate::support::{
-    BACKENDS, MIB, TestFile, WITH_DATA, blocks_of, depths, only, run_all, workload, workload_json,
+    BACKENDS, CAN_BE_DIRECT, MIB, TestFile, WITH_DATA, blocks_of, depths, only, run_all, workload,
+    workload_json,
 };
 
 fn code_of(backend: &str, path: &str, changes: Value) -> &'static str {
@@ -56,6 +57,19 @@ fn values_that_make_no_sense_are_refused_before_anything_is_touched() {
         json!({"verify": true, "contents": {"duplicate_fraction": 0.5}}),
         json!({"verify": true, "block_sizes": blocks_of(8)}),
         json!({"verify": true, "block_sizes": [{"bytes": 512, "weight": 1.0}, {"bytes": 4096, "weight": 1.0}]}),
+        json!({"access": {"kind": "pareto", "pareto_h": 1.0}}),
+        json!({"access": {"kind": "normal", "normal_deviation": 0.0}}),
+        json!({"access": {"run_blocks": 0}}),
+        json!({"access": {"random_fraction": 0.0}}),
+        json!({"access": {"kind": "sequential", "run_blocks": 2}}),
+        json!({"access": {"kind": "same", "random_fraction": 0.5}}),
+        json!({"access": {"kind": "zipf", "covers_once": true}}),
+        json!({"rewrite_fraction": 1.5}),
+        json!({"rewrite_fraction": 0.5, "operations": only("write")}),
+        json!({"pacing": {"kind": "fixed", "rate_per_s": 10.0, "think_ns": 5}}),
+        json!({"pacing": {"think_every": 0}}),
+        json!({"pacing": {"think_ns": u64::MAX}}),
+        json!({"operations": [{"operation": "read", "weight": 1.0, "block_sizes": blocks_of(0)}]}),
         json!({"backend": "posixaio"}),
         json!({"pin_cpus": [-1]}),
     ];
@@ -135,7 +149,7 @@ fn a_stride_beyond_everything_stays_in_the_range() {
 #[test]
 fn direct_io_needs_whole_blocks() {
     let file = TestFile::filled(MIB + 100, 1);
-    for backend in WITH_DATA {
+    for backend in CAN_BE_DIRECT {
         for changes in [
             json!({"block_sizes": blocks_of(1000)}),
             json!({"shift_bytes": 100}),
@@ -173,6 +187,22 @@ fn what_a_backend_cannot_do_is_refused() {
         ("uring", json!({"polled_completion": true})),
         ("uring", json!({"polled_completion": true, "direct": true, "durability": sync_calls})),
         ("auto", json!({"polled_completion": true, "queue_depth": 8})),
+        ("mmap", json!({"queue_depth": 2})),
+        ("mmap", json!({"direct": true})),
+        ("mmap", json!({"polled_completion": true})),
+        ("mmap", json!({"polled_submission": true})),
+        ("mmap", json!({"operations": only("write"), "durability": {"method": "o_dsync"}})),
+        (
+            "mmap",
+            json!({"operations": only("write"), "file_state": "append", "access": {"kind": "sequential"},
+            "limits": {"count": 1}}),
+        ),
+        ("stdio", json!({"queue_depth": 2})),
+        ("stdio", json!({"direct": true})),
+        ("stdio", json!({"polled_completion": true})),
+        ("stdio", json!({"polled_submission": true})),
+        ("stdio", json!({"operations": only("trim")})),
+        ("stdio", json!({"operations": only("write"), "durability": {"method": "rwf_dsync"}})),
     ] {
         assert_eq!(code_of(backend, file.path(), changes.clone()), "E313", "{backend} {changes}");
     }
@@ -255,4 +285,20 @@ fn reading_beyond_a_file_that_has_shrunk_is_an_error_of_the_run() {
         assert_eq!((error["operation"].as_str(), error["name"].as_str()), (Some("read"), Some("ENODATA")));
         assert!(found.number("operations", "read", "errors") > 0, "{backend}: {}", found.summary);
     }
+}
+
+#[test]
+fn a_workload_that_an_older_version_wrote_is_still_one() {
+    let mut workload = workload_json("null", "", json!({"limits": {"count": 10}}));
+    let of = |workload: &mut Value, table: &str, keys: &[&str]| {
+        let table = if table.is_empty() { workload } else { &mut workload[table] };
+        keys.iter().for_each(|key| assert!(table.as_object_mut().unwrap().remove(*key).is_some(), "{key}"));
+    };
+    let access = ["pareto_h", "normal_deviation", "run_blocks", "random_fraction", "covers_once"];
+    of(&mut workload, "access", &access);
+    of(&mut workload, "durability", &["at_end"]);
+    of(&mut workload, "pacing", &["think_ns", "think_every"]);
+    of(&mut workload, "", &["rewrite_fraction", "verify"]);
+    let found = run_all(Workload::from_json(&workload.to_string()).unwrap()).unwrap();
+    assert_eq!((found.count(), found.stopped_by()), (10, "count"));
 }

@@ -8,7 +8,7 @@ use drivelab_engine::run::Progress;
 use serde_json::{Value, json};
 
 use crate::support::{
-    BACKENDS, Found, MIB, TestFile, WITH_DATA, blocks_of, depths, only, run_all, run_while, workload,
+    BACKENDS, CAN_APPEND, Found, MIB, TestFile, blocks_of, depths, only, run_all, run_while, workload,
 };
 
 const MS: u64 = 1_000_000;
@@ -88,7 +88,7 @@ fn a_limit_lets_a_stream_begin_again_at_the_start() {
 
 #[test]
 fn an_append_ends_at_the_size_that_was_asked_for() {
-    for backend in WITH_DATA {
+    for backend in CAN_APPEND {
         let file = TestFile::filled(5000, 1);
         let found = reads(
             backend,

@@ -15,6 +15,11 @@ fn accesses() -> Vec<Value> {
         json!({"kind": "strided", "stride_bytes": 12_288}),
         json!({"kind": "zipf"}),
         json!({"kind": "hot_cold"}),
+        json!({"kind": "pareto"}),
+        json!({"kind": "normal"}),
+        json!({"kind": "same"}),
+        json!({"kind": "random", "covers_once": true, "run_blocks": 3}),
+        json!({"kind": "random", "random_fraction": 0.5}),
     ]
 }
 

@@ -12,7 +12,7 @@ use drivelab_engine::error::EngineError;
 use drivelab_engine::histogram::bucket_low;
 use drivelab_engine::job::{Job, JobOutcome, JobParts};
 use drivelab_engine::run::Message;
-use drivelab_engine::series::{RESPONSE, Shape, Sum, TOTAL};
+use drivelab_engine::series::{EVENTS, RESPONSE, Shape, Sum, TOTAL};
 use drivelab_engine::window::StopReason;
 use drivelab_engine::workload::Workload;
 use serde_json::json;
@@ -92,11 +92,9 @@ impl Seen {
 fn drive<const ASYNCHRONOUS: bool>(workload: Workload, stall: (u64, u64)) -> Seen {
     let clock = Clock::get();
     let (messages, received): (_, Receiver<Message>) = channel();
-    let shape = Shape {
-        events: [true, false, false, false, false],
-        has_submission: ASYNCHRONOUS,
-        has_response: true,
-    };
+    let mut events = [false; EVENTS.len()];
+    events[READ] = true;
+    let shape = Shape { events, has_submission: ASYNCHRONOUS, has_response: true };
     let workload = Arc::new(workload);
     let buffers = Buffers::new(&workload, 0).unwrap();
     let start_ticks = clock.ticks() + clock.ticks_in(2 * MS);

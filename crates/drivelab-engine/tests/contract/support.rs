@@ -8,21 +8,27 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use drivelab_engine::error::EngineError;
 use drivelab_engine::iolog::Record;
 use drivelab_engine::run::{Listener, Outcome, Progress, run};
-use drivelab_engine::series::{EVENTS, LATENCIES, Row, TOTAL};
+use drivelab_engine::series::{EVENTS, LATENCIES, Row, TOTAL, is_pair};
 use drivelab_engine::summary::summary;
 use drivelab_engine::workload::Workload;
 use serde_json::{Value, json};
 
 /// Every way to issue I/O.
-pub const BACKENDS: [&str; 4] = ["sync", "uring", "aio", "null"];
+pub const BACKENDS: [&str; 6] = ["sync", "uring", "aio", "mmap", "stdio", "null"];
 /// Those that move data.
-pub const WITH_DATA: [&str; 3] = ["sync", "uring", "aio"];
+pub const WITH_DATA: [&str; 5] = ["sync", "uring", "aio", "mmap", "stdio"];
+/// Those that can bypass the page cache.
+pub const CAN_BE_DIRECT: [&str; 3] = ["sync", "uring", "aio"];
+/// Those under which a file can grow.
+pub const CAN_APPEND: [&str; 4] = ["sync", "uring", "aio", "stdio"];
+/// Those that do one I/O after the other.
+pub const ONE_AT_A_TIME: [&str; 3] = ["sync", "mmap", "stdio"];
 pub const KIB: u64 = 1024;
 pub const MIB: u64 = 1024 * KIB;
 
 /// Queue depths that a backend can have.
 pub fn depths(backend: &str) -> &'static [u32] {
-    if backend == "sync" { &[1] } else { &[1, 8, 32] }
+    if ONE_AT_A_TIME.contains(&backend) { &[1] } else { &[1, 8, 32] }
 }
 
 /// A file of the test, removed at its end.
@@ -67,15 +73,17 @@ pub fn workload_json(backend: &str, path: &str, changes: Value) -> Value {
         "operations": [{"operation": "read", "weight": 1.0}],
         "block_sizes": [{"bytes": 4096, "weight": 1.0}],
         "access": {"kind": "random", "stride_bytes": 0, "zipf_theta": 0.99, "hot_range_fraction": 0.1,
-            "hot_access_fraction": 0.9},
+            "hot_access_fraction": 0.9, "pareto_h": 0.2, "normal_deviation": 0.1, "run_blocks": 1,
+            "random_fraction": 1.0, "covers_once": false},
         "shift_bytes": 0, "queue_depth": 1, "job_count": 1, "share_range": false, "direct": false,
-        "durability": {"method": "none", "every_writes": 1},
+        "durability": {"method": "none", "every_writes": 1, "at_end": false},
         "file_state": "overwrite",
         "contents": {"kind": "random", "compressible_fraction": 0.0, "duplicate_fraction": 0.0},
-        "pacing": {"kind": "closed", "rate_per_s": 0.0},
+        "pacing": {"kind": "closed", "rate_per_s": 0.0, "think_ns": 0, "think_every": 1},
         "limits": {"runtime_ns": 0, "bytes": 0, "count": 0},
         "ramp_ns": 0, "interval_ns": 10_000_000, "seed": 1, "record_ios": false, "pin_cpus": [],
         "polled_completion": false, "polled_submission": false, "verify": false,
+        "rewrite_fraction": 0.0,
     });
     merge(&mut workload, changes);
     workload
@@ -165,14 +173,14 @@ impl Found {
 
     /// Records of one operation, by its name.
     pub fn records_of(&self, operation: &str) -> Vec<Record> {
-        let number = EVENTS.iter().position(|name| *name == operation).unwrap();
+        let number = event_of(operation);
         let records = self.records.iter().map(|(_, record)| *record);
         records.filter(|record| usize::from(record.operation) == number).collect()
     }
 
     /// What must hold after every run, whatever it did.
     pub fn check_the_books(&self) {
-        for operation in ["read", "write", "trim", "sync", "durable_write"] {
+        for operation in EVENTS {
             self.check_operation(operation);
         }
         let measured_ns = self.summary["measured_ns"].as_u64().unwrap();
@@ -220,7 +228,7 @@ impl Found {
             assert_eq!(sum(|row| row.extremes.2), row.extremes.2, "{operation}: sum of the latencies");
             assert_eq!(intervals.iter().map(|row| row.extremes.1).max(), Some(row.extremes.1));
         }
-        if !self.summary["recorder"].is_null() && operation != "durable_write" {
+        if !self.summary["recorder"].is_null() && !is_pair(event_of(operation)) {
             let (done, failed): (Vec<_>, Vec<_>) =
                 self.records_of(operation).into_iter().partition(|record| record.result >= 0);
             assert_eq!(done.len() as u64, count, "{operation} in the records");
@@ -228,6 +236,10 @@ impl Found {
             assert_eq!(failed.len() as u64, self.number("operations", operation, "errors"), "{operation}");
         }
     }
+}
+
+fn event_of(operation: &str) -> usize {
+    EVENTS.iter().position(|name| *name == operation).unwrap()
 }
 
 fn is_of(row: &Row, operation: &str, latency: &str) -> bool {

@@ -3,7 +3,9 @@
 use drivelab_engine::clock::{Clock, monotonic_ns};
 use serde_json::json;
 
-use crate::support::{BACKENDS, MIB, TestFile, WITH_DATA, depths, only, run_all, workload};
+use crate::support::{
+    BACKENDS, CAN_BE_DIRECT, MIB, ONE_AT_A_TIME, TestFile, depths, only, run_all, workload,
+};
 
 /// How far the processor's counter and the kernel's clock may lie apart at one moment.
 const CLOCK_SLACK_NS: u64 = 50_000;
@@ -27,10 +29,12 @@ fn submission_and_completion_add_up_to_the_total() {
 
 #[test]
 fn one_call_per_io_has_no_submission_latency() {
-    let file = TestFile::filled(MIB, 1);
-    let found = run_all(workload("sync", file.path(), json!({"limits": {"count": 100}}))).unwrap();
-    assert!(found.row("read", "submission").is_none() && found.row("read", "completion").is_none());
-    assert_eq!(found.row("read", "total").unwrap().counts.count, 100);
+    for backend in ONE_AT_A_TIME {
+        let file = TestFile::filled(MIB, 1);
+        let found = run_all(workload(backend, file.path(), json!({"limits": {"count": 100}}))).unwrap();
+        assert!(found.row("read", "submission").is_none() && found.row("read", "completion").is_none());
+        assert_eq!(found.row("read", "total").unwrap().counts.count, 100, "{backend}");
+    }
 }
 
 #[test]
@@ -119,7 +123,7 @@ fn a_schedule_is_met_from_its_first_arrival_on() {
 
 #[test]
 fn queue_depth_is_reached_and_its_mean_obeys_littles_law() {
-    for backend in WITH_DATA {
+    for backend in CAN_BE_DIRECT {
         let depth = *depths(backend).last().unwrap();
         let file = TestFile::filled(4 * MIB, 1);
         let changes = json!({"limits": {"count": 3000}, "queue_depth": depth, "direct": true});

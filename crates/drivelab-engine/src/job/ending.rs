@@ -1,0 +1,59 @@
+//! What follows the last write of a job and belongs to it: a sync call, and the data that its program still holds.
+
+use std::sync::atomic::Ordering;
+
+use super::{Job, Phase, SYNC, Slot};
+use crate::backend::Backend;
+use crate::series::Counts;
+use crate::wake;
+use crate::window::StopReason;
+use crate::workload::Operation;
+
+const WRITE: usize = Operation::Write as usize;
+
+impl<B: Backend> Job<B> {
+    /// Ends the writes of a job that has reached its limit; one that was stopped or has failed leaves them.
+    /// True when a call was made for that, after whose end there may be more to do.
+    #[cold]
+    pub(super) fn end_writes(&mut self) -> bool {
+        let Some(last) = self.last_write else { return false };
+        let is_stopped = self.parts.stop.load(Ordering::Relaxed);
+        if is_stopped || matches!(self.window.reason(), StopReason::Caller | StopReason::Error) {
+            return false;
+        }
+        // The time may be up already, and whoever waits for the job would interrupt the call.
+        wake::hold_wake_ups();
+        if std::mem::take(&mut self.syncs_at_end) {
+            return self.sync_after(&last);
+        }
+        if B::HAS_BUFFER {
+            self.write_buffer(&last);
+        }
+        false
+    }
+
+    fn sync_after(&mut self, last: &Slot) -> bool {
+        let Some(slot) = self.free.pop() else { return false };
+        self.slots[slot as usize] =
+            Slot { command_issued: self.clock.ticks(), event: SYNC as u8, phase: Phase::LastSync, ..*last };
+        self.queue(slot, Operation::Sync);
+        true
+    }
+
+    fn write_buffer(&mut self, last: &Slot) {
+        let result = self.backend.write_buffer();
+        let now = self.clock.ticks();
+        if self.window.enter(now) {
+            self.hand_on_interval(now);
+        }
+        if result < 0 {
+            let counts =
+                Counts { errors: u64::from(self.fail(WRITE, last, -result, now)), ..Counts::default() };
+            self.outcome.all_phases[WRITE].add(&counts);
+            if self.window.contains(last.intended) {
+                self.interval.counts[WRITE].add(&counts);
+            }
+        }
+        self.window.lasted_until(last.intended, now);
+    }
+}

@@ -1,0 +1,42 @@
+//! Whether a file system has room for the files of a tree: bytes and inodes.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::layout::Layout;
+use crate::error::{Code, EngineError, Result};
+
+/// A full disk hurts everybody on it: look before writing.
+pub(super) fn refuse_without_room(layout: &Layout, target: &Path) -> Result<()> {
+    let Some(found) = statvfs(target) else { return Ok(()) };
+    let place = target.display().to_string();
+    let inodes = layout.file_count + layout.directory_count();
+    // File systems that make inodes as they are needed tell of none.
+    if found.f_files > 0 && found.f_favail < inodes {
+        let what = format!(
+            "{inodes} files and directories are needed, but there are {} inodes free",
+            found.f_favail
+        );
+        return Err(EngineError::new(Code::TooFewInodes, what)
+            .at(place)
+            .advise("choose fewer files, or make the file system with more inodes (mkfs.ext4 -N)"));
+    }
+    let (needed, free) = (layout.allocated_bytes(), found.f_bavail.saturating_mul(found.f_frsize));
+    if found.f_blocks > 0 && free < needed {
+        let what = format!("the files need {needed} B, but their file system has {free} B free");
+        return Err(EngineError::new(Code::NoSpace, what)
+            .at(place)
+            .advise("free space there, or choose fewer or smaller files"));
+    }
+    Ok(())
+}
+
+fn statvfs(path: &Path) -> Option<libc::statvfs> {
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    // SAFETY: statvfs writes one `struct statvfs`, for which zeros are a valid value.
+    unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(path.as_ptr(), &raw mut found) == 0).then_some(found)
+    }
+}

@@ -1,0 +1,65 @@
+//! In which order a workload visits its range.
+
+use serde::Deserialize;
+
+/// Order of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessKind {
+    /// Ascending without gaps.
+    Sequential,
+    /// Descending without gaps.
+    Reverse,
+    /// Uniformly random.
+    Random,
+    /// Ascending by a stride.
+    Strided,
+    /// Random with Zipf's law over scattered blocks.
+    Zipf,
+    /// Random, most of it in a part of the range.
+    HotCold,
+    /// One place again and again.
+    Same,
+    /// Random with Pareto's law over scattered blocks.
+    Pareto,
+    /// Random with the normal law around the middle.
+    Normal,
+}
+
+/// Order of addresses with its parameters.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Access {
+    /// The order.
+    pub kind: AccessKind,
+    /// Distance between two strided I/Os.
+    pub stride_bytes: u64,
+    /// Skew of `Zipf`.
+    pub zipf_theta: f64,
+    /// Part of the range that is hot.
+    pub hot_range_fraction: f64,
+    /// Part of the I/Os that go there.
+    pub hot_access_fraction: f64,
+    /// Skew of `Pareto`: 0 to 1.
+    #[serde(default)]
+    pub pareto_h: f64,
+    /// Standard deviation of `Normal` as a part of the range.
+    #[serde(default)]
+    pub normal_deviation: f64,
+    /// Blocks in a row at each random place.
+    #[serde(default = "one")]
+    pub run_blocks: u64,
+    /// Part of the I/Os that go to a random place; the others follow the one before.
+    #[serde(default = "whole")]
+    pub random_fraction: f64,
+    /// Random: every block once before any comes again.
+    #[serde(default)]
+    pub covers_once: bool,
+}
+
+pub(super) fn one() -> u64 {
+    1
+}
+
+fn whole() -> f64 {
+    1.0
+}
