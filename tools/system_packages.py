@@ -86,6 +86,7 @@ TEST_TOOLS = (
     Tool("modprobe", "kmod", "kmod", "kmod"),
     Tool("setpriv", "util-linux", "util-linux", "util-linux"),
     Tool("sdparm", "sdparm", "sdparm", "sdparm"),
+    Tool("mdadm", "mdadm", "mdadm", "mdadm"),
 )
 GOALS = {"build": BUILD_TOOLS, "demo": DEMO_TOOLS, "test": TEST_TOOLS}
 

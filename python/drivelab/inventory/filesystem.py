@@ -59,6 +59,7 @@ def filesystem_of(path: Path, paths: SystemPaths = SYSTEM) -> FilesystemFacts | 
         is_memory=mount.filesystem in MEMORY_TYPES,
         is_fuse=mount.filesystem.split(".")[0] in ("fuse", "fuseblk"),
         no_device_reason=devices_of_mount(mount, paths).reason,
+        free_inodes=space.f_favail if space.f_files else None,
     )
 
 

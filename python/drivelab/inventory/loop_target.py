@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from drivelab.inventory.drives import read_drives
+from drivelab.inventory.raid import with_members
 from drivelab.inventory.target import resolve_target
 from drivelab.model.target import TargetFacts
 
@@ -15,6 +16,8 @@ def with_loop_as_drive(target: TargetFacts) -> TargetFacts:
     Settings and commands are those of the loop device then: what lies below
     its file is another matter, and often the drive that the system runs from.
     """
+    if target.kind == "raid" and target.raid is not None:
+        return with_members(target, [with_loop_as_drive(member) for member in target.raid.members])
     loops = [layer.name for layer in target.devices if layer.kind == "loop"]
     return replace(target, drives=tuple(read_drives(loops[-1:]))) if loops else target
 

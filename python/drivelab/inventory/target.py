@@ -13,6 +13,7 @@ from drivelab.inventory.block_stack import stack_under
 from drivelab.inventory.drives import read_drives
 from drivelab.inventory.filesystem import devices_of_path, filesystem_of
 from drivelab.inventory.identity import read_identity
+from drivelab.inventory.raid import is_raid_text, resolve_raid
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.inventory.tools import why_refused
 from drivelab.model.drive import DriveFacts
@@ -37,7 +38,8 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
     ----------
     text : str
         A directory, a file, a new file in an existing directory, a block device
-        (also by a link such as ``/dev/disk/by-id/...``), or ``scratch:SIZE``.
+        (also by a link such as ``/dev/disk/by-id/...``), ``scratch:SIZE``, or a
+        RAID set of block devices and scratch drives, ``raid5:A,B,C``.
     paths : SystemPaths
         Where the kernel tells about itself.
 
@@ -54,9 +56,12 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
         T102: no permission. T104: a drive without a medium. T105: neither
         directory, file nor block device. T106: a kind of target that does not
         exist. T107: a device node without a device. T108: a scratch size too small.
+        U040 to U044: not a RAID set that could be made.
     """
     if text.startswith(SCRATCH_PREFIX):
         return _scratch(text)
+    if is_raid_text(text):
+        return resolve_raid(text, lambda member: resolve_target(member, paths))
     if text.startswith(_SIMULATED_PREFIX):
         raise DrivelabError("T106", f"simulated drives ('{text}') are not part of this version", where=text)
     path, status = _looked_up(text)
@@ -79,6 +84,10 @@ def require_writable(target: TargetFacts) -> None:
         T103: file system or device are read-only. T102: no permission to write.
     """
     if target.kind == "scratch":
+        return
+    if target.kind == "raid" and target.raid is not None:
+        for member in target.raid.members:
+            require_writable(member)
         return
     if target.filesystem is not None and target.filesystem.is_read_only:
         mount_point = target.filesystem.mount_point

@@ -72,10 +72,14 @@ def counted_device(layers: Sequence[BlockLayer]) -> str:
 
     A partition and a volume pass requests on, and flushes are counted for
     whole disks only. A loop device is a disk of its own: what reaches the disk
-    below its file is another matter. Over several disks it is the array or
-    volume that joins them, although its flushes are not counted.
+    below its file is another matter. Over several disks or loop devices it is
+    the array or volume that joins them, although its flushes are not counted.
     """
     disks = [layer for layer in layers if layer.kind in ("disk", "loop")]
+    if disks and disks[-1].kind == "loop":
+        # an array below the file of a loop device comes before it, and one of loop devices after them
+        above = [layer.name for layer in layers[layers.index(disks[-1]) :] if layer.kind == "md"]
+        return above[0] if above else disks[-1].name
     if len(disks) > 1 and disks[-1].kind == "disk":
         joining = [layer.name for layer in layers if layer.kind in ("md", "dm")]
         return joining[0] if joining else disks[-1].name

@@ -8,12 +8,14 @@ from drivelab.inventory.consent import Consent, require_erase_consent, require_p
 from drivelab.inventory.target import require_writable
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedTarget
+from drivelab.model.raid import RaidFacts
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
 from drivelab.run.traceable import require_traceable
 from drivelab.run.trial_mount import try_file_systems
 from drivelab.state.filesystem import require_filesystem_programs
 from drivelab.state.programs import require_program, require_root
+from drivelab.state.raid import require_raid
 from drivelab.state.scratch import choose_directory
 
 
@@ -37,9 +39,10 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         R402: a program is not installed. R403: mkfs or mount do not take an
         option. R405: no room for a scratch drive. T102, T103: a directory does
         not take files. R430 to R440: trials are to be traced, and cannot be.
+        R450: this kernel has no RAID.
     """
     types = {step.filesystem.type for step in plan.steps if step.filesystem is not None} - {"raw"}
-    if any(target.kind == "scratch" for target in plan.targets):
+    if any(target.scratch_bytes for target in plan.targets):
         require_root("a scratch drive")
         require_program("losetup")
     if types:
@@ -50,8 +53,10 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
     writes = any(step.pattern.writes for step in plan.steps)
     for target in plan.targets:
         facts = targets[target.label]
-        if facts.kind == "scratch":
-            choose_directory(facts.size_bytes)
+        if target.scratch_bytes:
+            choose_directory(target.scratch_bytes)
+        if facts.raid is not None:
+            _require_raid(facts.raid, consent)
         elif facts.kind == "block_device" and target.erase_argument:
             require_erase_consent(facts, consent.erase)
             if target.purge_argument:
@@ -63,6 +68,14 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         require_traceable([targets[target.label] for target in plan.targets], plan.trace)
     # consent first: whoever may not touch the drive need not know more
     try_file_systems(dict.fromkeys(step.filesystem for step in plan.steps if step.filesystem is not None))
+
+
+def _require_raid(raid: RaidFacts, consent: Consent) -> None:
+    """Return only if a RAID set can be made, and the owner of each member has consented to lose what is on it."""
+    require_raid(raid.level)
+    for member in raid.erased_members:
+        require_writable(member)
+        require_erase_consent(member, consent.erase)
 
 
 def _refuse_risk(plan: Plan, target: PlannedTarget, facts: TargetFacts) -> None:

@@ -36,6 +36,9 @@ def require_traceable(targets: Sequence[TargetFacts], source: TraceChoice) -> No
     """
     asked = None if source == "auto" else source
     for facts in targets:
+        if facts.raid is not None:
+            what = f"{facts.text} joins {len(facts.raid.members)} drives, and only one can be traced"
+            raise DrivelabError("R440", what, where=facts.text, do="trace a member of it by itself")
         name = _any_disk() if facts.kind == "scratch" else traced_device(facts)
         if name:
             choose_source(traced_disk(name), asked)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from drivelab.inventory.sysfs import chosen, read_text
+
 KernelFilesystem = Literal["tracefs", "debugfs", "securityfs"]
 
 # where each usually is, and a file or directory that shows that it is there
@@ -56,10 +58,9 @@ def lockdown_state() -> str:
     """How far the kernel is locked down: none, integrity or confidentiality; empty where it does not say."""
     try:
         with kernel_filesystem("securityfs") as root:
-            text = (root / "lockdown").read_text()
-    except (NotMountedError, OSError):
+            return chosen(read_text(root / "lockdown")) or ""
+    except NotMountedError:
         return ""
-    return text.partition("[")[2].partition("]")[0]
 
 
 def _mount_nowhere(kind: KernelFilesystem) -> int:

@@ -31,7 +31,10 @@ def known_settings(target: TargetFacts, varied: Sequence[str]) -> dict[str, Sett
 def _settings(target: TargetFacts, names: Sequence[str]) -> dict[str, SettingFacts]:
     if target.kind == "scratch" or target.drive is not None:
         return read_settings(target.drive, names)
-    reason = f"{len(target.drives) or 'no'} drives lie beneath"
+    count = len(target.raid.members) if target.raid is not None else len(target.drives)
+    reason = f"{count or 'no'} drives lie beneath"
+    if target.raid is not None:
+        reason = f"a RAID set has no settings of a drive, and {reason}"
     of_host = [name for name in names if SETTINGS[name].is_of_host]
     return {name: SettingFacts(name, reason=reason) for name in names} | read_settings(None, of_host)
 

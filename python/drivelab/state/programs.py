@@ -15,6 +15,7 @@ from drivelab.state.journal import Journal
 TIMEOUT_S = 600.0
 _DEBIAN_PACKAGES = {
     "losetup": "mount",
+    "mdadm": "mdadm",
     "mount": "mount",
     "umount": "mount",
     "wipefs": "util-linux",

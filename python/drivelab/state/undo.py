@@ -14,6 +14,8 @@ from drivelab.state.journal import Change, Journal
 from drivelab.state.kernel_tracing import UNDO as UNDO_TRACING
 from drivelab.state.loop_device import undo_loop_device
 from drivelab.state.purge.catalogue import UNDO as UNDO_PURGES
+from drivelab.state.raid import KIND as KIND_RAID
+from drivelab.state.raid import undo_raid
 from drivelab.state.scratch import undo_scratch_file
 from drivelab.state.settings.catalogue import UNDO as UNDO_SETTINGS
 
@@ -21,6 +23,7 @@ from drivelab.state.settings.catalogue import UNDO as UNDO_SETTINGS
 UNDO: dict[str, Callable[..., str]] = {
     "scratch_file": undo_scratch_file,
     "loop_device": undo_loop_device,
+    KIND_RAID: undo_raid,
     "data_directory": undo_data_directory,
     "filesystem": undo_filesystem,
     "mount": undo_mount,
