@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -12,17 +11,15 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from block_trace import READ, SDB, SYNC, WRITE, BlockTrace, C, D, Q, device
-from drivelab.cli.main import run
+from btt_command import RECORDINGS, Btt, document_of, durable_writes
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, EXIT_USAGE
 from large_block_trace import write_many
 from real_btt import all_rows
 
-RECORDINGS = Path(__file__).resolve().parents[1] / "golden" / "blktrace"
 Damage = Callable[[bytes], bytes]
 # a child's peak as wait4 tells it begins with the memory of its parent
 _OWN_PEAK = """
@@ -32,37 +29,6 @@ status = run(["btt", *sys.argv[1:]])
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1], file=sys.stderr)
 sys.exit(status)
 """
-
-
-@pytest.fixture
-def btt(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Exit status, stdout and stderr of the command."""
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        status = run(["btt", *map(str, arguments)])
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return call
-
-
-Btt = Callable[..., tuple[int, str, str]]
-
-
-def document_of(btt: Btt, *arguments: str | Path, status: int = EXIT_OK) -> dict[str, Any]:
-    found, out, err = btt(*arguments, "--json")
-    assert found == status, err
-    document: dict[str, Any] = json.loads(out)
-    return document
-
-
-def durable_writes(count: int = 40, cpus: int = 1) -> BlockTrace:
-    """One second of 4 KiB writes with a flush after each: 40 us for the write, 7 ms for the flush."""
-    trace = BlockTrace(cpus=cpus)
-    for number in range(count):
-        now = trace.io(1_000 + number * 25_000_000, number * 8, issued_to_completed_ns=40_000, is_plugged=False)
-        trace.flush(now + 1_000, service_ns=7_000_000)
-    return trace
 
 
 # btt's rows

@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from block_trace import MESSAGE, NOTIFY, READ, SDB, BlockTrace, C, Q, TraceRecord
-from drivelab.cli.main import run
+from btt_command import RECORDINGS, Btt, document_of, durable_writes
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
-
-RECORDINGS = Path(__file__).resolve().parents[1] / "golden" / "blktrace"
-
-
-@pytest.fixture
-def btt(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Exit status, stdout and stderr of the command."""
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        status = run(["btt", *map(str, arguments)])
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return call
-
-
-Btt = Callable[..., tuple[int, str, str]]
-
-
-def document_of(btt: Btt, *arguments: str | Path, status: int = EXIT_OK) -> dict[str, Any]:
-    found, out, err = btt(*arguments, "--json")
-    assert found == status, err
-    document: dict[str, Any] = json.loads(out)
-    return document
-
-
-def durable_writes(count: int = 40, cpus: int = 1) -> BlockTrace:
-    """4 KiB writes with a flush after each."""
-    trace = BlockTrace(cpus=cpus)
-    for number in range(count):
-        now = trace.io(1_000 + number * 25_000_000, number * 8, issued_to_completed_ns=40_000, is_plugged=False)
-        trace.flush(now + 1_000, service_ns=7_000_000)
-    return trace
 
 
 def test_the_parts_of_q2c_have_shares_that_add_up(btt: Btt) -> None:

@@ -17,6 +17,13 @@ from pathlib import Path
 from typing import Any
 
 _PORT_S = 20
+# a program that is told to abort writes where its threads are
+_LAST_WORDS_S = 3
+# one that the kernel does not let go never ends
+_END_S = 5
+_KERNEL_LINES = 40
+_KERNEL_LINE_BYTES = 8192
+_THREAD_FILES = ("wchan", "syscall", "stack")
 
 
 def main() -> None:
@@ -44,7 +51,7 @@ def open_port() -> int:
 
 
 def run(command: list[str], stdin: str, timeout_s: float, environment: dict[str, str]) -> dict[str, Any]:
-    """Run a command to its end, or kill it and its children when its time is over."""
+    """Run a command to its end, or see where it is and kill it and its children when its time is over."""
     try:
         process = subprocess.Popen(
             command,
@@ -56,20 +63,130 @@ def run(command: list[str], stdin: str, timeout_s: float, environment: dict[str,
             start_new_session=True,
         )
     except OSError as error:
-        return {"exit_code": 127, "stdout": "", "stderr": f"{command[0]}: {error}", "timed_out": False}
-    timed_out = False
+        return {"exit_code": 127, "stdout": "", "stderr": f"{command[0]}: {error}", "was_doing": ""}
+    was_doing = ""
     try:
         out, err = process.communicate(stdin.encode(), timeout_s)
     except subprocess.TimeoutExpired:
-        timed_out = True
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
+        was_doing = what_is_done(process.pid)
+        out, err = killed(process)
     return {
         "exit_code": process.returncode,
         "stdout": out.decode(errors="replace"),
         "stderr": err.decode(errors="replace"),
-        "timed_out": timed_out,
+        "was_doing": was_doing,
     }
+
+
+def killed(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a command had written until it was killed with its children; Python's programs say where they were."""
+    programs = {number: os.path.basename(linked_to(f"/proc/{number}/exe")) for number in processes_of(process.pid)}
+    talkative = [number for number, name in programs.items() if name.startswith("python")]
+    for number in talkative:
+        kill(number, signal.SIGABRT)
+    try:
+        written = process.communicate(timeout=_LAST_WORDS_S if talkative else 0)
+    except subprocess.TimeoutExpired:
+        written = None
+    kill(-process.pid, signal.SIGKILL)
+    if written is not None:
+        return written
+    try:
+        return process.communicate(timeout=_END_S)
+    except subprocess.TimeoutExpired as still:
+        return still.stdout or b"", (still.stderr or b"") + b"\n(it does not even end when it is killed)\n"
+
+
+def kill(number: int, what: signal.Signals) -> None:
+    """Send a signal to a process, or with a negative number to a group, if it is still there."""
+    try:
+        os.kill(number, what)
+    except ProcessLookupError:
+        pass
+
+
+def what_is_done(session: int) -> str:
+    """Where every thread of a session is, in the kernel and by processor time, and what the kernel has said."""
+    lines = []
+    for process in processes_of(session):
+        lines.append(f"process {process}: {read(f'/proc/{process}/cmdline').replace(chr(0), ' ').strip()}")
+        for thread in sorted(map(int, entries(f"/proc/{process}/task"))):
+            lines += thread_lines(f"/proc/{process}/task/{thread}", thread)
+    return "\n".join([*lines, "--- kernel log", *kernel_log()])
+
+
+def thread_lines(directory: str, thread: int) -> list[str]:
+    """What the kernel tells of a thread."""
+    # after the name, which is in parentheses: state, 10 others, then time in the program and in the kernel
+    fields = read(f"{directory}/stat").rpartition(")")[2].split()
+    if not fields:
+        return [f"  thread {thread} has ended"]
+    ticks_per_s = os.sysconf("SC_CLK_TCK")
+    user_s, kernel_s = (int(field) / ticks_per_s for field in fields[11:13])
+    used = f"{user_s:.2f} s in the program, {kernel_s:.2f} s in the kernel"
+    lines = [f"  thread {thread} {read(f'{directory}/comm').strip()}: state {fields[0]}, {used}"]
+    for name in _THREAD_FILES:
+        text = read(f"{directory}/{name}").strip()
+        lines += [f"    {name}: {line}" for line in text.splitlines()]
+    return lines
+
+
+def processes_of(session: int) -> list[int]:
+    """The processes of a session, and what they have started outside it."""
+    parents = {}
+    for number in filter(str.isdigit, entries("/proc")):
+        fields = read(f"/proc/{number}/stat").rpartition(")")[2].split()
+        if fields:
+            parents[int(number)] = int(fields[1]), int(fields[3])
+    found = {number for number, (_, of_session) in parents.items() if of_session == session}
+    while more := {number for number, (parent, _) in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found)
+
+
+def kernel_log() -> list[str]:
+    """The last that the kernel has said, with seconds since it began."""
+    lines = []
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            try:
+                record = os.read(log, _KERNEL_LINE_BYTES).decode(errors="replace")
+            except BlockingIOError:
+                break
+            except BrokenPipeError:
+                # older lines were overwritten meanwhile; the next is there
+                continue
+            about, _, text = record.partition(";")
+            microseconds = int(about.split(",")[2])
+            lines.append(f"[{microseconds / 1e6:12.6f}] {text.splitlines()[0] if text else ''}")
+    finally:
+        os.close(log)
+    return lines[-_KERNEL_LINES:]
+
+
+def read(path: str) -> str:
+    """A file of /proc; empty when there is none any more, or it is not to be had."""
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def entries(path: str) -> list[str]:
+    """Names in a directory of /proc; none when it is gone."""
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+def linked_to(path: str) -> str:
+    """What a link of /proc points to; empty when it is gone."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
 
 
 def drives() -> dict[str, str]:

@@ -32,8 +32,12 @@ _DRIVES_S = 20
 # a clock that skips idle time runs ahead while the guest waits for a file of this machine
 _CLOCK_AHEAD = 1000
 _TAIL_LINES = 30
+_TROUBLE = ("Kernel panic", "BUG: soft lockup", "detected stall")
 _MEMORY_MIB = 1024
-_REAL_TIME = ("-accel", "tcg,thread=multi", "-smp", "2")
+# one thread for both processors: with one for each, QEMU 7.2 sometimes keeps its translation of an instruction that the
+# other processor has just changed. The kernel changes its own instructions, by way of a breakpoint, whenever an event
+# begins or ceases to be traced; a processor that keeps the breakpoint goes round in it for ever
+_REAL_TIME = ("-accel", "tcg,thread=single", "-smp", "2")
 _VIRTUAL_TIME = ("-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -145,6 +149,8 @@ class Guest:
                 "HOME": "/tmp",
                 "LC_ALL": "C.UTF-8",
                 "TERM": "dumb",
+                # a program that is killed because it does not end says first where it is
+                "PYTHONFAULTHANDLER": "1",
                 # there is no udev to wait for
                 "DM_DISABLE_UDEV": "1",
             }
@@ -153,8 +159,8 @@ class Guest:
         answer = self._ask(order, timeout_s + _GRACE_S)
         result = Result(answer["exit_code"], answer["stdout"], answer["stderr"])
         what = " ".join(words)
-        if answer["timed_out"]:
-            raise self._error(f"`{what}` was killed after {timeout_s:g} s", result)
+        if answer["was_doing"]:
+            raise self._error(f"`{what}` was killed after {timeout_s:g} s", result, answer["was_doing"])
         if check and result.exit_code:
             raise self._error(f"`{what}` ended with {result.exit_code}", result)
         return result
@@ -234,7 +240,7 @@ class Guest:
         self._find_drives()
 
     def _qemu_command(self, image: Path, port: int) -> list[str]:
-        kernel_arguments = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=on"
+        kernel_arguments = "console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr random.trust_cpu=on"
         return [
             *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
             *("-machine", "q35", "-cpu", "max,la57=off", "-m", str(_MEMORY_MIB)),
@@ -294,12 +300,14 @@ class Guest:
         line, _, self._received = self._received.partition(b"\n")
         return json.loads(line)
 
-    def _error(self, what: str, result: Result | None = None) -> GuestError:
+    def _error(self, what: str, result: Result | None = None, was_doing: str = "") -> GuestError:
         output = f"\n--- stdout\n{result.stdout}\n--- stderr\n{result.stderr}" if result else ""
+        if was_doing:
+            output += f"\n--- what it was doing\n{was_doing}"
         lines = self.console().splitlines()
-        # a panic says first why, and then by which way it came there, at a length that differs
-        panics = [number for number, line in enumerate(lines) if "Kernel panic" in line]
-        begin = panics[0] if panics else len(lines) - _TAIL_LINES
+        # a kernel in trouble says first why, and then by which way it came there, at a length that differs
+        troubles = [number for number, line in enumerate(lines) if any(word in line for word in _TROUBLE)]
+        begin = troubles[0] if troubles else len(lines) - _TAIL_LINES
         tail = "\n".join(lines[max(0, min(begin, len(lines) - _TAIL_LINES)) :])
         return GuestError(f"{what}{output}\n--- console\n{tail}")
 

@@ -30,16 +30,17 @@ FUA_WRITE = ("--direct", "--durability", "rwf_dsync")
 NULL_BLK = f"""
     modprobe null_blk nr_devices=0
     mount -t configfs none /sys/kernel/config
-    cd /sys/kernel/config/nullb
-    mkdir nullb0
-    cd nullb0
-    echo 1 >memory_backed
-    echo 64 >cache_size
-    echo 256 >size
-    echo 2 >irqmode
-    echo {NULL_BLK_NS} >completion_nsec
-    echo 1 >power
-    cat /sys/block/nullb0/queue/fua
+    for name in nullb0 nullb1; do
+        mkdir /sys/kernel/config/nullb/$name
+        cd /sys/kernel/config/nullb/$name
+        echo 1 >memory_backed
+        echo 64 >cache_size
+        echo 256 >size
+        echo 2 >irqmode
+        echo {NULL_BLK_NS} >completion_nsec
+        echo 1 >power
+        cat /sys/block/$name/queue/fua
+    done
 """
 SCSI_DEBUG = f"""
     modprobe scsi_debug ndelay={SCSI_NS} dev_size_mb=64
@@ -50,9 +51,9 @@ SCSI_DEBUG = f"""
 # drivelab would wait no longer for a tool that answers at once
 AWAKE = "chrt --idle 0 sh -c 'while :; do :; done' >/dev/null 2>&1 &"
 FILE_SYSTEM = """
-    mkfs.ext4 -q -F -b 4096 -E nodiscard,lazy_itable_init=0 /dev/nullb0
+    mkfs.ext4 -q -F -b 4096 -E nodiscard,lazy_itable_init=0 /dev/nullb1
     mkdir /tmp/log
-    mount /dev/nullb0 /tmp/log
+    mount /dev/nullb1 /tmp/log
 """
 Found = dict[str, Any]
 pytestmark = pytest.mark.timeout(2 * ANSWER_S)
@@ -76,13 +77,17 @@ def in_virtual_time() -> dict[str, Found]:
     scsi = ("/dev/sda", "--erase", "14000", *ONCE, str(SCSI_COUNT))
     with Guest(kinds=(), has_virtual_time=True) as guest:
         guest.shell(AWAKE)
-        assert guest.shell(NULL_BLK).stdout == "1\n"
+        assert guest.shell(NULL_BLK).stdout == "1\n1\n"
         assert guest.shell(SCSI_DEBUG).stdout == "scsi_debug\n"
-        names = ("fdatasync", "synchronous FUA", "FUA", "scsi fdatasync")
-        bare = explained(guest, null_blk, (*null_blk, *FUA_WRITE), (*null_blk, *FUA_WRITE, "--backend", "uring"), scsi)
         guest.shell(FILE_SYSTEM)
-        append = explained(guest, ("/tmp/log", "--file-state", "append", *ONCE, str(COUNT)))
-    return dict(zip((*names, "ext4 append"), bare + append, strict=True))
+        commands = {
+            "fdatasync": null_blk,
+            "synchronous FUA": (*null_blk, *FUA_WRITE),
+            "FUA": (*null_blk, *FUA_WRITE, "--backend", "uring"),
+            "scsi fdatasync": scsi,
+            "ext4 append": ("/tmp/log", "--file-state", "append", *ONCE, str(COUNT)),
+        }
+        return dict(zip(commands, explained(guest, *commands.values()), strict=True))
 
 
 @pytest.fixture

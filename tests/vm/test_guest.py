@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -42,6 +43,37 @@ def test_a_command_that_fails_or_does_not_end_is_an_error_with_the_console(guest
         guest.shell("sleep 60 & sleep 60", timeout_s=0.5)
     assert time.monotonic() - started < 15
     assert guest.shell("echo alive").stdout == "alive\n"
+
+
+WAITS = """
+import subprocess, threading, time
+def child_that_sleeps():
+    subprocess.run(["sleep", "1000"])
+def rests():
+    time.sleep(1000)
+threading.Thread(target=child_that_sleeps, name="waiting").start()
+rests()
+"""
+
+
+def test_a_command_that_does_not_end_tells_where_it_was(guest: Guest) -> None:
+    guest.shell("echo the program is about to rest >/dev/kmsg")
+    with pytest.raises(GuestError, match=r"was killed after 5 s") as failure:
+        guest.run("python", "-c", WAITS, timeout_s=5)
+    told = str(failure.value)
+    # Python's own view, which comes first, of every thread
+    assert re.search(r"--- stderr\nFatal Python error: Aborted\n(.*\n)+.*line 6 in rests", told), told
+    assert "line 4 in child_that_sleeps" in told
+    # and the kernel's, of every thread of every process
+    doing = told.partition("--- what it was doing\n")[2]
+    threads = re.findall(r"thread \d+ (\S+): state S, [\d.]+ s in the program, [\d.]+ s in the kernel", doing)
+    assert threads == ["python", "python", "sleep"], told
+    assert len(re.findall(r"^process \d+: ", doing, re.MULTILINE)) == 2
+    assert len(re.findall(r"stack: .*hrtimer_nanosleep", doing)) == 2, "two of them sleep by the clock"
+    assert "wchan: " in doing
+    assert re.search(r"^\[ *\d+\.\d{6}\] the program is about to rest$", doing, re.MULTILINE), told
+    # nothing of it goes on; process 1 does not bury the dead
+    assert guest.shell("pgrep --runstates D,R,S --exact sleep", check=False).exit_code == 1
 
 
 def test_a_guest_that_panics_says_why_and_the_next_test_gets_a_new_one(guest: Guest) -> None:

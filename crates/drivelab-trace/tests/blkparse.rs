@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::bytes::{Form, USUAL, append, stream};
-use support::golden::{GOLDEN, golden_files};
+use support::plain::{GOLDEN, golden_files};
 use support::{BlockTrace, Io, SDA, SDB, scratch};
 
 const COMPAT: ReadOptions = ReadOptions { compat: true, without_duplicates: false, stops_at_gap: false };

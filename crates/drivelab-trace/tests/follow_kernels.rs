@@ -3,34 +3,11 @@
 #[path = "support/lives.rs"]
 mod lives;
 
-use drivelab_trace::follow::{Collected, Counts, Follower};
 use drivelab_trace::record::{Action, Record, category};
-use lives::WRITE;
-
-fn record(time_ns: u64, action: Action, sector: u64, bytes: u32, category: u32) -> Record {
-    Record {
-        time_ns,
-        sector,
-        bytes,
-        action_bits: action as u16,
-        category,
-        pid: 7,
-        device: 8 << 20,
-        ..Record::default()
-    }
-}
+use lives::{WRITE, followed, record};
 
 fn split(time_ns: u64, sector: u64, bytes: u32, cut: u64) -> Record {
     Record { payload: cut.to_be_bytes().to_vec(), ..record(time_ns, Action::Split, sector, bytes, WRITE) }
-}
-
-fn followed(records: &[Record]) -> (Collected, Counts) {
-    let (mut follower, mut lives) = (Follower::new(), Collected::default());
-    for record in records {
-        follower.push(record, &mut lives);
-    }
-    follower.finish(&mut lives);
-    (lives, *follower.counts())
 }
 
 #[test]

@@ -3,25 +3,12 @@
 #[path = "support/lives.rs"]
 mod lives;
 
-use drivelab_trace::follow::{Collected, Counts, Follower};
+use drivelab_trace::follow::{Counts, Follower};
 use drivelab_trace::lifetime::Bio;
 use drivelab_trace::record::{Action, Record, category};
-use lives::WRITE;
+use lives::{WRITE, followed, followed_by, record};
 
 const FLUSH: u32 = category::READ | category::FLUSH;
-
-fn record(time_ns: u64, action: Action, sector: u64, bytes: u32, category: u32) -> Record {
-    Record {
-        time_ns,
-        sector,
-        bytes,
-        action_bits: action as u16,
-        category,
-        pid: 7,
-        device: 8 << 20,
-        ..Record::default()
-    }
-}
 
 /// Q G D C of one writer that waits for each write, always at one sector.
 fn rewrite(number: u64) -> Vec<Record> {
@@ -47,21 +34,14 @@ fn flush(number: u64) -> Vec<Record> {
     ]
 }
 
-fn followed(
-    mut follower: Follower,
+fn bios_of(
+    follower: Follower,
     records: &[Record],
     is_loss_before: impl Fn(usize) -> bool,
 ) -> (Vec<Bio>, Counts) {
-    let mut lives = Collected::default();
-    for (position, record) in records.iter().enumerate() {
-        if is_loss_before(position) {
-            follower.mark_loss();
-        }
-        follower.push(record, &mut lives);
-    }
-    follower.finish(&mut lives);
+    let (mut lives, counts) = followed_by(follower, records, is_loss_before);
     lives.bios.sort_by_key(|bio| bio.queued);
-    (lives.bios, *follower.counts())
+    (lives.bios, counts)
 }
 
 fn latencies(bios: &[Bio]) -> Vec<Option<u64>> {
@@ -73,12 +53,12 @@ fn a_lost_completion_is_not_taken_from_the_next_writes_when_the_loss_is_known() 
     let mut records: Vec<_> = (1..=6).flat_map(rewrite).collect();
     // the C of the second
     records.remove(7);
-    let (bios, counts) = followed(Follower::new(), &records, |position| position == 7);
+    let (bios, counts) = bios_of(Follower::new(), &records, |position| position == 7);
     let expected = [Some(100), None, Some(100), Some(100), Some(100), Some(100)];
     assert_eq!(latencies(&bios), expected);
     assert_eq!((counts.bios_open_at_end, counts.commands_open_at_end, counts.losses), (1, 1, 1));
 
-    let (bios, _) = followed(Follower::of_lossy_trace(), &records, |_| false);
+    let (bios, _) = bios_of(Follower::of_lossy_trace(), &records, |_| false);
     assert_eq!(latencies(&bios), expected);
 }
 
@@ -89,7 +69,7 @@ fn a_gap_in_the_numbers_of_a_processor_is_a_known_loss() {
         record.sequence = number as u32 + 1;
     }
     records.remove(7);
-    let (bios, counts) = followed(Follower::new(), &records, |_| false);
+    let (bios, counts) = bios_of(Follower::new(), &records, |_| false);
     assert_eq!(latencies(&bios), [Some(100), None, Some(100), Some(100), Some(100), Some(100)]);
     assert_eq!(counts.losses, 1);
 }
@@ -99,7 +79,7 @@ fn a_flush_whose_submitter_was_never_told_is_forgotten() {
     let mut records: Vec<_> = (1..=5).flat_map(flush).collect();
     // the C of the second bio; nothing else says that it is lost
     records.remove(9);
-    let (bios, _) = followed(Follower::new(), &records, |_| false);
+    let (bios, _) = bios_of(Follower::new(), &records, |_| false);
     assert_eq!(latencies(&bios), [Some(210), None, Some(210), Some(210), Some(210)]);
     let served: Vec<_> = bios.iter().map(|bio| bio.issued_first.map(|issued| issued - bio.queued)).collect();
     assert_eq!(served, [Some(20), None, Some(20), Some(20), Some(20)]);
@@ -110,7 +90,7 @@ fn what_has_lost_its_end_long_ago_is_stale() {
     let mut records = rewrite(1);
     records.pop();
     records.push(record(3_000_000_000, Action::Queue, 8, 4096, WRITE));
-    let (bios, counts) = followed(Follower::new(), &records, |_| false);
+    let (bios, counts) = bios_of(Follower::new(), &records, |_| false);
     assert_eq!((bios.len(), counts.bios_open_at_end, counts.bios_stale), (2, 2, 1));
     assert_eq!((counts.commands_open_at_end, counts.commands_stale), (1, 1));
 }
@@ -119,16 +99,10 @@ fn what_has_lost_its_end_long_ago_is_stale() {
 fn the_beginning_of_a_trace_may_cut_through_ios() {
     // only the C, then D and C, then G D C, of writes that began before
     let records: Vec<_> = [&rewrite(1)[3..], &rewrite(2)[2..], &rewrite(3)[1..]].concat();
-    let mut lives = Collected::default();
-    let mut follower = Follower::new();
-    for record in &records {
-        follower.push(record, &mut lives);
-    }
-    follower.finish(&mut lives);
+    let (lives, counts) = followed(&records);
     assert!(lives.bios.is_empty());
     let commands: Vec<_> = lives.commands.iter().map(|command| (command.issued, command.completed)).collect();
     assert_eq!(commands, [(2_020, Some(2_100)), (3_020, Some(3_100))]);
-    let counts = follower.counts();
     assert_eq!((counts.orphan_completions, counts.orphan_issues, counts.orphan_requests), (1, 2, 1));
 }
 
@@ -142,7 +116,7 @@ fn what_was_merged_into_a_request_from_before_the_trace_ends_with_it() {
         record(30, Action::Issue, 64, 12288, WRITE),
         record(90, Action::Complete, 64, 12288, WRITE),
     ];
-    let (bios, counts) = followed(Follower::new(), &records, |_| false);
+    let (bios, counts) = bios_of(Follower::new(), &records, |_| false);
     assert_eq!(latencies(&bios), [Some(80), Some(70)]);
     assert_eq!((counts.orphan_issues, counts.bios_open_at_end), (1, 0));
 }
@@ -151,14 +125,14 @@ fn what_was_merged_into_a_request_from_before_the_trace_ends_with_it() {
 fn a_lost_d_does_not_keep_a_bio_open() {
     let mut records = rewrite(1);
     records.remove(2);
-    let (bios, _) = followed(Follower::new(), &records, |_| false);
+    let (bios, _) = bios_of(Follower::new(), &records, |_| false);
     assert_eq!((latencies(&bios), bios[0].issued_first), (vec![Some(100)], None));
 }
 
 #[test]
 fn thousands_that_never_end_at_one_sector_do_not_take_memory_for_ever() {
     let records: Vec<_> = (0..5_000).map(|time| record(time, Action::Queue, 64, 4096, WRITE)).collect();
-    let (bios, counts) = followed(Follower::new(), &records, |_| false);
+    let (bios, counts) = bios_of(Follower::new(), &records, |_| false);
     assert_eq!((bios.len(), counts.given_up, counts.bios_open_at_end), (5_000, 3_976, 1_024));
     assert!(bios.iter().all(|bio| bio.ended.is_none()));
 }

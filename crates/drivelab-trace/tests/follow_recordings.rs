@@ -1,20 +1,17 @@
 //! Real recordings: counts as the manifest has them, numbers as btt has them.
 
+#[path = "support/lives.rs"]
+mod lives;
 #[path = "support/plain.rs"]
 mod plain;
 
-use drivelab_trace::follow::{Collected, Counts, Follower};
+use drivelab_trace::follow::{Collected, Counts};
 use drivelab_trace::lifetime::{Bio, Class};
 use drivelab_trace::record::category;
 use serde_json::{Value, json};
 
 fn followed(case: &str) -> (Collected, Counts) {
-    let (mut follower, mut lives) = (Follower::new(), Collected::default());
-    for record in plain::recording(case) {
-        follower.push(&record, &mut lives);
-    }
-    follower.finish(&mut lives);
-    (lives, *follower.counts())
+    lives::followed(&plain::recording(case))
 }
 
 fn manifest(case: &str) -> Value {

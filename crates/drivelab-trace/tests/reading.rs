@@ -7,7 +7,7 @@ use drivelab_trace::record::{Action, Record, category};
 use drivelab_trace::write::RecordWriter;
 use std::path::PathBuf;
 use support::bytes::{Form, USUAL};
-use support::golden::{GOLDEN, golden_files};
+use support::plain::{GOLDEN, golden_files};
 use support::{BlockTrace, DurableWrite, Io, SDA, SDB};
 
 /// Everything that is read, in order.

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use std::time::{Duration, Instant};
 use support::bytes::{Form, USUAL};
-use support::golden::{golden_files, read_all, rewritten};
+use support::golden::{read_all, rewritten};
+use support::plain::golden_files;
 
 const OURS: ReadOptions = ReadOptions { compat: false, without_duplicates: false, stops_at_gap: false };
 

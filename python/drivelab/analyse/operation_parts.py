@@ -10,12 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from drivelab.model.trace import DEVICE_WORK, PARTS
+from drivelab.model.trace import DEVICE_WORK, OPERATION_NAMES, PARTS
 
 Integers = NDArray[np.int64]
 
-# codes of the column `operation`
-OPERATION_CODES: Mapping[str, int] = {"read": 0, "write": 1, "trim": 2, "sync": 3, "durable_write": 4}
 _WRITES = ("write", "durable_write")
 # what btt drops in any case, since its records carry no bytes
 _NO_BYTES = 0
@@ -66,7 +64,7 @@ def operation_parts(operations: pa.Table, operation: str) -> OperationParts:
     operation : str
         read, write, trim, sync or durable_write.
     """
-    rows = operations.filter(pc.equal(operations["operation"], OPERATION_CODES[operation])).sort_by("start_ns")
+    rows = operations.filter(pc.equal(operations["operation"], OPERATION_NAMES.index(operation))).sort_by("start_ns")
     asked = int(_column(rows, "size_bytes").sum()) if operation in _WRITES else 0
     return OperationParts(
         latency_ns=_column(rows, "latency_ns"),

@@ -14,10 +14,9 @@ from drivelab.answers.explanations import (
     difference_of_cells,
     explanation_differences,
     explanation_of_cell,
-    explanations_of,
     traced_cells,
 )
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.run_results import print_findings
 from drivelab.joint_report import joint_report
@@ -53,15 +52,16 @@ def show_explanations(run: StoredRun, trial: str, *, as_json: bool, writes_repor
     DrivelabError
         U020: nothing of it was to be traced. R441: no traced pass succeeded. U005: there is no such trial.
     """
-    found = (explanation_of_cell(run, cell_of(run, trial)),) if trial else explanations_of(run)
+    traced = TracedAnswer(run)
+    found = (explanation_of_cell(run, cell_of(run, trial)),) if trial else traced.explanations
     if not found:
         raise _not_traced(run)
     if not as_json:
         # before the report: what was measured is worth seeing also when that cannot be written
-        _print(run, found)
+        _print(run, found, traced)
     report = run.directory / FILE_NAME
     if writes_report:
-        report = write_html_report(joint_report([run]), report)
+        report = write_html_report(joint_report([run], answers=[traced.answer], traced=[traced]), report)
     if as_json:
         print(json.dumps(_document(run, report, found), indent=2))
     else:
@@ -162,7 +162,7 @@ def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dic
     }
 
 
-def _print(run: StoredRun, found: Sequence[Explanation]) -> None:
+def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer) -> None:
     # imported here: JSON needs no terminal library
     from rich.console import Console
     from rich.text import Text
@@ -171,7 +171,7 @@ def _print(run: StoredRun, found: Sequence[Explanation]) -> None:
 
     console = Console(highlight=False)
     if len(found) > 1:
-        print_level_reasons(run, answer_of_run(run, SHOWN_METRICS), console)
+        print_level_reasons(traced, console)
     for explanation in found[:SHOWN_AT_MOST]:
         _print_lines(explanation_lines(explanation, console.width, plain=_is_plain(console)))
     if len(found) > SHOWN_AT_MOST:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drivelab.answers.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
+from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.effects_table import print_effects
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
@@ -16,7 +17,7 @@ from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.headline import what_is_missing
-from drivelab.report.sentences.run import plain_text, run_sentences
+from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
 from drivelab.store.read import StoredRun
@@ -69,7 +70,7 @@ def results_json(run: StoredRun, report: Path, answer: RunAnswer) -> Iterator[st
     yield "\n  ]\n}\n"
 
 
-def print_results(run: StoredRun, answer: RunAnswer | None = None) -> None:
+def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: TracedAnswer | None = None) -> None:
     """Print the tables of a run, its findings, and where it lies.
 
     Parameters
@@ -78,6 +79,8 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None) -> None:
         The run.
     answer : RunAnswer, optional
         What it came to, where that is known already.
+    traced : TracedAnswer, optional
+        What its traced passes came to, likewise.
     """
     # imported here: JSON needs no terminal library
     from rich.console import Console
@@ -86,16 +89,16 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None) -> None:
     console = Console(highlight=False)
     found = answer or answer_of_run(run, SHOWN_METRICS)
     with console.capture() as capture:
-        _print_all(run, found, console)
+        _print_all(run, found, traced or TracedAnswer(run, found), console)
     text = _TRAILING.sub(lambda blanks: blanks[0].replace(" ", ""), capture.get())
     console.file.write(text)
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
 
 
-def _print_all(run: StoredRun, found: RunAnswer, console: Console) -> None:
+def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: Console) -> None:
     from rich.text import Text
 
-    sentences = run_sentences(found)
+    sentences = run_sentences(found, of_tasks=asks_total_time(run.run_json["experiment"]))
     for sentence in sentences:
         console.print(Text(plain_text(sentence)))
     if sentences:
@@ -107,7 +110,7 @@ def _print_all(run: StoredRun, found: RunAnswer, console: Console) -> None:
     for table in dict.fromkeys((*tables, "results")):
         if table == EFFECTS_TABLE:
             print_effects(found, console)
-            print_level_reasons(run, found, console)
+            print_level_reasons(traced, console)
         elif table == "results":
             _print_combinations(found, console, is_one_at_a_time=is_one_at_a_time, over_time=over_time)
     console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")

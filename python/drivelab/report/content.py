@@ -12,6 +12,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference
+from drivelab.model.workload import FILE_WRITING_OPERATIONS, READING_OPERATIONS, TREE_OPERATIONS
 from drivelab.report.reported_findings import ReportedFinding
 
 _GROUPS = {
@@ -20,6 +21,17 @@ _GROUPS = {
     "read": "Reads",
     "write": "Writes",
     "trim": "Trims",
+    "create": "Files created",
+    "stat": "Files looked up (stat)",
+    "read_file": "Files read",
+    "delete": "Files deleted",
+    "rename": "Files renamed",
+    "replace": "Files replaced",
+    "make_directory": "Directories made",
+    "remove_directory": "Directories removed",
+    "link": "Links made",
+    "symlink": "Symbolic links made",
+    "list": "Directories listed",
 }
 DURABLE_OPERATIONS = ("durable_write", "sync")
 
@@ -91,11 +103,15 @@ class TrialContent:
 
     @property
     def is_durable(self) -> bool:
-        """Whether its latency ends when a write is durable."""
-        return self.operation in DURABLE_OPERATIONS or self.workload.get("durability", {}).get("method") not in (
-            None,
-            "none",
-        )
+        """Whether its latency ends when a write, or an operation on files, is durable."""
+        if self.operation in DURABLE_OPERATIONS:
+            return True
+        asked = self.workload.get("durability", {})
+        is_synced = asked.get("method") not in (None, "none")
+        if self.operation in TREE_OPERATIONS:
+            is_written = is_synced and self.operation in FILE_WRITING_OPERATIONS
+            return is_written or bool(asked.get("directory") and self.operation not in READING_OPERATIONS)
+        return is_synced
 
     @property
     def block_size_bytes(self) -> int | None:

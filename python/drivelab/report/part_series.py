@@ -14,13 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from drivelab.model.histogram import SUB_BUCKET_BITS, SUB_BUCKET_COUNT, Histogram
-from drivelab.model.trace import PARTS
+from drivelab.model.trace import OPERATION_NAMES, PARTS
 from drivelab.report.content import IoRecords, TracedCombination
 
 Integers = NDArray[np.int64]
 
-# codes of the column `operation`
-OPERATIONS = ("read", "write", "trim", "sync", "durable_write")
 # fewer show chance, and gaps where one slow operation lasted longer than a column
 _OPERATIONS_PER_COLUMN = 8
 PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
@@ -106,7 +104,7 @@ def operation_batches(
         S506: a file of them cannot be read.
     """
     name = traced.explanation.operation
-    code = OPERATIONS.index(name) if name in OPERATIONS else None
+    code = OPERATION_NAMES.index(name) if name in OPERATION_NAMES else None
     for batch in (batch for one in passes for batch in one.batches(("operation", *columns))):
         wanted = np.asarray(batch["operation"]) == code if code is not None else np.ones(batch.num_rows, bool)
         rows = batch if wanted.all() else batch.filter(pa.array(wanted))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from drivelab.inventory.sysfs import chosen, read_text
 from drivelab.state.kernel_filesystem import lockdown_state
 
 _QUEUE = ("scheduler", "nr_requests", "write_cache", "fua", "rotational")
-_CHOSEN = re.compile(r"\[([^\]]+)\]")
 
 
 def trace_environment(device: str) -> dict[str, str]:
@@ -23,7 +22,7 @@ def trace_environment(device: str) -> dict[str, str]:
         Kernel name of a whole disk.
     """
     queue = Path("/sys/class/block", device, "queue")
-    found = {name: _chosen(_read(queue / name)) for name in _QUEUE}
+    found = {name: chosen(read_text(queue / name)) or "" for name in _QUEUE}
     return found | {"lockdown": lockdown_state(), "kernel": os.uname().release}
 
 
@@ -33,16 +32,3 @@ def before_and_after(before: Mapping[str, Any], after: Mapping[str, Any]) -> dic
         name: value if after.get(name) == value else {"before": value, "after": after.get(name)}
         for name, value in before.items()
     }
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def _chosen(text: str) -> str:
-    """The one in brackets, where the kernel lists all there are."""
-    found = _CHOSEN.search(text)
-    return found[1] if found else text

@@ -61,7 +61,7 @@ TRIAL_COLUMNS = (
     Column("achieved_queue_depth_mean", "double", "I/Os outstanding on average, per job"),
     Column("asked_job_count", "int32", "jobs asked for"),
     Column("achieved_job_count", "int32", "jobs that ran"),
-    Column("block_size_bytes", "int64", "size of one I/O; null when sizes are mixed"),
+    Column("block_size_bytes", "int64", "size of one I/O; null when sizes are mixed, and for operations on files"),
     Column("durability", "string", "how writes were made durable"),
     Column("workload_json", "string", "the whole workload, as the engine read it"),
     Column("engine_json", "string", "the whole summary of the engine"),
@@ -75,7 +75,7 @@ TRIAL_COLUMNS = (
 
 HISTOGRAM_COLUMNS = (
     Column("trial", "string", "name of the trial"),
-    Column("operation", "string", "read, write, trim, sync, durable_write"),
+    Column("operation", "string", "an operation of the workload, sync, durable_write, rewrite"),
     Column("latency", "string", "submission, completion, total, response"),
     Column("count", "int64", "number of latencies"),
     Column("min_ns", "int64", "smallest latency, exact"),
@@ -90,7 +90,7 @@ INTERVAL_COLUMNS = (
     Column("interval", "int32", "number of the interval, from 0"),
     Column("start_ns", "int64", "begin of the interval, since the begin of the measured window"),
     Column("duration_ns", "int64", "length of the interval"),
-    Column("operation", "string", "read, write, trim, sync, durable_write"),
+    Column("operation", "string", "an operation of the workload, sync, durable_write, rewrite"),
     Column("latency", "string", "submission, completion, total, response"),
     Column("count", "int64", "operations completed in the interval"),
     Column("bytes", "int64", "bytes they moved"),
@@ -106,9 +106,9 @@ INTERVAL_COLUMNS = (
 
 RECORD_COLUMNS = (
     Column("job", "uint16", "number of the job, from 0"),
-    Column("operation", "uint8", "0 read, 1 write, 2 trim, 3 sync"),
+    Column("operation", "uint8", "0 read, 1 write, 2 trim, 3 sync, 5 to 15 those on files from create to list"),
     Column("issue_ns", "int64", "when the I/O was issued, CLOCK_MONOTONIC"),
-    Column("offset_bytes", "int64", "where"),
+    Column("offset_bytes", "int64", "where; of an operation on files the number of the file"),
     Column("size_bytes", "int32", "how much"),
     Column("submission_latency_ns", "int32", "from prepared until the submit call returned"),
     Column("total_latency_ns", "int64", "from prepared until the completion was reaped"),

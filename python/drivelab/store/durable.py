@@ -46,7 +46,7 @@ def written_aside(path: Path) -> Iterator[Path]:
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield aside
-        _sync_file(aside)
+        sync_file(aside)
         _refuse_special(path)
         aside.replace(path)
         sync_directory(path.parent)
@@ -151,6 +151,15 @@ def make_directory(path: Path) -> None:
         raise storage_error(error, path) from error
 
 
+def sync_file(path: Path) -> None:
+    """Make what a file holds durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -199,11 +208,3 @@ def _write_all(descriptor: int, content: bytes) -> int:
     while left:
         left = left[os.write(descriptor, left) :]
     return len(content)
-
-
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

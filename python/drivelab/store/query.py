@@ -133,6 +133,8 @@ def _limit(connection: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:
     connection.execute("set temp_directory = ''")
     # a name in a query is never a variable of this program
     connection.execute("set python_enable_replacements = false")
+    # where it takes Python for interactive, as in a notebook, it would draw a bar into what is printed
+    connection.execute("set enable_progress_bar = false")
     connection.execute("set autoload_known_extensions = false")
     connection.execute("set autoinstall_known_extensions = false")
 

@@ -143,11 +143,6 @@ class StoredRun:
         """One row per bio and per command of a trial's traced pass; None without one."""
         return self._traced_table_of(trial, layout.EVENTS, EVENT_COLUMNS)
 
-    def recording(self, trial: str) -> tuple[Path, ...]:
-        """The files that the tracer wrote in a trial's traced pass, by processor; none without one."""
-        folder = self.directory / layout.RECORDINGS / trial
-        return tuple(sorted(folder.iterdir())) if folder.is_dir() else ()
-
     @cached_property
     def traced_trials(self) -> tuple[str, ...]:
         """Names of the completed trials that have a traced pass, in order."""

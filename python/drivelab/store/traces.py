@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from drivelab.store import layout
 from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, Column, arrow_schema
-from drivelab.store.durable import make_directory, storage_error, sync_directory, written_aside
+from drivelab.store.durable import make_directory, storage_error, sync_directory, sync_file, written_aside
 from drivelab.store.parquet_file import parquet_file
 
 TABLES: Mapping[str, tuple[Column, ...]] = {layout.OPERATIONS: OPERATION_COLUMNS, layout.EVENTS: EVENT_COLUMNS}
@@ -64,7 +64,7 @@ class TraceSink:
         place = self.recording.with_name(self._trial)
         try:
             for path in self.recording.iterdir():
-                _sync(path)
+                sync_file(path)
             sync_directory(self.recording)
             self.recording.replace(place)
             sync_directory(place.parent)
@@ -120,11 +120,3 @@ def _write(path: Path, rows: pa.Table, columns: tuple[Column, ...]) -> None:
     }
     with written_aside(path) as aside, parquet_file(aside, schema, **options) as file:
         file.write(whole)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -20,7 +20,7 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.store import layout
 from drivelab.store.compact import PartsWriter
-from drivelab.store.durable import make_directory, storage_error, sync_directory, write_json
+from drivelab.store.durable import make_directory, storage_error, sync_directory, write_json, written_aside
 from drivelab.store.journal import LockedJournal
 from drivelab.store.place import TrialPlace
 from drivelab.store.read import open_run
@@ -165,6 +165,18 @@ class RunWriter:
             }
         )
         self._names.add(measured.name)
+
+    def add_file(self, name: str, contents: bytes) -> None:
+        """Keep a file beside the tables as it is, durably.
+
+        Raises
+        ------
+        DrivelabError
+            S501, S502, S503: it cannot be written.
+        """
+        self._lock()
+        with written_aside(self.directory / name) as aside:
+            aside.write_bytes(contents)
 
     def record_sink(self, trial: str, *, open_loop: bool = False) -> RecordSink:
         """A sink for every I/O of a trial: ``ios/<trial>.parquet``."""

@@ -14,11 +14,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.workload import Workload
+from drivelab.model.trace import OPERATION_NAMES
+from drivelab.model.workload import SYNC_CALLS, Workload
 
-READ, WRITE, TRIM, SYNC, DURABLE_WRITE = range(5)
-OPERATION_NAMES = ("read", "write", "trim", "sync", "durable_write")
-_SYNC_CALLS = ("fdatasync", "fsync", "sync_file_range")
+READ, WRITE, TRIM, SYNC, DURABLE_WRITE = range(len(OPERATION_NAMES))
 _DURABLE_BY_FLAG = ("o_dsync", "o_sync", "rwf_dsync")
 
 
@@ -62,7 +61,7 @@ def operations_of(
     submitted = end if is_alone else np.minimum(start + _numbers(records, "submission_latency_ns"), end)
     last = np.arange(len(job))
     kept = np.ones(len(job), dtype=bool)
-    if workload.durability.method in _SYNC_CALLS and workload.durability.every_writes == 1:
+    if workload.durability.method in SYNC_CALLS and not workload.durability.covers_several_writes:
         for write, sync in _pairs(columns | {"end_ns": end, "result": _numbers(records, "result")}):
             last[write], kept[sync] = sync, False
     kind = np.where(last != np.arange(len(job)), DURABLE_WRITE, operation)

@@ -5,7 +5,8 @@ use crate::case::File;
 use crate::lives::Dice;
 use crate::soup;
 use crate::support::bytes::{Form, append};
-use crate::support::golden::{golden_files, rewritten};
+use crate::support::golden::rewritten;
+use crate::support::plain::golden_files;
 use std::sync::OnceLock;
 
 const GOLDENS: [&str; 6] =

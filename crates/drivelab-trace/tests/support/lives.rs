@@ -2,12 +2,48 @@
 
 #![allow(dead_code)]
 
-use drivelab_trace::follow::Collected;
+use drivelab_trace::follow::{Collected, Counts, Follower};
 use drivelab_trace::lifetime::{Bio, Command};
 use drivelab_trace::record::{Action, Record, category};
 
 /// Directions of bios.
 pub const WRITE: u32 = category::WRITE | category::SYNC;
+
+/// A record of the one thread and drive of a story that is told record by record.
+pub fn record(time_ns: u64, action: Action, sector: u64, bytes: u32, category: u32) -> Record {
+    Record {
+        time_ns,
+        sector,
+        bytes,
+        action_bits: action as u16,
+        category,
+        pid: 7,
+        device: 8 << 20,
+        ..Record::default()
+    }
+}
+
+/// What a follower makes of records.
+pub fn followed(records: &[Record]) -> (Collected, Counts) {
+    followed_by(Follower::new(), records, |_| false)
+}
+
+/// What some follower makes of records; it is told of the places before which some were lost.
+pub fn followed_by(
+    mut follower: Follower,
+    records: &[Record],
+    is_loss_before: impl Fn(usize) -> bool,
+) -> (Collected, Counts) {
+    let mut lives = Collected::default();
+    for (position, record) in records.iter().enumerate() {
+        if is_loss_before(position) {
+            follower.mark_loss();
+        }
+        follower.push(record, &mut lives);
+    }
+    follower.finish(&mut lives);
+    (lives, *follower.counts())
+}
 
 /// Numbers that follow from a seed.
 #[derive(Debug, Clone)]

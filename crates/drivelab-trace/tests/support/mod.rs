@@ -7,6 +7,7 @@
 
 pub mod bytes;
 pub mod golden;
+pub mod plain;
 
 use drivelab_trace::record::{Action, Record, category, notice};
 use std::collections::HashMap;

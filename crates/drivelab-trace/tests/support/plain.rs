@@ -1,53 +1,66 @@
-//! A reader of version-7 files that is too simple to be wrong: the oracle of the real one's users.
+//! A reader of the recordings that the repository holds, too simple to be wrong: the oracle of the real one's users.
 
 #![allow(dead_code)]
 
 use drivelab_trace::record::Record;
 use std::path::{Path, PathBuf};
 
-/// Recordings with btt's own output beside them.
+/// The folder of recordings with btt's own output beside them.
+pub const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/blktrace");
+
+/// The folder of a case.
 pub fn golden(case: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/blktrace").join(case)
+    Path::new(GOLDEN).join(case)
 }
 
-fn records_of(path: &Path) -> Vec<Record> {
-    let bytes = std::fs::read(path).expect("a recording");
-    let (mut records, mut at) = (Vec::new(), 0);
-    while at + 48 <= bytes.len() {
-        let word = |offset: usize| u32::from_le_bytes(bytes[at + offset..][..4].try_into().expect("4 bytes"));
-        let long = |offset: usize| u64::from_le_bytes(bytes[at + offset..][..8].try_into().expect("8 bytes"));
-        let payload_bytes = (word(44) >> 16) as usize;
-        let Some(payload) = bytes.get(at + 48..at + 48 + payload_bytes) else { break };
+/// The files of a case: name, CPU, bytes.
+pub fn golden_files(case: &str) -> Vec<(String, Option<u32>, Vec<u8>)> {
+    let folder = golden(case);
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("an entry").path())
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?.to_owned();
+            let cpu = name.rsplit_once(".blktrace.").and_then(|(_, number)| number.parse().ok());
+            let is_dump = path.extension().is_some_and(|extension| extension == "bin");
+            (cpu.is_some() || is_dump).then(|| (name, cpu, std::fs::read(&path).expect("a file")))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// The whole records of a version 7 file of a little-endian machine.
+pub fn records_of(bytes: &[u8]) -> Vec<Record> {
+    let (mut records, mut rest) = (Vec::new(), bytes);
+    while let Some(fixed) = rest.first_chunk::<48>() {
+        let u16_at = |at: usize| u16::from_le_bytes(fixed[at..at + 2].try_into().expect("2 bytes"));
+        let u32_at = |at: usize| u32::from_le_bytes(fixed[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(fixed[at..at + 8].try_into().expect("8 bytes"));
+        let end = 48 + usize::from(u16_at(46));
+        let Some(payload) = rest.get(48..end) else { break };
         records.push(Record {
-            sequence: word(4),
-            time_ns: long(8),
-            sector: long(16),
-            bytes: word(24),
-            action_bits: (word(28) & 0xffff) as u16,
-            category: word(28) >> 16,
-            pid: word(32),
-            device: word(36),
-            cpu: word(40),
-            error: i32::from((word(44) & 0xffff) as i16),
+            sequence: u32_at(4),
+            time_ns: u64_at(8),
+            sector: u64_at(16),
+            bytes: u32_at(24),
+            action_bits: u16_at(28),
+            category: u32::from(u16_at(30)),
+            pid: u32_at(32),
+            device: u32_at(36),
+            cpu: u32_at(40),
+            error: i32::from(u16_at(44) as i16),
             payload: payload.to_vec(),
             is_swapped: false,
         });
-        at += 48 + payload_bytes;
+        rest = &rest[end..];
     }
     records
 }
 
 /// All records of a case, merged by time.
 pub fn recording(case: &str) -> Vec<Record> {
-    let mut files: Vec<_> = std::fs::read_dir(golden(case))
-        .expect("a case")
-        .map(|entry| entry.expect("a file").path())
-        .filter(|path| {
-            path.to_string_lossy().contains(".blktrace.") || path.extension().is_some_and(|end| end == "bin")
-        })
-        .collect();
-    files.sort();
-    let mut records: Vec<_> = files.iter().flat_map(|path| records_of(path)).collect();
+    let mut records: Vec<_> = golden_files(case).iter().flat_map(|(_, _, bytes)| records_of(bytes)).collect();
     records.sort_by_key(|record| record.time_ns);
     records
 }

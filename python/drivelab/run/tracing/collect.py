@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
-from drivelab.run.trace_counts import has_kernel_ids
 from drivelab.run.tracing.disk import TracedDisk, require_other_disk, traced_disk
 from drivelab.run.tracing.source import ROOM_BYTES, Limits, SourceUnavailableError, Stopped
 from drivelab.run.tracing.sources import SourceState, choose_source, unavailable
@@ -37,9 +36,6 @@ class RunningTrace:
     clock : str
         Clock by which the kernel recorded. Times of the recording are those of
         CLOCK_MONOTONIC in any case: other clocks are joined with it at both ends.
-    thread_ids_match : bool
-        Whether thread ids of the recording are those that this process knows. In
-        a container they are not, and threads must be told by their names.
     files : tuple of Path
         The recording, one file for each processor.
     lost_events : int
@@ -55,7 +51,6 @@ class RunningTrace:
     source: str
     reason: str
     clock: str = "mono"
-    thread_ids_match: bool = True
     files: tuple[Path, ...] = ()
     lost_events: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
@@ -103,7 +98,7 @@ def collected_trace(
     if spill_directory is not None:
         require_other_disk(spill_directory, disk)
     chosen, reason = choose_source(disk, source)
-    running = RunningTrace(device, chosen.name, reason, thread_ids_match=has_kernel_ids())
+    running = RunningTrace(device, chosen.name, reason)
     try:
         with chosen.armed(disk, Limits(memory_bytes, spill_directory)) as armed:
             running.clock = armed.clock

@@ -49,11 +49,6 @@ def probe_source(source: Source, disk: TracedDisk) -> SourceState:
     return SourceState(source)
 
 
-def probe_sources(disk: TracedDisk) -> tuple[SourceState, ...]:
-    """Whether each source can be used for a disk, in the order in which they are tried; nothing is changed."""
-    return tuple(probe_source(source, disk) for source in SOURCES)
-
-
 def choose_source(disk: TracedDisk, asked: str | None = None) -> tuple[Source, str]:
     """The source to trace a disk by, and why it is that one.
 
