@@ -166,6 +166,7 @@ def test_targets_that_make_no_sense_are_refused(refused: Refused, tmp_path: Path
     assert refused(small) == ("R453", 2)
     assert refused(tmp_path / "missing") == ("T101", 2)
     assert refused("scratch:1GiB") == ("T105", 2)
+    assert refused("raid1:2*scratch:1GiB") == ("T105", 2)
     assert refused(place, "--for", "excel") == ("U005", 2)
     assert refused("/dev/null") == ("T105", 2)
 

@@ -226,6 +226,7 @@ def test_absurd_input_is_an_error_of_usage_that_leaves_nothing(run: Run, data: P
     assert refused(run, tmp_path / "no" / "where", "--operation", "write", "--size", "1MiB") == ("T101", 2)
     assert refused(run, tmp_path) == ("T105", 2)
     assert refused(run, "scratch:1GiB") == ("T105", 2)
+    assert refused(run, "raid1:2*scratch:1GiB") == ("T105", 2)
     assert refused(run, tmp_path / "new", "--operation", "write") == ("U003", 2)
     assert refused(run, data, "--queue-depth", "0") == ("U003", 2)
     assert refused(run, data, "--block-size", "4k") == ("U001", 2)

@@ -11,6 +11,7 @@ from drivelab import __version__
 from drivelab.analyse.findings import smart_findings, target_findings, trial_findings
 from drivelab.analyse.summary import summarise
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
+from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.run_results import print_results, results_json
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.host import host_facts
@@ -23,7 +24,8 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.report.html import FILE_NAME, write_html_report
 from drivelab.run.counting_pass import command_counts
-from drivelab.run.execute import Instruments, Outcome, SmartReading
+from drivelab.run.execute import Outcome
+from drivelab.run.instruments import Instruments, SmartReading
 from drivelab.run.interruption import Interruption
 from drivelab.run.measure import measure
 from drivelab.run.progress import RunProgress
@@ -67,10 +69,11 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
     """
     run = open_run(directory)
     answer = answer_of_run(run, None if as_json else SHOWN_METRICS)
+    traced = TracedAnswer(run, answer)
     if not as_json:
         # before the report: what was measured is worth seeing also when that cannot be written
-        print_results(run, answer)
-    report = write_html_report(joint_report([run], answers=[answer]), directory / FILE_NAME)
+        print_results(run, answer, traced)
+    report = write_html_report(joint_report([run], answers=[answer], traced=[traced]), directory / FILE_NAME)
     if as_json:
         for piece in results_json(run, report, answer):
             print(piece, end="")

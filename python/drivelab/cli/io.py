@@ -19,6 +19,7 @@ from drivelab import __version__
 from drivelab.cli.io_options import IoOptions, with_options_of
 from drivelab.cli.io_result import io_json, io_lines
 from drivelab.cli.io_target import file_to_make, find_target, require_consent
+from drivelab.cli.io_tree import tree_to_remove
 from drivelab.cli.io_workload import is_null, on_target, options_without_effect, workload_from
 from drivelab.cli.live_line import LiveLine
 from drivelab.inventory.consent import require_unused
@@ -29,7 +30,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
-from drivelab.run.counting_pass import command_counts
+from drivelab.run.counting_pass import changed_count, command_counts
 from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.interruption import interruptible
 from drivelab.run.measure import measure
@@ -66,9 +67,9 @@ def run_io(options: IoOptions) -> int:
     asked = workload_from(options)
     for note in options_without_effect(options, asked):
         print(f"note: {note}", file=sys.stderr)
-    if asked.writes and asked.backend != "null":
+    if asked.writes and asked.backend != "null" and asked.tree is None:
         require_unused(options.target)
-    target = find_target(options.target, is_null=is_null(options))
+    target = find_target(options.target, is_null=is_null(options), for_tree=asked.tree is not None)
     require_consent(target, asked, erase=options.erase, may_overwrite_file=options.overwrite_file)
     workload = on_target(asked, target)
     with interruptible() as stop:
@@ -80,7 +81,7 @@ def run_io(options: IoOptions) -> int:
     if options.as_json:
         print(json.dumps(document, indent=2))
     else:
-        for line in [*io_lines(document), *map(_finding_text, findings)]:
+        for line in [*io_lines(document), *(_finding_text(finding, workload) for finding in findings)]:
             print(_wrapped(line))
     _require_room(measured, target)
     if stop.is_set():
@@ -107,6 +108,9 @@ def _require_room(measured: Measurement, target: TargetFacts) -> None:
     if full is None:
         return
     left = Path(target.path).stat().st_size if target.kind in ("file", "missing_file") else 0
+    if measured.workload.tree is not None:
+        what = f"the file system filled up at file {full['first_offset_bytes']}"
+        raise DrivelabError("E306", what, where=target.path, do="free space there, or choose fewer or smaller files")
     what = f"the file system filled up at {format_bytes(full['first_offset_bytes'])}"
     if left:
         what += f"; {target.path} is left with {format_bytes(left)}"
@@ -115,12 +119,12 @@ def _require_room(measured: Measurement, target: TargetFacts) -> None:
 
 
 def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: StopRequest) -> Measurement:
-    with held_if_device(target), file_to_make(target, workload):
+    with held_if_device(target), file_to_make(target, workload), tree_to_remove(workload):
         with _record_sink(options, workload) as sink, LiveLine(sys.stderr) as line:
             measured = measure(_TRIAL, workload, target, stop=stop, progress=line.show, on_records=sink)
         if not options.count_commands or stop.is_set():
             return measured
-        operations = int(measured.engine["all_phases"].get("write", {}).get("count", 0))
+        operations = changed_count(workload, measured.engine)
         counted = command_counts(
             workload, target, timed_operations=operations, timed_devices=measured.devices, stop=stop
         )
@@ -155,8 +159,12 @@ def _judge(measured: Measurement, target: TargetFacts) -> tuple[TrialSummary, li
     return summary, by_gravity([*target_findings(target), *findings])
 
 
-def _finding_text(finding: Finding) -> str:
-    advice = f" ({finding.advice}{_OPTION_FOR.get(finding.advice, '')})" if finding.advice else ""
+def _finding_text(finding: Finding, workload: Workload) -> str:
+    option = _OPTION_FOR.get(finding.advice, "")
+    if workload.tree is not None and finding.advice == MEASURE_LONGER:
+        # what has used up its files has come to its end
+        option = ": more --files, or --runtime where files are only read"
+    advice = f" ({finding.advice}{option})" if finding.advice else ""
     return f"  {finding.severity}: {finding.text}{advice}"
 
 

@@ -21,6 +21,7 @@ from drivelab.cli.workload_arguments import (
     DURABILITIES,
     FILE_STATES,
 )
+from drivelab.model.workload import TREE_OPERATIONS
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -49,6 +50,10 @@ def _written(text: str, *names: str) -> Any:
     return _option("What is written", text, *names)
 
 
+def _files(text: str, *names: str) -> Any:
+    return _option("Operations on the files of a directory", text, *names)
+
+
 def _result(text: str, *names: str, metavar: str | None = None) -> Any:
     return _option("Results and consent", text, *names, metavar=metavar)
 
@@ -61,16 +66,19 @@ def _names(names: tuple[str, ...]) -> str:
 class IoOptions:
     """What was typed after ``drivelab io``; every text is as typed."""
 
-    target: Annotated[str, typer.Argument(help="A file, a block device, or null: for no target at all.")]
+    target: Annotated[str, typer.Argument(help="A file, a block device, null: for none, or a directory (--files).")]
 
-    operation: Annotated[str, _what("read, write, trim, or a mix: read:70,write:30.")] = "read"
-    access: Annotated[str | None, _what(f"{_names(ACCESSES)} Default: random; sequential for --file-state append.")] = (
-        None
-    )
+    operation: Annotated[str, _what("read, write, trim, or a mix: read:70,write:30. With --files: see below.")] = "read"
+    access: Annotated[
+        str | None,
+        _what(f"{_names(ACCESSES)} pareto:0.2, normal:10%. Default: random; sequential for append and --files."),
+    ] = None
     block_size: Annotated[str, _what("Bytes of one I/O, or a mix: 4KiB:80,64KiB:20.")] = "4KiB"
     queue_depth: Annotated[int, _what("I/Os kept outstanding by each job.")] = 1
     jobs: Annotated[int, _what("Jobs side by side, each in its own part of the range.")] = 1
     share_range: Annotated[bool, _what("Let every job use the whole range.", "--share-range")] = False
+    rewrite: Annotated[str, _what("Share of the reads that are written back at once, changed: 10%.")] = "0"
+    verify: Annotated[bool, _what("Check that each block read is the one of its place.", "--verify")] = False
     seed: Annotated[int, _what("Makes random choices repeatable.")] = 1
 
     size: Annotated[str, _where("Bytes of the range used; 0 is the whole target.")] = "0"
@@ -81,10 +89,17 @@ class IoOptions:
     hot_range: Annotated[float, _where("Hot part of the range for hot_cold, 0 to 1.")] = 0.1
     hot_access: Annotated[float, _where("Part of the I/Os that go there, 0 to 1.")] = 0.9
 
+    run_blocks: Annotated[int, _where("Blocks in a row from each random place on.")] = 1
+    random_fraction: Annotated[str, _where("Share of random places; the other I/Os follow the one before.")] = "1"
+    covers_once: Annotated[bool, _where("Random: each block once before any comes again.", "--covers-once")] = False
+
     backend: Annotated[str, _how(_names(BACKENDS))] = "auto"
     direct: Annotated[bool, _how("Bypass the page cache (O_DIRECT).", "--direct")] = False
     durability: Annotated[str, _how(_names(DURABILITIES))] = "none"
     sync_every: Annotated[int, _how("Writes per sync call.")] = 1
+    sync_at_end: Annotated[bool, _how("One sync call, after the last write of each job.", "--sync-at-end")] = False
+    think: Annotated[str, _how("Pause of a closed loop, not part of any latency: 10ms.")] = "0s"
+    think_every: Annotated[int, _how("I/Os of a job before each pause.")] = 1
     rate: Annotated[float, _how("I/Os per second of an open loop; 0 is a closed loop.")] = 0.0
     arrivals: Annotated[str | None, _how(f"Of an open loop: {_names(ARRIVALS)} Default: fixed.")] = None
     pin: Annotated[str, _how("Processors for the jobs, in turn: 0,2-3. Default: not pinned.")] = ""
@@ -104,6 +119,15 @@ class IoOptions:
     contents: Annotated[str, _written(_names(CONTENTS))] = "random"
     compressible: Annotated[float, _written("Part of every block that compresses to nothing, 0 to 1.")] = 0.0
     duplicate: Annotated[float, _written("Part of the writes that repeat one block, 0 to 1.")] = 0.0
+
+    files: Annotated[int, _files(f"Files of all jobs; --operation is then {_names(TREE_OPERATIONS)}")] = 0
+    file_size: Annotated[str, _files("Bytes of a file, or of the largest one.")] = "0"
+    file_size_min: Annotated[str | None, _files("Bytes of the smallest one. Default: all are alike.")] = None
+    directories: Annotated[int, _files("Directories that hold equally many each; 0: all in one.")] = 0
+    depth: Annotated[int, _files("Levels of directories.")] = 1
+    sync_directory: Annotated[bool, _files("Make the directory durable after each operation.", "--sync-directory")] = (
+        False
+    )
 
     record: Annotated[str | None, _result("Keep a row for every I/O.", metavar="FILE.parquet")] = None
     count_commands: Annotated[

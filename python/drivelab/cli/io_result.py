@@ -19,10 +19,10 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes, format_duration_ns, format_rate_bytes_per_s, format_rate_per_s
+from drivelab.model.workload import OPERATIONS
 
 SCHEMA = 1
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999)
-_MOVING = ("read", "write", "trim")
 # with fewer values than this above a quantile, its 95 % interval has no upper end
 _VALUES_ABOVE_MIN = math.log(1 / 0.025)
 _INTERVAL_LATENCIES = ("total", "response")
@@ -42,8 +42,8 @@ def io_json(
     """
     engine = measured.engine
     asked = measured.workload
-    count = sum(measured.operation_count(operation) for operation in _MOVING)
-    moved = sum(int(engine["operations"].get(operation, {}).get("bytes", 0)) for operation in _MOVING)
+    count = sum(measured.operation_count(operation) for operation in OPERATIONS)
+    moved = sum(int(engine["operations"].get(operation, {}).get("bytes", 0)) for operation in OPERATIONS)
     return {
         "schema": SCHEMA,
         "target": target.text,
@@ -134,7 +134,7 @@ def quantile_or_none(histogram: Histogram, at: float) -> float | None:
 def _device_json(counts: dict[str, Any], measured: Measurement) -> dict[str, Any]:
     """Counts of one device, with those per operation: asked for by us, in all phases."""
     phases = measured.engine["all_phases"]
-    operations = sum(int(phases.get(operation, {}).get("count", 0)) for operation in _MOVING)
+    operations = sum(int(phases.get(operation, {}).get("count", 0)) for operation in OPERATIONS)
     if not operations:
         return counts
     return counts | {
@@ -185,6 +185,9 @@ def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"null backend (what the engine itself costs), {depth}"
     else:
         direct = "direct" if achieved["direct"] else "through the page cache"
+        tree = document["workload"].get("tree")
+        if tree:
+            direct = f"{tree['file_count']} files of {_sizes(tree)}"
         yield f"{document['target']}: {achieved['backend']}, {direct}, {depth}"
     if not document["measured_ns"]:
         yield f"  nothing was measured: ended by {_ending(document['stopped_by'])} before the ramp was over"
@@ -192,12 +195,12 @@ def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"  measured {format_duration_ns(document['measured_ns'])}, ended by {_ending(document['stopped_by'])}"
     for name, facts in document["operations"].items():
         bounds = document["estimates"] if name == document["judged_operation"] else {}
-        yield from _operation_lines(name, facts, bounds)
+        yield from _operation_lines(name, facts, bounds, f"{_unit(document)}s")
     if document["cpu_ns_per_io"] is not None:
         parts = [document[f"{part}_cpu_ns_per_io"] for part in ("user", "system")]
         shown = [format_duration_ns(part) for part in parts if part is not None]
         sampled = f" (sampled: {shown[0]} user, {shown[1]} system)" if len(shown) == 2 else ""
-        yield f"  processor     {format_duration_ns(document['cpu_ns_per_io'])} per I/O{sampled}"
+        yield f"  processor     {format_duration_ns(document['cpu_ns_per_io'])} per {_unit(document)}{sampled}"
     for counts in document["devices"]:
         yield _device_line(counts)
     yield from _traced_lines(document)
@@ -206,20 +209,31 @@ def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  arrivals      {arrivals['scheduled']} scheduled, {arrivals['late']} late, {arrivals['missed']} missed"
     for error in document["errors"]:
         failed = f"{error['count']} {error['operation']} failed with {error['name']}"
-        yield f"  {failed}, first at {error['first_offset_bytes']} B"
+        first = error["first_offset_bytes"]
+        yield f"  {failed}, first at {f'file {first}' if document['workload'].get('tree') else f'{first} B'}"
+
+
+def _sizes(tree: Mapping[str, Any]) -> str:
+    least, most = (format_bytes(tree[f"file_bytes_{end}"]) for end in ("min", "max"))
+    return least if least == most else f"{least} to {most}"
 
 
 def _ending(reason: str) -> str:
     return {"runtime": "its runtime", "range_end": "the end of the range", "caller": "the user"}.get(reason, reason)
 
 
-def _operation_lines(name: str, facts: Mapping[str, Any], estimates: Mapping[str, Any]) -> Iterator[str]:
+def _unit(document: Mapping[str, Any]) -> str:
+    """What is counted, in words."""
+    return "operation" if document["workload"].get("tree") else "I/O"
+
+
+def _operation_lines(name: str, facts: Mapping[str, Any], estimates: Mapping[str, Any], unit: str) -> Iterator[str]:
     rates = []
     if facts["count"] and "iops" in facts:
         rates.append(f"{format_rate_per_s(facts['iops'])} per s")
     if facts["bytes"]:
         rates.append(format_rate_bytes_per_s(facts["throughput_bytes_per_s"]))
-    yield f"  {name.replace('_', ' '):<14}{facts['count']} I/Os{''.join(f', {rate}' for rate in rates)}"
+    yield f"  {name.replace('_', ' '):<14}{facts['count']} {unit}{''.join(f', {rate}' for rate in rates)}"
     for latency in ("submission", "completion", "total", "response"):
         if f"{latency}_latency_ns" in facts:
             start = f"{latency}_latency_ns_p"

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from drivelab.cli.io_tree import require_directory
 from drivelab.inventory.consent import require_erase_consent
 from drivelab.inventory.loop_extent import loops_over_file
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.model.errors import DrivelabError
-from drivelab.model.target import TargetFacts
+from drivelab.model.target import MADE_KINDS, TargetFacts
 from drivelab.model.workload import Workload
 
 NULL_TARGET = "null:"
@@ -18,23 +19,27 @@ NULL_TARGET = "null:"
 _MARK = "user.drivelab.made"
 
 
-def find_target(text: str, *, is_null: bool) -> TargetFacts:
+def find_target(text: str, *, is_null: bool, for_tree: bool = False) -> TargetFacts:
     """Facts about the target of one workload.
 
     Raises
     ------
     DrivelabError
-        T101 to T108: nothing that I/O could be sent to.
+        T101 to T108: nothing that I/O could be sent to. E316: operations on files need a directory.
     """
     if is_null:
         return TargetFacts(text, "missing_file", "", False, None, (), (), 0, 1, False)
     target = resolve_target(text)
+    if for_tree:
+        require_directory(target)
+        return target
     if target.kind == "directory":
-        do = f"name a file in it, or run: drivelab check {text}"
+        do = f"name a file in it, work on files of its own (--files), or run: drivelab check {text}"
         raise DrivelabError("T105", f"{text} is a directory", where="drivelab io", do=do)
-    if target.kind == "scratch":
+    if target.kind in MADE_KINDS:
         do = "name a file or a block device"
-        raise DrivelabError("T105", "drivelab io uses what is there, and makes no scratch drives", where=text, do=do)
+        made = "scratch drives" if target.kind == "scratch" else "RAID sets"
+        raise DrivelabError("T105", f"drivelab io uses what is there, and makes no {made}", where=text, do=do)
     return target
 
 
@@ -49,6 +54,9 @@ def require_consent(target: TargetFacts, workload: Workload, *, erase: Sequence[
         C220: it would overwrite a file that drivelab did not make.
     """
     if workload.backend == "null":
+        return
+    if workload.tree is not None:
+        # it works on files of its own
         return
     if not workload.writes:
         if not target.exists:

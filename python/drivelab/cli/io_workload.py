@@ -10,23 +10,25 @@ from pydantic import ValidationError
 
 from drivelab.cli.io_options import IoOptions
 from drivelab.cli.io_target import NULL_TARGET
+from drivelab.cli.io_tree import refuse_mixed_up_tree, tree_fields
 from drivelab.cli.workload_arguments import (
-    ACCESSES,
     BACKENDS,
     CONTENTS,
     DURABILITIES,
     FILE_STATES,
     located,
     one_of,
+    parse_access,
     parse_block_sizes,
     parse_cpus,
     parse_operations,
     parse_pacing,
+    parse_share,
 )
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, parse_bytes, parse_duration_ns
-from drivelab.model.workload import Workload
+from drivelab.model.workload import ORDERED_ACCESSES, SYNC_CALLS, Workload
 
 _DEFAULT_RUNTIME = "5s"
 # where the name of a field is not the name of its option
@@ -45,6 +47,10 @@ _OPTION_OF_FIELD = {
     "offset_bytes": "--offset",
     "shift_bytes": "--shift",
     "stride_bytes": "--stride",
+    "think_ns": "--think",
+    "pareto_h": "--access",
+    "normal_deviation": "--access",
+    "rewrite_fraction": "--rewrite",
 }
 _DEFAULTS = {option.name: option.default for option in fields(IoOptions)}
 
@@ -66,9 +72,10 @@ def workload_from(options: IoOptions) -> Workload:
     if options.target == NULL_TARGET and options.backend not in ("auto", "null"):
         do = "leave --backend out, or name a target"
         raise DrivelabError("U004", f"null: has no use for backend {options.backend}", where="option --backend", do=do)
-    if options.count_commands and options.durability == "none":
+    if options.count_commands and options.durability == "none" and not options.sync_directory:
         do = "add --durability fdatasync, for instance"
         raise DrivelabError("U004", "only synchronous writes can be counted", where="option --count-commands", do=do)
+    refuse_mixed_up_tree(options)
     try:
         return Workload.model_validate(_fields(options))
     except ValidationError as error:
@@ -80,18 +87,21 @@ def workload_from(options: IoOptions) -> Workload:
 
 
 def _fields(options: IoOptions) -> dict[str, object]:
-    default_access = "sequential" if options.file_state == "append" else "random"
+    default_access = "sequential" if options.file_state == "append" or options.files else "random"
     return {
         "target": _target_fields(options),
         "backend": "null" if is_null(options) else one_of("--backend", options.backend, BACKENDS),
         "operations": parse_operations(options.operation),
         "block_sizes": parse_block_sizes(options.block_size),
         "access": {
-            "kind": one_of("--access", options.access or default_access, ACCESSES),
+            **parse_access(options.access or default_access),
             "stride_bytes": located("--stride", parse_bytes, options.stride),
             "zipf_theta": options.zipf_theta,
             "hot_range_fraction": options.hot_range,
             "hot_access_fraction": options.hot_access,
+            "run_blocks": options.run_blocks,
+            "random_fraction": parse_share("--random-fraction", options.random_fraction),
+            "covers_once": options.covers_once,
         },
         "shift_bytes": located("--shift", parse_bytes, options.shift),
         "queue_depth": options.queue_depth,
@@ -101,6 +111,8 @@ def _fields(options: IoOptions) -> dict[str, object]:
         "durability": {
             "method": one_of("--durability", options.durability, DURABILITIES),
             "every_writes": options.sync_every,
+            "at_end": options.sync_at_end,
+            "directory": options.sync_directory,
         },
         "file_state": one_of("--file-state", options.file_state, FILE_STATES),
         "contents": {
@@ -108,7 +120,12 @@ def _fields(options: IoOptions) -> dict[str, object]:
             "compressible_fraction": options.compressible,
             "duplicate_fraction": options.duplicate,
         },
-        "pacing": parse_pacing(options.rate, options.arrivals),
+        "pacing": parse_pacing(
+            options.rate,
+            options.arrivals,
+            located("--think", parse_duration_ns, options.think),
+            options.think_every,
+        ),
         "limits": _limits(options),
         "ramp_ns": located("--ramp", parse_duration_ns, options.ramp),
         "interval_ns": located("--interval", parse_duration_ns, options.interval),
@@ -117,6 +134,9 @@ def _fields(options: IoOptions) -> dict[str, object]:
         "pin_cpus": _existing_cpus(options.pin),
         "polled_completion": options.polled_completion,
         "polled_submission": options.polled_submission,
+        "rewrite_fraction": parse_share("--rewrite", options.rewrite),
+        "verify": options.verify,
+        "tree": tree_fields(options),
     }
 
 
@@ -133,7 +153,8 @@ def _limits(options: IoOptions) -> dict[str, int]:
         do = "leave out --once, or the limit"
         raise DrivelabError("U004", "--once has no limit but the range", where="option --once", do=do)
     moved = located("--bytes", parse_bytes, options.bytes)
-    limited = options.once or options.count or moved
+    # a tree ends with its last file
+    limited = options.once or options.count or moved or options.files
     runtime = options.runtime or ("0s" if limited else _DEFAULT_RUNTIME)
     return {
         "runtime_ns": located("--runtime", parse_duration_ns, runtime),
@@ -147,7 +168,11 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
     access, method = workload.access.kind, workload.durability.method
     if options.durability != "none" and not workload.writes:
         yield f"--durability {method} has no effect on reads"
-    if options.sync_every != 1 and method not in ("fdatasync", "fsync", "sync_file_range"):
+    elif options.durability != "none" and not workload.is_durable:
+        yield f"--durability {method} has no effect: no file is written"
+    if options.sync_directory and not (workload.tree and workload.writes):
+        yield "--sync-directory has no effect: no directory changes"
+    if options.sync_every != 1 and method not in SYNC_CALLS:
         yield f"--sync-every has no effect with --durability {method}: there is no sync call"
     given = {
         "--zipf-theta": (options.zipf_theta, "zipf_theta", "zipf"),
@@ -158,12 +183,27 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
     for option, (value, name, kind) in given.items():
         if value != _DEFAULTS[name] and access != kind:
             yield f"{option} has no effect with --access {access}: it is for {kind}"
+    yield from _of_order_without_effect(workload)
+    if options.verify and not any(share.operation == "read" for share in workload.operations):
+        yield "--verify has no effect: nothing is read"
+    if options.sync_at_end and not (workload.is_durable and method in SYNC_CALLS):
+        yield f"--sync-at-end has no effect with --durability {method}: there is no sync call"
+    elif options.sync_at_end and options.sync_every != 1:
+        yield "--sync-every has no effect with --sync-at-end"
+    if options.think_every != 1 and not workload.pacing.think_ns:
+        yield "--think-every has no effect without --think"
     if options.compressible and workload.contents.kind == "zeros":
         yield "--compressible has no effect with --contents zeros: they compress anyway"
     written = ("contents", "compressible", "duplicate", "file_state")
     for name in written if not workload.writes else ():
         if getattr(options, name) != _DEFAULTS[name]:
             yield f"--{name.replace('_', '-')} has no effect on reads"
+
+
+def _of_order_without_effect(workload: Workload) -> Iterator[str]:
+    access = workload.access
+    if access.covers_once and access.kind in ORDERED_ACCESSES:
+        yield f"--covers-once has no effect with --access {access.kind}, which has each block once anyway"
 
 
 def _existing_cpus(text: str) -> tuple[int, ...]:
@@ -198,6 +238,8 @@ def on_target(workload: Workload, target: TargetFacts) -> Workload:
         what = f"--offset {offset} lies past the end of {target.path}, which has {size}"
         raise DrivelabError("E309", what, where="option --offset", do="choose a smaller --offset")
     place = workload.target.model_copy(update={"path": target.path})
+    if workload.tree is not None:
+        return workload.model_copy(update={"target": place})
     if workload.writes and target.kind == "block_device":
         place = place.model_copy(update={"exclusive": True})
     if workload.writes and target.kind == "missing_file":

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from drivelab.cli.plan_steps import print_steps
 from drivelab.experiments.load import load_experiment
 from drivelab.inventory.loop_target import resolve_measured
+from drivelab.inventory.raid import why_not_here
 from drivelab.inventory.smart import read_all_smart
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.plan import PREPARATIONS, Plan, TraceChoice
+from drivelab.model.raid import written_share
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, format_wait_ns
 from drivelab.plan.budget import TRACED_NS_MAX, TRACED_OPERATIONS
@@ -32,9 +34,15 @@ if TYPE_CHECKING:
 SCHEMA = 1
 _STEPS_SHOWN_MAX = 40
 
-ExperimentArgument = Annotated[str, typer.Argument(help="A built-in experiment, or a TOML file of your own.")]
+ExperimentArgument = Annotated[
+    str, typer.Argument(help="A built-in experiment, a TOML file of your own, or a job file of fio: JOBS.fio.")
+]
 TargetsArgument = Annotated[
-    list[str], typer.Argument(metavar="TARGET...", help="Block devices, directories, or scratch:SIZE.")
+    list[str] | None,
+    typer.Argument(
+        metavar="TARGET...",
+        help="Block devices, directories, scratch:SIZE, or RAID sets: raid5:A,B,C. A job file may name its own.",
+    ),
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer repeats and less data: a first look.")]
 SeedOption = Annotated[
@@ -53,12 +61,13 @@ OnlyOption = Annotated[
 TraceOption = Annotated[
     bool, typer.Option("--trace", help="Trace every trial once more, to explain it: drivelab explain RUN (root).")
 ]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse a job file with options that are not honoured.")]
 SkipOption = Annotated[bool, typer.Option("--skip-unavailable", help="Leave out the levels that a target cannot have.")]
 
 
 def command(
     experiment: ExperimentArgument,
-    targets: TargetsArgument,
+    targets: TargetsArgument = None,
     quick: QuickOption = False,
     label: LabelOption = None,
     skip_unavailable: SkipOption = False,
@@ -66,6 +75,7 @@ def command(
     repeats: RepeatsOption = None,
     seed: SeedOption = None,
     trace: TraceOption = False,
+    strict: StrictOption = False,
     all_steps: Annotated[bool, typer.Option("--all", help="Show every step, however many there are.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -73,18 +83,116 @@ def command(
 
     Nothing is changed, and no I/O is sent to the targets.
     """
-    asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only or ())
-    plan, facts = planned(
+    asked = asked_plan(
+        experiment,
+        targets or (),
+        quick=quick,
+        labels=label or (),
+        skip_unavailable=skip_unavailable,
+        only=only or (),
+        repeats=repeats,
+        seed=seed,
+        trace="auto" if trace else None,
+        strict=strict,
+    )
+    show_plan(asked.plan, asked.targets, all_steps=all_steps, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPlan:
+    """What was asked for on the command line, as a plan.
+
+    Attributes
+    ----------
+    plan : Plan
+        What to do.
+    targets : dict of str to TargetFacts
+        The targets by their label.
+    experiment : Experiment
+        What the plan came from.
+    facts : mapping of str to Any
+        More keys for ``run.json``.
+    files : mapping of str to bytes
+        More files for the run's directory.
+    """
+
+    plan: Plan
+    targets: dict[str, TargetFacts]
+    experiment: Experiment
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def nothing_left_over() -> None:
+    """Put nothing back: nothing is going to be changed."""
+
+
+def asked_plan(
+    experiment: str,
+    targets: Sequence[str],
+    *,
+    quick: bool,
+    labels: Sequence[str],
+    skip_unavailable: bool,
+    only: Sequence[str],
+    repeats: int | None,
+    seed: int | None,
+    trace: TraceChoice | None,
+    strict: bool,
+    before_targets: Callable[[], None] = nothing_left_over,
+) -> AskedPlan:
+    """The plan of an experiment or of a job file of fio, whose options are told on stderr.
+
+    Parameters
+    ----------
+    experiment, targets : str, sequence of str
+        As typed.
+    quick, labels, skip_unavailable, only, repeats, seed, trace, strict
+        Options, as typed.
+    before_targets : callable
+        Called before the targets are looked at.
+
+    Raises
+    ------
+    DrivelabError
+        U006: an option that a job file cannot have, or no target. U030 to U037: the job file cannot be had.
+        P701 to P712, T101 to T108, U040 to U044: as for `planned` and for the experiment.
+    """
+    # imported here: an experiment needs none of it
+    from drivelab.cli.job_file import STORED_NAME, is_job_file, plan_job_file, tell_options
+
+    if is_job_file(experiment):
+        for name, is_given in (("--quick", quick), ("--only", only), ("--skip-unavailable", skip_unavailable)):
+            if is_given:
+                what = f"{name} is for experiments: a job file has neither factors nor a quick form"
+                raise DrivelabError("U006", what, do="leave it out")
+        before_targets()
+        found = plan_job_file(
+            experiment, targets, strict=strict, seed=seed, repeats=repeats, labels=labels, trace=trace
+        )
+        tell_options(found.translation)
+        facts = {"job_file": found.record()}
+        return AskedPlan(found.plan, found.targets, found.experiment, facts, {STORED_NAME: found.text})
+    if not targets:
+        raise DrivelabError("U006", "there is no target", do="name a block device, a directory, or scratch:SIZE")
+    asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only)
+    before_targets()
+    plan, by_label = planned(
         asked,
         targets,
         seed=seed,
         quick=quick,
         skip_unavailable=skip_unavailable,
-        labels=label or (),
+        labels=labels,
         narrowing=narrowing,
-        trace="auto" if trace else None,
+        trace=trace,
     )
-    shares = endurance_shares(plan, facts)
+    return AskedPlan(plan, by_label, asked)
+
+
+def show_plan(plan: Plan, targets: Mapping[str, TargetFacts], *, all_steps: bool, as_json: bool) -> None:
+    """Print a plan."""
+    shares = endurance_shares(plan, targets)
     if as_json:
         wear = {name: share.to_json() for name, share in shares.items()}
         print(json.dumps({"schema": SCHEMA} | plan.to_json() | {"endurance": wear}, indent=2))
@@ -115,7 +223,7 @@ def planned(
     Raises
     ------
     DrivelabError
-        T101 to T108: something is no target. P704 to P711: it cannot be planned.
+        T101 to T108, U040 to U044: something is no target. P704 to P711: it cannot be planned.
     """
     facts = [resolve_measured(text) for text in targets]
     varied = [factor.name for factor in experiment.factors]
@@ -129,18 +237,22 @@ def planned(
         labels=labels,
         trace=trace,
     )
-    plan = replace(plan, notes=(*narrowing, *plan.notes, *_missing_room(facts)))
+    plan = replace(plan, notes=(*narrowing, *plan.notes, *_impossible_here(facts)))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
 
 
-def _missing_room(targets: Sequence[TargetFacts]) -> Iterator[str]:
-    """Scratch drives that no directory has room for: a run would refuse them."""
+def _impossible_here(targets: Sequence[TargetFacts]) -> Iterator[str]:
+    """What cannot be made here, and a run would refuse: scratch drives without room, RAID sets without md or mdadm."""
     for facts in targets:
-        if facts.kind == "scratch":
+        size_bytes = facts.raid.scratch_bytes if facts.raid else facts.size_bytes * (facts.kind == "scratch")
+        if size_bytes:
             try:
-                choose_directory(facts.size_bytes)
+                choose_directory(size_bytes)
             except DrivelabError as error:
                 yield f"{error.what}: it cannot be run here"
+        reason = why_not_here(facts.raid.level) if facts.raid else ""
+        if reason:
+            yield f"{reason}: {facts.text} cannot be run here"
 
 
 def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str, EnduranceShare]:
@@ -149,6 +261,8 @@ def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str
     for label, facts in targets.items():
         steps = [step for step in plan.steps if step.target == label]
         written = sum(step.bytes_written + step.preparation_bytes for step in steps)
+        if facts.raid is not None:
+            written = round(written * written_share(facts.raid.level, len(facts.raid.members)))
         if facts.kind == "scratch" or not written:
             continue
         for smart in read_all_smart([drive for drive in facts.drives if drive.transport != "loop"]):
@@ -181,8 +295,8 @@ def _overview(plan: Plan, shares: Mapping[str, EnduranceShare]) -> Iterator[tupl
     for sentence in plan.destroys or ("nothing",):
         yield "erases", sentence, "bold red" if plan.destroys else ""
     for target in plan.targets:
-        if target.erase_argument:
-            yield "its owner types", f"--erase {target.erase_argument}", ""
+        if target.erase_arguments:
+            yield "its owner types", " ".join(f"--erase {name}" for name in target.erase_arguments), ""
         if target.purge_argument:
             yield "and", f"--purge {target.purge_argument}", ""
         if target.changes:
@@ -199,9 +313,10 @@ def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
     ]
     blocks = max((step.block for step in plan.steps), default=0)
     counted = "1 block" if blocks == 1 else f"{blocks} blocks"
+    order = "in the order of the job file" if plan.is_listed else "in random order within each"
     rows = [
         ("targets", ", ".join(targets)),
-        ("steps", f"{len(plan.steps)} in {counted}, in random order within each (seed {plan.seed})"),
+        ("steps", f"{len(plan.steps)} in {counted}, {order} (seed {plan.seed})"),
         ("expected time", _about(plan.expected_ns)),
         ("writes", format_bytes(plan.bytes_written)),
     ]

@@ -52,6 +52,7 @@ def _columns(plan: Plan, factors: Columns) -> Columns:
         "block": lambda step: str(step.block),
         **({"target": lambda step: step.target} if several else {}),
         "workload": lambda step: f"{step.workload} (reference)" if step.is_reference else step.workload,
+        **({"at once": lambda step: str(step.together or "")} if any(one.together for one in plan.steps) else {}),
         **factors,
         "repeat": lambda step: str(step.repeat),
         "writes": lambda step: format_bytes(step.bytes_written) if step.bytes_written else "-",

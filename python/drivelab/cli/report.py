@@ -81,7 +81,7 @@ def command(
     """
     if text:
         others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None}
-        _require_alone(others | {"--figures": figures is not None})
+        _require_alone(others | {"--figures": figures is not None, "--price": price is not None})
     place = named_place(out, format_name)
     chosen = chosen_format(format_name, place)
     pictures = chosen_pictures(figures, chosen)

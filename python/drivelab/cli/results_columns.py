@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from drivelab.model.judged_metric import THROUGHPUT
+from drivelab.model.judged_metric import MEAN_LATENCY, RATE, THROUGHPUT
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric
 from drivelab.model.units import format_quantity
 
@@ -15,6 +15,7 @@ AT_LEAST = ">="
 # smaller I/Os are not issued for the bytes that they move
 _THROUGHPUT_FROM_BYTES = 1 << 16
 _WRITES, _FLUSHES = "device_writes_per_operation", "device_flushes_per_operation"
+_HEADS = {THROUGHPUT: "throughput", MEAN_LATENCY: "mean", RATE: "per s"}
 Format = Callable[[float], str]
 
 
@@ -50,15 +51,15 @@ def filled_columns(rows: Sequence[CombinationResult], *, repeats: int, over_time
 
 def _columns(rows: Sequence[CombinationResult], repeats: int, over_time: bool) -> list[NumberColumn]:
     judged = rows[0].judged_metric
-    by_throughput = judged == THROUGHPUT
-    head = "throughput" if by_throughput else "p50"
-    latencies = [NumberColumn("p99", judged.replace("p50", "p99"))]
+    by_throughput = judged in (THROUGHPUT, RATE)
+    head = _HEADS.get(judged, "p50")
+    latencies = [NumberColumn("p99", judged.replace("p50", "p99").replace("mean", "p99"))]
     sizes = [one.block_size_bytes for one in rows if one.block_size_bytes is not None]
     if by_throughput:
         latencies = [NumberColumn("p50", "total_latency_ns_p50"), NumberColumn("p99", "total_latency_ns_p99")]
     range_head = f"range of\n{head}" if repeats > 1 else f"95 % interval\nof {head}"
     columns = [NumberColumn(head, judged), NumberColumn(range_head, judged, is_range=True)]
-    if by_throughput and sizes and min(sizes) < _THROUGHPUT_FROM_BYTES:
+    if judged == THROUGHPUT and sizes and min(sizes) < _THROUGHPUT_FROM_BYTES:
         columns.append(NumberColumn("I/Os\nper s", "iops", write=_rate))
     if by_throughput and over_time:
         columns += [
@@ -128,14 +129,17 @@ def _span(low: float | None, high: float | None, unit: str, column: NumberColumn
     lowest, highest = _text(low, unit, column), _text(high, unit, column)
     if lowest == highest and unit == "1":
         return lowest
-    # the unit once when it is the same: 13 to 15.1 ms
+    # the unit once when it is the same: 13 to 15.1 ms; the last digits of 15 000 are none
     number, _, name = lowest.rpartition(" ")
-    return f"{number if number and highest.endswith(f' {name}') else lowest} to {highest}"
+    is_same = bool(number) and not name.isdigit() and highest.endswith(f" {name}")
+    return f"{number if is_same else lowest} to {highest}"
 
 
 def _unit(metric: str) -> str:
     if "latency_ns" in metric:
         return "ns"
+    if metric.endswith("iops"):
+        return "1/s"
     return "B/s" if metric.endswith("bytes_per_s") else "1"
 
 

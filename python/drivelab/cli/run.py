@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,13 +17,16 @@ from drivelab.cli.plan import (
     RepeatsOption,
     SeedOption,
     SkipOption,
+    StrictOption,
     TargetsArgument,
     TraceOption,
-    planned,
+    asked_plan,
+    nothing_left_over,
+    show_plan,
 )
-from drivelab.experiments.load import load_experiment
+from drivelab.cli.price_option import PriceOption, prices_of_targets
 from drivelab.inventory.consent import Consent
-from drivelab.plan.narrow import narrowed
+from drivelab.model.errors import EXIT_OK
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
@@ -44,7 +48,7 @@ OnErrorOption = Annotated[
 
 def command(
     experiment: ExperimentArgument,
-    targets: TargetsArgument,
+    targets: TargetsArgument = None,
     quick: QuickOption = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory to make the run in; else where all runs are kept.")
@@ -58,30 +62,42 @@ def command(
     on_error: OnErrorOption = "continue",
     seed: SeedOption = None,
     trace: TraceOption = False,
+    strict: StrictOption = False,
+    price: PriceOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would do, as 'drivelab plan'.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Run an experiment on targets, keep everything that it measured, and write its report.
+    """Run an experiment or a job file of fio, keep everything that it measured, and write its report.
 
     What it is going to do is shown by 'drivelab plan'. Settings, mounts and
     scratch drives are put back when it ends, also after an error or Ctrl-C. A
     run that was cut off goes on with 'drivelab resume'.
     """
-    asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only or ())
-    # before the targets are looked at: what a killed run left on them is not theirs
-    put_back_left_over()
-    plan, by_label = planned(
-        asked,
-        targets,
-        seed=seed,
+    asked = asked_plan(
+        experiment,
+        targets or (),
         quick=quick,
-        skip_unavailable=skip_unavailable,
         labels=label or (),
-        narrowing=narrowing,
+        skip_unavailable=skip_unavailable,
+        only=only or (),
+        repeats=repeats,
+        seed=seed,
         trace="auto" if trace else None,
+        strict=strict,
+        # what a killed run left on the targets is not theirs
+        before_targets=nothing_left_over if dry_run else put_back_left_over,
     )
+    prices = prices_of_targets(price or (), asked.plan, asked.targets)
+    if dry_run:
+        show_plan(asked.plan, asked.targets, all_steps=False, as_json=as_json)
+        return EXIT_OK
     consent = Consent(tuple(erase or ()), tuple(purge or ()))
-    require_possible(plan, by_label, consent)
+    require_possible(asked.plan, asked.targets, consent)
     with interruptible() as stop:
-        conduct = conduct_for(progress_for(plan), stop, consent, stops_on_error=on_error == "stop")
-        directory, outcome = record_run(plan, asked, by_label, out or default_parent(), conduct)
+        conduct = conduct_for(progress_for(asked.plan), stop, consent, stops_on_error=on_error == "stop")
+        conduct = replace(
+            conduct, facts={**asked.facts, "prices": prices} if prices else asked.facts, files=asked.files
+        )
+        parent = out or default_parent()
+        directory, outcome = record_run(asked.plan, asked.experiment, asked.targets, parent, conduct)
     return show(directory, outcome, stop, as_json=as_json)

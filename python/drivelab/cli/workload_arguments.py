@@ -27,6 +27,8 @@ DURABILITIES: tuple[str, ...] = get_args(DurabilityMethod)
 FILE_STATES: tuple[str, ...] = get_args(FileState)
 CONTENTS = ("random", "zeros")
 ARRIVALS = ("fixed", "poisson")
+# the parameter that may stand behind the name of an order
+_ACCESS_PARAMETERS = {"pareto": "pareto_h", "normal": "normal_deviation"}
 _CPU_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 _CPU_MAX = 8191
 Value = TypeVar("Value")
@@ -111,6 +113,43 @@ def parse_mix(option: str, text: str) -> list[Share]:
     return shares
 
 
+def parse_share(option: str, text: str) -> float:
+    """The share of ``10%``, or of ``0.1``.
+
+    Raises
+    ------
+    DrivelabError
+        U003: not a share from 0 to 1.
+    """
+    number = text.strip()
+    try:
+        share = float(number.removesuffix("%")) / 100 if number.endswith("%") else float(number)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        do = "write a share as 10% or 0.1"
+        raise DrivelabError("U003", f"'{text}' is not a share", where=f"option {option}", do=do)
+    return share
+
+
+def parse_access(text: str) -> dict[str, object]:
+    """The order of ``random``, ``pareto:0.2`` or ``normal:10%``, and its parameter if it is there.
+
+    Raises
+    ------
+    DrivelabError
+        U003: not a number. U004: a parameter of an order that has none here. U005: an unknown order.
+    """
+    kind, separator, parameter = text.partition(":")
+    found: dict[str, object] = {"kind": one_of("--access", kind, ACCESSES)}
+    if not separator:
+        return found
+    if kind not in _ACCESS_PARAMETERS:
+        do = f"write --access {kind}; only {' and '.join(_ACCESS_PARAMETERS)} have a number behind them"
+        raise DrivelabError("U004", f"{kind} takes no number", where="option --access", do=do)
+    return found | {_ACCESS_PARAMETERS[kind]: parse_share("--access", parameter)}
+
+
 def parse_cpus(text: str) -> tuple[int, ...]:
     """The processors of ``0,2-3``; none for an empty text.
 
@@ -130,23 +169,29 @@ def parse_cpus(text: str) -> tuple[int, ...]:
     return tuple(cpus)
 
 
-def parse_pacing(rate: float, arrivals: str | None) -> Pacing:
-    """Closed loop without a rate, otherwise an open loop.
+def parse_pacing(rate: float, arrivals: str | None, think_ns: int = 0, think_every: int = 1) -> Pacing:
+    """Closed loop without a rate, with a pause if there is one, otherwise an open loop.
 
     Raises
     ------
     DrivelabError
-        U003: a rate that makes no sense. U004: arrivals without a rate. U005: unknown arrivals.
+        U003: a number that makes no sense. U004: arrivals without a rate, a pause with one. U005: unknown arrivals.
     """
     if arrivals is not None:
         one_of("--arrivals", arrivals, ARRIVALS)
     if rate == 0:
         if arrivals is None:
-            return Pacing()
+            if think_every < 1:
+                do = "choose 1 or more"
+                raise DrivelabError("U003", f"{think_every} is too few", where="option --think-every", do=do)
+            return Pacing(think_ns=think_ns, think_every=think_every)
         raise DrivelabError("U004", "arrivals need a rate", where="option --arrivals", do="add --rate 1000")
     if not 0 < rate <= 1e8:
         do = "choose a number of I/Os per second, up to 100 million"
         raise DrivelabError("U003", f"a rate of {rate:g} per second makes no sense", where="option --rate", do=do)
+    if think_ns:
+        do = "leave out --think or --rate"
+        raise DrivelabError("U004", "only a closed loop pauses: a schedule waits for nobody", where="--think", do=do)
     return Pacing.model_validate({"kind": arrivals or "fixed", "rate_per_s": rate})
 
 

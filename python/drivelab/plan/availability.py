@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.setting import AS_FOUND, SettingFacts
-from drivelab.model.target import TargetFacts
+from drivelab.model.target import DEVICE_KINDS, TargetFacts
 from drivelab.plan.cells import Cell
 
 KnownSettings = Mapping[str, SettingFacts]
+_DISCARDING = ("raid0", "raid1", "raid10")
 _ON_A_FILE = "the target is no block device"
 _NO_FILE_SYSTEM = "no file system is made on it"
 # the level of an action that is not done
@@ -53,11 +54,10 @@ def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
     Parameters
     ----------
     target : TargetFacts
-        As resolved; a scratch drive can be trimmed.
+        As resolved; a scratch drive can be trimmed, and a RAID set without parity where all its members can.
     """
-    is_device = target.kind in ("block_device", "scratch")
-    drive = target.drive
-    can_discard = target.kind == "scratch" or (drive is not None and drive.discard.is_supported)
+    is_device = target.kind in DEVICE_KINDS
+    can_discard = _can_discard(target)
     trim = ["none"]
     if can_discard:
         trim += ["device", "fstrim"] if is_device else ["fstrim"]
@@ -65,8 +65,16 @@ def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
         "trim": SettingFacts("trim", levels=tuple(trim)),
         "purge": SettingFacts("purge", levels=("none",)),
         "precondition": SettingFacts("precondition", levels=("none", "sequential")),
-        "page-cache": SettingFacts("page-cache", levels=("keep", "drop")),
+        "page-cache": SettingFacts("page-cache", levels=("keep", "drop", "warm")),
     }
+
+
+def _can_discard(target: TargetFacts) -> bool:
+    if target.raid is not None:
+        # with parity the kernel discards only where it was told that drives return zeroes then
+        return target.raid.level in _DISCARDING and all(map(_can_discard, target.raid.members))
+    drive = target.drive
+    return target.kind == "scratch" or (drive is not None and drive.discard.is_supported)
 
 
 def refusals(cell: Cell, target: PlannedTarget, known: KnownSettings) -> list[Refusal]:
@@ -140,7 +148,7 @@ def _why(name: str, level: str, target: PlannedTarget) -> str:
 
 
 def _is_device(target: PlannedTarget) -> bool:
-    return target.kind in ("block_device", "scratch")
+    return target.kind in DEVICE_KINDS
 
 
 def _kept(refusal: Refusal) -> Refusal:

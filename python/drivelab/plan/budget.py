@@ -12,6 +12,15 @@ from dataclasses import dataclass
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PaceName
 from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.plan.tree import (
+    MAKE_FILE_NS,
+    is_durable_tree,
+    makes_files,
+    tree_bytes,
+    tree_operation_ns,
+    tree_operations,
+    tree_written_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,8 @@ TRACED_OPERATIONS = 2000
 TRACED_NS_MAX = 10_000_000_000
 TRACING_NS = 400_000_000
 BETWEEN_STEPS_NS = 30_000_000
+# a read or write that the page cache answers
+CALL_NS = 1_000
 CHANGE_SETTING_NS = 100_000_000
 # a whole drive that is discarded takes from ms to a minute; a purge is told to take two on most drives
 _ACTION_NS = {
@@ -55,6 +66,7 @@ _ACTION_NS = {
     ("purge", "nvme-sanitize"): 120_000_000_000,
     ("purge", "ata-secure-erase"): 120_000_000_000,
     ("page-cache", "drop"): 200_000_000,
+    ("page-cache", "warm"): 200_000_000,
 }
 
 
@@ -65,6 +77,9 @@ def actions_ns(actions: Mapping[str, str]) -> int:
 
 def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> int:
     """Guessed duration of one trial."""
+    if pattern.uses_tree:
+        each_ns = _tree_operation_ns(pattern, filesystem, pace=pace)
+        return pattern.ramp + round(tree_operations(pattern, each_ns) * each_ns / pattern.job_count) + BETWEEN_STEPS_NS
     per_io = _io_ns(pattern, filesystem, pace=pace)
     limits = [pattern.runtime] if pattern.runtime else []
     if pattern.count:
@@ -78,12 +93,21 @@ def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, 
     """Bytes that a trial writes: exact when it ends by count or bytes, else guessed from its runtime."""
     if not pattern.writes or pattern.operation == "trim":
         return 0
+    if pattern.uses_tree:
+        each_ns = _tree_operation_ns(pattern, filesystem, pace=pace)
+        return tree_written_bytes(pattern, tree_operations(pattern, each_ns))
     limits = [round(pattern.count * pattern.mean_block_bytes)] if pattern.count else []
     if pattern.bytes:
         limits.append(pattern.bytes)
     if not limits:
         limits.append(round(_operations_in_time(pattern, filesystem, pace=pace) * pattern.mean_block_bytes))
-    return round(min(limits) * (1 - (pattern.read_fraction or 0.0)))
+    return round(min(limits) * _written_share(pattern))
+
+
+def _written_share(pattern: WorkloadPattern) -> float:
+    """Share of the I/Os that write, those that write back what they read among them."""
+    reads = float(pattern.operation_names == ("read",)) if pattern.read_fraction is None else pattern.read_fraction
+    return 1 - reads * (1 - pattern.rewrite_fraction)
 
 
 def write_ns(size_bytes: int, *, pace: PaceName) -> int:
@@ -93,13 +117,19 @@ def write_ns(size_bytes: int, *, pace: PaceName) -> int:
 
 def counting_pass(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> tuple[int, int]:
     """Bytes that the pass writes which counts the commands of a workload, at most, and its guessed time; 0 for none."""
+    if pattern.uses_tree:
+        if not is_durable_tree(pattern):
+            return 0, 0
+        each_ns = _tree_operation_ns(pattern, filesystem, pace=pace)
+        operations = min(COUNTED_OPERATIONS, round(tree_operations(pattern, each_ns)))
+        return tree_written_bytes(pattern, operations), round(min(operations * each_ns, COUNTED_NS_MAX))
     is_counted = pattern.writes and pattern.operation != "trim" and pattern.durability != "none"
     if not is_counted or pattern.largest_block_bytes > COUNTED_BLOCK_BYTES_MAX:
         return 0, 0
     operations = min(COUNTED_OPERATIONS, pattern.count_limit or COUNTED_OPERATIONS)
     if pattern.runtime:
         operations = min(operations, max(1, round(_operations_in_time(pattern, filesystem, pace=pace))))
-    written = operations * pattern.mean_block_bytes * (1 - (pattern.read_fraction or 0.0))
+    written = operations * pattern.mean_block_bytes * _written_share(pattern)
     passed_ns = operations * _io_ns(pattern, filesystem, pace=pace)
     return round(written), round(min(passed_ns, COUNTED_NS_MAX))
 
@@ -111,8 +141,23 @@ def traced_pass(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *,
     if pattern.runtime:
         operations = min(operations, max(1, round(_operations_in_time(pattern, filesystem, pace=pace))))
     is_written = pattern.writes and pattern.operation != "trim"
-    written = operations * pattern.mean_block_bytes * (1 - (pattern.read_fraction or 0.0)) if is_written else 0
+    written = operations * pattern.mean_block_bytes * _written_share(pattern) if is_written else 0
     return round(written), TRACING_NS + round(min(operations * per_io, TRACED_NS_MAX))
+
+
+def tree_made(pattern: WorkloadPattern, *, pace: PaceName) -> tuple[int, int]:
+    """Bytes of the files that are made before a workload on them begins, and the guessed time of that."""
+    if not makes_files(pattern):
+        return 0, 0
+    made = tree_bytes(pattern)
+    return made, write_ns(made, pace=pace) + pattern.file_count * MAKE_FILE_NS
+
+
+def _tree_operation_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> float:
+    roughly = _PACES[pace]
+    commands = _COMMANDS_PER_DURABLE_WRITE[filesystem.type if filesystem else "ext4"]
+    every = 1 if pattern.sync_every_writes == "end" else pattern.sync_every_writes
+    return tree_operation_ns(pattern, commands * roughly.durable_command_ns / every, roughly.throughput_bytes_per_s)
 
 
 def _operations_in_time(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> float:
@@ -123,11 +168,15 @@ def _operations_in_time(pattern: WorkloadPattern, filesystem: FileSystemLevel | 
 def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> float:
     roughly = _PACES[pace]
     transfer_ns = pattern.mean_block_bytes / roughly.throughput_bytes_per_s * 1e9
-    if pattern.writes and pattern.durability not in ("none", "sync_file_range"):
+    # one call behind all of the writes is no cost of each
+    is_durable = pattern.writes and pattern.durability not in ("none", "sync_file_range")
+    if is_durable and (pattern.sync_every_writes != "end" or pattern.count_limit):
         commands = _COMMANDS_PER_DURABLE_WRITE[filesystem.type if filesystem else "raw"]
         every = pattern.count_limit if pattern.sync_every_writes == "end" else pattern.sync_every_writes
         return transfer_ns + commands * roughly.durable_command_ns / every
-    return transfer_ns + roughly.plain_command_ns
+    # read ahead, or gathered by the page cache: most calls cost the drive no command of their own
+    is_streamed = not pattern.direct and pattern.access.kind == "sequential"
+    return transfer_ns + (CALL_NS if is_streamed else roughly.plain_command_ns)
 
 
 def time_left_ns(left_expected_ns: int, done_expected_ns: int, done_actual_ns: int) -> int:

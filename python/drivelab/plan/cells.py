@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from drivelab.model.experiment import Experiment, ExperimentWorkload
@@ -17,6 +17,7 @@ from drivelab.model.factor import (
     SettingFactor,
     WorkloadFactor,
 )
+from drivelab.model.stored_experiment import titled
 from drivelab.model.workload_pattern import WorkloadPattern
 
 Combination = tuple[tuple[Factor, Any], ...]
@@ -39,6 +40,8 @@ class Cell:
         Level of every factor that touches this workload.
     settings, actions : mapping of str to str
         Those of them that are settings, and those that are done before a trial.
+    together : tuple of str
+        The workloads that run at the same time, this one among them; empty when it runs alone.
     """
 
     filesystem: FileSystemLevel | None
@@ -48,6 +51,19 @@ class Cell:
     levels: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
     actions: Mapping[str, str] = field(default_factory=dict)
+    together: tuple[str, ...] = ()
+
+
+def units_of(cells: Sequence[Cell]) -> tuple[tuple[Cell, ...], ...]:
+    """The cells as they are measured: one alone, or those that run at the same time.
+
+    A combination of which not all workloads are there is left out: it would be another question.
+    """
+    found: dict[Hashable, list[Cell]] = {}
+    for cell in cells:
+        key = (cell.together or cell.workload, tuple(cell.levels.items()))
+        found.setdefault(key, []).append(cell)
+    return tuple(tuple(unit) for unit in found.values() if len(unit) == max(1, len(unit[0].together)))
 
 
 def made_as(level: FileSystemLevel | None) -> Hashable:
@@ -61,16 +77,26 @@ def cells_of(experiment: Experiment, *, quick: bool) -> tuple[Cell, ...]:
     Notes
     -----
     Mount options and fstrim are nothing that a bare drive could have: there
-    the combinations that differ only in them are one cell.
+    the combinations that differ only in them are one cell. Workloads that run
+    at the same time have the levels of all their factors: what one of them
+    does is part of what the others are measured under.
     """
     cells: dict[tuple[str, tuple[tuple[str, str], ...]], Cell] = {}
-    for workload in experiment.workloads:
-        patterns: dict[tuple[Any, ...], WorkloadPattern] = {}
-        for combination in _combinations(experiment, workload, quick=quick):
-            cell = _cell(workload, combination, patterns, quick=quick)
-            if cell is not None:
-                cells.setdefault((cell.workload, tuple(cell.levels.items())), cell)
+    for unit in experiment.units:
+        patterns: dict[Hashable, WorkloadPattern] = {}
+        for combination in _combinations(experiment, unit, quick=quick):
+            for workload in unit:
+                cell = _cell(workload, combination, patterns, quick=quick)
+                if cell is not None:
+                    title = titled([one.title or one.name for one in unit], unit.index(workload))
+                    found = replace(cell, title=title, together=together_of(unit))
+                    cells.setdefault((cell.workload, tuple(cell.levels.items())), found)
     return tuple(cells.values())
+
+
+def together_of(unit: Sequence[ExperimentWorkload]) -> tuple[str, ...]:
+    """Names of the workloads that run at the same time; empty for one that runs alone."""
+    return tuple(workload.name for workload in unit) if len(unit) > 1 else ()
 
 
 def reference_cell(experiment: Experiment, *, quick: bool) -> Cell | None:
@@ -80,19 +106,20 @@ def reference_cell(experiment: Experiment, *, quick: bool) -> Cell | None:
     asked = experiment.reference
     workload = next(workload for workload in experiment.workloads if workload.name == asked.workload)
     combination = []
-    for factor in _factors_of(experiment, workload):
+    for factor in _factors_of(experiment, (workload,)):
         first = factor.levels_at(quick=quick)[0]
         named = factor.name in asked.levels
         combination.append((factor, factor.level_of(asked.levels[factor.name], quick=quick) if named else first))
     return _cell(workload, tuple(combination), {}, quick=quick)
 
 
-def _factors_of(experiment: Experiment, workload: ExperimentWorkload) -> list[Factor]:
-    return [factor for factor in experiment.factors if not factor.workloads or workload.name in factor.workloads]
+def _factors_of(experiment: Experiment, unit: Sequence[ExperimentWorkload]) -> list[Factor]:
+    names = {workload.name for workload in unit}
+    return [factor for factor in experiment.factors if not factor.workloads or names & set(factor.workloads)]
 
 
-def _combinations(experiment: Experiment, workload: ExperimentWorkload, *, quick: bool) -> Iterator[Combination]:
-    factors = _factors_of(experiment, workload)
+def _combinations(experiment: Experiment, unit: Sequence[ExperimentWorkload], *, quick: bool) -> Iterator[Combination]:
+    factors = _factors_of(experiment, unit)
     columns = [[(factor, level) for level in factor.levels_at(quick=quick)] for factor in factors]
     if experiment.design == "full":
         yield from itertools.product(*columns)
@@ -107,7 +134,7 @@ def _combinations(experiment: Experiment, workload: ExperimentWorkload, *, quick
 def _cell(
     workload: ExperimentWorkload,
     combination: Combination,
-    patterns: dict[tuple[Any, ...], WorkloadPattern],
+    patterns: dict[Hashable, WorkloadPattern],
     *,
     quick: bool,
 ) -> Cell | None:
@@ -132,10 +159,10 @@ def _cell(
             actions[factor.name] = level
         elif isinstance(factor, SettingFactor):
             settings[factor.name] = level
-        elif isinstance(factor, WorkloadFactor):
+        elif isinstance(factor, WorkloadFactor) and (not factor.workloads or workload.name in factor.workloads):
             values[factor.name] = level
         levels[factor.name] = factor.name_of(level)
-    key = tuple(values.values())
+    key = (workload.name, *values.values())
     if key not in patterns:
         pattern = workload.pattern(quick=quick)
         patterns[key] = pattern.changed(**values) if values else pattern

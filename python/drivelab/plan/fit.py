@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedTarget
+from drivelab.model.target import DEVICE_KINDS
 from drivelab.model.units import format_bytes
 from drivelab.plan.cells import Cell
+from drivelab.plan.tree import refuse_tree, tree_bytes
 
 # the smallest file systems that the mkfs programs make (xfsprogs 6.1, btrfs-progs 6.2, e2fsprogs 1.47)
 _SMALLEST_BYTES = {"xfs": 300 * 2**20, "btrfs": 109 * 2**20, "f2fs": 52 * 2**20}
 _SMALLEST_OTHER_BYTES = 8 * 2**20
 # share of a file system that files may fill: the rest is its journal, its tables and its reserve
 FILE_SHARE = 0.85
+# said once for all of them: of two sizes that are varied nearly half the combinations may be such
+LARGER_THAN_FILE = "combinations of a block_size that is larger than the file_size are left out: they do not exist"
 
 
-def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell | None, tuple[str, ...]]:
+def fit(cell: Cell, target: PlannedTarget, *, goes_round: bool = False) -> tuple[Cell | None, tuple[str, ...]]:
     """The cell as this target can have it, and notes on what was adapted.
 
     None stands for a combination that does not exist: a block size among
-    several that is no multiple of what direct I/O takes.
+    several that is no multiple of what direct I/O takes. With `goes_round` what
+    is written in a row may begin again where it began.
 
     Raises
     ------
@@ -31,20 +37,53 @@ def fit(cell: Cell, target: PlannedTarget) -> tuple[Cell | None, tuple[str, ...]
     """
     _refuse_file(cell, target)
     _refuse_filesystem(cell, target)
+    if cell.pattern.uses_tree:
+        refuse_tree(cell, target, int(target.size_bytes * FILE_SHARE))
+        return cell, ()
     on_device = is_on_device(cell, target)
     if not on_device:
         cell = _with_file_size(cell, target)
-    goes_round = cell.pattern.capacities > 0
+    goes_round = goes_round or cell.pattern.capacities > 0
     cell = _of_target_size(cell, target)
     unaligned = _unaligned_level(cell, target)
     if unaligned:
         return None, (unaligned,)
+    if not on_device and _is_larger_than_its_file(cell):
+        return None, (LARGER_THAN_FILE,)
     cell, notes = _whole_logical_blocks(cell, target)
     if on_device and cell.pattern.file_state != "overwrite":
         cell = replace(cell, pattern=cell.pattern.changed(file_state="overwrite"))
         notes += (f"{cell.workload} on the device itself overwrites from its begin: there is nothing to append to",)
     _refuse_small_target(cell, target, goes_round=goes_round)
     return cell, notes
+
+
+def refuse_unless_together(unit: Sequence[Cell], target: PlannedTarget) -> None:
+    """Return only if the target has room for the files of all cells that run at the same time.
+
+    Raises
+    ------
+    DrivelabError
+        P705: it has not.
+    """
+    if len(unit) == 1 or target.kind == "file" or is_on_device(unit[0], target):
+        return
+    needed, room = sum(_file_bytes(cell) for cell in unit), int(target.size_bytes * FILE_SHARE)
+    if needed > room:
+        what = (
+            f"{', '.join(cell.workload for cell in unit)} run at the same time and need {format_bytes(needed)} "
+            f"in all, the target has room for {format_bytes(room)}"
+        )
+        raise DrivelabError("P705", what, where=target.text)
+
+
+def _file_bytes(cell: Cell) -> int:
+    """Size of the file, or of all files, of a cell in the end."""
+    pattern = cell.pattern
+    if pattern.uses_tree:
+        return tree_bytes(pattern)
+    appended = pattern.most_bytes + pattern.shift if pattern.file_state == "append" else 0
+    return max(appended, pattern.file_size)
 
 
 def _with_file_size(cell: Cell, target: PlannedTarget) -> Cell:
@@ -83,6 +122,12 @@ def _of_target_size(cell: Cell, target: PlannedTarget) -> Cell:
     return replace(cell, pattern=pattern.changed(capacities=0.0, bytes=min(moved, pattern.bytes or moved)))
 
 
+def _is_larger_than_its_file(cell: Cell) -> bool:
+    """Whether both sizes are varied and met so that not one block has room in the file."""
+    pattern = cell.pattern
+    return {"block_size", "file_size"} <= cell.levels.keys() and pattern.largest_block_bytes > pattern.file_size > 0
+
+
 def _unaligned_level(cell: Cell, target: PlannedTarget) -> str:
     """Why direct I/O cannot have a combination that the experiment varies; empty when it can."""
     pattern, logical = cell.pattern, target.logical_block_size_bytes
@@ -101,11 +146,11 @@ def _unaligned_level(cell: Cell, target: PlannedTarget) -> str:
 def is_on_device(cell: Cell, target: PlannedTarget) -> bool:
     """Whether the I/O goes to the block device itself, not to a file."""
     is_raw = cell.filesystem is None or cell.filesystem.type == "raw"
-    return target.kind in ("block_device", "scratch") and is_raw
+    return target.kind in DEVICE_KINDS and is_raw
 
 
 def _refuse_filesystem(cell: Cell, target: PlannedTarget) -> None:
-    if cell.filesystem is not None and target.kind not in ("block_device", "scratch"):
+    if cell.filesystem is not None and target.kind not in DEVICE_KINDS:
         what = f"the experiment varies the file system, and {target.text} lies on one already"
         do = "use a block device or scratch:SIZE, or measure the file system that is there: --skip-unavailable"
         raise DrivelabError("P704", what, where=target.text, do=do)
@@ -148,9 +193,8 @@ def _refuse_small_target(cell: Cell, target: PlannedTarget, *, goes_round: bool)
     if on_device:
         _refuse_small_range(cell, target, target.size_bytes, moves_on=not goes_round)
         return
-    appended = pattern.most_bytes + pattern.shift if pattern.file_state == "append" else 0
     room = target.size_bytes if target.kind == "file" else int(target.size_bytes * FILE_SHARE)
-    _refuse_unless_room(cell, target, max(appended, pattern.file_size), room)
+    _refuse_unless_room(cell, target, _file_bytes(cell), room)
     if pattern.offset:
         _refuse_small_range(cell, target, pattern.file_size, moves_on=False)
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedTarget
+from drivelab.model.target import MADE_KINDS
 from drivelab.plan.availability import KnownSettings, Refusal, in_words, reduced, refusals, without_unreadable
-from drivelab.plan.cells import Cell
-from drivelab.plan.fit import fit
+from drivelab.plan.cells import Cell, units_of
+from drivelab.plan.fit import fit, refuse_unless_together
 
 
 class Fitting:
@@ -20,7 +21,7 @@ class Fitting:
         What is known about the settings of each target, by its label.
     skip_unavailable : bool
         Whether levels that a target cannot have are left out, and factors of
-        which it can have none stay as found; on a scratch drive that is always so.
+        which it can have none stay as found; on scratch drives and RAID sets that is always so.
     """
 
     def __init__(self, known: Mapping[str, KnownSettings], *, skip_unavailable: bool) -> None:
@@ -47,10 +48,10 @@ class Fitting:
         Raises
         ------
         DrivelabError
-            P704, P705, P706: the target cannot have a cell at all.
+            P704, P705, P706: the target cannot have a cell at all, or not those that run at the same time.
         """
         known = self._known[target.label]
-        leaves_out = self._skip_unavailable or target.kind == "scratch"
+        leaves_out = self._skip_unavailable or target.kind in MADE_KINDS
         if leaves_out:
             cells, kept = reduced(cells, target, known)
             self._left_out += kept
@@ -64,8 +65,11 @@ class Fitting:
             self._notes.update(dict.fromkeys(adapted))
             if fitted is not None:
                 found.append(fitted)
-        self._measured = self._measured or bool(found)
-        return tuple(found)
+        units = units_of(found)
+        for unit in units:
+            refuse_unless_together(unit, target)
+        self._measured = self._measured or bool(units)
+        return tuple(cell for unit in units for cell in unit)
 
     def refuse(self) -> None:
         """Return only if something is left, and nothing was left out without the user's word.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from drivelab.plan.fitting import Fitting
 from drivelab.plan.order import Turn, turns
 from drivelab.plan.preparation import Preparation, Preparations
 from drivelab.plan.suitable import refuse_overlaps, refuse_unanswerable
-from drivelab.plan.targets import changes_text, planned_targets
+from drivelab.plan.targets import changes_text, planned_targets, target_notes
 
 
 def make_plan(
@@ -93,7 +94,7 @@ def make_plan(
         steps=tuple(_steps(order, prepared, planned, generator)),
         preparation_ns=write_ns(_filled_bytes(planned), pace="loop"),
         preparation=_preparation_bytes(prepared, filled_bytes=_filled_bytes(planned)),
-        notes=fitting.notes,
+        notes=(*fitting.notes, *target_notes(targets)),
         left_out=fitting.left_out,
         trace=trace,
     )
@@ -161,7 +162,8 @@ def _steps(
 ) -> Iterator[PlannedStep]:
     digits = max(4, len(str(len(order))))
     by_label = {target.label: target for target in targets}
-    for number, (turn, before) in enumerate(zip(order, prepared, strict=True), start=1):
+    durations = _durations_ns(order, by_label)
+    for number, (turn, before, duration_ns) in enumerate(zip(order, prepared, durations, strict=True), start=1):
         cell, target = turn.cell, by_label[turn.target]
         words = [turn.target] if len(targets) > 1 else []
         words += ["reference"] if turn.is_reference else []
@@ -170,7 +172,7 @@ def _steps(
         title = f"reference: {cell.title}" if turn.is_reference else cell.title
         yield PlannedStep(
             number=number,
-            trial=_trial_name(f"{number:0{digits}}", words, turn.repeat),
+            trial=trial_name(f"{number:0{digits}}", words, turn.repeat),
             target=turn.target,
             workload=cell.workload,
             label=", ".join([title, *told]),
@@ -180,15 +182,33 @@ def _steps(
             block=turn.block,
             repeat=turn.repeat,
             seed=int(generator.integers(1, 2**32)),
-            expected_ns=before.duration_ns
-            + actions_ns(cell.actions)
-            + expected_step_ns(cell.pattern, cell.filesystem, pace=target.pace),
+            expected_ns=before.duration_ns + actions_ns(cell.actions) + duration_ns,
             bytes_written=bytes_written(cell.pattern, cell.filesystem, pace=target.pace),
             settings=cell.settings,
             actions=cell.actions,
             is_reference=turn.is_reference,
             preparation_bytes=before.bytes_written,
+            together=turn.together,
         )
+
+
+def _durations_ns(order: Sequence[Turn], targets: Mapping[str, PlannedTarget]) -> list[int]:
+    """Guessed duration of every trial; of those that run at the same time the longest alone takes time."""
+    found = [
+        expected_step_ns(turn.cell.pattern, turn.cell.filesystem, pace=targets[turn.target].pace) for turn in order
+    ]
+    return longest_alone(found, [turn.together for turn in order])
+
+
+def longest_alone(durations_ns: Sequence[int], together: Sequence[int]) -> list[int]:
+    """Durations of steps, of which each group of `together` takes no longer than its longest."""
+    kept = list(durations_ns)
+    for _, group in itertools.groupby(range(len(kept)), key=lambda place: together[place] or -place - 1):
+        places = list(group)
+        longest = max(places, key=lambda place: durations_ns[place])
+        for place in places:
+            kept[place] = durations_ns[place] if place == longest else 0
+    return kept
 
 
 def _prepared(
@@ -203,7 +223,7 @@ def _prepared(
 
 def _filled_bytes(targets: Sequence[PlannedTarget]) -> int:
     """Bytes of the scratch drives that are filled when they are made."""
-    return sum(target.size_bytes for target in targets if target.kind == "scratch")
+    return sum(target.scratch_bytes for target in targets)
 
 
 def _preparation_bytes(prepared: Sequence[Preparation], *, filled_bytes: int) -> dict[str, int]:
@@ -215,7 +235,7 @@ def _preparation_bytes(prepared: Sequence[Preparation], *, filled_bytes: int) ->
     return {what: found[what] for what in PREPARATIONS if found.get(what)}
 
 
-def _trial_name(number: str, words: Sequence[str], repeat: int) -> str:
-    """``0003-small-write-ext4-r1``: sorts in the order of the plan, and can name a file."""
+def trial_name(number: str, words: Sequence[str], repeat: int) -> str:
+    """Name of a trial, ``0003-small-write-ext4-r1``: sorts in the order of the plan, and can name a file."""
     parts = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-.")[:40] for word in words]
     return "-".join([number, *(part for part in parts if part)])[:150] + f"-r{repeat}"

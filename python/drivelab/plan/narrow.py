@@ -54,18 +54,21 @@ def narrowed(
 def _asked(experiment: Experiment, text: str) -> tuple[Factor, str]:
     """The factor, and the name of its level, that ``FACTOR=LEVEL`` names."""
     name, separator, level = (part.strip() for part in text.partition("="))
-    factors = {factor.name: factor for factor in experiment.factors}
+    factors: dict[str, list[Factor]] = {}
+    for factor in experiment.factors:
+        factors.setdefault(factor.name, []).append(factor)
     if not separator or not level:
         raise DrivelabError("P712", f"'{text}' names no level", where="--only", do="write --only FACTOR=LEVEL")
     if name not in factors:
         what = f"{experiment.name} has no factor {name}; it has {', '.join(factors) or 'none'}"
         raise DrivelabError("P712", what, where="--only", do=_guess(name, list(factors)))
-    factor = factors[name]
-    for quick in (False, True):
-        found = factor.level_of(level, quick=quick)
-        if found is not None:
-            return factor, factor.name_of(found)
-    there = list(dict.fromkeys(factor.name_of(each) for each in (*factor.levels, *factor.quick_levels)))
+    for factor in factors[name]:
+        for quick in (False, True):
+            found = factor.level_of(level, quick=quick)
+            if found is not None:
+                return factor, factor.name_of(found)
+    known = [(factor, each) for factor in factors[name] for each in (*factor.levels, *factor.quick_levels)]
+    there = list(dict.fromkeys(factor.name_of(each) for factor, each in known))
     what = f"{name} of {experiment.name} has no level {level}; it has {', '.join(there)}"
     raise DrivelabError("P712", what, where="--only", do=_guess(level, there))
 
@@ -80,6 +83,9 @@ def _with_levels(factor: Factor, names: list[str] | None) -> Factor:
         return factor
     there = {factor.name_of(level): level for level in (*factor.levels, *factor.quick_levels)}
     levels = tuple(level for name, level in there.items() if name in names)
+    if not levels:
+        # those of other workloads were asked for
+        return factor
     return factor.model_copy(update={"levels": levels, "quick_levels": ()})
 
 

@@ -8,9 +8,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from drivelab.plan.cells import Cell, made_as
+from drivelab.plan.cells import Cell, made_as, units_of
 
 T = TypeVar("T")
+# one cell, or those that are measured at the same time
+Unit = tuple[Cell, ...]
 FIRST_REPEAT = 1
 
 
@@ -28,6 +30,8 @@ class Turn:
         Block of the order, and repeat of the cell, from 1.
     is_reference : bool
         Whether it is measured only to see a drift.
+    together : int
+        Turns that follow each other with the same number are measured at the same time; 0 is alone.
     """
 
     target: str
@@ -35,6 +39,7 @@ class Turn:
     block: int
     repeat: int
     is_reference: bool = False
+    together: int = 0
 
 
 def turns(
@@ -62,11 +67,12 @@ def turns(
     A block is one repeat on one target. Within it file systems are in random
     order, within each of them the options it is mounted with, then combinations
     of settings, and within these the workloads (a split-plot design): making a file system before every
-    trial would wear the drive and take most of the time. A reference is
+    trial would wear the drive and take most of the time. What runs at the same
+    time stays together, in the order of the file. A reference is
     measured at the begin of every block, and once more in the end: that one
     belongs to the last block of its target.
     """
-    block = 0
+    block = group = 0
     last_block: dict[str, int] = {}
     reference_count = dict.fromkeys(references, 0)
     for repeat in range(FIRST_REPEAT, FIRST_REPEAT + repeats):
@@ -76,8 +82,10 @@ def turns(
             if target in references:
                 reference_count[target] += 1
                 yield Turn(target, references[target], block, reference_count[target], is_reference=True)
-            for cell in _cells_in_order(cells[target], generator):
-                yield Turn(target, cell, block, repeat)
+            for unit in _units_in_order(units_of(cells[target]), generator):
+                group += len(unit) > 1
+                for cell in unit:
+                    yield Turn(target, cell, block, repeat, together=group if len(unit) > 1 else 0)
     for target, cell in references.items():
         yield Turn(target, cell, last_block[target], reference_count[target] + 1, is_reference=True)
 
@@ -87,15 +95,15 @@ def shuffled(items: Sequence[T], generator: np.random.Generator) -> list[T]:
     return [items[index] for index in generator.permutation(len(items))]
 
 
-def _cells_in_order(cells: Sequence[Cell], generator: np.random.Generator) -> Iterator[Cell]:
-    for made_alike in shuffled(_grouped(cells, lambda cell: made_as(cell.filesystem)), generator):
+def _units_in_order(units: Sequence[Unit], generator: np.random.Generator) -> Iterator[Unit]:
+    for made_alike in shuffled(_grouped(units, lambda cell: made_as(cell.filesystem)), generator):
         for mounted_alike in shuffled(_grouped(made_alike, lambda cell: cell.filesystem), generator):
             for set_alike in shuffled(_grouped(mounted_alike, lambda cell: tuple(cell.settings.items())), generator):
                 yield from shuffled(set_alike, generator)
 
 
-def _grouped(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> list[list[Cell]]:
-    groups: dict[Hashable, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(key(cell), []).append(cell)
+def _grouped(units: Sequence[Unit], key: Callable[[Cell], Hashable]) -> list[list[Unit]]:
+    groups: dict[Hashable, list[Unit]] = {}
+    for unit in units:
+        groups.setdefault(key(unit[0]), []).append(unit)
     return list(groups.values())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.workload_pattern import WorkloadPattern
-from drivelab.plan.budget import CHANGE_SETTING_NS, MAKE_FILESYSTEM_NS, counting_pass, traced_pass, write_ns
+from drivelab.plan.budget import CHANGE_SETTING_NS, MAKE_FILESYSTEM_NS, counting_pass, traced_pass, tree_made, write_ns
 from drivelab.plan.cells import Cell, made_as
 from drivelab.plan.fit import is_on_device
 from drivelab.plan.order import Turn
@@ -88,9 +88,9 @@ class Preparations:
         self._is_traced = is_traced
         self._targets = {target.label: target for target in targets}
         self._filesystem_types = filesystem_types
-        # a scratch drive is filled when it is made
-        self._states = {target.label: _State(is_filled=target.kind == "scratch") for target in targets}
+        self._states = {target.label: _State(is_filled=target.is_filled) for target in targets}
         self._counted: set[Hashable] = set()
+        self._group = 0
 
     def of(self, turn: Turn) -> Preparation:
         """What is written for the next turn, and how long that takes."""
@@ -103,8 +103,16 @@ class Preparations:
         self._fill_device(done, state, cell, target)
         self._make_filesystem(done, state, cell, target)
         if not is_on_device(cell, target) and target.kind != "file":
-            self._lay_out(done, state, cell, target)
-        if self._is_traced:
+            if turn.together and turn.together == self._group:
+                # each of those that run at the same time has a file of its own
+                self._lay_out(done, _State(), cell, target)
+            else:
+                self._lay_out(done, state, cell, target)
+        self._group = turn.together
+        if turn.together:
+            # neither commands nor traces could be told apart
+            return done
+        if self._is_traced and not cell.pattern.uses_tree:
             # which also tells the commands
             done.add("tracing", *traced_pass(cell.pattern, cell.filesystem, pace=target.pace))
         else:
@@ -142,6 +150,11 @@ class Preparations:
 
     def _lay_out(self, done: Preparation, state: _State, cell: Cell, target: PlannedTarget) -> None:
         pattern = cell.pattern
+        if pattern.uses_tree:
+            # one that is there already costs less; which trial finds one is not worth following
+            done.add("file", *tree_made(pattern, pace=target.pace))
+            state.file = None
+            return
         used = pattern.used_bytes(pattern.file_size, target.logical_block_size_bytes)
         holds = None if pattern.writes else (used, pattern.contents)
         if holds is None or holds != state.file:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
-from drivelab.model.target import BlockLayer, TargetFacts
+from drivelab.model.target import DEVICE_KINDS, BlockLayer, TargetFacts
 
 
 def refuse_unanswerable(experiment: Experiment, targets: Sequence[TargetFacts]) -> None:
@@ -21,7 +21,7 @@ def refuse_unanswerable(experiment: Experiment, targets: Sequence[TargetFacts]) 
     if experiment.requires != "device":
         return
     for facts in targets:
-        if facts.kind not in ("block_device", "scratch"):
+        if facts.kind not in DEVICE_KINDS:
             kind = facts.kind.replace("_", " ")
             what = f"{experiment.name} asks about a drive, and {facts.text} is a {kind}: no answer would follow from it"
             raise DrivelabError("P711", what, where=facts.text)
@@ -46,10 +46,17 @@ def refuse_overlaps(targets: Sequence[TargetFacts], *, erased: Sequence[bool]) -
     pairs = zip(targets, erased, strict=True)
     for (one, is_one_erased), (other, is_other_erased) in itertools.combinations(pairs, 2):
         for upper, lower, is_lower_erased in ((one, other, is_other_erased), (other, one, is_one_erased)):
-            why = _overlap(upper, lower, is_lower_erased=is_lower_erased)
+            parts = itertools.product(_parts(upper), _parts(lower))
+            whys = (_overlap(*part, is_lower_erased=is_lower_erased) for part in parts)
+            why = next(filter(None, whys), "")
             if why:
                 where = f"{one.text} and {other.text}"
                 raise DrivelabError("P710", why, where=where)
+
+
+def _parts(target: TargetFacts) -> tuple[TargetFacts, ...]:
+    """The members of a RAID set that is not made yet; anything else is one part."""
+    return target.raid.members if target.raid is not None else (target,)
 
 
 def _overlap(upper: TargetFacts, lower: TargetFacts, *, is_lower_erased: bool) -> str:

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from drivelab.model.drive import BlockUse
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PaceName, PlannedTarget
+from drivelab.model.raid import RaidFacts
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes
+
+_MEMBERS_NAMED_MAX = 4
 
 
 def planned_targets(
@@ -43,6 +46,8 @@ def planned_targets(
         taken = {*labels, *(target.label for target in planned)}
         label = labels[place] if place < len(labels) else _free_label(_label(facts), taken)
         loses = overwrites_devices and facts.kind == "block_device"
+        # making a set erases its members, whatever is measured on it
+        lost = facts.raid.erased_members if facts.raid is not None else (facts,) if loses else ()
         planned.append(
             PlannedTarget(
                 label=label,
@@ -50,16 +55,36 @@ def planned_targets(
                 kind=facts.kind,
                 size_bytes=_room(facts),
                 logical_block_size_bytes=facts.logical_block_size_bytes,
-                destroys=(_destroyed(facts),) if loses else (),
+                destroys=tuple(_destroyed(each) for each in lost),
                 erase_argument=_erase_argument(facts) if loses else "",
                 pace=_pace(facts),
                 purge_argument=_erase_argument(facts) if loses and purges else "",
+                member_erase_arguments=tuple(_erase_argument(each) for each in lost) if facts.raid else (),
+                scratch_bytes=_scratch_bytes(facts),
+                free_inodes=facts.filesystem.free_inodes if facts.filesystem else None,
             )
         )
     return tuple(planned)
 
 
+def target_notes(targets: Sequence[TargetFacts]) -> tuple[str, ...]:
+    """What the numbers of targets mean that are made by the run, each sentence once."""
+    sets = [facts.raid for facts in targets if facts.raid is not None]
+    return tuple(dict.fromkeys(note for raid in sets for note in raid.notes))
+
+
+def _scratch_bytes(facts: TargetFacts) -> int:
+    """Bytes of the scratch drives that are filled when the target is made."""
+    if facts.raid is not None:
+        return facts.raid.scratch_bytes
+    return facts.size_bytes if facts.kind == "scratch" else 0
+
+
 def _pace(facts: TargetFacts) -> PaceName:
+    if facts.raid is not None:
+        # a set is as slow as its slowest member
+        paces = {_pace(member) for member in facts.raid.members}
+        return next(pace for pace in ("disk", "loop", "flash") if pace in paces)
     if facts.kind == "scratch" or (facts.devices and facts.devices[-1].kind == "loop"):
         return "loop"
     return "disk" if any(layer.is_rotational for layer in facts.devices[:1]) else "flash"
@@ -99,6 +124,8 @@ def _room(facts: TargetFacts) -> int:
 def _label(facts: TargetFacts) -> str:
     if facts.kind == "scratch":
         return f"scratch-{format_bytes(facts.size_bytes).replace(' ', '')}"
+    if facts.raid is not None:
+        return _set_label(facts.raid)
     if facts.kind != "block_device":
         return facts.path
     layer = facts.devices[-1]
@@ -106,6 +133,16 @@ def _label(facts: TargetFacts) -> str:
     if drive is None or not drive.model or drive.virtual or layer.name != drive.name:
         return layer.name
     return f"{drive.model} {drive.serial[-4:]}" if drive.serial else drive.model
+
+
+def _set_label(raid: RaidFacts) -> str:
+    """``raid5-sdb-sdc-sdd``, ``raid1-2x1GiB`` of scratch drives, and ``raid6-8-drives`` where names are too many."""
+    names = [member.devices[-1].name for member in raid.erased_members]
+    sizes = {format_bytes(member.size_bytes).replace(" ", "") for member in raid.members}
+    if not names and len(sizes) == 1:
+        return f"{raid.level}-{len(raid.members)}x{sizes.pop()}"
+    is_told = 0 < len(names) == len(raid.members) <= _MEMBERS_NAMED_MAX
+    return "-".join([raid.level, *(names if is_told else [str(len(raid.members)), "drives"])])
 
 
 def _erase_argument(facts: TargetFacts) -> str:

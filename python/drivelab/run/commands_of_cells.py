@@ -13,7 +13,7 @@ from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.plan import PlannedStep
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
-from drivelab.run.counting_pass import timed_flushes_per_operation
+from drivelab.run.counting_pass import changed_count, timed_flushes_per_operation
 from drivelab.run.device_counters import counted_device
 from drivelab.run.engine import StopRequest, prepare_target
 from drivelab.run.prepared_trial import PreparedTrial
@@ -68,7 +68,7 @@ class CommandsOfCells:
             E301 to E315: the pass failed.
         """
         cell = (step.target, step.workload, tuple(step.levels.items()))
-        operations = int(measured.engine["all_phases"].get("write", {}).get("count", 0))
+        operations = changed_count(trial.workload, measured.engine)
         timed = _PerOperation.of(trial.facts, operations, measured.devices)
         counted, timed_then = self._known.get(cell, ({}, None))
         if counted and _is_alike(timed, timed_then):
@@ -124,6 +124,9 @@ def renew_file(trial: PreparedTrial, stop: StopRequest) -> None:
     DrivelabError
         E301 to E315: it could not be prepared again.
     """
+    if trial.workload.tree is not None:
+        prepare_target(trial.workload, stop=stop)
+        return
     is_ours = trial.facts.kind == "missing_file"
     if not is_ours or trial.workload.file_state == "overwrite":
         return
@@ -135,5 +138,5 @@ def renew_file(trial: PreparedTrial, stop: StopRequest) -> None:
 
 def counts_commands(workload: Workload) -> bool:
     """Whether the commands behind each operation decide what its latency means."""
-    largest = max(share.bytes for share in workload.block_sizes)
-    return workload.writes and workload.durability.method != "none" and largest <= _COUNTED_BLOCK_BYTES_MAX
+    largest = workload.tree.file_bytes_max if workload.tree else max(share.bytes for share in workload.block_sizes)
+    return workload.is_durable and largest <= _COUNTED_BLOCK_BYTES_MAX

@@ -8,6 +8,7 @@ the same workload, and its latencies are thrown away.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,7 @@ from drivelab.model.measurement import DeviceCounts
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Limits, Workload
 from drivelab.run.device_counters import counted_device, counts_between, read_counters
-from drivelab.run.engine import StopRequest, run_workload
+from drivelab.run.engine import StopRequest, prepare_target, run_workload
 from drivelab.run.trace_counts import CommandCounts, trace_commands
 from drivelab.run.tracing.tracefs import TraceUnavailableError
 
@@ -74,6 +75,8 @@ def command_counts(
         }
     )
     try:
+        # a tree is brought into its state first; making files is not the workload
+        prepare_target(short, stop=stop)
         with trace_commands(drive) as trace:
             before = read_counters([drive])
             run = run_workload(short, stop=stop)
@@ -81,7 +84,7 @@ def command_counts(
             counted = trace.counts()
     except TraceUnavailableError as unavailable:
         return {"command_counts": None, "command_counts_reason": str(unavailable)}
-    operations = int(run.summary["all_phases"].get("write", {}).get("count", 0))
+    operations = changed_count(workload, run.summary)
     if not operations:
         return {"command_counts": None, "command_counts_reason": "the counting pass did nothing"}
     kernel = counts_between(before, after)
@@ -91,6 +94,12 @@ def command_counts(
         "flushes_per_operation_timed": timed_flushes_per_operation(target, timed_operations, timed_devices),
     }
     return {"command_counts": facts, "command_counts_reason": ""}
+
+
+def changed_count(workload: Workload, summary: Mapping[str, Any]) -> int:
+    """Operations that changed the target, in all phases: writes, or those on the files of a tree."""
+    phases = summary["all_phases"]
+    return sum(int(phases.get(name, {}).get("count", 0)) for name in workload.changing_operations)
 
 
 def _why_not_countable(target: TargetFacts, drive: str) -> str:

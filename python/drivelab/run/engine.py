@@ -18,7 +18,7 @@ import pyarrow as pa
 from drivelab import _engine
 from drivelab.model.errors import KINDS, DrivelabError
 from drivelab.model.histogram import Histogram
-from drivelab.model.workload import Workload
+from drivelab.model.workload import OPERATIONS, Workload
 
 
 class StopRequest(Protocol):
@@ -40,7 +40,7 @@ class Progress:
     is_ramping : bool
         Whether nothing is counted yet.
     counts, bytes : dict of str to int
-        Counted so far, by operation (read, write, trim, sync).
+        Counted so far, by operation, sync calls too.
     """
 
     elapsed_ns: int
@@ -50,11 +50,11 @@ class Progress:
 
     def operation_count(self) -> int:
         """Reads, writes and trims so far; sync calls are not counted."""
-        return sum(self.counts.get(operation, 0) for operation in ("read", "write", "trim"))
+        return sum(self.counts.get(operation, 0) for operation in OPERATIONS)
 
     def byte_count(self) -> int:
         """Bytes moved so far."""
-        return sum(self.bytes.get(operation, 0) for operation in ("read", "write", "trim"))
+        return sum(self.bytes.get(operation, 0) for operation in OPERATIONS)
 
 
 ProgressListener = Callable[[Progress], bool]
@@ -77,6 +77,7 @@ def run_workload(
     stop: StopRequest | None = None,
     on_progress: ProgressListener | None = None,
     on_records: RecordListener | None = None,
+    start: _engine.StartGate | None = None,
 ) -> EngineRun:
     """What the engine measured while it issued a workload.
 
@@ -91,6 +92,9 @@ def run_workload(
     on_records : callable, optional
         Takes the records of single I/Os in batches, when the workload asks for
         them; without it they are collected in memory.
+    start : StartGate, optional
+        Shared with the workloads that begin at the same moment, each run in a
+        thread of its own. When one of them cannot begin, none issues anything.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def run_workload(
         flag.set()
     records_listener = take_records if workload.record_ios else None
     try:
-        result = _engine.run(workload.to_engine_json(), flag, tell, records_listener)
+        result = _engine.run(workload.to_engine_json(), flag, tell, records_listener, start)
     except _engine.EngineError as error:
         raise _as_drivelab_error(error) from None
     records = pa.Table.from_batches(collected) if collected else None
@@ -155,6 +159,20 @@ def prepare_target(workload: Workload, *, stop: StopRequest | None = None) -> bo
         flag.set()
     try:
         return _engine.prepare(workload.to_engine_json(), flag)
+    except _engine.EngineError as error:
+        raise _as_drivelab_error(error) from None
+
+
+def remove_tree(path: str) -> None:
+    """Remove the files of trees that the engine made below a directory; what others made is left alone.
+
+    Raises
+    ------
+    DrivelabError
+        E302 to E314: what the operating system refuses.
+    """
+    try:
+        _engine.remove_tree(path, _engine.StopFlag())
     except _engine.EngineError as error:
         raise _as_drivelab_error(error) from None
 

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from drivelab.inventory.consent import NO_CONSENT, Consent
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.plan import Plan, PlannedStep
-from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
-from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
 from drivelab.run.applied_settings import AppliedSettings
-from drivelab.run.commands_of_cells import CommandsOfCells, CountCommands, counts_commands
-from drivelab.run.engine import ProgressListener, RecordListener, StopRequest
+from drivelab.run.commands_of_cells import CommandsOfCells, counts_commands
+from drivelab.run.engine import RecordListener, StopRequest
+from drivelab.run.instruments import Instruments
 from drivelab.run.prepared_trial import PreparedTrial, StoppedError
 from drivelab.run.progress import RunProgress
 from drivelab.run.stage import TargetStage
-from drivelab.run.traced_pass import TraceTools, traced_pass
+from drivelab.run.together import Member, SummedProgress
+from drivelab.run.traced_pass import TREES_ARE_NOT_TRACED, traced_pass
 from drivelab.state.journal import Journal
 from drivelab.state.undo import undo_all
 from drivelab.store.place import TrialPlace
-from drivelab.store.read import StoredRun
 from drivelab.store.write import RunWriter
 
 # a failure of these kinds would meet every later step too: the run directory, consent, root, the journal
@@ -37,54 +36,6 @@ _ENDS_THE_RUN = ("S", "C", "R401", "R406", "R409")
 _IDLE_WATCH_S = 0.01
 # a drive is asked for its settings again after trials that are long beside the asking
 _ASK_DRIVE_NS = 1_000_000_000
-
-
-# of a drive its name, and what it said of itself before the run and after it
-SmartReading = tuple[str, SmartFacts, SmartFacts]
-
-
-class Measure(Protocol):
-    """Measures one trial: `drivelab.run.measure.measure`."""
-
-    def __call__(
-        self,
-        name: str,
-        workload: Workload,
-        target: TargetFacts,
-        *,
-        stop: StopRequest,
-        progress: ProgressListener | None = None,
-        on_records: RecordListener | None = None,
-        drops_page_cache: bool = False,
-        idle_watch_s: float = 0.0,
-    ) -> Measurement:
-        """What the trial measured."""
-        ...
-
-
-class Judge(Protocol):
-    """Turns what was measured into numbers and findings."""
-
-    def trial(self, measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
-        """The trial's numbers, and what is to be known about it."""
-        ...
-
-    def run(
-        self, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
-    ) -> Sequence[Finding]:
-        """What is to be known about the targets, about each trial, and what only several trials can tell."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Instruments:
-    """What a plan is executed with: how trials are measured, commands counted, numbers judged, operations traced."""
-
-    measure: Measure
-    count_commands: CountCommands
-    judge: Judge
-    # a plan without traces needs none
-    trace: TraceTools | None = None
 
 
 @dataclass(slots=True)
@@ -202,12 +153,12 @@ class Execution:
         returns. A trial in flight when the user asks for the end is not kept.
         """
         try:
-            for step in self._plan.steps:
+            for steps in self._plan.units:
                 self.outcome.is_stopped = self._stops_on_error and bool(self.outcome.failures)
                 if self._stop.is_set() or self.outcome.is_stopped:
                     break
-                if step.trial not in self._completed:
-                    self._run_step(step)
+                if any(step.trial not in self._completed for step in steps):
+                    self._run_steps(steps)
         finally:
             self.outcome.is_interrupted = self._stop.is_set()
             # a target tells what its numbers mean once it is made
@@ -223,26 +174,37 @@ class Execution:
         """The targets as they were used, by label: a scratch drive as it was made."""
         return {label: stage.facts for label, stage in self._stages.items()}
 
-    def _run_step(self, step: PlannedStep) -> None:
-        self._progress.step_begins(step)
+    def _run_steps(self, steps: Sequence[PlannedStep]) -> None:
+        """Measure one step, or several at the same time."""
+        self._progress.step_begins(steps[0])
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
-        stage = self._stages[step.target]
+        trials: list[PreparedTrial] = []
+        found: Sequence[Measurement | DrivelabError]
         try:
-            trial = stage.prepare(step)
             try:
-                measured = self._measured(step, trial)
+                for step in steps:
+                    trials.append(self._stages[step.target].prepare(step))
+                is_alone = len(steps) == 1
+                found = [self._measured(steps[0], trials[0])] if is_alone else self._measured_together(steps, trials)
             finally:
-                stage.tidy(trial)
+                for step, trial in zip(steps, trials, strict=False):
+                    self._stages[step.target].tidy(trial)
         except StoppedError:
             return
         except DrivelabError as error:
             if error.code.startswith(_ENDS_THE_RUN):
                 raise
-            self._fail(step, error)
-            return
+            found = [error] * len(steps)
         if self._stop.is_set():
             return
-        self._keep(step, trial, measured, started)
+        for place, (step, result) in enumerate(zip(steps, found, strict=True)):
+            # of several at the same time some may be stored since an earlier session
+            if step.trial in self._completed:
+                continue
+            if isinstance(result, DrivelabError):
+                self._fail(step, result)
+            else:
+                self._keep(step, trials[place], result, started)
 
     def _fail(self, step: PlannedStep, error: DrivelabError) -> None:
         self.outcome.failures[step.trial] = error
@@ -262,29 +224,71 @@ class Execution:
                 drops_page_cache=trial.drops_page_cache,
                 idle_watch_s=_IDLE_WATCH_S,
             )
-        context = measured.context | trial.context | {"label": step.label} | self._session
-        ask_drive = int(measured.engine.get("measured_ns", 0)) >= _ASK_DRIVE_NS
-        changed = self._stages[step.target].changed_settings(step, ask_drive=ask_drive)
-        if changed:
-            context["settings_changed"] = changed
+        context = self._context(step, trial, measured)
         if not self._stop.is_set() and not failure_of(measured):
             context |= self._told_by_second_pass(step, trial, measured)
         return replace(measured, context=context)
 
+    def _measured_together(
+        self, steps: Sequence[PlannedStep], trials: Sequence[PreparedTrial]
+    ) -> list[Measurement | DrivelabError]:
+        """What trials measured that ran at the same time; there is no second pass, which could tell nothing of one."""
+        progress = SummedProgress(self._progress.step_goes_on)
+        with ExitStack() as sinks:
+            members = [
+                Member(
+                    step.trial,
+                    trial.workload,
+                    trial.facts,
+                    title=step.workload,
+                    progress=progress.of(place),
+                    on_records=sinks.enter_context(self._sink(step, trial)),
+                    drops_page_cache=trial.drops_page_cache,
+                )
+                for place, (step, trial) in enumerate(zip(steps, trials, strict=True))
+            ]
+            found = self._instruments.measure_together(members, stop=self._stop, idle_watch_s=_IDLE_WATCH_S)
+        kept: list[Measurement | DrivelabError] = []
+        for step, trial, result in zip(steps, trials, found, strict=True):
+            if isinstance(result, DrivelabError):
+                kept.append(result)
+                continue
+            others = ", ".join(other.workload for other in steps if other is not step)
+            reason = f"it ran together with {others}: alone it would do something else"
+            told = no_second_pass(trial.workload, reason, is_traced=bool(self._plan.trace))
+            kept.append(replace(result, context=self._context(step, trial, result) | told))
+        return kept
+
+    def _context(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement) -> dict[str, Any]:
+        """Everything that is known about a trial beside what was measured."""
+        context = measured.context | trial.context | {"label": step.label} | self._session
+        ask_drive = int(measured.engine.get("measured_ns", 0)) >= _ASK_DRIVE_NS
+        changed = self._stages[step.target].changed_settings(step, ask_drive=ask_drive)
+        return context | ({"settings_changed": changed} if changed else {})
+
     def _told_by_second_pass(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement) -> dict[str, Any]:
         """What a traced pass, or one that counts commands, adds to the context."""
-        if self._plan.trace and self._instruments.trace:
+        if self._plan.is_file_needed_after(step):
+            reason = "the next steps need its file as it is, and another pass would change it"
+            return no_second_pass(trial.workload, reason, is_traced=bool(self._plan.trace))
+        untraced: dict[str, Any] = {}
+        if self._plan.trace and trial.workload.tree is not None:
+            untraced = {"trace": None, "trace_reason": TREES_ARE_NOT_TRACED}
+        elif self._plan.trace and self._instruments.trace:
             self._progress.preparing(f"tracing {step.trial}")
             sink = self._writer.trace_sink(step.trial)
             source = None if self._plan.trace == "auto" else self._plan.trace
             return traced_pass(trial, measured, sink, self._instruments.trace, source=source, stop=self._stop)
         if counts_commands(trial.workload):
-            return self._commands.of(step, trial, measured, self._stop)
-        return {}
+            return untraced | self._commands.of(step, trial, measured, self._stop)
+        return untraced
 
     def _sink(self, step: PlannedStep, trial: PreparedTrial) -> AbstractContextManager[RecordListener | None]:
         if not trial.workload.record_ios:
             return nullcontext()
+        if step.trial in self._completed:
+            # it runs only because others need it beside them
+            return nullcontext(lambda _records: None)
         return self._writer.record_sink(step.trial, open_loop=trial.workload.pacing.kind != "closed")
 
     def _keep(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement, started_utc: str) -> None:
@@ -315,10 +319,19 @@ class Execution:
 def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:
     """What the actions before a trial came to, where they did not do all that was asked."""
     achieved = {}
-    left = (context.get("dropped_page_cache") or {}).get("resident_bytes")
+    dropped = context.get("dropped_page_cache") or {}
+    left = dropped.get("resident_bytes")
     if left:
         achieved["page-cache"] = f"partly: {format_bytes(left)} stayed"
+    elif dropped.get("reason"):
+        achieved["page-cache"] = f"not dropped: {dropped['reason']}"
     return achieved
+
+
+def no_second_pass(workload: Workload, reason: str, *, is_traced: bool) -> dict[str, Any]:
+    """Why there are neither commands nor a trace of a trial, for its context."""
+    counts = {"command_counts": None, "command_counts_reason": reason} if counts_commands(workload) else {}
+    return counts | ({"trace": None, "trace_reason": reason} if is_traced else {})
 
 
 def failure_of(measured: Measurement) -> DrivelabError | None:
@@ -327,6 +340,7 @@ def failure_of(measured: Measurement) -> DrivelabError | None:
     if measured.engine.get("stopped_by") != "error" or not errors:
         return None
     first = errors[0]
-    what = f"{first['operation']} failed with {first['name']} at byte {first['first_offset_bytes']}"
+    place = f"{'file' if measured.workload.tree else 'byte'} {first['first_offset_bytes']}"
+    what = f"{first['operation']} failed with {first['name']} at {place}"
     do = "look at the kernel log: dmesg; what was measured until then is kept"
     return DrivelabError("R420", what, where=measured.workload.target.path, do=do)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
-from drivelab.model.workload import Workload
+from drivelab.model.workload import FILE_WRITING_OPERATIONS, Workload
 from drivelab.run.device_counters import (
     CounterReading,
     counted_device,
@@ -31,8 +30,9 @@ from drivelab.run.engine import (
     run_workload,
 )
 from drivelab.run.extents import ExtentShares, extent_shares
-from drivelab.run.page_cache import Residency, drop_from_page_cache, residency
+from drivelab.run.page_cache import Residency, residency
 from drivelab.run.surroundings import read_surroundings, surroundings_between
+from drivelab.run.tree_cache import drop_cached
 
 # long enough to notice another program at work, short enough for a check of a dozen trials
 IDLE_WATCH_S = 0.05
@@ -88,7 +88,7 @@ def measure(
     prepare_target(workload, stop=stop)
     names, reason = counted_devices(target.devices) if workload.backend != "null" else ((), "null backend")
     counted = counted_device(target.devices)
-    dropped = {"dropped_page_cache": asdict(drop_from_page_cache(workload.target.path))} if drops_page_cache else {}
+    dropped = drop_cached(workload) if drops_page_cache else {}
     other_work = watch_idle([counted] if counted in names else names, idle_watch_s)
     found_before = look_at_file(workload)
     surroundings_before = read_surroundings([drive.name for drive in target.drives])
@@ -113,9 +113,19 @@ def measure(
 
 def sync_call_count(workload: Workload, run: EngineRun) -> int | None:
     """How many fsync and fdatasync calls a run made; None when it made none."""
-    if workload.durability.method not in _SYNC_CALLS:
+    durability, phases = workload.durability, run.summary["all_phases"]
+    has_calls = durability.method in _SYNC_CALLS
+    if not has_calls and not (workload.tree and durability.directory):
         return None
-    return int(run.summary["all_phases"].get("sync", {}).get("count", 0))
+
+    def done(operations: Sequence[str]) -> int:
+        return sum(int(phases.get(operation, {}).get("count", 0)) for operation in operations)
+
+    calls = done(["sync"])
+    if workload.tree is not None:
+        calls += done(FILE_WRITING_OPERATIONS) // durability.every_writes if has_calls and not durability.at_end else 0
+        calls += done(workload.changing_operations) if durability.directory else 0
+    return calls
 
 
 def watch_idle(names: Sequence[str], duration_s: float = IDLE_WATCH_S) -> dict[str, Any] | None:
@@ -143,6 +153,9 @@ def look_at_file(workload: Workload) -> tuple[ExtentShares, Residency]:
     """State of the range that a workload is about to use."""
     if workload.backend == "null":
         return ExtentShares("", "null backend"), Residency("", "null backend")
+    if workload.tree is not None:
+        reason = "the target is a tree of files"
+        return ExtentShares("", reason), Residency("", reason)
     asked = workload.target
     start, length = asked.offset_bytes, asked.size_bytes
     return (

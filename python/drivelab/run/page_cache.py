@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 # the number is the same on every architecture (Linux 6.5)
 _SYS_CACHESTAT = 451
+_READ_BYTES = 1 << 20
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -122,6 +123,35 @@ def _count_resident_pages(descriptor: int, start: int, length: int) -> int:
         return sum(page & 1 for page in bytes(vector))
     finally:
         _libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length))
+
+
+def read_into_page_cache(path: str, start_bytes: int = 0, length_bytes: int = 0) -> Residency:
+    """What is in the page cache after a range of a file or block device was read.
+
+    Memory that is short may give up what was read first: the answer is read back.
+
+    Parameters
+    ----------
+    path : str
+        A file or block device.
+    start_bytes, length_bytes : int
+        The range; a length of 0 is up to the end.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        return Residency("", f"cannot open it for reading: {error.strerror}")
+    try:
+        buffer, at = bytearray(_READ_BYTES), start_bytes
+        end = start_bytes + length_bytes if length_bytes else os.lseek(descriptor, 0, os.SEEK_END)
+        try:
+            while at < end and (taken := os.preadv(descriptor, [memoryview(buffer)[: end - at]], at)):
+                at += taken
+        except OSError as error:
+            return Residency("", f"cannot be read at byte {at}: {error.strerror}")
+        return residency_of(descriptor, start_bytes, length_bytes)
+    finally:
+        os.close(descriptor)
 
 
 def drop_from_page_cache(path: str) -> Residency:

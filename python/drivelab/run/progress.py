@@ -13,8 +13,12 @@ from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes, format_rate_per_s, format_wait_ns
+from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.plan.budget import time_left_ns
 from drivelab.run.engine import Progress
+
+# workloads at the same time that a line names
+_NAMED_MAX = 3
 
 
 class RunProgress:
@@ -79,7 +83,10 @@ class RunProgress:
         where = f" on {step.target}" if len(self._plan.targets) > 1 else ""
         told = [f" {level}" for level in step.levels.values() if level != AS_FOUND]
         reference = " (reference)" if step.is_reference else ""
-        return f"step {step.number} of {len(self._plan.steps)}, {step.workload}{reference}{''.join(told)}{where}"
+        others = f" with {', '.join(others_of(self._plan, step))}" if step.together else ""
+        return (
+            f"step {step.number} of {len(self._plan.steps)}, {step.workload}{others}{reference}{''.join(told)}{where}"
+        )
 
     def _count(self, step: PlannedStep) -> None:
         self._done_expected_ns += step.expected_ns
@@ -157,13 +164,23 @@ class LiveProgress(RunProgress):
         self._live.update(line)
 
 
+def others_of(plan: Plan, step: PlannedStep) -> list[str]:
+    """Workloads that run at the same time as a step: their names, or their number where they are many."""
+    others = [one.workload for one in plan.steps if one.together == step.together and one.number != step.number]
+    return others if len(others) <= _NAMED_MAX else [f"{len(others)} others"]
+
+
 def estimates_text(summary: TrialSummary) -> str:
     """The numbers of a trial that a person watches for, in a few words."""
     found = summary.estimates
     shown = [("p50", "total_latency_ns_p50", ""), ("p99", "total_latency_ns_p99", "")]
     if summary.operation == "read" or "total_latency_ns_p99" not in found:
         shown.append(("", "iops", " I/Os per s"))
-    shown += [("", "throughput_bytes_per_s", "")]
+    if summary.operation in TREE_OPERATIONS:
+        shown.append(("", "iops", " files per s"))
+    moved = found.get("throughput_bytes_per_s")
+    if moved is not None and moved.value != 0:
+        shown.append(("", "throughput_bytes_per_s", ""))
     shown += [("", "device_writes_per_operation", " device writes per operation")]
     shown += [("", "device_flushes_per_operation", " flushes")]
     texts = [f"{name} {found[key]}{unit}".strip() for name, key, unit in shown if key in found]

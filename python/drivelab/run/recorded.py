@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ from drivelab.model.host import HostFacts
 from drivelab.model.plan import Plan
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.smart import SmartFacts
-from drivelab.model.target import TargetFacts
+from drivelab.model.target import MADE_KINDS, TargetFacts
 from drivelab.run.engine import StopRequest, probe_engine
-from drivelab.run.execute import Execution, Instruments, Outcome, SmartReading
+from drivelab.run.execute import Execution, Outcome
+from drivelab.run.instruments import Instruments, SmartReading
 from drivelab.run.progress import RunProgress
 from drivelab.state.drive_lock import held_drives
 from drivelab.state.journal import begin_journal, journal_directory
@@ -51,6 +52,10 @@ class Conduct:
         What was typed, for the record.
     stops_on_error : bool
         Whether the first step that fails ends the run.
+    facts : mapping of str to Any
+        More keys for ``run.json``.
+    files : mapping of str to bytes
+        More files for the run's directory, by their name.
     """
 
     instruments: Instruments
@@ -60,6 +65,8 @@ class Conduct:
     consent: Consent = NO_CONSENT
     command_line: str = ""
     stops_on_error: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def record_run(
@@ -84,7 +91,9 @@ def record_run(
     """
     label = plan.targets[0].label if len(plan.targets) == 1 else f"{len(plan.targets)}-targets"
     with closing(create_run(parent, plan.experiment, label, datetime.now(UTC))) as writer:
-        writer.write_run_json(_facts_before(plan, experiment, targets, conduct))
+        writer.write_run_json({**conduct.facts, **_facts_before(plan, experiment, targets, conduct)})
+        for name, contents in conduct.files.items():
+            writer.add_file(name, contents)
         return writer.directory, _carry_out(plan, targets, writer, conduct, completed=())
 
 
@@ -125,7 +134,7 @@ def _carry_out(
     journal = begin_journal(journal_directory(), command=conduct.command_line, run=run_directory)
     drives = [drive for facts in targets.values() for drive in facts.drives]
     varies = any(level != AS_FOUND for step in plan.steps for level in step.settings.values())
-    erases = any(target.erase_argument for target in plan.targets)
+    erases = any(target.erase_arguments for target in plan.targets)
     try:
         execution = Execution(
             plan,
@@ -207,9 +216,10 @@ def _finish(
 
 
 def _target_after(before: dict[str, Any], label: str, used: TargetFacts, asked: TargetFacts) -> dict[str, Any]:
-    """The target as it was used and as it is now: temperature and wear have changed; a scratch drive is gone."""
-    if asked.kind == "scratch":
-        return {**before, "label": label, "facts_before": used.to_json(), "facts_after": None, "smart_after": []}
+    """The target as it was used and as it is now: temperature and wear have changed; what was made is gone."""
+    if asked.kind in MADE_KINDS:
+        found = {"facts_before": used.to_json(), "facts_after": None, "smart_after": _smart(asked)}
+        return {**before, "label": label, **found}
     try:
         after = resolve_measured(asked.text)
     except DrivelabError:

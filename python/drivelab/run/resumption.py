@@ -8,7 +8,8 @@ from typing import Any
 
 from drivelab.inventory.drives import list_drives
 from drivelab.inventory.loop_target import with_loop_as_drive
-from drivelab.inventory.target import resolve_target
+from drivelab.inventory.raid import resolve_raid
+from drivelab.inventory.target import SCRATCH_PREFIX, resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.target import TargetFacts
@@ -62,6 +63,8 @@ def plan_resumption(run: StoredRun) -> Resumption:
 
 def _stored_plan(run: StoredRun) -> Plan:
     document = run.run_json.get("plan")
+    if run.run_json.get("imported"):
+        raise DrivelabError("R422", "it was imported: drivelab measured nothing that could be gone on with")
     if not document:
         raise DrivelabError("R422", "it was made without a plan: only what 'drivelab run' began can be resumed")
     try:
@@ -75,18 +78,37 @@ def _same_target(planned: PlannedTarget, stored: Mapping[str, Any]) -> TargetFac
     """The target as it is now, found again by what cannot change."""
     if planned.kind == "scratch":
         return resolve_target(planned.text)
+    if planned.kind == "raid":
+        return _same_members(planned, stored)
     if planned.kind != "block_device":
         return _same_place(planned, stored)
+    return _same_device(planned.text, stored)
+
+
+def _same_device(text: str, stored: Mapping[str, Any]) -> TargetFacts:
     before = stored.get("identity") or {}
-    for path in (planned.text, *_paths_by_serial(stored)):
+    for path in (text, *_paths_by_serial(stored)):
         try:
             found = resolve_target(path)
         except DrivelabError:
             continue
         if _is_same(before, found):
-            return replace(found, text=planned.text)
-    what = f"{planned.text} is not the drive that the run began on ({_called(before)})"
-    raise DrivelabError("C207", what, where=planned.text, do="plug that drive in again, or run the experiment again")
+            return replace(found, text=text)
+    what = f"{text} is not the drive that the run began on ({_called(before)})"
+    raise DrivelabError("C207", what, where=text, do="plug that drive in again, or run the experiment again")
+
+
+def _same_members(planned: PlannedTarget, stored: Mapping[str, Any]) -> TargetFacts:
+    """A RAID set of the drives that the run began on, wherever they are now; it is going to be made again."""
+    before = iter((stored.get("raid") or {}).get("members", ()))
+
+    def found_again(name: str) -> TargetFacts:
+        member = next(before, None)
+        if member is None:
+            raise DrivelabError("R422", f"it does not tell of what drives {planned.text} was made", where=planned.text)
+        return resolve_target(name) if name.startswith(SCRATCH_PREFIX) else _same_device(name, member)
+
+    return resolve_raid(planned.text, found_again)
 
 
 def _paths_by_serial(stored: Mapping[str, Any]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedStep, PlannedTarget
-from drivelab.model.target import TargetFacts
+from drivelab.model.target import MADE_KINDS, TargetFacts
 from drivelab.model.workload import TargetRange
 from drivelab.run.actions import purge_target, trim_device, trim_filesystem
 from drivelab.run.applied_settings import AppliedSettings
@@ -26,12 +26,16 @@ from drivelab.run.filesystem_on_target import FileSystemOnTarget
 from drivelab.run.precondition import write_once
 from drivelab.run.prepared_trial import PreparedTrial, StoppedError
 from drivelab.run.progress import RunProgress
+from drivelab.run.raid_on_target import look_at_raid, make_raid_target
 from drivelab.run.settle import settle
-from drivelab.run.trial_file import TrialFile
+from drivelab.run.tree_cache import warm_cached
+from drivelab.run.trial_files import TrialFiles
+from drivelab.run.trial_tree import TrialTrees
 from drivelab.state.data_directory import make_data_directory
 from drivelab.state.filesystem import MountedFileSystem
 from drivelab.state.held_device import HeldDevice
 from drivelab.state.journal import Journal
+from drivelab.state.raid import require_whole
 from drivelab.state.scratch import make_scratch
 
 
@@ -58,7 +62,7 @@ class TargetStage:
     Attributes
     ----------
     facts : TargetFacts
-        As resolved; for a scratch drive as soon as it was made.
+        As resolved; for a scratch drive or a RAID set as soon as it was made.
     notes : tuple of str
         What its numbers mean.
     """
@@ -82,17 +86,23 @@ class TargetStage:
         self._consent = consent
         self._progress = progress
         self._stop = stop
-        self._drives = None if facts.kind == "scratch" else [drive.identity for drive in facts.drives]
+        self._drives = None if facts.kind in MADE_KINDS else [drive.identity for drive in facts.drives]
         self._is_ready = False
         self._held: HeldDevice | None = None
         # what was on the device when its owner gave it up; None until then
         self._signatures: frozenset[str] | None = None
         self._filesystem = FileSystemOnTarget(journal)
-        self._file: TrialFile | None = None
+        self._files: TrialFiles | None = None
+        self._trees: TrialTrees | None = None
         self._place: TargetFacts | None = None
         self._block = 0
-        # a scratch drive is filled when it is made
-        self._is_filled = facts.kind == "scratch"
+        # of steps at the same time, and the place of the last one of them on this target
+        self._group = self._place_in_group = 0
+        self._is_claimed = False
+        self._done_for_group: dict[str, Any] = {}
+        # scratch drives are filled when they are made
+        self._is_filled = planned.is_filled
+        self._cannot_be_made: DrivelabError | None = None
 
     def prepare(self, step: PlannedStep) -> PreparedTrial:
         """Make everything that a step needs.
@@ -102,26 +112,35 @@ class TargetStage:
         DrivelabError
             C201 to C210: the target may not be written to. R401 to R406: a scratch
             drive, a file system or a directory could not be made, a setting was not taken.
+            R450 to R457: a RAID set could not be made, or is not whole any more.
         StoppedError
             The user asked for the end meanwhile.
         """
         if not self._is_ready:
             self._make_ready()
+        self._require_whole()
+        self._place_in_group = self._place_in_group + 1 if step.together and step.together == self._group else 0
+        self._group = step.together
         if step.block != self._block or not self._filesystem.can_stay(step.filesystem):
             self.clear()
             self._block = step.block
         # a purge resets what was set in the drive: it comes before the settings, and they come before the file system
-        context = self._cleared(step)
+        is_first = not self._place_in_group
+        # what is done to the target is done once for all that run at the same time
+        context = self._cleared(step) if is_first else self._done_for_group
         if self._settings.bring(self.facts, step.settings):
             self._look_again()
         if step.actions.get("precondition") == "sequential":
             context |= self._preconditioned(step)
         place = self._brought(step)
-        if step.actions.get("trim") == "fstrim":
-            context["trim"] = trim_filesystem(place)
+        if step.actions.get("trim") == "fstrim" and is_first:
+            context |= {"trim": trim_filesystem(place)}
+        self._done_for_group = context
         trial = self._on_device(step, place) if place.kind == "block_device" else self._in_file(step, place)
         # making a file system may have changed a setting: a rule of udev answers to every device that was written
         self._settings.ensure(self.facts, step.settings)
+        if step.actions.get("page-cache") == "warm":
+            context |= warm_cached(trial.workload)
         levels, views = self._settings.achieved(self.facts, step.settings)
         return replace(
             trial,
@@ -131,26 +150,40 @@ class TargetStage:
         )
 
     def changed_settings(self, step: PlannedStep, *, ask_drive: bool) -> dict[str, str]:
-        """Settings that are not any more what they were brought to, and what they are."""
+        """Settings that are not any more what they were brought to, and what they are.
+
+        Raises
+        ------
+        DrivelabError
+            R457: the target is a RAID set that has lost a member meanwhile.
+        """
+        self._require_whole()
         return self._settings.changed_by_others(self.facts, step.settings, ask_drive=ask_drive)
 
     def tidy(self, trial: PreparedTrial) -> None:
         """Remove the trial's file, and let the file system finish with it."""
-        if self._file is None or trial.facts.kind != "missing_file":
+        if self._files is None or trial.facts.kind != "missing_file":
             return
-        self._file.tidy(was_written=trial.workload.writes)
+        self._files.tidy(trial.workload.target.path, was_written=trial.workload.writes)
         if trial.facts.filesystem is not None and "discard" in trial.facts.filesystem.options:
             settle([layer.name for layer in trial.facts.devices[-1:]])
 
     def release(self) -> None:
         """Let go of the device: nothing follows."""
+        # a directory is removed by the journal, more slowly; a file system goes with all that is in it
+        if self._trees is not None and self.facts.kind == "directory":
+            self._trees.remove()
         if self._held is not None:
             self._held.release()
             self._held = None
 
     def clear(self) -> None:
         """Take away the file system that was made, if one was."""
-        self._file = self._place = None
+        if self._files is not None:
+            self._files.forget_named()
+        if self._trees is not None:
+            self._trees.remove()
+        self._files = self._trees = self._place = None
         self._filesystem.take_away()
 
     def _make_ready(self) -> None:
@@ -159,16 +192,35 @@ class TargetStage:
             scratch = make_scratch(self.facts.size_bytes, self._journal, self._filled)
             self.notes = scratch.notes
             self.facts = replace(resolve_measured(scratch.path), text=self.facts.text)
+        elif self.facts.kind == "raid":
+            self._make_raid()
         elif self.facts.kind == "directory":
             directory, _change = make_data_directory(Path(self.facts.path), self._journal)
             self.facts = replace(resolve_measured(str(directory)), text=self.facts.text)
         self._require_same_drives(self.facts)
-        if self.planned.kind == "block_device":
+        if self.planned.kind in ("block_device", "raid"):
             self._held = HeldDevice(self.facts)
         self._is_ready = True
 
+    def _make_raid(self) -> None:
+        if self._cannot_be_made is not None:
+            # neither can it for the next step, and scratch drives would be filled for nothing
+            raise self._cannot_be_made
+        self._progress.preparing(f"making {self.planned.label}")
+        try:
+            self.facts, self.notes = make_raid_target(self.facts, self._journal, self._consent, self._filled)
+        except DrivelabError as error:
+            self._cannot_be_made = error
+            raise
+        self._signatures = found_signatures(self.facts)
+
+    def _require_whole(self) -> None:
+        """Of a RAID set: return only if nothing has failed in it and nothing is copied."""
+        if self.facts.raid is not None:
+            require_whole(self.facts.path)
+
     def _filled(self, filled_bytes: int, size_bytes: int) -> None:
-        """Some more of a scratch drive is filled."""
+        """Some more of the target's scratch drives is filled."""
         if self._stop.is_set():
             raise StoppedError
         self._progress.preparing_goes_on(filled_bytes / size_bytes)
@@ -186,7 +238,7 @@ class TargetStage:
             self._is_filled = False
         mounted = self._filesystem.bring(self.facts.path, level)
         if self._place is None or mounted is not before:
-            self._place, self._file = self._in_mounted(mounted), None
+            self._place, self._files, self._trees = self._in_mounted(mounted), None, None
         return self._place
 
     def _cleared(self, step: PlannedStep) -> dict[str, Any]:
@@ -209,7 +261,7 @@ class TargetStage:
 
     def _preconditioned(self, step: PlannedStep) -> dict[str, Any]:
         """What was written so that every block of the device holds something; nothing when it does already."""
-        if self._is_filled or self.facts.kind not in ("block_device", "scratch"):
+        if self._is_filled or self.facts.kind != "block_device":
             return {}
         if step.filesystem is not None and step.filesystem.type != "raw":
             # the files of a file system are written before they are read
@@ -236,13 +288,16 @@ class TargetStage:
         """The target as it is now; its identity stays what it was, so that another drive in its place is noticed."""
         if facts.kind == "block_device":
             require_same_identity(facts)
-        now = replace(resolve_measured(facts.path), text=facts.text, identity=facts.identity)
+        if facts.raid is not None:
+            now = look_at_raid(facts.path, facts, facts.identity)
+        else:
+            now = replace(resolve_measured(facts.path), text=facts.text, identity=facts.identity)
         self._require_same_drives(now)
         return now
 
     def _require_same_drives(self, facts: TargetFacts) -> None:
-        """Return only if the drives beneath are those that the plan was made for; a scratch drive is a new one."""
-        if self.planned.kind == "scratch" and self._drives is None:
+        """Return only if the drives beneath are those that the plan was made for; what was made is new."""
+        if self.planned.kind in MADE_KINDS and self._drives is None:
             self._drives = [drive.identity for drive in facts.drives]
         now = [drive.identity for drive in facts.drives]
         if now != self._drives:
@@ -254,7 +309,7 @@ class TargetStage:
 
     def _in_mounted(self, mounted: MountedFileSystem) -> TargetFacts:
         place = replace(resolve_target(str(mounted.mount_point)), text=self.facts.text)
-        return replace(place, drives=self.facts.drives)
+        return replace(place, drives=self.facts.drives, raid=self.facts.raid)
 
     def _require_consent(self) -> None:
         """Right before data are destroyed; from then on the contents are our own."""
@@ -272,7 +327,10 @@ class TargetStage:
         else:
             require_same_identity(place)
         size = step.pattern.used_bytes(place.size_bytes, place.logical_block_size_bytes)
-        target = TargetRange(path=place.path, size_bytes=size, exclusive=step.pattern.writes)
+        # of several at the same time only one can claim the device, and does so for all
+        claims = step.pattern.writes and not (self._place_in_group and self._is_claimed)
+        self._is_claimed = claims or (self._is_claimed and self._place_in_group > 0)
+        target = TargetRange(path=place.path, size_bytes=size, exclusive=claims)
         achieved = {"filesystem": "raw"} if step.filesystem is not None else {}
         return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
 
@@ -282,13 +340,26 @@ class TargetStage:
         if mounted and "mount" in step.levels:
             achieved["mount"] = ",".join(mounted.options)
         size = step.pattern.used_bytes(step.pattern.file_size, place.logical_block_size_bytes)
+        if step.pattern.uses_tree:
+            return self._in_tree(step, place, achieved)
+        # trees of those that run at the same time stay
+        if self._trees is not None and not self._place_in_group:
+            self._trees.remove()
         if place.kind == "file":
             target = TargetRange(path=place.path, size_bytes=size)
             return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
-        if self._file is None:
-            self._file = TrialFile(place.path, self._progress, self._stop)
-        path = str(self._file.path)
+        if self._files is None:
+            self._files = TrialFiles(place.path, self._progress, self._stop)
+        path = str(self._files.path(step, self._place_in_group))
         target = TargetRange(path=path, size_bytes=size, create=True)
-        self._file.make_ready(step, target)
+        self._files.make_ready(step, self._place_in_group, target)
         facts = replace(place, kind="missing_file", path=path, exists=False, size_bytes=0)
         return PreparedTrial(step.pattern.on(target, seed=step.seed), facts, achieved)
+
+    def _in_tree(self, step: PlannedStep, place: TargetFacts, achieved: dict[str, str]) -> PreparedTrial:
+        if self._trees is None:
+            self._trees = TrialTrees(place.path, self._progress, self._stop)
+        path = str(self._trees.path(self._place_in_group))
+        workload = step.pattern.on(TargetRange(path=path), seed=step.seed)
+        self._trees.make_ready(workload)
+        return PreparedTrial(workload, replace(place, path=path), achieved)

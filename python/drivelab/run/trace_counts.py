@@ -182,7 +182,7 @@ def parse_trace(lines: Iterable[str]) -> Iterator[IssuedRequest]:
 def _request(match: re.Match[str], own_pid: int | None) -> IssuedRequest:
     kind, is_fua, is_metadata = classify(match["rwbs"])
     tgid = match["tgid"] or ""
-    is_ours = tgid == str(own_pid) if own_pid and tgid.isdigit() else is_job_thread(match["comm"])
+    is_ours = tgid == str(own_pid) if own_pid and tgid.isdigit() else match["comm"].startswith(_JOB_THREAD)
     is_kernel = is_kernel_thread(int(match["pid"]), match["comm"])
     return IssuedRequest(
         kind=kind,
@@ -192,11 +192,6 @@ def _request(match: re.Match[str], own_pid: int | None) -> IssuedRequest:
         is_foreign=not is_ours and not is_kernel,
         command=match["comm"],
     )
-
-
-def is_job_thread(name: str) -> bool:
-    """Whether a thread goes by the name of a job's."""
-    return name.startswith(_JOB_THREAD)
 
 
 def is_kernel_thread(pid: int, name: str) -> bool:

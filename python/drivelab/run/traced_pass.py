@@ -24,15 +24,19 @@ from drivelab.run.commands_of_cells import counts_commands, renew_file
 from drivelab.run.counting_pass import timed_flushes_per_operation
 from drivelab.run.device_counters import CounterReading, counted_device, counts_between, read_counters
 from drivelab.run.engine import EngineRun, StopRequest, prepare_target, run_workload
-from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.prepared_trial import PreparedTrial
 from drivelab.run.trace_environment import before_and_after
 from drivelab.run.traced_commands import commands_of_events
+from drivelab.run.tree_cache import drop_cached
 from drivelab.store.traces import TraceSink
 
 OPERATIONS = 2000
 LONGEST_NS = 10_000_000_000
 _KINDS = ("read", "write", "trim")
+TREES_ARE_NOT_TRACED = (
+    "operations on files are not traced: the file system writes names and attributes when it likes, for many of them "
+    "at once, and no command belongs to one of them"
+)
 # the drive is another one, or somebody may not touch it: that is not for a note
 _NOT_FOR_A_NOTE = ("C",)
 
@@ -196,7 +200,7 @@ class _Pass:
         renew_file(self.trial, self.stop)
         prepare_target(workload, stop=self.stop)
         if self.trial.drops_page_cache:
-            drop_from_page_cache(workload.target.path)
+            drop_cached(workload)
 
     def _command_counts(
         self, conduct: TraceConduct, events: pa.Table, run: EngineRun, counters: tuple[CounterReading, CounterReading]

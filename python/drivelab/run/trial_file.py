@@ -14,7 +14,7 @@ from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.prepared_trial import StoppedError
 from drivelab.run.progress import RunProgress
 
-_NAME = "trial.data"
+TRIAL_FILE_NAME = "trial.data"
 
 
 class TrialFile:
@@ -28,10 +28,12 @@ class TrialFile:
         Told when a file is being written.
     stop : StopRequest
         Ends that once it is set.
+    name : str
+        What it is called.
     """
 
-    def __init__(self, directory: str, progress: RunProgress, stop: StopRequest) -> None:
-        self.path = Path(directory) / _NAME
+    def __init__(self, directory: str, progress: RunProgress, stop: StopRequest, name: str = TRIAL_FILE_NAME) -> None:
+        self.path = Path(directory) / name
         self._progress = progress
         self._stop = stop
         self._holds: object = None
@@ -56,12 +58,32 @@ class TrialFile:
             # as cold as when it had just been written
             drop_from_page_cache(str(self.path))
             return
+        self._write(step, target)
+        self._holds = wanted
+
+    def make_present(self, step: PlannedStep, target: TargetRange) -> None:
+        """Have a file of that size which a step can use, as large as it is or as it was left by another step.
+
+        Raises
+        ------
+        DrivelabError
+            E301 to E315: it cannot be written.
+        StoppedError
+            The user asked for the end meanwhile.
+        """
+        needed = step.pattern.offset + target.size_bytes
+        is_there = self.path.exists() and self.path.stat().st_size >= needed
+        # what is written first is brought into its state by the engine
+        if not is_there and not step.pattern.writes:
+            self._write(step, target)
+
+    def _write(self, step: PlannedStep, target: TargetRange) -> None:
+        pattern = step.pattern
         self._progress.preparing(f"writing {format_bytes(target.size_bytes)} that are going to be read")
-        writing = pattern.changed(operation="write", read_fraction=None, direct=False, durability="none")
+        writing = pattern.changed(operation="write", operations=(), read_fraction=None, direct=False, durability="none")
         prepare_target(writing.on(target, seed=step.seed), stop=self._stop)
         if self._stop.is_set():
             raise StoppedError
-        self._holds = wanted
 
     def tidy(self, *, was_written: bool) -> None:
         """Remove the file after a trial that wrote to it."""

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from drivelab.cli.io_options import IoOptions
-from drivelab.cli.io_workload import on_target, workload_from
+from drivelab.cli.io_workload import on_target, options_without_effect, workload_from
 from drivelab.cli.workload_arguments import parse_block_sizes, parse_cpus, parse_operations, parse_pacing
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
@@ -57,29 +57,64 @@ def test_every_option_reaches_the_workload() -> None:
         sync_every=4, rate=10.0, pin="1", runtime="3s", count=7, bytes="1MB", ramp="1s", interval="10ms",
         file_state="sparse", contents="zeros", compressible=0.5, duplicate=0.25, record="x.parquet",
         polled_completion=True, polled_submission=True, zipf_theta=1.2, hot_range=0.2, hot_access=0.7,
+        sync_at_end=True,
     )  # fmt: skip
     expected = {
         "target": {
             "path": "data.bin", "offset_bytes": 4096, "size_bytes": 2**20, "create": False, "exclusive": False,
         },
         "backend": "aio",
-        "operations": ({"operation": "write", "weight": 1.0},),
+        "operations": ({"operation": "write", "weight": 1.0, "block_sizes": ()},),
         "block_sizes": ({"bytes": 512, "weight": 1.0},),
         "access": {
             "kind": "strided", "stride_bytes": 8192, "zipf_theta": 1.2,
-            "hot_range_fraction": 0.2, "hot_access_fraction": 0.7,
+            "hot_range_fraction": 0.2, "hot_access_fraction": 0.7, "pareto_h": 0.2, "normal_deviation": 0.1,
+            "run_blocks": 1, "random_fraction": 1.0, "covers_once": False,
         },
         "shift_bytes": 512, "queue_depth": 3, "job_count": 2, "share_range": True, "direct": True,
-        "durability": {"method": "fsync", "every_writes": 4},
+        "durability": {"method": "fsync", "every_writes": 4, "at_end": True, "directory": False},
         "file_state": "sparse",
         "contents": {"kind": "zeros", "compressible_fraction": 0.5, "duplicate_fraction": 0.25},
-        "pacing": {"kind": "fixed", "rate_per_s": 10.0},
+        "pacing": {"kind": "fixed", "rate_per_s": 10.0, "think_ns": 0, "think_every": 1},
         "limits": {"runtime_ns": 3 * 10**9, "bytes": 10**6, "count": 7},
         "ramp_ns": 10**9, "interval_ns": 10**7, "seed": 9, "record_ios": True, "pin_cpus": (1,),
-        "polled_completion": True, "polled_submission": True,
+        "polled_completion": True, "polled_submission": True, "rewrite_fraction": 0.0, "verify": False,
     }  # fmt: skip
     dumped = workload.model_dump()
     assert {name: dumped[name] for name in expected} == expected
+
+
+def test_orders_rewrites_and_pauses_reach_the_workload() -> None:
+    workload = typed(
+        run_blocks=4, random_fraction="25%", covers_once=True, rewrite="10%", verify=True, think="2ms", think_every=8,
+    )  # fmt: skip
+    access, pacing = workload.access, workload.pacing
+    assert (access.kind, access.run_blocks, access.random_fraction, access.covers_once) == ("random", 4, 0.25, True)
+    assert (pacing.kind, pacing.think_ns, pacing.think_every) == ("closed", 2_000_000, 8)
+    assert (workload.rewrite_fraction, workload.verify, workload.writes) == (0.1, True, True)
+    assert typed(access="same").access.kind == "same"
+    assert (typed(access="pareto:0.3").access.kind, typed(access="pareto:0.3").access.pareto_h) == ("pareto", 0.3)
+    assert typed(access="normal:5%").access.normal_deviation == 0.05
+    assert {typed(backend=name).backend for name in ("mmap", "stdio")} == {"mmap", "stdio"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"verify": True, "operation": "write"}, "--verify has no effect"),
+        ({"covers_once": True, "access": "reverse"}, "--covers-once has no effect"),
+        ({"sync_at_end": True, "operation": "write", "durability": "o_dsync"}, "--sync-at-end has no effect"),
+        (
+            {"sync_at_end": True, "sync_every": 3, "operation": "write", "durability": "fsync"},
+            "--sync-every has no effect",
+        ),
+        ({"think_every": 3}, "--think-every has no effect"),
+    ],
+)
+def test_what_changes_nothing_is_told(options: dict[str, Any], words: str) -> None:
+    asked = IoOptions(target="data.bin", **options)
+    assert [line for line in options_without_effect(asked, workload_from(asked)) if words in line]
+    assert list(options_without_effect(IoOptions(target="data.bin"), workload_from(IoOptions(target="data.bin")))) == []
 
 
 def test_every_option_has_a_text_and_a_default() -> None:
@@ -98,6 +133,16 @@ def test_every_option_has_a_text_and_a_default() -> None:
         ({"operation": ""}, "U003", "--operation"),
         ({"operation": "read:nan"}, "U003", "--operation"),
         ({"access": "sideways"}, "U005", "--access"),
+        ({"access": "pareto:lots"}, "U003", "--access"),
+        ({"access": "pareto:0"}, "U003", "--access"),
+        ({"access": "zipf:1.2"}, "U004", "--access"),
+        ({"random_fraction": "150%"}, "U003", "--random-fraction"),
+        ({"random_fraction": "0"}, "U003", "--random-fraction"),
+        ({"run_blocks": 0}, "U003", "--run-blocks"),
+        ({"rewrite": "some"}, "U003", "--rewrite"),
+        ({"think": "soon"}, "U002", "--think"),
+        ({"think": "1ms", "think_every": 0}, "U003", "--think-every"),
+        ({"think": "1ms", "rate": 5.0}, "U004", "--think"),
         ({"block_size": "4k"}, "U001", "--block-size"),
         ({"block_size": "0"}, "U003", "--block-size"),
         ({"block_size": "2GiB"}, "U003", "--block-size"),

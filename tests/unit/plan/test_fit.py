@@ -11,6 +11,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.plan.fit import LARGER_THAN_FILE
 from drivelab.plan.make import make_plan
 
 from .conftest import GIB, MakeExperiment
@@ -191,3 +192,29 @@ def test_a_target_that_is_too_small_is_refused(
         make_plan(asked, [replace(scratch, size_bytes=size_bytes)], seed=1)
     assert refusal.value.code == "P705"
     assert needs in refusal.value.what
+
+
+def test_blocks_that_are_larger_than_the_file_are_left_out_with_one_note(
+    experiment: MakeExperiment, write: dict[str, Any], scratch: TargetFacts
+) -> None:
+    factors = [
+        EXT4,
+        {"setting": "workload", "key": "file_size", "levels": ["64KiB", "1MiB"]},
+        {"setting": "workload", "key": "block_size", "levels": ["4KiB", "64KiB", "128KiB", "1MiB"]},
+    ]
+    workload = {key: value for key, value in write.items() if key not in ("count", "file_size")}
+    plan = make_plan(experiment(factors=factors, workloads=[workload | {"capacities": 1.0}]), [scratch], seed=1)
+    found = {(step.pattern.file_size, step.pattern.block_size) for step in plan.steps}
+    small, large, kib = 64 * 1024, MIB, 1024
+    assert found == {(small, 4 * kib), (small, small), *((large, size * kib) for size in (4, 64, 128, 1024))}
+    assert plan.notes == (LARGER_THAN_FILE,)
+    # each file once
+    assert {step.pattern.bytes == step.pattern.file_size for step in plan.steps} == {True}
+
+
+def test_a_single_block_size_that_is_too_large_is_an_error_as_before(
+    experiment: MakeExperiment, write: dict[str, Any], scratch: TargetFacts
+) -> None:
+    factors = [EXT4, {"setting": "workload", "key": "file_size", "levels": ["64KiB"]}]
+    plan = make_plan(experiment(factors=factors, workloads=[write | {"block_size": "4KiB"}]), [scratch], seed=1)
+    assert LARGER_THAN_FILE not in plan.notes

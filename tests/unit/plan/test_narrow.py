@@ -42,6 +42,19 @@ def test_a_level_of_the_quick_form_can_be_kept_in_both(experiment: MakeExperimen
             assert {step.levels["block_size"] for step in plan.steps} == {level}
 
 
+def test_levels_that_other_workloads_have_of_a_factor_stay_as_they_are(experiment: MakeExperiment) -> None:
+    workloads = [{"name": name, "count": 1} for name in ("cold", "warm")]
+    factors = [
+        {"setting": "page-cache", "levels": [level], "workloads": [name]}
+        for name, level in (("cold", "drop"), ("warm", "warm"))
+    ]
+    asked = experiment(factors=factors, workloads=workloads)
+    narrow, _told = narrowed(asked, only=["page-cache=drop"])
+    assert [factor.levels for factor in narrow.factors] == [("drop",), ("warm",)]
+    with pytest.raises(DrivelabError, match="it has drop, warm"):
+        narrowed(asked, only=["page-cache=keep"])
+
+
 def test_repeats_are_overridden_in_both_forms(experiment: MakeExperiment, scratch: TargetFacts) -> None:
     narrow, told = narrowed(experiment(), repeats=7)
     assert told == ("7 repeats, as asked",)
@@ -59,11 +72,11 @@ def test_a_reference_stands_at_a_level_that_is_kept(experiment: MakeExperiment) 
 @pytest.mark.parametrize("name", built_in_names())
 def test_every_single_level_of_the_built_in_experiments_can_be_kept(name: str) -> None:
     asked = load_experiment(name)
-    for factor in asked.factors:
+    for place, factor in enumerate(asked.factors):
         for level in factor.levels:
             written = factor.name_of(level)
             narrow, _told = narrowed(asked, only=[f"{factor.name}={written}"])
-            assert levels_of(narrow)[factor.name] == [written]
+            assert [factor.name_of(one) for one in narrow.factors[place].levels] == [written]
 
 
 @pytest.mark.provokes("P712")

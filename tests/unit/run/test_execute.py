@@ -26,7 +26,8 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import Workload
 from drivelab.plan.make import make_plan
 from drivelab.run.engine import Progress
-from drivelab.run.execute import Execution, Instruments
+from drivelab.run.execute import Execution
+from drivelab.run.instruments import Instruments
 from drivelab.run.progress import RunProgress
 from drivelab.state.journal import Journal, begin_journal
 from drivelab.store.columns import INTERVAL_COLUMNS, arrow_schema

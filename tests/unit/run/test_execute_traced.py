@@ -13,7 +13,8 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
 from drivelab.run import execute
-from drivelab.run.execute import Execution, Instruments
+from drivelab.run.execute import Execution
+from drivelab.run.instruments import Instruments
 from drivelab.run.prepared_trial import PreparedTrial
 from drivelab.run.progress import RunProgress
 from drivelab.run.traced_pass import TraceTools

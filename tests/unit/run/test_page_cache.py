@@ -11,7 +11,7 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.workload import Access, Limits, TargetRange, Workload
 from drivelab.run import page_cache
 from drivelab.run.measure import measure
-from drivelab.run.page_cache import drop_from_page_cache, residency, residency_by_mincore
+from drivelab.run.page_cache import drop_from_page_cache, read_into_page_cache, residency, residency_by_mincore
 
 MIB = 2**20
 
@@ -86,3 +86,19 @@ def test_a_trial_may_begin_with_an_empty_page_cache(tmp_path: Path, drops: bool)
     measured = measure("read", workload, resolve_target(str(file)), drops_page_cache=drops, idle_watch_s=0)
     assert measured.context["page_cache"]["resident_bytes_before"] == (0 if drops else 2**20)
     assert ("dropped_page_cache" in measured.context) == drops
+
+
+def test_a_file_that_is_read_in_is_resident_and_a_part_of_it_alone_too(written: Path) -> None:
+    for start, length in ((0, 0), (MIB // 2, MIB // 4)):
+        assert drop_from_page_cache(str(written)).resident_bytes == 0
+        assert read_into_page_cache(str(written), start, length).resident_bytes == (length or MIB)
+    assert read_into_page_cache(str(written / "missing")).reason.startswith("cannot open it")
+
+
+def test_a_file_that_was_read_in_is_still_there_when_it_is_measured(written: Path) -> None:
+    drop_from_page_cache(str(written))
+    read_into_page_cache(str(written))
+    place = TargetRange(path=str(written), size_bytes=MIB)
+    asked = Workload(target=place, backend="sync", access=Access(kind="sequential"), limits=Limits(bytes=MIB))
+    measured = measure("warm", asked, resolve_target(str(written)))
+    assert measured.context["page_cache"]["resident_bytes_before"] == MIB

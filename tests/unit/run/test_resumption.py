@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from drivelab.inventory.raid import resolve_raid
 from drivelab.inventory.target import resolve_target
 from drivelab.model.drive import DriveIdentity
 from drivelab.model.errors import DrivelabError
@@ -137,6 +138,41 @@ def test_a_directory_on_another_file_system_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DrivelabError, match=r"and lay on .* of /dev/elsewhere") as refused:
         plan_resumption(stored_run(plan, moved))
     assert refused.value.code == "C207"
+
+
+def raid_of(*members: TargetFacts) -> TargetFacts:
+    """A RAID-1 of drives."""
+    by_path = {member.path: member for member in members}
+    return resolve_raid(f"raid1:{','.join(by_path)}", by_path.__getitem__)
+
+
+def test_a_raid_set_is_made_again_of_the_drives_that_it_was_made_of(found_on: Callable[..., TargetFacts]) -> None:
+    before = raid_of(disk("sdb", "S1"), disk("sdc", "S2"))
+    found = found_on(before, disk("sdc", "S0"), disk("sdd", "S2"), disk("sdb", "S1"))
+    assert (found.kind, found.text) == ("raid", "raid1:/dev/sdb,/dev/sdc")
+    assert found.raid is not None
+    assert [(member.text, member.path) for member in found.raid.members] == [
+        ("/dev/sdb", "/dev/sdb"),
+        ("/dev/sdc", "/dev/sdd"),
+    ]
+
+
+@pytest.mark.provokes("C207")
+def test_a_raid_set_of_other_drives_is_refused(found_on: Callable[..., TargetFacts]) -> None:
+    before = raid_of(disk("sdb", "S1"), disk("sdc", "S2"))
+    with pytest.raises(DrivelabError, match=r"/dev/sdc is not the drive that the run began on \(serial S2\)"):
+        found_on(before, disk("sdb", "S1"), disk("sdc", "S3"))
+
+
+@pytest.mark.provokes("R422")
+def test_a_raid_set_without_its_members_is_not_made_again() -> None:
+    asked = resolve_target("raid1:2*scratch:64MiB")
+    plan = make_plan(EXPERIMENT, [asked], seed=1)
+    again = plan_resumption(stored_run(plan, asked)).targets[plan.targets[0].label]
+    assert again == asked
+    with pytest.raises(DrivelabError, match="of what drives") as refused:
+        plan_resumption(stored_run(plan, replace(asked, raid=None)))
+    assert refused.value.code == "R422"
 
 
 def stored_run(plan: Plan, facts: TargetFacts, *completed: str) -> Any:

@@ -15,7 +15,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.run.tracing import sources
 from drivelab.run.tracing.disk import TracedDisk
 from drivelab.run.tracing.source import BUFFER_BYTES_PER_CPU, SourceUnavailableError, buffer_bytes
-from drivelab.run.tracing.sources import choose_source, probe_sources
+from drivelab.run.tracing.sources import SOURCES, choose_source, probe_source
 from drivelab.run.tracing.tracefs import lost_events_by_cpu
 from drivelab.state import kernel_tracing
 from drivelab.state.journal import Journal, begin_journal
@@ -63,7 +63,7 @@ def test_the_first_source_that_works_is_taken_and_the_others_reasons_are_told(
 @pytest.mark.provokes("R430")
 def test_without_root_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert [state.code for state in probe_sources(DISK)] == ["R430"] * 3
+    assert [probe_source(source, DISK).code for source in SOURCES] == ["R430"] * 3
     with pytest.raises(DrivelabError) as caught:
         choose_source(DISK)
     assert (caught.value.code, caught.value.do) == ("R430", "run it with sudo")

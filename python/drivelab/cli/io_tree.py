@@ -1,0 +1,87 @@
+"""``drivelab io`` on the files of a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from drivelab.cli.io_options import IoOptions
+from drivelab.cli.workload_arguments import located, parse_operations
+from drivelab.inventory.target import require_writable
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.model.units import parse_bytes
+from drivelab.model.workload import TREE_OPERATIONS, Workload
+from drivelab.run.engine import remove_tree
+
+
+def refuse_mixed_up_tree(options: IoOptions) -> None:
+    """Return only if the operations fit the rest: those on files need files, and the others have none.
+
+    Raises
+    ------
+    DrivelabError
+        U003: not a mix, or it lacks ``--files``. U004: operations on files and on blocks. U005: an unknown operation.
+    """
+    names = [share.operation for share in parse_operations(options.operation)]
+    on_files = [name for name in names if name in TREE_OPERATIONS]
+    if on_files and len(on_files) < len(names):
+        do = "measure them one after the other"
+        raise DrivelabError("U004", "operations on files and on blocks cannot be mixed", where="--operation", do=do)
+    if on_files and options.files < 1:
+        do = "add --files 10000, for instance"
+        raise DrivelabError("U003", f"{on_files[0]} works on the files of a directory", where="option --files", do=do)
+    if options.files and not on_files:
+        do = f"choose: {', '.join(TREE_OPERATIONS)}"
+        raise DrivelabError("U004", f"{names[0]} does not work on files", where="option --operation", do=do)
+
+
+def tree_fields(options: IoOptions) -> dict[str, int] | None:
+    """The tree that was asked for.
+
+    Raises
+    ------
+    DrivelabError
+        U001: not a size. U003: the smallest file is larger than the largest.
+    """
+    if not options.files:
+        return None
+    largest = located("--file-size", parse_bytes, options.file_size)
+    smallest = largest
+    if options.file_size_min is not None:
+        smallest = located("--file-size-min", parse_bytes, options.file_size_min)
+    if smallest > largest:
+        what = f"the smallest file has {smallest} B, and the largest {largest} B"
+        raise DrivelabError("U003", what, where="option --file-size-min", do="choose a larger --file-size")
+    return {
+        "file_count": options.files,
+        "directory_count": options.directories,
+        "depth": options.depth,
+        "file_bytes_min": smallest,
+        "file_bytes_max": largest,
+    }
+
+
+def require_directory(target: TargetFacts) -> None:
+    """Return only if files can be made there.
+
+    Raises
+    ------
+    DrivelabError
+        E316: it is no directory. T102, T103: it cannot be written.
+    """
+    if target.kind != "directory":
+        what = f"{target.text} is {'not there' if target.kind == 'missing_file' else 'no directory'}"
+        do = "name a directory; for a new one: mkdir"
+        raise DrivelabError("E316", what, where="drivelab io", do=do)
+    require_writable(target)
+
+
+@contextmanager
+def tree_to_remove(workload: Workload) -> Iterator[None]:
+    """While the context lasts files may be made for a workload; they are removed at its end."""
+    try:
+        yield
+    finally:
+        if workload.tree is not None:
+            remove_tree(workload.target.path)

@@ -1,0 +1,71 @@
+"""Takes the names, inodes and contents of a tree out of memory, or brings them there.
+
+A file that was made a moment ago is looked up in memory, and then neither a
+stat nor a read of it says anything about the drive.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from drivelab.model.workload import Workload
+from drivelab.run.page_cache import Residency, drop_from_page_cache, read_into_page_cache
+
+_DROP_CACHES = "/proc/sys/vm/drop_caches"
+# page cache, and names with their inodes
+_ALL_OF_THEM = "3\n"
+# an inode gives up its pages first and can be given up itself only after them
+_ROUNDS = 2
+
+
+def drop_cached(workload: Workload) -> dict[str, Any]:
+    """What is left of a workload's target in memory after it was dropped, for the context of a measurement.
+
+    Returns
+    -------
+    dict
+        ``dropped_page_cache``: a `Residency`. Of a tree nobody can say what is
+        left; there ``method`` is ``drop_caches``, or empty beside a ``reason``,
+        and the reads that the kernel counts at the drive tell.
+    """
+    if workload.tree is None:
+        return {"dropped_page_cache": asdict(drop_from_page_cache(workload.target.path))}
+    return {"dropped_page_cache": asdict(drop_names_and_inodes())}
+
+
+def drop_names_and_inodes() -> Residency:
+    """How all names, inodes and pages that nobody uses were dropped from memory: there is no call for some of them."""
+    # what is not written yet stays
+    os.sync()
+    try:
+        for _ in range(_ROUNDS):
+            with open(_DROP_CACHES, "w") as control:
+                control.write(_ALL_OF_THEM)
+    except OSError as error:
+        return Residency("", f"names and inodes stay in memory: {_DROP_CACHES}: {error.strerror}")
+    return Residency("drop_caches", "")
+
+
+def warm_cached(workload: Workload) -> dict[str, Any]:
+    """What of a workload's target is in memory after it was read, for the context of a measurement."""
+    asked = workload.target
+    if workload.tree is None:
+        found = read_into_page_cache(asked.path, asked.offset_bytes, asked.size_bytes)
+        return {"warmed_page_cache": asdict(found)}
+    reads = any(share.operation == "read_file" for share in workload.operations)
+    names = sum(1 for path in _files_below(asked.path) if not reads or read_into_page_cache(path).reason == "")
+    return {"warmed_page_cache": asdict(Residency("looked up", "")) | {"names": names}}
+
+
+def _files_below(directory: str) -> Iterator[str]:
+    """Every file, after its attributes were read."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(entry.path)
+                continue
+            entry.stat(follow_symlinks=False)
+            yield entry.path

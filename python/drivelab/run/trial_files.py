@@ -1,0 +1,86 @@
+"""The files of a directory that trials use: one for all, one for each of those at the same time, or by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from drivelab.model.plan import PlannedStep
+from drivelab.model.workload import TargetRange
+from drivelab.run.engine import StopRequest
+from drivelab.run.progress import RunProgress
+from drivelab.run.trial_file import TRIAL_FILE_NAME, TrialFile
+
+
+class TrialFiles:
+    """Files in a directory that is drivelab's own.
+
+    A trial that runs alone uses one file, which is removed after it if it was
+    written to. Each of several at the same time has a file of its own, removed
+    after them. A file that the plan names stays until the next repeat: what
+    one step wrote, the next one finds.
+
+    Parameters
+    ----------
+    directory : str
+        Where they are made.
+    progress : RunProgress
+        Told when a file is being written.
+    stop : StopRequest
+        Ends that once it is set.
+    """
+
+    def __init__(self, directory: str, progress: RunProgress, stop: StopRequest) -> None:
+        self._directory = Path(directory)
+        self._progress = progress
+        self._stop = stop
+        self._files: dict[str, TrialFile] = {}
+        self._named: set[str] = set()
+
+    def path(self, step: PlannedStep, place: int) -> Path:
+        """The file of a step.
+
+        Parameters
+        ----------
+        step : PlannedStep
+            The step.
+        place : int
+            Which of those it is that run at the same time on this target, from 0.
+        """
+        return self._directory / self._name(step, place)
+
+    def make_ready(self, step: PlannedStep, place: int, target: TargetRange) -> None:
+        """Have the file of a step in the state that it begins with.
+
+        Raises
+        ------
+        DrivelabError
+            E301 to E315: it cannot be written.
+        StoppedError
+            The user asked for the end meanwhile.
+        """
+        name = self._name(step, place)
+        file = self._files.setdefault(name, TrialFile(str(self._directory), self._progress, self._stop, name))
+        if step.file_name:
+            self._named.add(name)
+            file.make_present(step, target)
+            return
+        file.make_ready(step, target)
+
+    def tidy(self, path: str, *, was_written: bool) -> None:
+        """Remove a file after its trial, if it does not stay."""
+        name = Path(path).name
+        if name in self._named or name not in self._files:
+            return
+        self._files[name].tidy(was_written=was_written or name != TRIAL_FILE_NAME)
+
+    def forget_named(self) -> None:
+        """Remove the files that the plan names: another repeat begins."""
+        for name in self._named:
+            self._files.pop(name).remove()
+        self._named.clear()
+
+    @staticmethod
+    def _name(step: PlannedStep, place: int) -> str:
+        if step.file_name:
+            return step.file_name
+        return TRIAL_FILE_NAME if not place else f"trial-{place + 1}.data"

@@ -1,0 +1,80 @@
+"""The tree of files that the trials of a file system or directory use."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.units import format_bytes
+from drivelab.model.workload import Workload
+from drivelab.run.engine import StopRequest, prepare_target, remove_tree
+from drivelab.run.prepared_trial import StoppedError
+from drivelab.run.progress import RunProgress
+
+TRIAL_TREE_NAME = "trial-tree"
+
+
+class TrialTrees:
+    """Trees in a directory that is drivelab's own: one, and one for each of the trials that run at the same time.
+
+    A tree stays after its trial. The engine knows how the last trial left it:
+    what the next one needs is made of it, and nothing is made that is there already.
+
+    Parameters
+    ----------
+    directory : str
+        Where they are made.
+    progress : RunProgress
+        Told when files are being made.
+    stop : StopRequest
+        Ends that once it is set.
+    """
+
+    def __init__(self, directory: str, progress: RunProgress, stop: StopRequest) -> None:
+        self._directory = Path(directory)
+        self._progress = progress
+        self._stop = stop
+        self._made: dict[Path, None] = {}
+
+    def path(self, place: int) -> Path:
+        """The directory of a tree.
+
+        Parameters
+        ----------
+        place : int
+            Which of those it is that run at the same time on this target, from 0.
+        """
+        return self._directory / (TRIAL_TREE_NAME if not place else f"{TRIAL_TREE_NAME}-{place + 1}")
+
+    def make_ready(self, workload: Workload) -> None:
+        """Have the tree of a workload in the state that it begins with.
+
+        Raises
+        ------
+        DrivelabError
+            E301 to E318: it cannot be made.
+        StoppedError
+            The user asked for the end meanwhile.
+        """
+        assert workload.tree is not None, "only a workload on a tree has one"
+        path = Path(workload.target.path)
+        size = (workload.tree.file_bytes_min + workload.tree.file_bytes_max) / 2
+        self._progress.preparing(f"making {workload.tree.file_count} files of {format_bytes(round(size))} ready")
+        try:
+            path.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise DrivelabError("E314", f"cannot make the directory: {error.strerror}", where=str(path)) from None
+        self._made[path] = None
+        prepare_target(workload, stop=self._stop)
+        if self._stop.is_set():
+            raise StoppedError
+
+    def remove(self) -> None:
+        """Remove all trees: something else follows."""
+        for path in self._made:
+            # a target that fails now is told of by the next step; what is left goes with the file system or directory
+            with suppress(DrivelabError, OSError):
+                remove_tree(str(path))
+                path.rmdir()
+        self._made.clear()
