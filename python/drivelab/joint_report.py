@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from drivelab.answers.explanations import explanation_differences, explanations_of, level_differences
+from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.flush_model import flush_fits
+from drivelab.answers.prices import with_prices
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.answers.traced_answer import TracedAnswer
+from drivelab.model.price import Price
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.content import ReportContent
@@ -21,12 +24,21 @@ from drivelab.report.sentences.flush_model import flush_sentences
 from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.factorial import factorial_tables
 from drivelab.report.tables.flush_model import flush_model_tables
+from drivelab.report.tables.iozone_shape import KEY as SURFACES
+from drivelab.report.tables.iozone_shape import surface_tables
 from drivelab.report.tables.part_differences import part_differences_tables
+from drivelab.report.tables.phases import KEY as PHASES
+from drivelab.report.tables.phases import phases_tables
+from drivelab.report.tables.table import Table
 from drivelab.store.read import StoredRun
 
 
 def joint_report(
-    runs: Sequence[StoredRun], references: Sequence[ResultSet] = (), answers: Sequence[RunAnswer | None] = ()
+    runs: Sequence[StoredRun],
+    references: Sequence[ResultSet] = (),
+    answers: Sequence[RunAnswer | None] = (),
+    prices: Mapping[str, Price] | None = None,
+    traced: Sequence[TracedAnswer] = (),
 ) -> Joint:
     """The report of one run or several, with published pages beside them.
 
@@ -38,24 +50,30 @@ def joint_report(
         Published pages.
     answers : sequence of RunAnswer or None, optional
         What the runs come to, in their order, where that is known already.
+    prices : mapping of str to Price, optional
+        What drives cost, by serial, model or name; a run may have been given some.
+    traced : sequence of TracedAnswer, optional
+        What the traced passes of the runs come to, in their order, where that may be known already.
 
     Raises
     ------
     DrivelabError
-        S506: a table of a run cannot be read.
+        U016: a price for a drive that is in none of them. S506: a table of a run cannot be read.
     """
     known = [*answers, *[None] * (len(runs) - len(answers))]
     found = [answer or answer_of_run(run, SHOWN_METRICS) for run, answer in zip(runs, known, strict=True)]
-    contents = [_content(run, one) for run, one in zip(runs, found, strict=True)]
+    passes = traced or [TracedAnswer(run, one) for run, one in zip(runs, found, strict=True)]
+    contents = [_content(run, one, its) for run, one, its in zip(runs, found, passes, strict=True)]
     sets = [result_set_of(run, one) for run, one in zip(runs, found, strict=True)]
-    return _with_models(_with_part_differences(joint_of(contents, [*sets, *references]), runs), runs, found)
+    priced = with_prices([*sets, *references], prices or {})
+    joint = _with_models(_with_part_differences(joint_of(contents, priced), runs), runs, found)
+    return _with_asked_tables(joint, found)
 
 
-def _content(run: StoredRun, answer: RunAnswer) -> ReportContent:
+def _content(run: StoredRun, answer: RunAnswer, traced: TracedAnswer) -> ReportContent:
     # trials of a check belong to no plan: they are told one by one
     told = answer if is_of_experiment(run) else None
-    levels = level_differences(run, answer) if run.traced_trials else ()
-    return replace(gather(run, told, explanations_of(run)), level_differences=levels)
+    return replace(gather(run, told, traced.explanations), level_differences=traced.level_differences)
 
 
 def _with_part_differences(joint: Joint, runs: Sequence[StoredRun]) -> Joint:
@@ -72,6 +90,18 @@ def _with_part_differences(joint: Joint, runs: Sequence[StoredRun]) -> Joint:
         figures=(*joint.figures, *([figure] if figure else [])),
         part_differences=found,
     )
+
+
+def _with_asked_tables(joint: Joint, answers: Sequence[RunAnswer]) -> Joint:
+    """The report with the tables that experiments name which ask for their phases, or for surfaces."""
+    asked = [content.experiment.get("tables", ()) for content in joint.runs]
+    tables: list[Table] = []
+    for content, answer, names in zip(joint.runs, answers, asked, strict=True):
+        if PHASES in names:
+            tables += phases_tables(answer, content.name if len(answers) > 1 else "")
+    if any(SURFACES in names for names in asked):
+        tables += surface_tables(joint.result_sets)
+    return replace(joint, tables=numbered((*tables, *joint.tables))) if tables else joint
 
 
 def _with_models(joint: Joint, runs: Sequence[StoredRun], answers: Sequence[RunAnswer]) -> Joint:

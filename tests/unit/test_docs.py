@@ -88,7 +88,7 @@ def parse(line: str) -> None:
     if name == "check" and typed["need_name"] not in (None, "NAME", "NEED"):
         find_need(typed["need_name"])
     if name in ("plan", "run"):
-        assert typed["experiment"] in built_in_names() or typed["experiment"].endswith(".toml")
+        assert typed["experiment"] in built_in_names() or typed["experiment"].endswith((".toml", ".fio"))
         for target in typed["targets"]:
             if target.startswith("scratch:"):
                 parse_bytes(target.removeprefix("scratch:"))

@@ -6,6 +6,7 @@ same call is one command on one stack and five on the next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from drivelab.analyse.reached_share import reached_device_share
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.target import TargetFacts
+from drivelab.model.workload import READING_OPERATIONS, TREE_OPERATIONS
 
 # Counts of the traced pass may stand for the timed one when flushes and data writes of both agree this well.
 AGREEMENT_MAX = 0.05
@@ -57,6 +59,22 @@ def drive_counts(measured: Measurement, target: TargetFacts | None = None) -> De
     return total
 
 
+def given_counts(measured: Measurement, target: TargetFacts | None = None) -> DeviceCounts | None:
+    """What left memory for the drives: of an array its own counts, since its members get copies and parity besides.
+
+    Parameters
+    ----------
+    measured, target
+        As for `drive_counts`.
+    """
+    names = {drive.name for drive in target.drives} if target else set()
+    counted = measured.counted_device
+    is_joined = counted is not None and counted.device == measured.context.get("counted_device")
+    if len(names) > 1 and is_joined and counted is not None and counted.device not in names:
+        return counted
+    return drive_counts(measured, target)
+
+
 def commands_per_operation(measured: Measurement, target: TargetFacts | None = None) -> dict[str, Estimate]:
     """Device commands and bytes for each operation, by metric.
 
@@ -83,8 +101,8 @@ def commands_per_operation(measured: Measurement, target: TargetFacts | None = N
     they do not know about ramp and drain.
     """
     counts = drive_counts(measured, target)
-    reads, writes = issued_count(measured, "read"), issued_count(measured, "write")
-    reached = reached_device_share(measured, counts)
+    reads, writes = (sum(issued_count(measured, name) for name in names) for names in _reading_and_changing(measured))
+    reached = reached_device_share(measured, given_counts(measured, target))
     found: dict[str, Estimate] = {} if reached is None else {"reached_device_share": reached}
     if counts is None or not reads + writes:
         return found
@@ -93,11 +111,19 @@ def commands_per_operation(measured: Measurement, target: TargetFacts | None = N
     if reads:
         found["device_reads_per_operation"] = _exact(counts.reads / reads, reads, _COUNTED)
     moved = (counts.bytes_read if reads else 0) + (counts.bytes_written if writes else 0)
-    issued = issued_bytes(measured, "read") + issued_bytes(measured, "write")
+    issued = 0 if measured.workload.tree else issued_bytes(measured, "read") + issued_bytes(measured, "write")
     found["device_bytes_per_operation"] = _exact(moved / (reads + writes), reads + writes, _COUNTED, "B")
     if issued:
         found["device_bytes_per_issued_byte"] = _exact(moved / issued, reads + writes, _COUNTED)
     return found
+
+
+def _reading_and_changing(measured: Measurement) -> tuple[Sequence[str], Sequence[str]]:
+    """Operations to which reads of the drive are charged, and those to which writes are."""
+    if measured.workload.tree is None:
+        return ("read",), ("write",)
+    reading = [name for name in TREE_OPERATIONS if name in READING_OPERATIONS]
+    return reading, measured.workload.changing_operations
 
 
 def _write_commands(measured: Measurement, counts: DeviceCounts, writes: int) -> dict[str, Estimate]:

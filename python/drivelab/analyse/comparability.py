@@ -89,7 +89,9 @@ def _invalid(base: Sequence[TrialConduct], new: Sequence[TrialConduct]) -> Itera
 def _asked(base: Sequence[TrialConduct], new: Sequence[TrialConduct], meant: Collection[str]) -> Iterator[str]:
     names = dict.fromkeys(name for trial in (*base, *new) for name in trial.asked)
     for name in names:
-        if name not in meant:
+        # what a side does not tell, as of an imported run, can't be held against the other
+        is_told = all(any(name in trial.asked for trial in side) for side in (base, new))
+        if name not in meant and is_told:
             yield from _apart(name, *({trial.asked.get(name, "") for trial in side} for side in (base, new)))
 
 

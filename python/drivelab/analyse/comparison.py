@@ -16,7 +16,7 @@ from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
-from drivelab.model.judged_metric import LATENCY, RESPONSE
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT
 
 # with more rows than this the bootstrap draws less often: a run can have thousands of combinations
 _ROWS_AT_FULL_DRAW = 500
@@ -122,9 +122,10 @@ def compare_sides(
     """
     sides = [[one for one in side if not one.trial.is_reference] for side in (base, new)]
     factors = compared_factors(*sides)
-    cells = [_cells(side, factors) for side in sides]
+    unmatched = _unmatched_factors(*sides)
+    cells = [_cells(side, factors, unmatched) for side in sides]
     common = [key for key in cells[0] if key in cells[1]]
-    wanted = {key: list(metrics) or shown_metrics([*cells[0][key], *cells[1][key]]) for key in common}
+    wanted = {key: list(metrics) or told_metrics(cells[0][key], cells[1][key]) for key in common}
     count = sum(map(len, wanted.values()))
     draws = resamples if count <= _ROWS_AT_FULL_DRAW else min(resamples, _FEWER_RESAMPLES)
     drafts: list[tuple[MetricComparison, Shift]] = []
@@ -144,7 +145,7 @@ def compare_sides(
             drafts.append((row, shift))
     return Compared(
         rows=tuple(_in_order(_judged(drafts, margin))),
-        factors=factors,
+        factors={**_told_unmatched(sides, unmatched), **factors},
         only_base=tuple(_name(key) for key in cells[0] if key not in cells[1]),
         only_new=tuple(_name(key) for key in cells[1] if key not in cells[0]),
         left_out=left_out,
@@ -173,10 +174,55 @@ def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
     return [judged, *more.get(judged, [_P99])]
 
 
-def _cells(side: Sequence[ComparedTrial], factors: Mapping[str, object]) -> dict[Key, list[ComparedTrial]]:
+def told_metrics(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> list[str]:
+    """The metrics of `shown_metrics`; the judged one makes place for what both sides tell, where one is without it."""
+    trials = [*base, *new]
+    judged, *more = shown_metrics(trials)
+    for metric in (judged, THROUGHPUT, RATE, MEAN_LATENCY):
+        if all(one.trial.values.get(metric) for one in trials):
+            return [metric, *(one for one in more if one != metric)]
+    return [judged, *more]
+
+
+def _unmatched_factors(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> dict[str, set[str]]:
+    """Of each workload, the factors that one side does not have, and of which the other has one level only."""
+    found: dict[str, set[str]] = {}
+    for workload in dict.fromkeys(one.workload for one in base):
+        sides = [[one.trial.levels for one in side if one.workload == workload] for side in (base, new)]
+        for name in dict.fromkeys(name for side in sides for levels in side for name in levels):
+            levels = [{one.get(name) for one in side} for side in sides]
+            if all(len(one) == 1 for one in levels) and {None} in levels:
+                found.setdefault(workload, set()).add(name)
+    return found
+
+
+def _told_unmatched(
+    sides: Sequence[Sequence[ComparedTrial]], unmatched: Mapping[str, set[str]]
+) -> dict[str, tuple[str, str]]:
+    """The levels of such factors on both sides; those of several workloads together."""
+    found: dict[str, tuple[str, str]] = {}
+    for name in sorted({name for names in unmatched.values() for name in names}):
+        ours, theirs = (
+            sorted(
+                {
+                    one.trial.levels[name]
+                    for one in side
+                    if name in unmatched.get(one.workload, ()) and name in one.trial.levels
+                }
+            )
+            for side in sides
+        )
+        found[name] = (" and ".join(ours), " and ".join(theirs))
+    return found
+
+
+def _cells(
+    side: Sequence[ComparedTrial], factors: Mapping[str, object], unmatched: Mapping[str, set[str]]
+) -> dict[Key, list[ComparedTrial]]:
     found: dict[Key, list[ComparedTrial]] = {}
     for one in side:
-        levels = tuple(sorted((name, level) for name, level in one.trial.levels.items() if name not in factors))
+        left_out = {*factors, *unmatched.get(one.workload, ())}
+        levels = tuple(sorted((name, level) for name, level in one.trial.levels.items() if name not in left_out))
         found.setdefault((one.place, one.workload, levels), []).append(one)
     return found
 

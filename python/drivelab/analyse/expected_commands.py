@@ -174,7 +174,7 @@ def expected_commands_on(
         time (their flushes merge), of arrays, and of file systems that were not counted.
     """
     call = _CALLS.get(workload.durability.method)
-    if call is None or cache is None or workload.durability.every_writes > 1:
+    if call is None or cache is None or workload.durability.covers_several_writes or workload.tree is not None:
         return None
     if max(share.bytes for share in workload.block_sizes) > BLOCK_BYTES_MAX or concurrency(workload, backend) > 1:
         return None

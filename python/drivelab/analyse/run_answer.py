@@ -10,6 +10,7 @@ from drivelab.analyse.factorial import factorials
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
 from drivelab.analyse.repeats import repeated_bounds, repeated_metric
+from drivelab.analyse.surface_shape import surface_shapes
 from drivelab.model.estimate import Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RepeatedMetric, RunAnswer
@@ -133,12 +134,14 @@ def run_answer(
             references.setdefault((trial.target, trial.workload), []).append(trial)
     metrics = _judged_metrics(ordinary)
     effects = tuple(level_effects(_trial_values(known, metrics), order.factors, metrics))
+    combinations = tuple(_combinations(ordinary, order, units, metrics))
     return RunAnswer(
-        combinations=tuple(_combinations(ordinary, order, units, metrics)),
+        combinations=combinations,
         effects=effects if with_effects else (),
         drifts=tuple(drift for members in references.values() if (drift := _drift(members)) is not None),
         trial_count=len(ordinary),
         contrasts=() if with_effects else effects,
+        shapes=surface_shapes(combinations),
         factorials=() if order.is_one_at_a_time else tuple(_factorials(ordinary, order, metrics, factorial_metrics)),
     )
 

@@ -7,8 +7,11 @@ test holds that page and this file together.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drivelab.analyse.commands import commands_per_operation
 from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
@@ -29,6 +32,7 @@ _WHOLE_WINDOW = ("submission", "completion")
 # kernels that divide processor time by sampling take one sample per timer tick: HZ=250 is the usual rate
 _TICK_NS = 4_000_000
 _NORMAL_97_5 = 1.959964
+_ENDS_OF_ITS_OWN = ("count", "bytes", "range_end")
 
 
 def summarise(measured: Measurement, target: TargetFacts | None = None) -> TrialSummary:
@@ -56,6 +60,7 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
     for operation in others:
         estimates |= _latencies(measured, operation, f"{operation}_")
     estimates |= _processor_time(measured)
+    estimates |= _duration(measured)
     estimates |= _queue_depth(measured)
     estimates |= commands_per_operation(measured, target)
     estimates |= course_estimates(course_of_trial(measured, target))
@@ -78,12 +83,21 @@ def _rates(measured: Measurement) -> dict[str, Estimate]:
     if len(series) > 1:
         for name, one in series.items():
             estimates[f"{name}_iops"] = _rate([one], "count", "1/s")
-            estimates[f"{name}_throughput_bytes_per_s"] = _rate([one], "bytes", "B/s")
+            if _moves_bytes(measured, one.bytes):
+                estimates[f"{name}_throughput_bytes_per_s"] = _rate([one], "bytes", "B/s")
     together = list(series.values())
     moved = np.sum([one.bytes for one in together], axis=0)
-    rates = {"iops": _rate(together, "count", "1/s"), "throughput_bytes_per_s": _rate(together, "bytes", "B/s")}
+    rates = {"iops": _rate(together, "count", "1/s")}
+    if not _moves_bytes(measured, moved):
+        return rates | estimates
+    rates["throughput_bytes_per_s"] = _rate(together, "bytes", "B/s")
     over_time = _end_sync(measured) or throughput_tenths(moved, together[0].duration_ns)
     return rates | over_time | estimates
+
+
+def _moves_bytes(measured: Measurement, moved: NDArray[np.float64]) -> bool:
+    """Whether there is a throughput to tell of: most operations on files have none."""
+    return measured.workload.tree is None or bool(np.any(moved))
 
 
 def _end_sync(measured: Measurement) -> dict[str, Estimate]:
@@ -145,6 +159,21 @@ def _processor_time(measured: Measurement) -> dict[str, Estimate]:
     spent = measured.engine.get("cpu")
     if not count or not spent:
         return {}
+    return _processor_share(spent, measured, count) | _processor_time_per_io(spent, count)
+
+
+def _processor_share(spent: Mapping[str, int | None], measured: Measurement, count: int) -> dict[str, Estimate]:
+    window_ns = int(measured.engine.get("measured_ns", 0))
+    total_ns = spent.get("total_ns")
+    if total_ns is None:
+        total_ns = (spent["user_ns"] or 0) + (spent["system_ns"] or 0)
+    if not window_ns:
+        return {}
+    method = "processor time of the job threads over the measured window; 1 is one processor"
+    return {"cpu_share": _measured_once(total_ns / window_ns, "1", count, method)}
+
+
+def _processor_time_per_io(spent: Mapping[str, Any], count: int) -> dict[str, Estimate]:
     method = "processor time of the job threads over operations, measured window"
     if spent.get("total_ns") is None:
         return {
@@ -157,6 +186,14 @@ def _processor_time(measured: Measurement) -> dict[str, Estimate]:
         "user_cpu_ns_per_io": _sampled_part(spent["user_ns"], spent["system_ns"], total_ns, count),
         "system_cpu_ns_per_io": _sampled_part(spent["system_ns"], spent["user_ns"], total_ns, count),
     }
+
+
+def _duration(measured: Measurement) -> dict[str, Estimate]:
+    """How long the whole took, of what has an end of its own: so many operations, or so many bytes."""
+    window_ns = int(measured.engine.get("measured_ns", 0))
+    if not window_ns or measured.engine.get("stopped_by") not in _ENDS_OF_ITS_OWN:
+        return {}
+    return {"duration_ns": _measured_once(window_ns, "ns", 1, "the measured window, exact")}
 
 
 def _sampled_part(part_ns: int, rest_ns: int, total_ns: int, count: int) -> Estimate:

@@ -16,8 +16,10 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.throughput_course import SteadyState, ThroughputChange, ThroughputCourse
+from drivelab.model.workload import OPERATIONS
 
-DATA_OPERATIONS = ("read", "write", "trim")
+# sync calls are none: they belong to the writes before them
+DATA_OPERATIONS = OPERATIONS
 # metrics that only trials with a cliff, or steady ones, have
 COURSE_UNITS: dict[str, Unit] = {
     "bytes_until_cliff": "B",
@@ -93,11 +95,13 @@ def course_of_trial(measured: Measurement, target: TargetFacts | None) -> Throug
 
 
 def writes_until_one_sync(measured: Measurement) -> bool:
-    """Whether one sync call follows all writes."""
+    """Whether one sync call, or one of each job, follows all writes."""
     sync = measured.histograms.get(("sync", "total"))
     writes = measured.operation_count("write")
-    every = measured.workload.durability.every_writes
-    return sync is not None and sync.total_count == 1 and every >= max(2, writes)
+    durability = measured.workload.durability
+    if sync is None or not sync.total_count:
+        return False
+    return durability.at_end or (sync.total_count == 1 and durability.every_writes >= max(2, writes))
 
 
 def capacity_of_target(measured: Measurement, target: TargetFacts | None) -> int:

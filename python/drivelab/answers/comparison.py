@@ -21,13 +21,13 @@ from drivelab.answers.trial_notes import trial_notes
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
-from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
 from drivelab.store.read import StoredRun
 
 SEED = 1
-_METRICS = (LATENCY, RESPONSE, THROUGHPUT, "total_latency_ns_p99", "response_latency_ns_p99", "iops")
+_METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, "total_latency_ns_p99", "response_latency_ns_p99", "iops")
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
 _OF_THE_MOMENT = (
@@ -132,6 +132,15 @@ def _refuse_twice(runs: Sequence[StoredRun]) -> None:
             what = f"{run.name} is a copy of {seen[identity].name}: started at {identity[0]} on the same targets"
             raise DrivelabError("U012", what, where=f"{run.directory}, {seen[identity].directory}")
         seen[identity] = run
+
+
+def _told_imported(run: StoredRun, imported: Mapping[str, object]) -> str:
+    programs = imported.get("programs")
+    names = ", ".join(map(as_text, programs)) if isinstance(programs, list | tuple) else "another program"
+    return (
+        f"{run.name} is imported from {names}: what that did not tell of its workloads, and what the drive was told to "
+        "do, is not known and not compared."
+    )
 
 
 def _identity(run: StoredRun) -> tuple[object, ...] | None:
@@ -256,6 +265,8 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
                 "and a run that was disturbed looks like a difference."
             )
     for run in (*base, *new):
+        if imported := as_mapping(run.run_json.get("imported")):
+            yield _told_imported(run, imported)
         if run.run_json.get("status") != "complete":
             yield f"{run.name} is not complete ({run.run_json.get('status')}): what it has is compared."
         drifts = [finding.text for finding in run.findings if finding.code == "reference-drift"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +13,8 @@ from drivelab.answers.measured_on import MeasuredTarget, as_mapping, as_text, ma
 from drivelab.answers.run_answer import COMMANDS
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Estimate
-from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT
-from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
+from drivelab.model.judged_metric import DURATION, LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.store import layout
@@ -22,6 +23,8 @@ from drivelab.store.selection import rows_of_trials, trial_columns
 
 MEAN = "total_latency_ns_mean"
 OBSERVED_METRICS = (LATENCY, MEAN, "total_latency_ns_p99", RESPONSE, "iops", THROUGHPUT)
+# the figure that experiments name whose workloads are one task, for which somebody waits
+TOTAL_TIME = "total-time"
 _TRIAL_FACTS = ("operation", "target", "asked_queue_depth", "asked_job_count", "operation_count", "is_reference")
 _SEEN = "the samples' own value: too few independent I/Os for an interval"
 _NOTED_SEVERITIES = ("invalid", "warning")
@@ -41,7 +44,8 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
     Returns
     -------
     ResultSet
-        One observation per metric of `OBSERVED_METRICS` and combination. Trials
+        One observation per metric of `OBSERVED_METRICS` and combination; also the
+        whole time where the experiment asks for it. Trials
         that belong to no workload of an experiment, those of a check, are
         observations of their own.
 
@@ -55,21 +59,25 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
     labels = [one["target"] for one in trials.values()] + [one.target for one in combinations]
     targets = measured_targets(run.run_json, list(dict.fromkeys(labels)))
     asked = _asked_levels(combinations)
+    experiment = as_mapping(run.run_json.get("experiment"))
+    metrics = (*OBSERVED_METRICS, DURATION) if TOTAL_TIME in experiment.get("figures", ()) else OBSERVED_METRICS
     observations: list[Observation] = []
     for one in combinations:
-        observations += _observations(one, targets, trials, asked)
+        observations += _observations(one, targets, trials, asked, metrics)
     told = {name for one in combinations for name in one.trials}
     alone = [name for name, facts in trials.items() if name not in told and not facts["is_reference"]]
     if not combinations:
         observations += _single_trials(run, alone, targets)
-    experiment = as_mapping(run.run_json.get("experiment"))
+    if imported := _imported_from(run):
+        observations = [replace(one, note="; ".join(filter(None, (imported, one.note)))) for one in observations]
     return ResultSet(
         key=run.name,
         title=as_text(experiment.get("title")) or as_text(experiment.get("name")) or run.name,
         question=as_text(run.run_json.get("question")) or as_text(experiment.get("question")),
         source=_source(run),
-        measured=as_text(run.run_json.get("started_utc"))[:16].replace("T", " "),
-        machines=(machine_of(run.run_json),),
+        measured=as_text(run.run_json.get("started_utc"))[:16].replace("T", " ")
+        or as_text(as_mapping(run.run_json.get("imported")).get("measured")),
+        machines=_machines(run, targets),
         drives=_drives(targets, observations),
         observations=tuple(observations),
         notes=tuple(_notes(run)),
@@ -77,8 +85,23 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
 
 
 def _source(run: StoredRun) -> str:
+    if told := _imported_from(run):
+        return f"run {run.name}, {told}"
     version = run.run_json.get("drivelab_version") or as_mapping(run.run_json.get("host")).get("drivelab_version")
     return f"run {run.name}, drivelab {version}" if version else f"run {run.name}"
+
+
+def _imported_from(run: StoredRun) -> str:
+    """The program that measured, where it was not drivelab: ``imported from fio 3.33``."""
+    programs = as_mapping(run.run_json.get("imported")).get("programs")
+    return f"imported from {', '.join(map(as_text, programs))}" if isinstance(programs, list | tuple) else ""
+
+
+def _machines(run: StoredRun, targets: Mapping[str, MeasuredTarget]) -> tuple[Machine, ...]:
+    """The computer of the run; of an imported one those that its source names."""
+    own = machine_of(run.run_json)
+    names = dict.fromkeys(target.drive.machine for target in targets.values())
+    return tuple(own if name == own.name else Machine(name) for name in names) or (own,)
 
 
 def _drives(targets: Mapping[str, MeasuredTarget], observations: Iterable[Observation]) -> tuple[MeasuredDrive, ...]:
@@ -108,12 +131,13 @@ def _observations(
     targets: Mapping[str, MeasuredTarget],
     trials: Mapping[str, Mapping[str, Any]],
     asked: Mapping[str, set[str]],
+    metrics: Sequence[str],
 ) -> Iterator[Observation]:
     facts = [trials[name] for name in one.trials if name in trials]
     first = facts[0] if facts else dict.fromkeys(_TRIAL_FACTS)
     target = targets[one.target]
     levels, remarks = _levels(one, target, asked)
-    for metric in OBSERVED_METRICS:
+    for metric in metrics:
         found = _combined(one, metric, sum(each["operation_count"] or 0 for each in facts))
         if found is None:
             continue
@@ -166,7 +190,7 @@ def _combined(one: CombinationResult, metric: str, count: int) -> Estimate | Non
     found = one.metrics.get(metric)
     if found is None:
         low, high = one.bounds.get(metric, (None, None))
-        unit = "ns" if "latency_ns" in metric else "B/s" if metric == THROUGHPUT else "1/s"
+        unit = "ns" if metric == DURATION or "latency_ns" in metric else "B/s" if metric == THROUGHPUT else "1/s"
         return None if low is None else Estimate(None, low, high, unit, count, 0.0, "bounds of every repeat")  # type: ignore[arg-type]
     low, high = _ends(found)
     many = f"median of {found.repeat_count} repeats, lowest to highest"

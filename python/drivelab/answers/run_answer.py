@@ -24,9 +24,10 @@ from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
-from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.run_answer import RunAnswer
-from drivelab.model.stored_experiment import factor_levels
+from drivelab.model.stored_experiment import factor_levels, workload_titles
+from drivelab.model.workload import FILE_WRITING_OPERATIONS, TREE_OPERATIONS
 from drivelab.store import layout
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import reduced_rows, rows_of_trials, trial_columns
@@ -44,19 +45,26 @@ SHOWN_METRICS = (
     RESPONSE,
     "total_latency_ns_mean",
     "total_latency_ns_p99",
+    "total_latency_ns_max",
     "iops",
     THROUGHPUT,
+    "cpu_share",
+    DURATION,
     "throughput_first_tenth_bytes_per_s",
     "throughput_last_tenth_bytes_per_s",
     "throughput_last_over_first_ratio",
     *COURSE_UNITS,
     "writes_returned_ns",
     "end_sync_ns",
+    "write_total_latency_ns_p50",
+    "write_total_latency_ns_p99",
     "reached_device_share",
     "device_bytes_per_operation",
     *COMMANDS,
 )
 EFFECTS_TABLE = "effects"
+# tables that experiments name which go through files as a whole
+_WHOLE_TABLES = ("phases", "surfaces")
 # columns of the trials table that begin with asked_ and are no factor
 _NO_FACTORS = ("asked_backend", "asked_direct", "asked_queue_depth", "asked_job_count")
 _NOT_DURABLE = (None, "none")
@@ -68,6 +76,8 @@ _FIXED = (
     "asked_queue_depth",
     "asked_job_count",
     "durability",
+    "end_sync_ns",
+    "operation",
     "is_reference",
 )
 _WITH_ENDS = (
@@ -170,8 +180,7 @@ def experiment_order(experiment: Mapping[str, Any], *, quick: bool = False) -> E
     quick : bool
         Whether the run was scaled down.
     """
-    workloads = experiment.get("workloads", ())
-    titles = {one["name"]: one.get("title") or one["name"] for one in workloads}
+    titles = workload_titles(experiment)
     levels = factor_levels(experiment, is_quick=quick)
     return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time")
 
@@ -201,11 +210,18 @@ def _trials(
     run: StoredRun, table: pa.Table, units: Mapping[str, Unit], notes: Mapping[str, TrialNotes]
 ) -> Iterator[RunTrial]:
     names = table["trial"].to_pylist()
+    is_imported = bool(run.run_json.get("imported"))
+    is_of_phases = bool(set(_WHOLE_TABLES) & set(_mapping(run.run_json.get("experiment")).get("tables", ())))
     steps = {step["trial"]: step for step in _mapping(run.run_json.get("plan")).get("steps", ())}
     columns = {name: table[name].to_pylist() for name in _wanted_columns(table, units)}
     exact = _exact_quantiles(run, table)
     seen = _only_seen(columns, exact)
-    columns |= exact
+    # what was imported may have quantiles, and no histogram behind them
+    columns |= {
+        name: [stored if value is None and is_imported else value for value, stored in zip(values, known, strict=True)]
+        for name, values in exact.items()
+        for known in [columns.get(name) or [None] * len(values)]
+    }
     metrics = [name for name in units if name in columns]
     settings = [name for name in columns if name.startswith("achieved_")]
     for place, name in enumerate(names):
@@ -219,7 +235,7 @@ def _trials(
             achieved={
                 key.removeprefix("achieved_"): level for key in settings if (level := columns[key][place]) is not None
             },
-            kind=_kind(columns, place),
+            kind=_kind(columns, place, is_imported=is_imported, is_phase=is_of_phases),
             values={metric: columns[metric][place] for metric in metrics},
             ends={
                 metric: (columns[f"{metric}_low"][place], columns[f"{metric}_high"][place])
@@ -282,13 +298,27 @@ def _exact_quantiles(run: StoredRun, trials: pa.Table) -> dict[str, list[float |
     }
 
 
-def _kind(columns: Mapping[str, Sequence[Any]], place: int) -> TrialKind:
+def _kind(columns: Mapping[str, Sequence[Any]], place: int, *, is_imported: bool, is_phase: bool) -> TrialKind:
+    has_latency, has_mean, has_throughput = (
+        name in columns and columns[name][place] is not None for name in (LATENCY, MEAN_LATENCY, THROUGHPUT)
+    )
+    operation = columns["operation"][place]
+    is_on_files = operation in TREE_OPERATIONS
     return TrialKind(
         block_size_bytes=columns["block_size_bytes"][place],
         outstanding=(columns["asked_queue_depth"][place] or 1) * (columns["asked_job_count"][place] or 1),
-        is_durable=columns["durability"][place] not in _NOT_DURABLE,
-        has_latency=columns[LATENCY][place] is not None,
+        # one sync call for all writes makes none of them durable by itself
+        is_durable=columns["durability"][place] not in _NOT_DURABLE
+        and ("end_sync_ns" not in columns or columns["end_sync_ns"][place] is None)
+        and (not is_on_files or operation in FILE_WRITING_OPERATIONS),
+        has_latency=has_latency,
         has_response=RESPONSE in columns and columns[RESPONSE][place] is not None,
+        has_mean=has_mean,
+        # a run of drivelab's own always has one
+        has_throughput=has_throughput or not is_imported,
+        is_mean_alone=is_imported and has_mean and not has_latency,
+        is_on_files=is_on_files,
+        is_phase=is_phase,
     )
 
 

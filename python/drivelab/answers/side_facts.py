@@ -55,6 +55,8 @@ def _of_run(run: StoredRun, notes: Mapping[str, TrialNotes]) -> Iterator[tuple[s
         yield "kernel", kernel
     for name, key in _HOST.items():
         yield name, as_text(host.get(key))
+    programs = as_mapping(facts.get("imported")).get("programs")
+    yield "measured by", ", ".join(map(as_text, programs)) if isinstance(programs, list | tuple) else "drivelab"
     yield "drivelab", as_text(facts.get("drivelab_version") or host.get("drivelab_version"))
     yield "engine", as_text(as_mapping(facts.get("engine")).get("version"))
     yield "experiment", as_text(experiment.get("name"))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from drivelab.model.experiment import FigureName
+from drivelab.model.experiment import FigureName, TableName
+from drivelab.model.workload import TREE_OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +41,29 @@ _QUICK_LEVELS = Key("a list", "[]", "what replaces `levels` with `--quick`; empt
 _FACTOR_WORKLOADS = Key("a list of names", "[]", "the workloads that it varies; empty: all")
 
 _WORKLOAD = {
-    "operation": Key("`read`, `write`, `trim`", '"write"', "what an I/O does"),
+    "operation": Key(
+        "`read`, `write`, `trim`, " + ", ".join(f"`{name}`" for name in TREE_OPERATIONS),
+        '"write"',
+        "what is done: the first three to blocks, the others to files of a tree (with `file_count`)",
+    ),
+    "operations": Key(
+        "a list of tables", "[]", "a mix of operations; takes the place of `operation` and `read_fraction`"
+    ),
     "read_fraction": Key("0 to 1", "", "share of reads in a mix with writes; takes the place of `operation`"),
     "access": Key(
-        "`sequential`, `reverse`, `random`, `strided`, `zipf`, `hot_cold`, or a table",
+        "`sequential`, `reverse`, `random`, `strided`, `same`, `zipf`, `pareto`, `normal`, `hot_cold`, or a table",
         '"sequential"',
-        "order of the addresses",
+        "order of the addresses; of files `sequential` is that of their names and `random` a random one",
     ),
     "block_size": Key(_SIZE, '"4KiB"', "bytes of one I/O, at most 1 GiB"),
     "block_sizes": Key("a list of tables", "[]", "a mix of sizes; takes the place of `block_size`"),
     "queue_depth": Key("1 to 4096", "1", "I/Os that each job keeps outstanding"),
     "job_count": Key("1 to 1024", "1", "jobs side by side, each in its own part of the range"),
     "backend": Key(
-        "`auto`, `sync`, `uring`, `aio`",
+        "`auto`, `sync`, `uring`, `aio`, `mmap`, `stdio`",
         '"auto"',
-        "how I/O is issued; `sync` is one thread that waits for `pread` and `pwrite`, as most programs do",
+        "how I/O is issued; `sync` is one thread that waits for `pread` and `pwrite`, as most programs do; `mmap` "
+        "copies from and to a mapping; `stdio` is `fread` and `fwrite` with the buffer of the C library",
     ),
     "direct": Key("`true`, `false`", "false", "whether the page cache is bypassed (O_DIRECT)"),
     "durability": Key(
@@ -101,6 +110,25 @@ _WORKLOAD = {
     "runtime": Key(_TIME, "", "time after which it ends"),
     "ramp": Key(_TIME, "", "time of I/O before, which is not counted"),
     "interval": Key(_TIME, '"100ms"', "length of an interval of the time series; a trial should last 20 or more"),
+    "rewrite_fraction": Key(
+        "0 to 1", "0.0", "share of the reads that are written back, changed, to the same place right after"
+    ),
+    "share_range": Key(
+        "`true`, `false`", "false", "whether all jobs work on the whole range, or on the same directories"
+    ),
+    "range_size": Key(_SIZE, "0", "bytes of the device or file that are used, in place of `fill_level`; 0: all"),
+    "pin_cpus": Key("a list of numbers", "[]", "processors that the jobs run on, in turn"),
+    "polled_completion": Key("`true`, `false`", "false", "whether completions are polled for at the device (`uring`)"),
+    "verify": Key("`true`, `false`", "false", "whether what is read is checked against what was written there"),
+    "file_count": Key("a number", "0", "operations on files: how many files there are, over all jobs"),
+    "file_size_min": Key(
+        _SIZE, "", "operations on files: sizes are evenly spread from here to `file_size`; left out: all of `file_size`"
+    ),
+    "directory_count": Key("a number", "0", "operations on files: directories they lie in; 0: all in one"),
+    "directory_depth": Key("1 to 64", "1", "operations on files: how many levels deep the directories lie"),
+    "sync_directory": Key(
+        "`true`, `false`", "false", "operations on files: whether the directory is made durable after each of them, too"
+    ),
     "record_ios": Key("`true`, `false`", "false", "whether every single I/O is kept (`ios/TRIAL.parquet`)"),
 }
 
@@ -125,11 +153,16 @@ KEYS: dict[str, dict[str, Key]] = {
         "factors": Key("tables", "[]", "what is varied"),
         "workloads": Key("tables", "", "the I/O that is issued; at least one", is_required=True),
         "reference": Key("a table", "", "a combination that is measured again and again, so that a drift shows"),
-        "tables": Key("a list of `results`, `effects`", "[]", "the tables of the report that answer the question"),
+        "tables": Key(
+            "a list of " + ", ".join(f"`{name}`" for name in get_args(TableName)),
+            "[]",
+            "the tables of the report that answer the question; `phases`: rate, processor and latencies of every "
+            "workload; `surfaces`: throughput over `file_size` and `block_size`, as IOzone prints it",
+        ),
         "figures": Key(
             "a list of " + ", ".join(f"`{name}`" for name in get_args(FigureName)),
             "[]",
-            "the figures that answer it; `throughput-over-time` is drawn only when it is named",
+            "the figures that answer it; `throughput-over-time` and `total-time` are drawn only when they are named",
         ),
     },
     "Scale": {
@@ -166,6 +199,9 @@ KEYS: dict[str, dict[str, Key]] = {
     "ExperimentWorkload": {
         "name": Key("small letters, digits, `.`, `-`", "", "name of the workload", is_required=True),
         "title": Key("text", '""', "what it is called in tables; else its name"),
+        "together": Key(
+            "text", '""', "workloads that follow each other and say the same run at the same time, each on its own file"
+        ),
         "quick": Key("a table", "{}", "keys of the workload that are different with `--quick`"),
         **_WORKLOAD,
     },
@@ -173,9 +209,25 @@ KEYS: dict[str, dict[str, Key]] = {
         "bytes": Key(_SIZE, "", "bytes of one I/O, at most 1 GiB", is_required=True),
         "weight": Key("above 0", "1.0", "share of the I/Os that have this size, over the sum of all weights"),
     },
+    "OperationMix": {
+        "operation": Key("as `operation`", "", "what is done", is_required=True),
+        "weight": Key("above 0", "1.0", "share of the operations that are this one, over the sum of all weights"),
+        "block_sizes": Key("a list of tables", "[]", "sizes of its own; else those of the workload"),
+    },
     "Access": {
         "kind": Key("as `access`", "", "order of the addresses"),
-        "stride_bytes": Key("a number", "0", "`strided`: distance from one I/O to the next"),
+        "stride_bytes": Key(
+            "a number", "0", "`strided`: distance from one I/O to the next; 0: every other block is left out"
+        ),
+        "pareto_h": Key("0 to 1", "0.2", "`pareto`: skew; the smaller, the fewer addresses get most I/Os"),
+        "normal_deviation": Key(
+            "above 0, at most 1", "0.1", "`normal`: standard deviation about the middle, as a share of the range"
+        ),
+        "run_blocks": Key("1 or more", "1", "blocks in a row from each random place on"),
+        "random_fraction": Key(
+            "above 0, at most 1", "1.0", "share of random places in an order that is else sequential"
+        ),
+        "covers_once": Key("`true`, `false`", "false", "`random`: every block once before any comes again"),
         "zipf_theta": Key("above 0, below 5", "0.99", "`zipf`: skew; the larger, the fewer addresses get most I/Os"),
         "hot_range_fraction": Key("0 to 1", "0.1", "`hot_cold`: part of the range that is hot"),
         "hot_access_fraction": Key("0 to 1", "0.9", "`hot_cold`: part of the I/Os that go there"),
@@ -192,6 +244,8 @@ KEYS: dict[str, dict[str, Key]] = {
             "after a completion, at equal distances, or at random ones",
         ),
         "rate_per_s": Key("a number", "0.0", "`fixed`, `poisson`: arrivals per second over all jobs"),
+        "think_ns": Key("a number", "0", "`closed`: pause in ns that a job makes ..."),
+        "think_every": Key("1 or more", "1", "... after so many I/Os"),
     },
     "Reference": {
         "workload": Key("a name", "", "the workload", is_required=True),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from drivelab.interop.foreign import SourceText
@@ -12,6 +14,8 @@ from drivelab.model.errors import DrivelabError
 
 # places at which a document may begin that are tried before the file is given up
 _TRIED_MAX = 64
+# ("jobs", 7): as deep as the items are of which there are many
+_ITEM_DEPTH = 2
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
@@ -81,10 +85,34 @@ def line_of_value(text: str, document: JsonDocument, path: tuple[str | int, ...]
     path : tuple of str or int
         Keys and places: ``("jobs", 0, "read", "iops")``.
     """
+    if len(path) <= _ITEM_DEPTH:
+        lines = _lines_of_items(text, document.begin, document.end)
+        return lines.get(path) or line_at(text, document.begin)
+    for here, position in _values(text, document.begin, document.end):
+        if len(here) == len(path) and tuple(here) == path:
+            return line_at(text, position)
+    return line_at(text, document.begin)
+
+
+@lru_cache(maxsize=1)
+def _lines_of_items(text: str, begin: int, end: int) -> dict[tuple[str | int, ...], int]:
+    """Lines of the upper values, in one go: every job of a file of thousands asks for its own."""
+    lines: dict[tuple[str | int, ...], int] = {}
+    line, counted = 1, 0
+    for here, position in _values(text, begin, end):
+        if len(here) <= _ITEM_DEPTH and (path := tuple(here)) not in lines:
+            line += text.count("\n", counted, position)
+            counted = position
+            lines[path] = line
+    return lines
+
+
+def _values(text: str, begin: int, end: int) -> Iterator[tuple[list[str | int], int]]:
+    """The path of each key and value, in the order of the text, and where it stands; the list is used again."""
     # of each open mapping or list: the key or place at which the reading is
     here: list[str | int] = []
     is_key: list[bool] = []
-    for token in _TOKEN.finditer(text, document.begin, document.end):
+    for token in _TOKEN.finditer(text, begin, end):
         word = token[0]
         if word in "}]":
             if here:
@@ -101,15 +129,12 @@ def line_of_value(text: str, document: JsonDocument, path: tuple[str | int, ...]
             continue
         if is_key and is_key[-1] and word.startswith('"'):
             here[-1], is_key[-1] = word[1:-1], False
-            if tuple(here) == path:
-                return line_at(text, token.start())
+            yield here, token.start()
             continue
-        if tuple(here) == path:
-            return line_at(text, token.start())
+        yield here, token.start()
         if word in "{[":
             here.append("" if word == "{" else 0)
             is_key.append(word == "{")
-    return line_at(text, document.begin)
 
 
 def _refuse_constant(name: str) -> float:

@@ -18,6 +18,7 @@ _UNITS = {"latency": "ns", "throughput": "B/s"}
 # metric, band, name, kind of its unit
 _COLUMNS = (
     ("total_latency_ns_p50", "latency", "p50", "latency"),
+    ("total_latency_ns_mean", "latency", "mean", "latency"),
     ("total_latency_ns_p99", "latency", "p99", "latency"),
     ("response_latency_ns_p50", "latency", "response p50", "latency"),
     ("iops", "", "IOPS", "rate"),
@@ -29,7 +30,7 @@ _COLUMNS = (
     ("device_writes_per_operation", "device, per operation", "writes", "count"),
     ("device_flushes_per_operation", "device, per operation", "flushes", "count"),
 )
-_IOPS, _THROUGHPUT = "iops", "throughput_bytes_per_s"
+_IOPS, _THROUGHPUT, _MEAN = "iops", "throughput_bytes_per_s", "total_latency_ns_mean"
 # smaller I/Os are counted, larger ones are issued for the bytes that they move
 _IOPS_BELOW_BYTES = 1 << 16
 _SEEN = "seen"
@@ -142,6 +143,8 @@ def _headers(
         found += [one.bounds[metric][0] for one in combinations if metric in one.bounds]
         is_dull = metric == "reached_device_share" and all(each >= REACHED_WHOLE for each in found)
         is_dull = is_dull or (metric == _IOPS and not any(map(_is_counted, combinations)))
+        # beside a median the mean tells little; some programs tell nothing else
+        is_dull = is_dull or (metric == _MEAN and all(one.judged_metric != _MEAN for one in combinations))
         if not found or is_dull or (name in _TENTHS and not over_time):
             continue
         unit = units[kind].name if kind in units else {"share": "%", "rate": "1/s"}.get(kind, "1")
@@ -150,9 +153,9 @@ def _headers(
 
 
 def _is_counted(one: CombinationResult) -> bool:
-    """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule."""
+    """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule, or without bytes."""
     is_small = one.block_size_bytes is not None and one.block_size_bytes < _IOPS_BELOW_BYTES
-    return is_small and one.judged_metric == _THROUGHPUT
+    return one.judged_metric == _IOPS or (is_small and one.judged_metric == _THROUGHPUT)
 
 
 def _group(

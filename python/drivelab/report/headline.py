@@ -8,6 +8,7 @@ from typing import Any
 from drivelab.model.units import format_bytes
 from drivelab.report.content import ReportContent
 
+_FILES_NAMED = 5
 # a program that was killed could not say so
 _STOPPED = {
     "running": "it is still running, or was killed",
@@ -26,6 +27,7 @@ def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
         ("drive", "; ".join(_each(_drive_text(drive) for drive in drives))),
         ("file system", "; ".join(_each(_filesystem_text(target.get("filesystem")) for target in targets))),
         ("host", _host_text(facts.get("host"))),
+        ("imported from", _imported_text(facts.get("imported"))),
         ("measured", _when(content)),
         ("not complete", what_is_missing(facts, content.trial_count)),
     ]
@@ -112,6 +114,15 @@ def _host_text(host: Any) -> str:
     return ", ".join(str(part) for part in parts if part)
 
 
+def _imported_text(imported: Any) -> str:
+    """The programs that measured, where it was not drivelab, and the files: ``fio 3.33 (old.json)``."""
+    sources = _mappings(imported.get("sources")) if isinstance(imported, Mapping) else []
+    files: dict[str, list[str]] = {}
+    for source in sources:
+        files.setdefault(str(source.get("program", "")), []).append(str(source.get("file", "")))
+    return "; ".join(f"{program} ({', '.join(names[:_FILES_NAMED])})" for program, names in files.items())
+
+
 def _kernel(host: Mapping[str, Any]) -> str:
     return f"Linux {host['kernel_release']}" if host.get("kernel_release") else ""
 
@@ -120,4 +131,7 @@ def _when(content: ReportContent) -> str:
     started = content.facts.get("started_utc") or min(
         (str(trial.row["started_utc"]) for trial in content.trials if trial.row.get("started_utc")), default=""
     )
-    return str(started).replace("T", " ")[:16] + " UTC" if started else ""
+    if started:
+        return str(started).replace("T", " ")[:16] + " UTC"
+    imported = content.facts.get("imported")
+    return str(imported.get("measured") or "") if isinstance(imported, Mapping) else ""

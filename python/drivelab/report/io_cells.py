@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from drivelab.model.workload import TREE_OPERATIONS
+
 Integers = NDArray[np.int64]
 
 COLUMNS_AT_MOST, ROWS_AT_MOST = 240, 60
@@ -23,7 +25,8 @@ _ROWS_PER_DECADE = 80
 # 1 ns to 1000 s
 _DECADES = 12
 _FIRST_WIDTH_BITS = 10
-_OPERATIONS = ("read", "write", "trim", "sync")
+# by their numbers in the records
+_OPERATIONS = ("read", "write", "trim", "sync", "durable_write", *TREE_OPERATIONS)
 _SYNC = 3
 RECORD_COLUMNS = ("job", "operation", "issue_ns", "offset_bytes", "size_bytes", "total_latency_ns")
 

@@ -18,7 +18,7 @@ RUN_BYTES = 250_000
 PUBLISHED_PREFIX = "published-"
 PART_DIFFERENCES = "part-differences"
 # what a run's numbers were taken apart into; all other tables show the same numbers in another form
-_MODEL_TABLES = ("flush-model", "factorial-terms", "main-effects", "interactions")
+_MODEL_TABLES = ("phases", "flush-model", "factorial-terms", "main-effects", "interactions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,17 @@ class JointPage:
     published: tuple[ResultSet, ...]
     part_tables: tuple[PlacedTable, ...] = ()
     part_figures: tuple[PlacedFigure, ...] = ()
+
+    @property
+    def answering(self) -> tuple[PlacedFigure, ...]:
+        """Figures drawn from the combinations that the experiment names as its answer."""
+        named = set(self.joint.runs[0].experiment.get("figures", ())) if self.joint.runs else set()
+        return tuple(placed for placed in self.figures if placed.figure.key in named)
+
+    @property
+    def more_figures(self) -> tuple[PlacedFigure, ...]:
+        """The others that are drawn from the combinations."""
+        return tuple(placed for placed in self.figures if placed not in self.answering)
 
     @property
     def models(self) -> tuple[PlacedTable, ...]:

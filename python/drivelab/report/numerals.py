@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.units import format_rate_bytes_per_s, format_rate_per_s
 
 _QUANTITY = re.compile(r"(?<=\d) (ns|us|ms|s|B|KiB|MiB|GiB|[kMG]B/s|%)(?!\w)")
 # narrow and unbreakable, so that 12 300 never falls apart at the end of a line
@@ -99,6 +100,13 @@ def count_text(count: float) -> str:
 def rate_text(value: float) -> str:
     """Commands per operation: two decimals, because whole numbers are expected: ``1.00``, ``2.07``."""
     return f"{value:,.2f}".replace(",", THIN_SPACE) if value < 1000 else number_text(value)
+
+
+def value_writer(metric: str) -> Callable[[float], str]:
+    """What writes the numbers of a metric that workloads are judged by: a latency, a throughput or a rate."""
+    if metric.endswith("bytes_per_s"):
+        return format_rate_bytes_per_s
+    return (lambda rate: f"{format_rate_per_s(rate)}/s") if metric.endswith("iops") else latency_text
 
 
 def latency_text(nanoseconds: float) -> str:

@@ -20,6 +20,8 @@ from drivelab.report.results_table import ResultsTable, results_table
 from drivelab.report.sentences.traced import answer_sentences, leads
 from drivelab.report.settings_table import SettingsTable, settings_table
 from drivelab.report.sparkline import SparklineAxis
+from drivelab.report.tables.job_file import job_file_table
+from drivelab.report.tables.table import Table
 from drivelab.report.traced_part import TracedPart, traced_part
 
 
@@ -35,6 +37,8 @@ class Page:
         Begins every anchor of the run; empty when it is alone.
     has_figures_left_out : bool
         Whether its figures would have made the page of several runs too heavy.
+    job_file : Table or None
+        What a job file asked for and did not get.
     traced : TracedPart or None
         Where the time goes, of a run that was traced.
     """
@@ -53,6 +57,7 @@ class Page:
     figures: tuple[PlacedFigure, ...]
     settings: SettingsTable
     facts: tuple[FactGroup, ...]
+    job_file: Table | None = None
     number: int = 0
     prefix: str = ""
     has_figures_left_out: bool = False
@@ -114,6 +119,7 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
         figures=tuple(placed_figure(figure, next(numbers), prefix) for figure in figures_of_run(content)),
         settings=settings_table(trials),
         facts=tuple(fact_groups(content.facts)),
+        job_file=job_file_table(content.facts),
         number=number,
         prefix=prefix,
         traced=traced,

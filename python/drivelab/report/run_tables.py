@@ -15,6 +15,7 @@ from drivelab.report.numerals import typeset
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.results_table import NumberCell, ResultsTable, results_table
 from drivelab.report.settings_table import Setting, SettingsTable, settings_table
+from drivelab.report.tables.job_file import job_file_table
 from drivelab.report.tables.table import Table, TableCell, TableColumn, text_rows
 
 RESULTS_CAPTION = (
@@ -54,9 +55,10 @@ def result_tables(content: ReportContent) -> tuple[Table, ...]:
 
 
 def setting_tables(content: ReportContent) -> tuple[Table, ...]:
-    """How each trial was set; nothing where no trial was completed."""
-    table = settings_table(content.trials)
-    return (_settings_table(table),) if table.rows else ()
+    """How each trial was set, and what a job file did not get; nothing where no trial was completed."""
+    table, of_job_file = settings_table(content.trials), job_file_table(content.facts)
+    own = (_settings_table(table),) if table.rows else ()
+    return own if of_job_file is None else (*own, of_job_file)
 
 
 def numbered(tables: Sequence[Table]) -> tuple[Table, ...]:

@@ -20,6 +20,8 @@ _ENDINGS = {
     "error": "an error ended it",
 }
 # columns of the trials table that hold no factor
+# of a run that was imported: a default would pass for a fact
+_NOT_TOLD = "not told"
 _FIXED = ("backend", "direct", "queue_depth", "job_count")
 
 
@@ -69,9 +71,9 @@ def _settings(trial: TrialContent) -> list[Setting]:
     achieved = engine.get("achieved", {})
     direct = achieved.get("direct")
     found = [*_factors(trial.row), _backend(workload, engine.get("backend", {}))]
-    found.append(
-        Setting("page cache bypassed", _yes(workload.get("direct")), _yes(direct), direct == workload.get("direct"))
-    )
+    wanted = workload.get("direct")
+    agrees = None if direct is None and wanted is None else direct == wanted
+    found.append(Setting("page cache bypassed", _yes(wanted), _yes(direct), agrees))
     found += [_queue_depth(workload, achieved), _bytes(trial), _length(workload, engine)]
     if engine.get("arrivals"):
         found.append(_arrivals(workload, engine["arrivals"]))
@@ -79,8 +81,8 @@ def _settings(trial: TrialContent) -> list[Setting]:
 
 
 def _backend(workload: Mapping[str, Any], backend: Mapping[str, Any]) -> Setting:
-    asked, achieved = str(workload.get("backend", "auto")), str(backend.get("name", "unknown"))
-    agrees = None if asked == "auto" else asked == achieved
+    asked, achieved = str(workload.get("backend", _NOT_TOLD)), str(backend.get("name", "unknown"))
+    agrees = None if asked in ("auto", _NOT_TOLD) else asked == achieved
     return Setting("backend", asked, achieved, agrees, str(backend.get("reason") or ""))
 
 
@@ -99,6 +101,8 @@ def _factors(row: Mapping[str, Any]) -> list[Setting]:
 
 
 def _queue_depth(workload: Mapping[str, Any], achieved: Mapping[str, Any]) -> Setting:
+    if "queue_depth" not in workload:
+        return Setting("I/Os outstanding", _NOT_TOLD, "not measured", None)
     depth, jobs = workload.get("queue_depth", 1), workload.get("job_count", 1)
     asked = f"{depth} × {jobs} jobs" if jobs != 1 else str(depth)
     mean, highest = achieved.get("queue_depth_mean"), achieved.get("queue_depth_max")
@@ -113,6 +117,9 @@ def _bytes(trial: TrialContent) -> Setting:
     operation = "write" if trial.is_durable else trial.operation
     phases = trial.engine.get("all_phases", trial.engine.get("operations", {}))
     issued = phases.get(operation, {}).get("bytes", 0)
+    if trial.context.get("imported"):
+        asked = format_bytes(issued) if issued else _NOT_TOLD
+        return Setting("bytes issued, seen by the drive", asked, "not known", None)
     if not trial.devices:
         return Setting("bytes issued, seen by the drive", format_bytes(issued), "no drive known", None)
     seen = trial.devices[0].get("bytes_read" if operation == "read" else "bytes_written", 0)
@@ -129,9 +136,10 @@ def _length(workload: Mapping[str, Any], engine: Mapping[str, Any]) -> Setting:
         asked.append(f"{count_text(limits['count'])} I/Os")
     if limits.get("bytes"):
         asked.append(format_bytes(limits["bytes"]))
-    achieved = format_duration_ns(engine.get("measured_ns", 0))
+    achieved = format_duration_ns(engine.get("measured_ns", 0)) if engine.get("measured_ns") != 0 else _NOT_TOLD
     remark = _ENDINGS.get(str(engine.get("stopped_by")), "")
-    return Setting("length", " or ".join(asked) or "no limit", achieved, None, remark)
+    unlimited = "no limit" if "limits" in workload else _NOT_TOLD
+    return Setting("length", " or ".join(asked) or unlimited, achieved, None, remark)
 
 
 def _arrivals(workload: Mapping[str, Any], arrivals: Mapping[str, Any]) -> Setting:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from simulated_trials import counted, drive, durable_values, durable_workload, latencies, measured, target, workload
 
-from drivelab.analyse.commands import commands_per_operation, drive_counts
+from drivelab.analyse.commands import commands_per_operation, drive_counts, given_counts
 from drivelab.model.measurement import Measurement
 
 TRACED = {
@@ -111,6 +111,26 @@ def test_drives_of_an_array_are_added_up() -> None:
     assert counts is not None
     assert (counts.device, counts.writes) == ("sda+sdb", 2000)
     assert commands_per_operation(trial, array)["device_writes_per_operation"].value == 2.0
+
+
+def test_what_left_memory_is_told_by_the_array_and_not_by_its_copies() -> None:
+    # a mirror: half of what was written never left memory, and both members together look like all of it
+    issued = latencies(1000)
+    devices = [
+        counted(writes=500),
+        replace(counted(writes=500), device="sdb"),
+        replace(counted(writes=500), device="md0"),
+    ]
+    mirror = target(drives=[drive(), drive(name="sdb")])
+    trial = measured(workload("write"), {"write": issued}, devices=devices, context={"counted_device": "md0"})
+    given = given_counts(trial, mirror)
+    assert given is not None
+    assert given.device == "md0"
+    assert commands_per_operation(trial, mirror)["reached_device_share"].value == pytest.approx(0.5)
+    # a run of before, which does not say which device it counted
+    older = given_counts(replace(trial, context={}), mirror)
+    assert older is not None
+    assert older.device == "sda+sdb"
 
 
 def test_without_counters_nothing_is_said() -> None:

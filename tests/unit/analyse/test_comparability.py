@@ -88,3 +88,9 @@ def test_a_setting_that_was_taken_on_one_side_only_is_a_reason() -> None:
     assert not reasons_against(
         [trial(**found, achieved={"scheduler": "none"})], [trial(**found, achieved={"scheduler": "bfq"})]
     )
+
+
+def test_what_one_side_does_not_tell_is_no_reason() -> None:
+    imported = trial(asked={"queue depth": "1"}, backend="", is_direct=None, queue_depth=None, commands={})
+    assert reasons_against([trial()], [imported]) == ()
+    assert reasons_against([imported], [trial(asked={"queue depth": "8"})]) == ("queue depth: 1 in BASE, 8 in NEW",)

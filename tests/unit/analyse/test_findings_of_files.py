@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from simulated_trials import evidence, latencies, measured, workload
+from simulated_trials import counted, evidence, latencies, measured, workload
 
-from drivelab.analyse.findings import file_state_not_as_asked
-from drivelab.model.workload import FileState, TargetRange
+from drivelab.analyse.findings import file_state_not_as_asked, page_cache_answered
+from drivelab.model.measurement import Measurement
+from drivelab.model.workload import Access, Durability, FileState, TargetRange
 
 
 class TestFileStateNotAsAsked:
@@ -45,3 +46,34 @@ class TestFileStateNotAsAsked:
             workload("write"), {"write": latencies()}, context={"extents": {"method": "", "range_bytes": 0}}
         )
         assert file_state_not_as_asked.find(evidence(trial)) == []
+
+
+class TestMemoryThatWasAskedFor:
+    """Memory that answers because somebody asked for that is a note; otherwise the trial is invalid."""
+
+    def found(self, trial: Measurement) -> list[tuple[str, str]]:
+        return [(one.severity, one.text) for one in page_cache_answered.find(evidence(trial))]
+
+    def test_reads_of_what_was_read_in_before(self) -> None:
+        asked = workload("read", direct=False)
+        ((severity, text),) = self.found(measured(asked, devices=[counted()], context={"warmed_page_cache": {}}))
+        assert (severity, text) == ("invalid", self.found(measured(asked, devices=[counted()]))[0][1])
+        warmed = {"warmed_page_cache": {"resident_bytes": 4096}}
+        assert self.found(measured(asked, devices=[counted()], context=warmed)) == [
+            ("note", page_cache_answered.WARMED)
+        ]
+
+    def test_writes_to_one_place_with_one_sync_in_the_end(self) -> None:
+        same = {"access": Access(kind="same"), "direct": False}
+        once = Durability(method="fdatasync", at_end=True)
+        for durability, severity in (
+            (once, "note"),
+            (Durability(), "note"),
+            (Durability(method="fdatasync"), "invalid"),
+        ):
+            asked = workload("write", durability=durability, **same)
+            assert [kind for kind, _ in self.found(measured(asked, devices=[counted(writes=1)]))] == [severity]
+
+    def test_writes_to_many_places_are_invalid_as_ever(self) -> None:
+        asked = workload("write", direct=False, durability=Durability(method="fdatasync", at_end=True))
+        assert [kind for kind, _ in self.found(measured(asked, devices=[counted(writes=1)]))] == ["invalid"]

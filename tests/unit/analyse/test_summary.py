@@ -214,3 +214,26 @@ def test_judging_a_trial_gives_numbers_and_findings() -> None:
     summary, findings = judge_trial(given.measured, given.target)
     assert summary == given.summary
     assert findings[0].code == "page-cache-answered"
+
+
+def test_the_share_of_a_processor_is_time_over_time() -> None:
+    assert summarise(measured()).estimates["cpu_share"].value == pytest.approx(0.3)
+    sampled = {"user_ns": 400_000_000, "system_ns": 600_000_000, "total_ns": None}
+    assert summarise(measured(cpu=sampled)).estimates["cpu_share"].value == pytest.approx(0.5)
+
+
+def test_only_what_ends_by_itself_has_a_duration() -> None:
+    assert "duration_ns" not in summarise(measured()).estimates
+    for reason in ("count", "bytes", "range_end"):
+        assert summarise(measured(stopped_by=reason)).estimates["duration_ns"].value == 2e9
+    assert "duration_ns" not in summarise(measured(stopped_by="caller")).estimates
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_one_sync_of_each_job_in_the_end_is_told_apart_from_its_writes(jobs: int) -> None:
+    asked = workload("write", job_count=jobs, durability=Durability(method="fsync", at_end=True))
+    values = {"write": latencies(2000), "sync": latencies(jobs, 5e8), "durable_write": latencies(jobs, 6e8)}
+    estimates = summarise(measured(asked, values)).estimates
+    assert estimates["end_sync_ns"].value == pytest.approx(values["sync"].mean(), rel=0.01)
+    assert estimates["writes_returned_ns"].value == pytest.approx(2e9 - values["sync"].mean(), rel=0.01)
+    assert "throughput_first_tenth_bytes_per_s" not in estimates

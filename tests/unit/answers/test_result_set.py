@@ -180,6 +180,11 @@ def test_two_directories_of_one_drive_are_told_apart_by_their_labels() -> None:
         ({"drives": [DRIVE | {"virtual": "virtio drive of a virtual machine"}]}, "virtio drive of a virtual machine"),
         ({"drives": [DRIVE, DRIVE], "kind": "file", "filesystem": {"type": "xfs"}}, "file on xfs, 2 drives together"),
         ({"drives": [], "kind": "directory"}, "directory"),
+        (
+            {"drives": [DRIVE] * 3, "raid": {"level": "raid5", "members": [{"text": "/dev/sdb"}] * 3}},
+            "raid5 of 3 drives",
+        ),
+        ({"raid": {"level": "raid1", "members": [{"text": "scratch:1GiB"}] * 2}}, "raid1 of 2 scratch drives"),
     ],
 )
 def test_kinds_of_drives_are_readable(facts: dict[str, Any], kind: str) -> None:

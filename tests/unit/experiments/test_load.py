@@ -11,6 +11,11 @@ import pytest
 from drivelab.experiments.load import built_in_names, load_experiment, parse_experiment
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import FigureName, TableName
+from drivelab.model.workload import Access, TargetRange
+from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.report.figures.suite_bars import KEYS as SUITE_FIGURES
+from drivelab.report.tables.iozone_shape import KEY as SURFACES
+from drivelab.report.tables.phases import KEY as PHASES
 
 OWN = """\
 format = 1
@@ -63,8 +68,9 @@ def test_every_built_in_experiment_names_what_answers_it(name: str) -> None:
 
 
 def test_every_table_and_figure_that_can_be_named_exists() -> None:
-    modules = [f"drivelab.report.{name}_table" for name in get_args(TableName)]
-    modules += [f"drivelab.report.figures.{name.replace('-', '_')}" for name in get_args(FigureName)]
+    modules = [f"drivelab.report.{name}_table" for name in get_args(TableName) if name not in (PHASES, SURFACES)]
+    figures = [name for name in get_args(FigureName) if name not in SUITE_FIGURES]
+    modules += [f"drivelab.report.figures.{name.replace('-', '_')}" for name in figures]
     assert [module for module in modules if find_spec(module) is None] == []
 
 
@@ -308,3 +314,27 @@ def test_a_level_is_tried_only_with_the_workloads_that_it_is_for() -> None:
     text = OWN + '\n[[factors]]\nsetting = "workload"\nkey = "count"\nlevels = [0]\nworkloads = ["reads"]\n'
     # without its count the other workload would never end
     assert parse_experiment(text.replace('bytes = "1GiB"', "count = 7"), "own.toml").factors[1].levels == (0,)
+
+
+def test_a_factor_may_be_there_twice_for_other_workloads() -> None:
+    text = """
+        format = 1
+        name = "x"
+        question = "?"
+        factors = [
+            { setting = "page-cache", levels = ["drop"], workloads = ["a"] },
+            { setting = "page-cache", levels = ["warm"], workloads = [OTHER] },
+        ]
+        workloads = [{ name = "a", count = 1 }, { name = "b", count = 1 }]
+    """
+    assert len(parse_experiment(text.replace("OTHER", '"b"'), "own.toml").factors) == 2
+    for other in ('"a"', '"a", "b"', ""):
+        with pytest.raises(DrivelabError, match="there are two of the factor page-cache"):
+            parse_experiment(text.replace("OTHER", other), "own.toml")
+
+
+def test_a_stride_of_nothing_leaves_every_other_block_out() -> None:
+    strided = WorkloadPattern(access=Access(kind="strided"), block_size=4096, count=1)
+    assert strided.on(TargetRange(path="x"), seed=1).access.stride_bytes == 8192
+    told = WorkloadPattern(access=Access(kind="strided", stride_bytes=12288), block_size=4096, count=1)
+    assert told.on(TargetRange(path="x"), seed=1).access.stride_bytes == 12288

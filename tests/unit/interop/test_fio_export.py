@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from drivelab.interop.fio.export import export_fio
+from drivelab.interop.fio.export import export_fio, names_of_jobs
 from drivelab.interop.fio.exported_logs import logs_of
 from drivelab.interop.fio.exported_options import is_expressible, job_options, rw_of, size_text
 from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distribution, latency_stats, rate_stats
@@ -64,6 +64,18 @@ def test_every_stored_run_becomes_a_document_with_all_that_readers_look_for(dire
         shares = [share for key in ("ns", "us", "ms") for share in job[f"latency_{key}"].values()]
         assert sum(shares) == pytest.approx(100)
         assert sum(job["iodepth_level"].values()) == 100
+
+
+def test_jobs_of_a_job_file_keep_their_names_and_groups() -> None:
+    run = open_run(GRID)
+    first, second, *_ = run.trial_names
+    assert names_of_jobs(run, [first, second]) == {first: (first, 0), second: (second, 1)}
+    run.run_json["job_file"] = {
+        "jobs": [{"workload": run.trial(first)["workload"], "job": "rand read", "reporting_group": 7}]
+    }
+    assert names_of_jobs(run, [first]) == {first: ("rand read", 7)}
+    # repeats of a workload would all have one name
+    assert names_of_jobs(run, [first, first])[first][0] == first
 
 
 def test_repeats_of_a_combination_are_one_job_without_loss(grid: Path) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from drivelab.interop import json_place
 from drivelab.interop.fio.result_options import asked_of, size_bytes
 from drivelab.interop.fio.results import read_results
 from drivelab.interop.foreign import ForeignFile, SourceText
+from drivelab.interop.json_place import json_documents
 
 FOREIGN = Path(__file__).resolve().parents[2] / "golden" / "foreign"
 
@@ -204,3 +206,17 @@ def test_options_say_what_was_asked_for_and_nothing_else() -> None:
 def test_durability_is_that_of_the_options(options: dict[str, str], method: str, every: int) -> None:
     found = asked_of({"rw": "write", **options}).known.durability
     assert (found.method, found.every_writes) == (method, every)
+
+
+def test_lines_of_thousands_of_jobs_are_found_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = ",\n".join(f'{{"jobname": "j{number}", "read": {{"total_ios": 1}}}}' for number in range(50))
+    source = SourceText("many.json", f'before\n{{"jobs": [\n{jobs}\n]}}\n')
+    (document,), _ = json_documents(source)
+    read = []
+    values = json_place._values
+    monkeypatch.setattr(json_place, "_values", lambda *place: read.append(place) or values(*place))
+    json_place._lines_of_items.cache_clear()
+    found = [json_place.line_of_value(source.text, document, ("jobs", number)) for number in range(50)]
+    assert found == [3 + number for number in range(50)]
+    assert len(read) == 1
+    assert json_place.line_of_value(source.text, document, ("jobs", 7, "read", "total_ios")) == found[7]

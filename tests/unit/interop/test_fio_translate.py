@@ -98,7 +98,7 @@ def test_nothing_but_a_size_has_the_defaults_of_fio(job: Any) -> None:
         ("rw=read:-8k", {"kind": "reverse"}),
         ("rw=read:-4k", {"kind": "same"}),
         ("rw=randread", {"kind": "random", "covers_once": True}),
-        ("rw=randread:8", {"kind": "random", "run_blocks": 8, "covers_once": True}),
+        ("rw=randread:8", {"kind": "random", "run_blocks": 8}),
         ("rw=randread\nnorandommap", {"kind": "random"}),
         ("rw=randread\nrandom_distribution=zipf:0.9", {"kind": "zipf", "zipf_theta": 0.9}),
         ("rw=randread\nrandom_distribution=zipf", {"kind": "zipf", "zipf_theta": 1.2}),
@@ -192,6 +192,7 @@ def test_files_are_named_and_laid_out_as_fio_does(job: Any) -> None:
     several = job("directory=/data\nnrfiles=4\nfilesize=1m\nnumjobs=2\nrw=randwrite")
     assert (several.targets, several.layout.file_bytes) == (("/data/job.0.0",), 8 * 2**20)
     assert told(several, "nrfiles")[0] == "approximated"
+    assert told(several, "numjobs")[0] == "approximated"
     assert job("directory=/a:/b\nnumjobs=4\nsize=1m").targets == ("/a/job.0.0", "/b/job.1.0")
     assert job("filename_format=x.$jobname.$filenum\nsize=1m\nnumjobs=2").pattern.share_range
     here = Environment(size_of=lambda path: 2**20 if path.startswith("/d/file") else None)
@@ -252,6 +253,7 @@ def test_what_was_written_whole_is_read_back(job: Any) -> None:
     assert checked.verify_pattern == WorkloadPattern(
         operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, range_size=2**20, verify=True
     )
+    assert job(base.replace("1m", "1001k") + "rw=write").verify_pattern.bytes == 1000 * 1024
     assert job(base + "rw=write\ndo_verify=0").verify_pattern is None
     assert job(base + "rw=read").pattern.verify
     assert job(base + "rw=write\nruntime=1\ntime_based").verify_pattern is None
@@ -288,7 +290,14 @@ def test_engines_outside_a_drive_lab_are_refused_by_name(translated: Any, name: 
 @pytest.mark.provokes("U033")
 @pytest.mark.parametrize(
     "lines",
-    ["rw=write", "size=1m\nrate=1m\nrate_iops=3", "size=1m\nwait_for=job", "size=1m\nwait_for=nobody"],
+    [
+        "rw=write",
+        "size=1k\nbs=4k",
+        "filename=x\nfilesize=1m\nnumjobs=3\noffset_increment=512k",
+        "size=1m\nrate=1m\nrate_iops=3",
+        "size=1m\nwait_for=job",
+        "size=1m\nwait_for=nobody",
+    ],
 )
 def test_options_that_contradict_each_other_are_refused(job: Any, lines: str) -> None:
     with pytest.raises(DrivelabError) as caught:

@@ -82,6 +82,10 @@ def test_other_operations_are_not_counted() -> None:
     assert counted([rows]).io_count == 2
     assert counted([rows], "write").slowest.latency_ns.tolist() == [6]
     assert io_cells([rows], "trim") is None
+    # operations on files have the numbers of the engine
+    on_files = batch(0, [5, 6, 15, 5], [10, 20, 30, 40], [5, 6, 7, 8])
+    assert counted([on_files], "create").io_count == 2
+    assert counted([on_files], "list").slowest.latency_ns.tolist() == [7]
     assert io_cells([], "read") is None
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from drivelab.analyse.commands import drive_counts, issued_bytes, issued_count
+from drivelab.analyse.commands import drive_counts, given_counts, issued_bytes, issued_count
 from drivelab.analyse.expected_commands import DURABLE_METHODS
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.workload import FILE_WRITING_OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class TrialEvidence:
         return drive_counts(self.measured, self.target)
 
     @property
+    def given(self) -> DeviceCounts | None:
+        """What left memory for the drives; None when the kernel counted nothing."""
+        return given_counts(self.measured, self.target)
+
+    @property
     def is_null(self) -> bool:
         """Whether no I/O was issued at all: the backend that measures our own cost."""
         return self.backend == "null"
@@ -74,12 +80,16 @@ class TrialEvidence:
     @property
     def is_durable(self) -> bool:
         """Whether each write, or every few, was to be on the drive before the next."""
-        durability = self.measured.workload.durability
-        return self.measured.workload.writes and durability.method in DURABLE_METHODS
+        workload = self.measured.workload
+        return workload.is_durable and workload.durability.method in DURABLE_METHODS
 
     @property
     def durable_operations(self) -> int:
-        """Writes, or sync calls where one call covers several writes, in all phases."""
+        """Writes, or sync calls where one call covers several writes, in all phases; of a tree the files written."""
+        workload = self.measured.workload
+        if workload.tree is not None and not workload.durability.at_end:
+            files = sum(issued_count(self.measured, name) for name in FILE_WRITING_OPERATIONS)
+            return files // workload.durability.every_writes
         calls = issued_count(self.measured, "sync")
         return calls or issued_count(self.measured, "write")
 

@@ -20,7 +20,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     median = evidence.summary.estimates.get("total_latency_ns_p50")
     if not evidence.is_durable or evidence.is_null or drive is None or drive.virtual or median is None:
         return []
-    if evidence.measured.workload.durability.every_writes > 1 or median.high is None:
+    if evidence.measured.workload.durability.covers_several_writes or median.high is None:
         return []
     if drive.transport == "nvme" and drive.write_cache.drive_enabled is False:
         # an NVMe drive without a volatile cache says with it that its memory is protected

@@ -12,8 +12,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     """The errors that the engine met."""
     found = []
     for error in evidence.measured.engine.get("errors") or ():
+        place = "file" if evidence.measured.workload.tree else "byte"
         text = (
-            f"{error['count']} {error['operation']} operation(s) failed with {error['name']}, the first at byte "
+            f"{error['count']} {error['operation']} operation(s) failed with {error['name']}, the first at {place} "
             f"{error['first_offset_bytes']}: the numbers end there"
         )
         found.append(Finding(CODE, "warning", text, evidence.name, dict(error), "look at the kernel log: dmesg"))

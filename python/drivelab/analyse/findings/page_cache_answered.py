@@ -16,15 +16,34 @@ LINK_SHARE_MAX = 0.95
 ISSUED_BYTES_MIN = 1 << 20
 DEVICE_SHARE_MIN_OF_FEW = 0.5
 RESIDENT_SHARE_MAX = 0.02
+WARMED = (
+    "it was read into the page cache first, as asked: the numbers are those of memory and of the calls, and tell "
+    "nothing of the drive"
+)
+SAME_PLACE = (
+    "one place was written again and again and made durable once, as asked: memory took all writes but the last, and "
+    "the numbers are mostly its own"
+)
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
     """Bytes that the drive never saw, or came faster than its link can carry them."""
     if evidence.is_null:
         return []
+    if evidence.measured.context.get("warmed_page_cache") and not evidence.issued("write"):
+        return [Finding(CODE, "note", WARMED, evidence.name)]
+    if _is_one_place_in_memory(evidence):
+        return [Finding(CODE, "note", SAME_PLACE, evidence.name)]
     if evidence.counts is None:
         return _from_residency(evidence)
     return _from_device_bytes(evidence) or _from_link(evidence)
+
+
+def _is_one_place_in_memory(evidence: TrialEvidence) -> bool:
+    """Whether writes to one and the same place through the page cache had no sync call between them."""
+    workload = evidence.measured.workload
+    is_synced = workload.durability.method != "none" and not workload.durability.at_end
+    return workload.access.kind == "same" and workload.writes and not (evidence.is_direct or is_synced)
 
 
 def answered_elsewhere(issued: int, moved: int) -> bool:
@@ -33,7 +52,7 @@ def answered_elsewhere(issued: int, moved: int) -> bool:
 
 
 def _from_device_bytes(evidence: TrialEvidence) -> list[Finding]:
-    counts = evidence.counts
+    counts = evidence.given
     assert counts is not None
     for operation, seen in (("read", counts.bytes_read), ("write", counts.bytes_written)):
         issued = evidence.issued(operation)

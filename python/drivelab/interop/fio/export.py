@@ -80,7 +80,8 @@ def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> Fi
     if not trials:
         return done
     directory.mkdir(parents=True, exist_ok=True)
-    jobs = [job_result(name, [measured], number) for number, (name, measured) in enumerate(trials.items())]
+    named = names_of_jobs(run, trials)
+    jobs = [job_result(named[name][0], [measured], named[name][1]) for name, measured in trials.items()]
     _write(directory / WHOLE_RUN, json.dumps(_document(run, jobs, trials.values()), indent=2), done)
     for cell, names in _cells(run, trials).items():
         measured = [trials[name] for name in names]
@@ -92,6 +93,17 @@ def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> Fi
             for kind, pieces in logs_of(measured[0], run.ios(names[0])).items():
                 _write(place / f"{cell.stem}_{kind}.1.log", pieces, done)
     return done
+
+
+def names_of_jobs(run: StoredRun, trials: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Name and groupid of each trial: those of its job file when every job was run once, else its own and its place."""
+    listed = (run.run_json.get("job_file") or {}).get("jobs", ())
+    of_workload = {job["workload"]: (job["job"], job["reporting_group"]) for job in listed}
+    trials = list(trials)
+    workloads = [run.trial(name)["workload"] for name in trials]
+    if len(set(workloads)) == len(workloads) and all(workload in of_workload for workload in workloads):
+        return {name: of_workload[workload] for name, workload in zip(trials, workloads, strict=True)}
+    return {name: (name, number) for number, name in enumerate(trials)}
 
 
 def _expressible(run: StoredRun, done: FioExport) -> dict[str, Measurement]:

@@ -14,7 +14,7 @@ _RATE_MAX = 1e8
 _MIX_TOLERANCE = 0.01
 
 
-def limits(options: JobOptions, placed: Placing) -> dict[str, Any]:
+def limits(options: JobOptions, placed: Placing, io: Issued) -> dict[str, Any]:
     """The keys of a workload pattern that end it: runtime, bytes, count, capacities, ramp.
 
     Raises
@@ -30,14 +30,15 @@ def limits(options: JobOptions, placed: Placing) -> dict[str, Any]:
     if options.number("ramp_time"):
         found["ramp"] = f"{options.number('ramp_time') * 1000}ns"
     if options.number("number_ios"):
-        found["count"] = max(1, options.number("number_ios") * jobs // _parts(placed))
+        count = options.number("number_ios") * max(1, options.number("loops"))
+        found["count"] = max(1, count * jobs // _parts(placed))
     if options.truth("time_based"):
         if runtime_us:
             if options.number("loops") > 1:
                 options.tell("loops", "noted", "it goes on until runtime is over")
             return found
         options.tell("time_based", "noted", "there is no runtime, so fio takes no notice of it")
-    moved = _moved_bytes(options, placed)
+    moved = _moved_bytes(options, placed, io)
     if moved:
         found["bytes"] = moved
     else:
@@ -50,22 +51,31 @@ def _parts(placed: Placing) -> int:
     return len(placed.targets) if placed.is_split else 1
 
 
-def _moved_bytes(options: JobOptions, placed: Placing) -> int:
+def _moved_bytes(options: JobOptions, placed: Placing, io: Issued) -> int:
     """Bytes that all jobs of one target move; 0 if that depends on the target."""
     asked = options.amount("io_size")
     size = options.amount("size")
     loops = max(1, options.number("loops"))
     if asked is not None and asked.measure == "zones":
         raise options.refuse("io_size", "it is a number of zones, and drivelab knows no zoned drives")
+    if options.has("filesize") and _is_smaller(size, placed.range_bytes):
+        once = size.value // _parts(placed) if size else 0
+    else:
+        once = _whole_blocks(placed.range_bytes, io)
     if asked is not None and asked.measure == "bytes" and asked.value:
         each = asked.value // _parts(placed)
     elif asked is not None and asked.measure == "percent":
         each = placed.range_bytes * min(100, asked.value) // 100
-    elif options.has("filesize") and _is_smaller(size, placed.range_bytes):
-        each = size.value // _parts(placed) if size else 0
     else:
-        each = placed.range_bytes
-    return each * loops * placed.job_count
+        return once * loops * placed.job_count
+    # fio goes over the range `loops` times, but no further than io_size each time, and goes on until io_size is reached
+    return max(min(once or each, each) * loops, each) * placed.job_count
+
+
+def _whole_blocks(range_bytes: int, io: Issued) -> int:
+    """Bytes of a range that whole blocks make up: what is left at its end is not used, as in fio."""
+    sizes = io.all_sizes
+    return range_bytes - range_bytes % sizes.pop() if len(sizes) == 1 else range_bytes
 
 
 def _is_smaller(size: Amount | None, range_bytes: int) -> bool:

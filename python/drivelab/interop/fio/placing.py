@@ -40,6 +40,8 @@ class Placing:
         Part of a target whose size is not known here.
     increment_bytes : int
         How much further on each job begins, where that is not the size of its range.
+    end_bytes : int
+        Where the ranges of such jobs end, when filesize says it; 0 is one range after the begin of each.
     file_state : str
         State of files before they are written.
     """
@@ -53,6 +55,7 @@ class Placing:
     range_bytes: int = 0
     fraction: float = 1.0
     increment_bytes: int = 0
+    end_bytes: int = 0
     file_state: FileState = "overwrite"
 
     @property
@@ -123,8 +126,14 @@ def _targets(options: JobOptions, engine: Engine, environment: Environment) -> t
     names = tuple(f"{where}/{each}" for where, each in zip(directories, made, strict=False)) or tuple(made)
     if options.number("nrfiles") > 1:
         options.tell("nrfiles", "approximated", "one file as large as all of them together")
-    shares = "$jobnum" not in layout.lower()
-    return (names if shares else _of_each_job(options, layout, directories, environment) or names), shares
+    if "$jobnum" not in layout.lower():
+        return names, True
+    of_each = _of_each_job(options, layout, directories, environment)
+    if not of_each and options.number("numjobs") > len(names):
+        options.tell(
+            "numjobs", "approximated", "the jobs of one directory have parts of one file, not files of their own"
+        )
+    return of_each or names, False
 
 
 def _of_each_job(
@@ -220,7 +229,8 @@ def _with_increment(placed: Placing, options: JobOptions) -> Placing:
         raise options.refuse("offset_increment", "it is a number of zones, and drivelab knows no zoned drives")
     if amount.value == placed.range_bytes:
         return replace(placed, shares_range=False)
-    return replace(placed, increment_bytes=amount.value)
+    end_bytes = _file_bytes(options) if placed.layout.kind == "file" else 0
+    return replace(placed, increment_bytes=amount.value, end_bytes=end_bytes)
 
 
 def _over_targets(placed: Placing, options: JobOptions, engine: Engine) -> Placing:
@@ -256,7 +266,7 @@ def _laid_out(
     if kind != "file":
         return replace(placed, layout=_layout(options, kind, 0))
     extra = placed.increment_bytes * (placed.job_count - 1)
-    needed = placed.offset_bytes + placed.used_bytes + extra if placed.range_bytes else 0
+    needed = placed.end_bytes or (placed.offset_bytes + placed.used_bytes + extra if placed.range_bytes else 0)
     is_new = existing is None or existing < needed
     state = _file_state(placed, options, io) if is_new and needed else _state_of_existing(placed, options, io)
     for target in placed.targets:

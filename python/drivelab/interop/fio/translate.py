@@ -33,6 +33,7 @@ from drivelab.model.workload_pattern import WorkloadPattern
 _COPIES_MAX = 64
 _DEPTH_MAX = 4096
 _JOBS_MAX = 1024
+_NULL_BYTES_MAX = 2**24
 _REFUSED_SHOWN_MAX = 8
 
 
@@ -62,7 +63,7 @@ def translate_file(path: Path, environment: Environment, *, strict: bool = False
     made: list[TranslatedJob] = []
     for options, turn in zip(jobs, order, strict=True):
         made += _translated(options, turn, environment, known_bytes)
-    numbered = tuple(replace(job, number=number) for number, job in enumerate(made, start=1))
+    numbered = tuple(replace(job, number=number) for number, job in enumerate(_laid_out_for_readers(made), start=1))
     shared = {setting.option: setting.text for setting in read.jobs[-1].written if setting.is_shared}
     translation = Translation(str(path), numbered, _notes_of_file(read.jobs, numbered), read.warnings, shared)
     if strict and translation.refused:
@@ -152,12 +153,16 @@ def _tree_keys(options: JobOptions, engine: Engine) -> dict[str, Any]:
         keys["runtime"] = f"{options.number('runtime') * 1000}ns"
     options.tell("nrfiles", "honoured", "so many files for each job")
     for name in ("bs", "rw", "size", "filesize", "iodepth", "openfiles", "direct"):
-        options.tell(name, "noted", f"{engine.name} looks at files, not into them")
+        if options.has(name):
+            options.tell(name, "noted", f"{engine.name} looks at files, not into them")
     return keys
 
 
 def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing) -> dict[str, Any]:
-    keys = io.keys() | limits(options, placed) | pacing(options, placed, io)
+    if 0 < placed.range_bytes < min(io.all_sizes):
+        what = f"a range of {placed.range_bytes} B is too small for a block of {min(io.all_sizes)} B"
+        raise options.refuse("size", what, code="U033", do="use a larger size or a smaller bs")
+    keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
     keys |= durability(options, io) | contents(options)
     keys["queue_depth"] = _depth(options, engine, placed)
     keys["share_range"] = placed.shares_range and placed.job_count > 1
@@ -172,6 +177,10 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         keys["offset"] = placed.offset_bytes
     if placed.used_bytes:
         keys["range_size"] = placed.used_bytes
+        if placed.layout.kind == "null":
+            # nothing is at any address, and the file that stands for the target has to have room
+            keys["range_size"] = min(placed.used_bytes, max(_NULL_BYTES_MAX, max(io.all_sizes) * placed.job_count))
+            keys.pop("offset", None)
     elif placed.fraction < 1:
         keys["fill_level"] = placed.fraction
     if verifies(options) and can_verify(options, io):
@@ -228,7 +237,10 @@ def _verify_pattern(
         return None
     if not options.truth("do_verify"):
         return None
-    covers = placed.used_bytes and pattern.bytes >= placed.used_bytes and not pattern.runtime and not pattern.count
+    # what is left of the range behind the last whole block is not written
+    left_bytes = max(io.all_sizes) * placed.job_count
+    covers = placed.used_bytes and pattern.bytes > placed.used_bytes - left_bytes
+    covers = covers and not pattern.runtime and not pattern.count
     ordered = pattern.access.kind in ("sequential", "reverse") or pattern.access.covers_once
     if not (covers and ordered and set(io.weights) == {"write"}):
         options.tell("verify", "approximated", "reads are checked; nothing is read back afterwards: not all is written")
@@ -237,7 +249,7 @@ def _verify_pattern(
         "operation": "read",
         "access": {"kind": "sequential"},
         "block_size": max(io.all_sizes),
-        "bytes": placed.used_bytes,
+        "bytes": min(placed.used_bytes, pattern.bytes),
         "durability": "none",
         "sync_every_writes": 1,
         "file_state": "overwrite",
@@ -257,6 +269,11 @@ def _copies(options: JobOptions, job: TranslatedJob, placed: Placing) -> list[Tr
     for number in range(placed.job_count):
         offset = placed.offset_bytes + number * placed.increment_bytes
         changed: dict[str, Any] = {"job_count": 1, "share_range": False, "offset": offset}
+        if placed.end_bytes:
+            if offset >= placed.end_bytes:
+                what = f"job {number + 1} begins at {offset} B, and its file has {placed.end_bytes} B"
+                raise options.refuse("offset_increment", what, code="U033")
+            changed["range_size"] = placed.end_bytes - offset
         for name in ("bytes", "count"):
             if getattr(job.pattern, name):
                 changed[name] = getattr(job.pattern, name) // placed.job_count
@@ -265,6 +282,21 @@ def _copies(options: JobOptions, job: TranslatedJob, placed: Placing) -> list[Tr
             changed["pacing"] = job.pattern.pacing.model_copy(update=rate)
         copies.append(replace(job, pattern=job.pattern.changed(**changed), copy_number=number + 1))
     return copies
+
+
+def _laid_out_for_readers(jobs: Sequence[TranslatedJob]) -> list[TranslatedJob]:
+    """A file that a job reads holds data before it begins, also for the jobs that write to it meanwhile."""
+    read = {(job.group, target) for job in jobs if job.layout.kind == "file" for target in _read_targets(job)}
+    return [
+        replace(job, pattern=job.pattern.changed(file_state="overwrite"))
+        if job.pattern.file_state != "overwrite" and any((job.group, target) in read for target in job.targets)
+        else job
+        for job in jobs
+    ]
+
+
+def _read_targets(job: TranslatedJob) -> tuple[str, ...]:
+    return job.targets if "read" in job.pattern.operation_names else ()
 
 
 def _seed(options: JobOptions) -> int | None:

@@ -217,7 +217,7 @@ def _random(options: JobOptions, *, one_size: bool) -> dict[str, Any]:
         return access | _distribution(options, distribution)
     if options.truth("norandommap") or options.has("ba"):
         return access
-    if one_size and "random_fraction" not in access:
+    if one_size and run == 1 and "random_fraction" not in access:
         return access | {"covers_once": True}
     why = "with several block sizes" if not one_size else "with sequential parts"
     options.tell("norandommap", "approximated", f"{why} some blocks may come again before all had their turn")

@@ -2,103 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
-from drivelab.model.apart import are_apart
-from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import ResultSet
-from drivelab.report.figures import theme
-from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
+from drivelab.report.figures.bars import BEST, NUMBERS_AT_MOST, Common, bars_of, pieces_of, plot_of, table_of
+from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.measured import (
     BLOCK_SIZE,
-    CACHE,
     QUEUE_DEPTH,
-    WORKLOAD,
     Measured,
-    Point,
-    level_of,
-    levels_words,
     measured,
     number_words,
-    point_of,
     typical_latencies,
-    varying,
 )
-from drivelab.report.figures.quantity import (
-    Scale,
-    caption_end,
-    ends_of,
-    event_words,
-    evidence_words,
-    exact_text,
-    invalid_marks,
-    owners,
-    scale_of,
-    value_axis,
-    whiskers,
-)
-from drivelab.report.numerals import SIGNIFICANT_DIGITS, number_text
+from drivelab.report.figures.quantity import caption_end, event_words
 
-BAR_PX, ROW_GAP_PX, HEAD_PX, BOTTOM_PX = 19, 24, 26, 56
-PLOT_PX_AT_MOST, PLOTS_AT_MOST = 820, 8
-SERIES_AT_MOST = 6
-# more levels of a number than this make a line, not bars
-NUMBERS_AT_MOST = 2
-# a linear axis on which the shortest bar is still seen
-_SPAN_LINEAR = 40
+PLOTS_AT_MOST = 8
 _THROUGHPUT = "throughput_bytes_per_s"
-_PATTERNS = ("", "/", "x", ".", "-", "+")
-BEST = (
-    "“best” stands at the bar of each drive that is apart from all its others by more than repeats scatter, where all "
-    "of them have whiskers."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Bar:
-    """One bar: in the row of a drive and its levels, of the series of one more level."""
-
-    point: Point
-    drive: str
-    row: str
-    series: str
-    is_best: bool = False
-
-    @property
-    def first(self) -> Measured:
-        """What it was made of, the first of it."""
-        return self.point.members[0]
-
-    @property
-    def low(self) -> float:
-        """The lower end of its whisker."""
-        return self.point.value if self.point.low is None else self.point.low
-
-    @property
-    def high(self) -> float:
-        """The upper end of its whisker."""
-        return self.point.value if self.point.high is None else self.point.high
-
-
-@dataclass(frozen=True, slots=True)
-class _Common:
-    """What the drawings of one group have in common, so that their bars can be compared."""
-
-    scale: Scale
-    ends: tuple[float, float]
-    series: tuple[str, ...]
-
-    @classmethod
-    def of(cls, bars: Sequence[_Bar]) -> _Common:
-        values = [bar.point.value for bar in bars]
-        unit = bars[0].first.observation.estimate.unit
-        scale = scale_of(values, unit, is_log=max(values) > _SPAN_LINEAR * min(values))
-        series = dict.fromkeys(bar.series for bar in bars)
-        # "off" has the same colour in all groups, whichever came first
-        ordered = sorted(series, key=lambda words: words.endswith(" off"))
-        return cls(scale, ends_of([bar.point for bar in bars]), tuple(ordered))
 
 
 def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
@@ -116,14 +36,14 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     drawn = []
     for members in groups.values():
         kept = [one for one in members if (one.source, one.observation.workload) not in sweeps]
-        bars = _bars(kept)
+        bars = bars_of(kept)
         if len(bars) > 1:
-            drawn += [(_title(kept), piece, _Common.of(bars)) for piece in _pieces(bars)]
+            drawn += [(_title(kept), piece, Common.of(bars)) for piece in pieces_of(bars)]
     if not drawn:
         return None
     shown = [one for _, bars, _ in drawn for bar in bars for one in bar.point.members]
     words = [event_words(shown), BEST, caption_end(shown)]
-    plots = [_plot(*one) for one in drawn[:PLOTS_AT_MOST]]
+    plots = [plot_of(*one) for one in drawn[:PLOTS_AT_MOST]]
     if any("log" in plot.layout["xaxis"]["title"]["text"] for plot in plots):
         words.append("On a logarithmic axis equal distances are equal ratios; a bar's length itself means nothing.")
     if len(drawn) > PLOTS_AT_MOST:
@@ -133,7 +53,7 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
         title="Drives and settings side by side",
         caption=" ".join(word for word in words if word),
         plots=tuple(plots),
-        table=_table([(name, bars) for name, bars, _ in drawn]),
+        table=table_of([(name, bars) for name, bars, _ in drawn]),
     )
 
 
@@ -161,234 +81,3 @@ def _title(members: Sequence[Measured]) -> str:
     sized = BLOCK_SIZE in first.numbers and not any(char.isdigit() for char in named)
     size = f", {number_words(BLOCK_SIZE, first.numbers[BLOCK_SIZE])}" if sized else ""
     return f"{named}{size}: {what}"
-
-
-def _bars(members: Sequence[Measured]) -> list[_Bar]:
-    varied = varying(members, (BLOCK_SIZE, QUEUE_DEPTH))
-    if any(len({one.numbers.get(factor) for one in members}) > NUMBERS_AT_MOST + 4 for factor in varied):
-        return []
-    series = _series_factor(members, varied)
-    rest = [factor for factor in varied if factor != series]
-    groups: dict[tuple[str, ...], list[Measured]] = {}
-    for one in members:
-        levels = (level_of(one, factor) for factor in varied)
-        groups.setdefault((one.source, one.drive, one.machine, *levels), []).append(one)
-    names = owners(members)
-    bars = []
-    for found in groups.values():
-        first = found[0]
-        drive = names[first.drive, first.machine] or first.drive
-        drive = f"{drive} (published)" if first.is_reference else drive
-        bars.append(_Bar(point_of(found), drive, levels_words(first, rest), _series_words(first, series)))
-    return _with_best(bars)
-
-
-def _series_factor(members: Sequence[Measured], varied: Sequence[str]) -> str:
-    """The factor whose levels stand side by side: the write cache, or else the last with few levels."""
-    candidates = [CACHE, "filesystem", *reversed(varied)]
-    few = [f for f in candidates if f in varied and len({level_of(one, f) for one in members}) <= SERIES_AT_MOST]
-    return few[0] if few else ""
-
-
-def _series_words(one: Measured, series: str) -> str:
-    level = level_of(one, series) if series else ""
-    if not level:
-        return ""
-    return level if series == WORKLOAD else f"{series.replace('_', ' ')} {level}"
-
-
-def _with_best(bars: Sequence[_Bar]) -> list[_Bar]:
-    """The bars with the one of each drive marked that is beyond doubt the best."""
-    drives: dict[str, list[_Bar]] = {}
-    for bar in bars:
-        drives.setdefault(bar.drive, []).append(bar)
-    best: set[int] = set()
-    for members in drives.values():
-        valid = [bar for bar in members if not bar.point.invalid_trials]
-        if len(members) < 2 or not valid:
-            continue
-        low = valid[0].first.observation.is_better_when_low
-        first = min(valid, key=lambda bar: bar.point.value if low else -bar.point.value)
-        others = [bar for bar in members if bar is not first]
-        # without whiskers nothing is known of the noise: a published number is neither the best nor beaten for sure
-        has_whiskers = all(bar.point.low is not None and bar.point.high is not None for bar in members)
-        if has_whiskers and all(_are_apart(first, bar) for bar in others):
-            best.add(id(first))
-    ordered = sorted(bars, key=lambda bar: list(drives).index(bar.drive))
-    return [_Bar(bar.point, bar.drive, bar.row, bar.series, id(bar) in best) for bar in ordered]
-
-
-def _are_apart(one: _Bar, other: _Bar) -> bool:
-    """Whether two bars differ by more than the repeats behind them scatter."""
-    counts = [min(item.observation.trial_count for item in bar.point.members) for bar in (one, other)]
-    ours, theirs = (
-        Estimate(bar.point.value, bar.point.low, bar.point.high, "1", bar.point.sample_count, 0.0, "")
-        for bar in (one, other)
-    )
-    return bool(are_apart(ours, theirs, (counts[0], counts[1])))
-
-
-def _rows(bars: Sequence[_Bar]) -> dict[tuple[str, str], list[_Bar]]:
-    rows: dict[tuple[str, str], list[_Bar]] = {}
-    for bar in bars:
-        rows.setdefault((bar.drive, bar.row), []).append(bar)
-    return rows
-
-
-def _height(rows: Mapping[tuple[str, str], Sequence[_Bar]]) -> int:
-    heads = len({drive for drive, row in rows if row})
-    return sum(ROW_GAP_PX + BAR_PX * len(bars) for bars in rows.values()) + HEAD_PX * heads
-
-
-def _pieces(bars: Sequence[_Bar]) -> list[list[_Bar]]:
-    """Bars in drawings that are no taller than a sheet, whole rows in each."""
-    pieces: list[list[_Bar]] = []
-    for members in _rows(bars).values():
-        if not pieces or _height(_rows([*pieces[-1], *members])) > PLOT_PX_AT_MOST:
-            pieces.append([])
-        pieces[-1] += members
-    return pieces
-
-
-def _plot(name: str, bars: Sequence[_Bar], common: _Common) -> Plot:
-    scale, (low, high), series = common.scale, common.ends, common.series
-    places, labels, inner = _places(bars)
-    shown = {bar.series for bar in bars}
-    is_named = shown != {""}
-    wrong = invalid_marks([(scale.drawn(bar.point.value), places[id(bar)]) for bar in bars if bar.point.invalid_trials])
-    legend = is_named * len(shown) + (wrong is not None)
-    top = 14 + theme.LEGEND_ROW_PX * legend
-    height = round(inner) + top + BOTTOM_PX
-    layout = theme.layout(height, barmode="overlay", annotations=labels, showlegend=is_named or wrong is not None)
-    theme.legend_rows(layout, legend)
-    layout["margin"] |= {"b": BOTTOM_PX, "l": 14}
-    layout["xaxis"] = value_axis(scale, low if scale.is_log else 0, high * 1.12)
-    layout["yaxis"] = theme.axis(
-        "", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="", fixedrange=True
-    )
-    seen: set[str] = set()
-    data: list[Mapping[str, Any]] = []
-    for is_hollow in (False, True):
-        for place, level in enumerate(series):
-            found = [bar for bar in bars if bar.series == level and bar.first.is_reference == is_hollow]
-            if found:
-                is_first = is_named and level not in seen
-                seen.add(level)
-                positions = [places[id(bar)] for bar in found]
-                data.append(_trace(found, positions, place, scale, is_hollow=is_hollow, is_first=is_first))
-    data.append(_best_words(bars, places, scale))
-    return Plot([*data, *([wrong] if wrong else [])], layout, height, name)
-
-
-def _places(bars: Sequence[_Bar]) -> tuple[dict[int, float], list[dict[str, Any]], float]:
-    """Middle of each bar in px from the top, the labels of rows and drives, and the height of all."""
-    places: dict[int, float] = {}
-    labels: list[dict[str, Any]] = []
-    at, last = 0.0, ""
-    for (drive, row), members in _rows(bars).items():
-        if drive != last and row:
-            labels.append(_label(f"<b>{theme.escaped(drive)}</b>", at + HEAD_PX / 2, theme.INK))
-            at += HEAD_PX
-        last = drive
-        text = theme.escaped(row) if row else f"<b>{theme.escaped(drive)}</b>"
-        labels.append(_label(text, at + 11, theme.MUTED if row else theme.INK))
-        at += ROW_GAP_PX - 5
-        for bar in members:
-            places[id(bar)] = at + BAR_PX / 2
-            at += BAR_PX
-        at += 5
-    return places, labels, at
-
-
-def _label(text: str, at: float, color: str) -> dict[str, Any]:
-    return {
-        "name": "row",
-        "text": text,
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": "y",
-        "y": at,
-        "yanchor": "middle",
-        "showarrow": False,
-        "font": {"size": theme.SMALL_TEXT_SIZE, "color": color},
-    }
-
-
-def _trace(
-    bars: Sequence[_Bar], positions: Sequence[float], place: int, scale: Scale, *, is_hollow: bool, is_first: bool
-) -> dict[str, Any]:
-    color = theme.SERIES[place % len(theme.SERIES)]
-    pattern = _PATTERNS[place % len(_PATTERNS)]
-    found = [bar.point for bar in bars]
-    marker: dict[str, Any] = {"color": color, "line": {"width": 1.4, "color": color}}
-    if is_hollow:
-        marker |= {"color": theme.PAPER, "pattern": {"shape": pattern, "fgcolor": color, "bgcolor": theme.PAPER}}
-        marker["pattern"] |= {"size": 6, "solidity": 0.12}
-    else:
-        marker["pattern"] = {"shape": pattern, "bgcolor": color, "fgcolor": theme.PAPER, "size": 6, "solidity": 0.2}
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": theme.escaped(bars[0].series),
-        "legendgroup": theme.escaped(bars[0].series),
-        "showlegend": is_first,
-        "x": [scale.drawn(point.value) for point in found],
-        "y": list(positions),
-        "width": [BAR_PX - 5] * len(found),
-        "hovertext": [_hover(bar, scale) for bar in bars],
-        "hoverinfo": "text",
-        "marker": marker,
-        "error_x": whiskers(found, scale, theme.INK),
-    }
-
-
-def _best_words(bars: Sequence[_Bar], places: Mapping[int, float], scale: Scale) -> dict[str, Any]:
-    """The number at the end of every bar, and the word at the best ones."""
-    texts = []
-    for bar in bars:
-        number = number_text(bar.point.value / scale.shown.scale)
-        # ticks of a logarithmic axis have units of their own
-        shown = exact_text(bar.point.value, scale.unit, SIGNIFICANT_DIGITS) if scale.is_log else number
-        texts.append(f"  {shown}{'  <b>best</b>' if bar.is_best else ''}")
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [scale.drawn(max(bar.high, bar.point.value)) for bar in bars],
-        "y": [places[id(bar)] for bar in bars],
-        "text": texts,
-        "textposition": "middle right",
-        "textfont": {"size": theme.SMALL_TEXT_SIZE, "color": theme.INK},
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "cliponaxis": False,
-    }
-
-
-def _hover(bar: _Bar, scale: Scale) -> str:
-    levels = ", ".join(word for word in (bar.row, bar.series) if word)
-    head = f"{theme.escaped(bar.drive)}<br>" + (f"{theme.escaped(levels)}<br>" if levels else "")
-    return f"{head}<b>{scale.exact(bar.point.value)}</b><br>{evidence_words(bar.point, scale)}"
-
-
-def _table(drawn: Sequence[tuple[str, Sequence[_Bar]]]) -> DataTable:
-    rows: list[Sequence[Cell]] = []
-    for name, bars in drawn:
-        for bar in bars:
-            ends = (bar.point.value, bar.point.low, bar.point.high)
-            is_latency = bar.first.observation.quantity == "latency"
-            cells = [None if end is None else round(end) for end in ends]
-            blank: list[Cell] = [None, None, None]
-            rows.append(
-                [
-                    *(bar.first.source, name, bar.drive, bar.row, bar.series, bar.first.observation.metric),
-                    *(cells if is_latency else blank),
-                    *(blank if is_latency else cells),
-                    *(bar.point.trial_count, bar.point.invalid_trials, bar.point.sample_count, int(bar.is_best)),
-                ]
-            )
-    columns = ("results", "drawing", "drive", "levels", "series", "metric")
-    metrics = ("latency_ns", "throughput_bytes_per_s")
-    values = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high")]
-    counts = ("trial_count", "invalid_trials", "operation_count", "is_best")
-    return DataTable((*columns, *values, *counts), rows)

@@ -36,7 +36,7 @@ def commands_per_operation(trials: Sequence[TrialContent]) -> Figure | None:
     sheets = [("", shown)] if len(shown) <= ROWS_PER_PLOT else theme.sheets(shown, ROWS_PER_PLOT)
     return Figure(
         key="commands-per-operation",
-        title="What the drive was told to do for each durable write",
+        title="What the drive was told to do for each durable operation",
         caption=CAPTION + theme.invalid_words(shown),
         plots=tuple(_plot(group, members, kinds) for group, members in sheets),
         table=_table(shown),

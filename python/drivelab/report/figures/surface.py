@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Sequence
 from typing import Any
 
 from drivelab.model.result_set import ResultSet
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.figures.measured import (
-    BLOCK_SIZE,
     FACTOR_UNITS,
-    QUEUE_DEPTH,
-    Measured,
-    Point,
     factor_words,
-    levels_words,
     measured,
     number_words,
-    point_of,
     typical_latencies,
-    varying,
 )
 from drivelab.report.figures.quantity import (
     Scale,
@@ -34,18 +25,11 @@ from drivelab.report.figures.quantity import (
     invalid_marks,
     scale_of,
 )
+from drivelab.report.figures.size_grid import OF_FILES, Grid, grids_of
 from drivelab.report.numerals import column_unit, number_text, round_latency_text
 
 SURFACE_PX, MAP_PX, CELL_PX_MIN = 400, 300, 18
-LEVELS_MIN, GRIDS_AT_MOST = 3, 4
-# the first of these pairs that varies is drawn, before any other pair
-PAIRS = (
-    (BLOCK_SIZE, "shift"),
-    (BLOCK_SIZE, "offset"),
-    ("record_size", "file_size"),
-    (BLOCK_SIZE, "file_size"),
-    (QUEUE_DEPTH, BLOCK_SIZE),
-)
+GRIDS_AT_MOST, FILE_GRIDS_AT_MOST = 4, 6
 # a value that changes by more than this is drawn by its logarithm
 _SPAN_LINEAR = 8
 # texts that fit beside each other along an edge of the space
@@ -59,118 +43,46 @@ CAPTION = (
     "Each crossing of the surface, and each cell of the map below it, is one combination that was measured; between "
     "them nothing was. A gap was not measured."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """One value over two factors, everything else alike."""
-
-    first: Measured
-    label: str
-    x_factor: str
-    y_factor: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    cells: Mapping[tuple[float, float], Point]
-
-    @property
-    def unit(self) -> str:
-        """Unit of the value."""
-        return self.first.observation.estimate.unit
+FILES_CAPTION = (
+    "Each crossing of the surface is one combination that was measured; between them nothing was. There is nothing "
+    "where a record would be larger than the file."
+)
 
 
 def surface(sets: Sequence[ResultSet]) -> Figure | None:
     """Values over two numeric factors of at least three levels each; None when nobody varied two of them."""
     items = measured(sets)
     chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric in (_THROUGHPUT, _RATE))]
-    grids = _grids(chosen)
+    grids = grids_of(chosen)
     if not grids:
         return None
     shown = [one for grid in grids for point in grid.cells.values() for one in point.members]
-    words = [CAPTION, event_words(shown), caption_end(shown)]
-    if len(grids) > GRIDS_AT_MOST:
-        words.append(f"The first {GRIDS_AT_MOST} of {len(grids)} grids are drawn; the data below hold all.")
     first = grids[0]
+    # their maps are a figure of their own
+    is_of_files = (first.x_factor, first.y_factor) == OF_FILES
+    at_most = FILE_GRIDS_AT_MOST if is_of_files else GRIDS_AT_MOST
+    words = [FILES_CAPTION if is_of_files else CAPTION, event_words(shown), caption_end(shown)]
+    if len(grids) > at_most:
+        words.append(f"The first {at_most} of {len(grids)} grids are drawn; the data below hold all.")
     pairs = {(grid.x_factor, grid.y_factor) for grid in grids}
     over = f"{factor_words(first.x_factor)} and {factor_words(first.y_factor)}" if len(pairs) == 1 else "two factors"
     return Figure(
         key="surface",
         title=f"What {over} do together",
         caption=" ".join(word for word in words if word),
-        plots=tuple(plot for grid in grids[:GRIDS_AT_MOST] for plot in (_space(grid), _map(grid))),
+        plots=tuple(
+            plot for grid in grids[:at_most] for plot in ([_space(grid)] if is_of_files else [_space(grid), _map(grid)])
+        ),
         table=_table(grids),
     )
 
 
-def _grids(items: Sequence[Measured]) -> list[_Grid]:
-    """What is judged by a latency, and the throughput or rate of everything else, over the best pair of factors."""
-    groups: dict[tuple[str, ...], list[Measured]] = {}
-    for one in items:
-        observation = one.observation
-        key = (one.source, one.drive, one.machine, observation.workload, observation.operation, observation.metric)
-        groups.setdefault(key, []).append(one)
-    found: list[_Grid] = []
-    for members in groups.values():
-        pair = _pair(members)
-        if pair is None:
-            continue
-        others = varying(members, pair)
-        pieces: dict[str, list[Measured]] = {}
-        for one in members:
-            pieces.setdefault(levels_words(one, others), []).append(one)
-        found += [grid for name, piece in pieces.items() if (grid := _grid(piece, pair, name)) is not None]
-    return sorted((grid for grid in found if not _is_redundant(grid)), key=lambda grid: grid.unit != "ns")
-
-
-def _is_redundant(grid: _Grid) -> bool:
-    """Whether the same numbers stand in another unit: rates of one size are throughput, those of durable writes times.
-
-    Over block sizes throughput and rate are two different surfaces, and the rate
-    is left to the figure of queue depths.
-    """
-    if grid.first.observation.is_durable:
-        return grid.unit != "ns"
-    return grid.unit == "1/s" and BLOCK_SIZE in (grid.x_factor, grid.y_factor)
-
-
-def _pair(items: Sequence[Measured]) -> tuple[str, str] | None:
-    """The two factors to draw over: known pairs first, then those with most levels."""
-    levels: dict[str, set[float]] = {}
-    for one in items:
-        for factor, number in one.numbers.items():
-            levels.setdefault(factor, set()).add(number)
-    wide = [factor for factor, numbers in levels.items() if len(numbers) >= LEVELS_MIN]
-    known = [pair for pair in PAIRS if set(pair) <= set(wide)]
-    others = sorted(combinations(wide, 2), key=lambda pair: -len(levels[pair[0]]) * len(levels[pair[1]]))
-    return next((pair for pair in [*known, *others] if _is_crossed(items, pair)), None)
-
-
-def _is_crossed(items: Sequence[Measured], pair: tuple[str, str]) -> bool:
-    """Whether the levels of two factors were combined: a grid of which at least half was measured."""
-    places = {(one.numbers.get(pair[0]), one.numbers.get(pair[1])) for one in items}
-    columns, rows = ({place[number] for place in places} for number in (0, 1))
-    return None not in columns | rows and 2 * len(places) >= len(columns) * len(rows)
-
-
-def _grid(items: Sequence[Measured], pair: tuple[str, str], name: str) -> _Grid | None:
-    cells: dict[tuple[float, float], list[Measured]] = {}
-    for one in items:
-        cells.setdefault((one.numbers[pair[0]], one.numbers[pair[1]]), []).append(one)
-    x, y = (tuple(sorted({place[number] for place in cells})) for number in (0, 1))
-    if min(len(x), len(y)) < LEVELS_MIN:
-        return None
-    first = items[0]
-    title = first.observation.title or first.observation.workload
-    label = ", ".join(word for word in (first.drive, title, name) if word)
-    return _Grid(first, label, *pair, x, y, {place: point_of(members) for place, members in cells.items()})
-
-
-def _scale(grid: _Grid) -> Scale:
+def _scale(grid: Grid) -> Scale:
     values = [point.value for point in grid.cells.values()]
     return scale_of(values, grid.unit, is_log=max(values) > _SPAN_LINEAR * min(values))
 
 
-def _height(grid: _Grid, place: tuple[float, float], scale: Scale) -> float | None:
+def _height(grid: Grid, place: tuple[float, float], scale: Scale) -> float | None:
     """What is drawn of a cell: the value, or its logarithm; None where nothing was measured."""
     point = grid.cells.get(place)
     if point is None:
@@ -179,11 +91,11 @@ def _height(grid: _Grid, place: tuple[float, float], scale: Scale) -> float | No
     return round(math.log10(drawn), 5) if scale.is_log else drawn
 
 
-def _rows(grid: _Grid, make: Any) -> list[list[Any]]:
+def _rows(grid: Grid, make: Any) -> list[list[Any]]:
     return [[make((x, y)) for x in grid.x] for y in grid.y]
 
 
-def _value_words(grid: _Grid, scale: Scale) -> str:
+def _value_words(grid: Grid, scale: Scale) -> str:
     name = _NAMES.get(grid.unit, "value")
     if not scale.is_log:
         return f"{name} [{scale.shown.name or '1/s'}]"
@@ -192,7 +104,7 @@ def _value_words(grid: _Grid, scale: Scale) -> str:
     return f"{name} [{unit}, log scale]"
 
 
-def _value_ticks(grid: _Grid, scale: Scale, at_most: int) -> dict[str, Any]:
+def _value_ticks(grid: Grid, scale: Scale, at_most: int) -> dict[str, Any]:
     """Ticks of the value where its logarithm is drawn."""
     if not scale.is_log:
         return {"nticks": at_most}
@@ -226,7 +138,7 @@ def _level_words(factor: str) -> str:
     return f"{factor_words(factor)} [{'unit at each tick' if unit in ('B', 'ns') else unit or '1'}]"
 
 
-def _hover(grid: _Grid, place: tuple[float, float], scale: Scale) -> str:
+def _hover(grid: Grid, place: tuple[float, float], scale: Scale) -> str:
     point = grid.cells.get(place)
     levels = f"{number_words(grid.x_factor, place[0])}, {number_words(grid.y_factor, place[1])}"
     named = f"{factor_words(grid.x_factor)}, {factor_words(grid.y_factor)}: {levels}"
@@ -236,7 +148,7 @@ def _hover(grid: _Grid, place: tuple[float, float], scale: Scale) -> str:
     return f"{named}<br><b>{exact}</b><br>{evidence_words(point, scale)}"
 
 
-def _short(grid: _Grid, place: tuple[float, float]) -> str:
+def _short(grid: Grid, place: tuple[float, float]) -> str:
     """What stands in a cell of the map: two digits, and a unit only where it changes from cell to cell."""
     point = grid.cells[place]
     if grid.unit == "ns":
@@ -245,7 +157,7 @@ def _short(grid: _Grid, place: tuple[float, float]) -> str:
     return number_text(point.value / scale, 2)
 
 
-def _space(grid: _Grid) -> Plot:
+def _space(grid: Grid) -> Plot:
     scale = _scale(grid)
     z = _rows(grid, lambda place: _height(grid, place, scale))
     layout = theme.layout(SURFACE_PX, showlegend=False)
@@ -295,7 +207,7 @@ def _space_axis(title: str, **more: Any) -> dict[str, Any]:
     } | more
 
 
-def _map(grid: _Grid) -> Plot:
+def _map(grid: Grid) -> Plot:
     scale = _scale(grid)
     height = max(MAP_PX, CELL_PX_MIN * len(grid.y) + 130)
     layout = theme.layout(height, showlegend=False)
@@ -338,7 +250,7 @@ def _map(grid: _Grid) -> Plot:
     return Plot([trace, *texts, *([crosses] if crosses else [])], layout, height, f"{grid.label}: map")
 
 
-def _cell_texts(grid: _Grid, scale: Scale) -> dict[str, Any]:
+def _cell_texts(grid: Grid, scale: Scale) -> dict[str, Any]:
     """The numbers in the cells: no meaning hangs on colour alone."""
     places = [place for place in grid.cells if not grid.cells[place].invalid_trials]
     heights = [_height(grid, place, scale) or 0.0 for place in grid.cells]
@@ -362,7 +274,7 @@ def _font(color: str) -> dict[str, Any]:
     return {"size": theme.SMALL_TEXT_SIZE, "color": color}
 
 
-def _table(grids: Sequence[_Grid]) -> DataTable:
+def _table(grids: Sequence[Grid]) -> DataTable:
     """One row per cell; a column for each factor and each unit that some grid has."""
     factors = list(dict.fromkeys(factor for grid in grids for factor in (grid.x_factor, grid.y_factor)))
     units = [unit for unit in _COLUMNS if any(grid.unit == unit for grid in grids)]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.units import format_decimal_bytes, format_rate_bytes_per_s
+from drivelab.model.workload import OPERATIONS
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
@@ -26,7 +27,6 @@ COLUMNS_AT_MOST = 300
 # as many lines as colours and dashes tell apart
 LEVELS_PER_PLOT, PLOTS_AT_MOST = 7, 12
 REPEATS_AT_MOST = 5
-_DATA_OPERATIONS = ("read", "write", "trim")
 CAPTION = (
     "Bytes moved in each stretch of time, over its length. The legend says what the last tenth of the trial is of the "
     "first, and the throughput of both (medians over the repeats): a level that falls and stays low is a cache, or "
@@ -118,9 +118,7 @@ def throughput_series(intervals: pa.Table | None, measured_ns: float) -> _Series
     """Throughput over time, neighbouring intervals joined where there are more than fit; None below two of them."""
     if intervals is None or intervals.num_rows == 0:
         return None
-    total = pc.and_(
-        pc.equal(intervals["latency"], "total"), pc.is_in(intervals["operation"], pa.array(_DATA_OPERATIONS))
-    )
+    total = pc.and_(pc.equal(intervals["latency"], "total"), pc.is_in(intervals["operation"], pa.array(OPERATIONS)))
     rows = intervals.filter(total)
     number, moved = np.asarray(rows["interval"], np.int64), np.asarray(rows["bytes"], np.float64)
     if number.size == 0 or number.max() < 1:

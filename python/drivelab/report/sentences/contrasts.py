@@ -14,9 +14,8 @@ from drivelab.model.run_answer import (
     RunAnswer,
     percent_change,
 )
-from drivelab.model.units import format_rate_bytes_per_s
 from drivelab.report.combination_labels import level_text
-from drivelab.report.numerals import latency_text, number_text
+from drivelab.report.numerals import latency_text, number_text, value_writer
 
 # of one factor; the table has all
 LEVELS_NAMED = 6
@@ -65,7 +64,7 @@ def _change(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
     ratio = effect.ratio.value or 1.0
     if not pairs:
         return f"{levels}: {percent_change(ratio)} ({_certainty(effect)})"
-    write = format_rate_bytes_per_s if effect.metric == _THROUGHPUT else latency_text
+    write = value_writer(effect.metric)
     before, after = (geometric_mean(side) for side in zip(*pairs, strict=True))
     return f"{levels}: {write(before)} -> {write(after)}{_of_many(pairs)} ({_ratio(effect)}; {_certainty(effect)})"
 
@@ -79,8 +78,9 @@ def _beside(effect: LevelEffect, members: Sequence[CombinationResult]) -> str:
     if len(pairs) > 1:
         return f"{name} {words}"
     ((before, after),) = pairs
-    if effect.metric == _THROUGHPUT:
-        return f"{name}: {format_rate_bytes_per_s(before)} -> {format_rate_bytes_per_s(after)} {words}"
+    if "latency_ns" not in effect.metric:
+        write = value_writer(effect.metric)
+        return f"{name}: {write(before)} -> {write(after)} {words}"
     return f"{name} {'adds' if after >= before else 'saves'} {latency_text(abs(after - before))} {words}"
 
 

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
-from drivelab.model.units import format_rate_bytes_per_s
 from drivelab.report.combination_labels import combination_labels, level_text, row_words
-from drivelab.report.numerals import THIN_SPACE, latency_text, number_text
+from drivelab.report.numerals import THIN_SPACE, number_text, value_writer
 from drivelab.report.sentences.contrasts import contrast_sentences, memory_sentences
+from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effect_words import change_size, change_words
 from drivelab.report.sentences.interactions import interaction_sentences
+from drivelab.report.sentences.surface_shapes import shape_sentences
 
 # of a kind of verdict; the table has all
 LEVELS_NAMED = 6
+TOTAL_TIME = "total-time"
 _THROUGHPUT = "throughput_bytes_per_s"
 
 
-def run_sentences(answer: RunAnswer) -> tuple[str, ...]:
+def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
     """The answer of a run of an experiment; empty when it has no combinations.
 
     Where the experiment asks for effects, the levels by what was found out about
     them; otherwise of each workload on each target the lowest and the highest
-    median. Then where one factor changes what another does.
+    median. Then where one factor changes what another does. Where sizes of files
+    and of records were varied, what stands out of these surfaces instead.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        What the run came to.
+    of_tasks : bool
+        Whether its workloads are tasks as a whole, of which the time is what counts (`asks_total_time`).
     """
+    if of_tasks:
+        return tuple(duration_sentences(answer))
+    shapes = shape_sentences(answer)
+    if shapes and not answer.effects:
+        return shapes
     told = _of_effects(answer.effects) if answer.effects else _of_combinations(answer)
     return (*told, *interaction_sentences(answer))
+
+
+def asks_total_time(experiment: Mapping[str, Any]) -> bool:
+    """Whether an experiment, as ``run.json`` has it, asks how long whole tasks take."""
+    return TOTAL_TIME in experiment.get("figures", ())
 
 
 def plain_text(sentence: str) -> str:
@@ -111,13 +132,20 @@ def _memory(members: Sequence[CombinationResult]) -> str:
     return f"; {share} % of it reached the drive while it was timed, the rest was memory"
 
 
+def _kind_of(one: CombinationResult) -> str:
+    """What the number of a combination is: one of a single trial is no median unless it is that of its I/Os."""
+    if one.trial_count > 1 or one.judged_metric.endswith("_p50"):
+        return "a median of "
+    return "a mean of " if one.judged_metric.endswith("_mean") else ""
+
+
 def _span(members: Sequence[CombinationResult]) -> str:
     metric = members[0].judged_metric
-    write = format_rate_bytes_per_s if metric == _THROUGHPUT else latency_text
+    write = value_writer(metric)
     labels = combination_labels(members)
     medians = [one.metrics[metric].median for one in members]
     if len(members) == 1:
-        return f"a median of {write(medians[0])}"
+        return f"{_kind_of(members[0])}{write(medians[0])}"
     named = [(median, row_words(labels.names, row)) for median, row in zip(medians, labels.rows, strict=True)]
     (low, lowest), (high, highest) = min(named), max(named)
     return f"medians from {write(low)} ({lowest}) to {write(high)} ({highest})"

@@ -8,7 +8,7 @@ from drivelab.model.trace import ExplanationDifference
 from drivelab.report.content import ReportContent
 from drivelab.report.sentences.explanation import explanation_sentences, headline
 from drivelab.report.sentences.explanation_difference import difference_sentences, explained_levels
-from drivelab.report.sentences.run import run_sentences
+from drivelab.report.sentences.run import asks_total_time, run_sentences
 
 # of more of them the section tells, and the answer stays short
 TOLD_AT_MOST = 3
@@ -20,7 +20,7 @@ def answer_sentences(content: ReportContent) -> tuple[str, ...]:
     A run that was traced in few combinations and has no effects to tell of was
     made to be explained: there the explanation comes first.
     """
-    own = run_sentences(content.answer)
+    own = run_sentences(content.answer, of_tasks=asks_total_time(content.experiment))
     told = _explained(content)
     levels = tuple(explained_levels(content.level_differences))[:TOLD_AT_MOST]
     return (*told, *own, *levels) if leads(content) else (*own, *levels, *told)

@@ -9,11 +9,14 @@ from itertools import chain
 
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes
+from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.report.combination_labels import NOT_APPLICABLE, level_text
 from drivelab.report.tables.drive_rows import DriveRow
 
 MEAN = "total_latency_ns_mean"
 MEDIAN = "total_latency_ns_p50"
+# reads end with nothing durable, and an operation on files is more than a write
+_OTHERS = ("read", *TREE_OPERATIONS)
 # from this size on a write is issued for the bytes that it moves
 LARGE_WRITE_BYTES = 1 << 20
 FILESYSTEM, MOUNT, WRITE_CACHE, BLOCK_SIZE = "filesystem", "mount", "write-cache", "block_size"
@@ -80,7 +83,7 @@ class SmallWrite:
 def is_small_write(one: Observation) -> bool:
     """Whether it is the latency of writes that are small and durable."""
     is_small = one.block_size_bytes is None or one.block_size_bytes < LARGE_WRITE_BYTES
-    return one.is_durable and is_small and one.operation != "read" and one.metric in (MEAN, MEDIAN)
+    return one.is_durable and is_small and one.operation not in _OTHERS and one.metric in (MEAN, MEDIAN)
 
 
 def small_writes(sets: Sequence[ResultSet]) -> tuple[SmallWrite, ...]:

@@ -38,11 +38,12 @@
   const fitted = (figure, width) => {
     const room = width - 80;
     for (const note of figure.layout.annotations || []) {
-      if (note.name === "panel") {
+      if (note.name === "panel" || note.name === "half-panel") {
+        const space = note.name === "panel" ? room : (width - 90) / 2;
         const [, label, more] = /^<b>(.*?)<\/b>(.*)$/.exec(note.text) || [null, note.text, ""];
         const moreLetters = more.replace(/<[^>]*>/g, "").length;
-        const fits = (label.length + moreLetters) * LETTER_PX < room;
-        note.text = fits ? note.text : `<b>${cut(label, room)}</b>`;
+        const fits = (label.length + moreLetters) * LETTER_PX < space;
+        note.text = fits ? note.text : `<b>${cut(label, space)}</b>`;
       } else if (note.name === "row") {
         note.text = cut(note.text, width - 30);
       }

@@ -1,0 +1,62 @@
+"""What stands out of surfaces of throughput over file size and record size, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.run_answer import RunAnswer
+from drivelab.model.surface import SurfaceShape
+from drivelab.model.units import format_bytes
+
+# more of them nobody reads
+TOLD_AT_MOST = 12
+NOTHING = "No file size and no record size stands out: nowhere is one of them slower than its neighbours at most sizes."
+_SIZES = {"file_size": "files", "block_size": "records"}
+_OTHERS = {"file_size": "record sizes", "block_size": "file sizes"}
+
+
+def shape_sentences(answer: RunAnswer) -> tuple[str, ...]:
+    """What stands out, the troughs first; that nothing does where both sizes were varied; else none.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        What a run came to.
+    """
+    surfaces = [one for one in answer.combinations if {"file_size", "block_size"} <= one.levels.keys()]
+    if not surfaces:
+        return ()
+    titles = {one.workload: one.label for one in surfaces}
+    targets = {one.target for one in surfaces}
+    told = list(_sentences(answer.shapes, titles, has_several=len(targets) > 1))
+    left = len(told) - TOLD_AT_MOST
+    more = (f"{left} more such edges are in the figures.",) if left > 0 else ()
+    return (*told[:TOLD_AT_MOST], *more) or (NOTHING,)
+
+
+def _sentences(shapes: Sequence[SurfaceShape], titles: dict[str, str], *, has_several: bool) -> Iterator[str]:
+    levels = {tuple(one.levels.items()) for one in shapes}
+    for kind in ("trough", "falls", "rises"):
+        for one in shapes:
+            if one.kind == kind:
+                where = [titles.get(one.workload, one.workload), *([one.target] if has_several else [])]
+                # what all have in common tells nothing
+                where += [pair[1] for pair in one.levels.items() if any(pair not in each for each in levels)]
+                yield f"{', '.join(where)}: {_words(one)}."
+
+
+def _words(one: SurfaceShape) -> str:
+    size, first, second = (format_bytes(number) for number in (one.size_bytes, *one.neighbours_bytes))
+    things = _SIZES[one.factor]
+    seen = f"at {one.clear_count} of {one.line_count} {_OTHERS[one.factor]}"
+    if one.kind == "trough":
+        return f"{things} of {size} are {_percent(one.loss)} slower than their neighbours, {first} and {second}, {seen}"
+    advice = f"{things} of {size} or {'less' if one.kind == 'falls' else 'more'} are fastest"
+    beyond = f"{first} {'are' if one.factor == 'file_size' else 'is'} {_percent(one.loss)} slower"
+    if first != second:
+        beyond += f", {second} {_percent(one.largest_loss)}"
+    return f"{advice}; {beyond} ({seen})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}\u00a0%"

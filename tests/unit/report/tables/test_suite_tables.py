@@ -1,0 +1,202 @@
+"""The tables of phases and of surfaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drawn_result_sets import made, one
+
+from drivelab.interop.foreign import SourceText
+from drivelab.interop.iozone.results import read_results
+from drivelab.model.estimate import Estimate
+from drivelab.model.result_set import ResultSet
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.surface import SurfaceShape
+from drivelab.report.sentences.durations import duration_sentences
+from drivelab.report.sentences.run import run_sentences
+from drivelab.report.sentences.surface_shapes import NOTHING, TOLD_AT_MOST, shape_sentences
+from drivelab.report.tables.iozone_shape import spreadsheet_text, surface_tables
+from drivelab.report.tables.phases import phases_tables
+
+
+def metric(value: float, unit: Any, spread: float = 0.1) -> RepeatedMetric:
+    return RepeatedMetric(value, (1 - spread) * value, (1 + spread) * value, unit, 3)
+
+
+def combination(workload: str, levels: dict[str, str], target: str = "ssd", **metrics: RepeatedMetric) -> Any:
+    names = ("r1", "r2", "r3")
+    return CombinationResult(target, workload, f"the {workload}", levels, {}, metrics, "iops", names)
+
+
+PHASES = (
+    combination(
+        "create",
+        {"filesystem": "ext4"},
+        iops=metric(41_234.0, "1/s"),
+        throughput_bytes_per_s=metric(0.0, "B/s"),
+        cpu_share=metric(0.93, "1"),
+        total_latency_ns_p50=metric(21_500.0, "ns"),
+        total_latency_ns_max=metric(4e6, "ns"),
+        duration_ns=metric(4.1e9, "ns"),
+    ),
+    combination("block-read", {"filesystem": "xfs"}, throughput_bytes_per_s=metric(5.2e8, "B/s")),
+)
+
+
+def test_phases_tell_each_number_in_a_unit_of_its_own() -> None:
+    (table,) = phases_tables(RunAnswer(combinations=PHASES))
+    heads = [column.name for column in table.columns]
+    assert heads == [
+        "phase", "filesystem", "rate", "throughput", "processor", "median latency", "longest", "whole time",
+    ]  # fmt: skip
+    first, second = ([cell.text for cell in row] for row in table.rows)
+    assert first == [
+        "the create",
+        "ext4",
+        "41\u202f200\u00a0/s",
+        "–",
+        "93.0\u00a0%",
+        "21.5\u00a0µs",
+        "4.40\u00a0ms",
+        "4.10\u00a0s",
+    ]
+    assert second == ["the block-read", "xfs", "–", "520\u00a0MB/s", "–", "–", "–", "–"]
+    assert table.rows[0][2].interval == "37\u202f100\u00a0/s – 45\u202f400\u00a0/s"
+    assert table.plain().columns[:5] == ("target", "workload", "filesystem", "trial_count", "invalid_trials")
+    assert table.plain().rows[0][5:8] == [41234.0, 37110.6, 45357.4]
+
+
+def test_each_target_has_a_table_and_a_run_its_name_where_there_are_several() -> None:
+    other = combination("create", {"filesystem": "ext4"}, "disk", iops=metric(100.0, "1/s"))
+    titles = [table.title for table in phases_tables(RunAnswer(combinations=(*PHASES, other)), "run-2")]
+    assert [title.split(":")[0] for title in titles] == ["Phases on ssd in run-2", "Phases on disk in run-2"]
+
+
+def surfaces() -> ResultSet:
+    found = []
+    for workload in ("stdio-read", "read"):
+        for file in (64, 128, 256):
+            for record in (4, 64, 128):
+                if record <= file:
+                    estimate = Estimate(1024.0 * (file + record), None, None, "B/s", 3, 3.0, "")
+                    found.append(
+                        one(
+                            ("file_size", f"{file}KiB"),
+                            workload=workload,
+                            metric="throughput_bytes_per_s",
+                            estimate=estimate,
+                            block_size_bytes=1024 * record,
+                        )
+                    )
+    return made(*found)
+
+
+def test_a_surface_is_a_table_with_a_row_for_each_file_size() -> None:
+    tables = surface_tables([surfaces()])
+    assert len(tables) == 2
+    assert [column.full for column in tables[0].columns] == [
+        "file size [KiB]", "4 KiB [KiB/s]", "64 KiB [KiB/s]", "128 KiB [KiB/s]",
+    ]  # fmt: skip
+    assert [[cell.text for cell in row] for row in tables[0].rows] == [
+        ["64", "68", "128", ""],
+        ["128", "132", "192", "256"],
+        ["256", "260", "320", "384"],
+    ]
+
+
+def test_the_spreadsheet_text_is_that_of_iozone() -> None:
+    assert spreadsheet_text([surfaces()]).splitlines() == [
+        "Excel output is below: ",
+        "",
+        '"Reader report"',
+        '        "4"  "64"  "128"',
+        '"64"   68  128 ',
+        '"128"   132  192  256 ',
+        '"256"   260  320  384 ',
+        "",
+        '"Fread report"',
+        '        "4"  "64"  "128"',
+        '"64"   68  128 ',
+        '"128"   132  192  256 ',
+        '"256"   260  320  384 ',
+    ]
+
+
+def shape(kind: Any, factor: Any, **parts: Any) -> SurfaceShape:
+    given: dict[str, Any] = {
+        "target": "ssd",
+        "workload": "read",
+        "levels": {"filesystem": "ext3"},
+        "size_bytes": 512 << 10,
+        "neighbours_bytes": (256 << 10, 1 << 20),
+        "loss": 0.38,
+        "largest_loss": 0.38,
+        "line_count": 7,
+        "clear_count": 6,
+    }
+    return SurfaceShape(kind=kind, factor=factor, **(given | parts))
+
+
+OVER_SIZES = combination("read", {"file_size": "64KiB", "block_size": "4KiB", "filesystem": "ext3"})
+
+
+def test_troughs_falls_and_rises_in_words() -> None:
+    knee = shape(
+        "falls",
+        "block_size",
+        size_bytes=128 << 10,
+        neighbours_bytes=(256 << 10, 16 << 20),
+        loss=0.25,
+        largest_loss=0.5,
+        levels={"filesystem": "xfs"},
+    )
+    rise = shape("rises", "file_size", size_bytes=4 << 20, neighbours_bytes=(2 << 20, 2 << 20), loss=0.2)
+    answer = RunAnswer(combinations=(OVER_SIZES,), shapes=(knee, rise, shape("trough", "file_size")))
+    assert shape_sentences(answer) == (
+        (
+            "the read, ext3: files of 512 KiB are 38\u00a0% slower than their neighbours, 256 KiB and 1 MiB, "
+            "at 6 of 7 record sizes."
+        ),
+        (
+            "the read, xfs: records of 128 KiB or less are fastest; 256 KiB is 25\u00a0% slower, 16 MiB 50\u00a0% "
+            "(at 6 of 7 file sizes)."
+        ),
+        "the read, ext3: files of 4 MiB or more are fastest; 2 MiB are 20\u00a0% slower (at 6 of 7 record sizes).",
+    )
+    assert run_sentences(answer) == shape_sentences(answer)
+
+
+def test_that_nothing_stands_out_is_told_and_only_of_surfaces() -> None:
+    assert shape_sentences(RunAnswer(combinations=(OVER_SIZES,))) == (NOTHING,)
+    assert shape_sentences(RunAnswer(combinations=PHASES)) == ()
+
+
+def test_the_rest_of_many_shapes_is_counted() -> None:
+    many = tuple(shape("trough", "file_size", size_bytes=1024 << place) for place in range(TOLD_AT_MOST + 3))
+    told = shape_sentences(RunAnswer(combinations=(OVER_SIZES,), shapes=many))
+    assert len(told) == TOLD_AT_MOST + 1
+    assert told[-1].startswith("3 more")
+
+
+def test_whole_times_stand_beside_those_in_order() -> None:
+    boot = combination("boot", {}, duration_ns=metric(23e9, "ns"))
+    row = combination("boot-in-order", {}, duration_ns=metric(2e9, "ns"))
+    alike = combination("boot-in-order", {}, duration_ns=metric(22e9, "ns"))
+    assert list(duration_sentences(RunAnswer(combinations=(boot, row)))) == [
+        "the boot: 23.0\u00a0s (20.7\u00a0s to 25.3\u00a0s); 11.5 times as long as the boot-in-order (2.00\u00a0s)."
+    ]
+    (told,) = duration_sentences(RunAnswer(combinations=(boot, alike)))
+    assert "as long as the boot-in-order (22.0\u00a0s), as far as these repeats tell" in told
+    assert run_sentences(RunAnswer(combinations=(boot, row)), of_tasks=True)[0].startswith("the boot: 23.0")
+
+
+def test_our_own_reader_of_iozone_takes_over_what_is_written() -> None:
+    read = read_results(SourceText("surfaces.txt", spreadsheet_text([surfaces()])))
+    found = {
+        (one.workload, one.parameters["file_size"], one.known.block_sizes[0].bytes): one.estimates[
+            "throughput_bytes_per_s"
+        ].value
+        for one in read.trials
+    }
+    assert len(found) == 16
+    assert found["read", "256KiB", 131072] == 384 * 1024
