@@ -29,6 +29,7 @@ from cases import (
     recording_alone,
     start_up,
 )
+from fio_agreement import JOB_FILES, agreement
 from peers import fio_version
 from reports import FIO_PLOT, PEER_SECONDS_MAX, Reports, reports
 from target import read_target, write_directory
@@ -37,9 +38,10 @@ from tracing import TracingCost, can_trace, tracing
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 # how much shorter, and how many more, the runs are that are traced
 TRACING_SHORTER = 10
+AGREEMENT = "## The same job files by drivelab and by fio\n"
 REPORTS, BLOCK_TRACES, TRACING = "## Reports\n", "## Block traces\n", "## Tracing\n"
 # in the order of the page; the first has no heading of its own
-PARTS = {"engine": "", "reports": REPORTS, "btt": BLOCK_TRACES, "tracing": TRACING}
+PARTS = {"engine": "", "job-files": AGREEMENT, "reports": REPORTS, "btt": BLOCK_TRACES, "tracing": TRACING}
 
 
 def main() -> int:
@@ -56,6 +58,9 @@ def main() -> int:
             return 2
     known = known_parts(options.page.read_text(encoding="utf-8") if options.page.exists() else "")
     for name in [options.only] if options.only else PARTS:
+        if name == "job-files" and os.geteuid() != 0:
+            print("job files are not compared: the loop device they run on needs root", file=sys.stderr)
+            continue
         if name == "tracing" and not can_trace():
             print("the cost of tracing is not measured: that needs root", file=sys.stderr)
             continue
@@ -80,6 +85,8 @@ def measured_part(name: str, options: argparse.Namespace) -> str:
     """One part of the page, measured now."""
     if name == "engine":
         return engine_part(options)
+    if name == "job-files":
+        return agreement_part(agreement(options.rounds, options.seconds), options)
     if name == "btt":
         return block_traces_part(block_traces(options.rounds))
     if name == "tracing":
@@ -101,6 +108,25 @@ def engine_part(options: argparse.Namespace) -> str:
         rows += against_bare_loop(directory, 5 * options.rounds, round(1000 * options.seconds))
     rows += [start_up(options.rounds), check_memory()]
     return page(rows, (target, write_target), options)
+
+
+def agreement_part(rows: list[Row], options: argparse.Namespace) -> str:
+    """Job files run by both."""
+    lines = [
+        AGREEMENT,
+        'Written by `make bench`, or alone by `make bench ARGS="--only job-files"`, as root. Each of',
+        f"{len(JOB_FILES)} job files was run by `drivelab run JOBS.fio` and by fio, in turn, on a loop device over",
+        f"memory: {options.rounds} pairs of {options.seconds:g} s. Numbers are medians; the ratio is that of the",
+        "pairs, ours over theirs, with the smallest and the largest. The mean latency is fio's `lat`: from the",
+        "submission of an I/O to its completion, without the sync call after it.",
+        "",
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        f"quarter of an hour. Peer: {fio_version()}.",
+        "",
+        *table(rows),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def reports_part(found: Reports, target: str) -> str:
