@@ -34,7 +34,7 @@ def test_csv_is_the_table_of_the_report(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.provokes("O811")
 def test_a_run_without_phases_of_bonnie_has_no_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", "bonnie", GRID]) == EXIT_FAILED
-    assert "no workload of the run is a phase of bonnie++" in capsys.readouterr().err
+    assert "error[O811] no workload of the run is a phase of bonnie++" in capsys.readouterr().err
 
 
 def test_a_run_without_two_sizes_is_no_report_of_iozone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.
     taken = tmp_path / "taken"
     taken.touch()
     assert run(["export", "fio", GRID, "--out", str(taken)]) == EXIT_FAILED
-    assert str(taken) in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert "error[O812]" in refused
+    assert str(taken) in refused
 
 
 def test_an_unknown_format_is_a_mistake_of_typing(capsys: pytest.CaptureFixture[str]) -> None:

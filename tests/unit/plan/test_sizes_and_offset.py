@@ -60,11 +60,12 @@ def test_bytes_of_a_mix_are_a_mean_and_its_room_the_most_that_it_can_be() -> Non
     assert limited.most_bytes == MIB + 65535
 
 
-def test_the_last_write_of_a_mix_is_known_by_a_count_only() -> None:
-    end = {"block_sizes": MIX, "sync_every_writes": "end", "durability": "fsync"}
-    assert pattern(**end).on(TargetRange(path="/x"), seed=1).durability.every_writes == 100
-    with pytest.raises(ValidationError, match="needs a count and no bytes"):
-        pattern(**end, bytes="1MiB")
+@pytest.mark.parametrize("limit", [{}, {"bytes": "1MiB"}, {"runtime": "1s"}])
+def test_one_sync_call_at_the_end_needs_no_known_number_of_writes(limit: dict[str, str]) -> None:
+    end = pattern(block_sizes=MIX, sync_every_writes="end", durability="fsync", **limit)
+    durability = end.on(TargetRange(path="/x"), seed=1).durability
+    assert (durability.method, durability.at_end) == ("fsync", True)
+    assert not pattern(block_sizes=MIX, durability="fsync").on(TargetRange(path="/x"), seed=1).durability.at_end
 
 
 def test_a_mix_needs_whole_logical_blocks_for_direct_io(

@@ -73,7 +73,7 @@ def test_a_price_says_of_what() -> None:
 def test_a_price_for_a_drive_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(DrivelabError) as refused:
         with_prices(SETS, {"other": Price(5)})
-    assert "F1, B1" in refused.value.do
+    assert (refused.value.code, refused.value.do) == ("U016", "choose: F1, B1")
 
 
 def test_without_a_price_there_is_no_table() -> None:
