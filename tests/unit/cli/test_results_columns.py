@@ -55,6 +55,12 @@ def test_small_reads_at_a_depth_have_iops_and_large_ones_have_not() -> None:
     assert "I/Os\nper s" not in cells(row({P50: metric(71_900.0), **numbers}))
 
 
+def test_a_range_keeps_the_thousands_of_both_its_ends() -> None:
+    reads = replace(row({"iops": RepeatedMetric(23_100.0, 15_000.0, 283_000.0, "1/s", 3)}), judged_metric="iops")
+    texts = [cell for found in cells(reads).values() for cell in found]
+    assert "15 000 to 283 000" in texts
+
+
 def test_a_single_repeat_has_the_interval_of_its_trial() -> None:
     alone = RepeatedMetric(100.0, 100.0, 100.0, "ns", 1, low=90.0, high=120.0)
     assert cells(row({P50: alone}), repeats=1)["95 % interval\nof p50"] == ["90 to 120 ns"]

@@ -15,8 +15,8 @@ KEY = "phases"
 CAPTION = (
     "Medians over the repeats; in brackets from the lowest to the highest of them. Rate and throughput are over the "
     "time until the last operation, a sync call in the end included. Processor: time of the threads that issue, over "
-    "the time that passed; several threads can have more than 100\u00a0%. Where one sync call follows all "
-    "writes, median and p99 are those of the write calls, and the longest is the sync call's. Longest is the slowest "
+    "the time that passed; several threads can have more than 100\u00a0%. Median and p99 are those of the single "
+    "calls, without the sync in the end; of what is read and written back, those of the reads. Longest is the slowest "
     "single operation of all repeats."
 )
 _NOTHING = "–"
@@ -30,8 +30,6 @@ _COLUMNS: tuple[tuple[str, str, bool], ...] = (
     ("longest", "total_latency_ns_max", True),
     ("whole time", "duration_ns", False),
 )
-# writes that one sync call follows have one latency until they are durable: what has quantiles are the calls
-_INSTEAD = {name: f"write_{name}" for name in ("total_latency_ns_p50", "total_latency_ns_p99")}
 
 
 def phases_tables(answer: RunAnswer, run_name: str = "") -> tuple[Table, ...]:
@@ -83,9 +81,7 @@ def _is_told(one: CombinationResult, metric: str) -> bool:
 
 
 def _metric(one: CombinationResult, metric: str) -> RepeatedMetric | None:
-    """A number of a phase; of writes with one sync call in the end that of the write calls."""
-    if "end_sync_ns" in one.metrics:
-        metric = _INSTEAD.get(metric, metric)
+    """A number of a phase; of reads that are written back that of the reads."""
     return one.metrics.get(metric)
 
 

@@ -66,6 +66,19 @@ def test_phases_tell_each_number_in_a_unit_of_its_own() -> None:
     assert table.plain().rows[0][5:8] == [41234.0, 37110.6, 45357.4]
 
 
+def test_latencies_of_reads_that_are_written_back_are_those_of_the_reads() -> None:
+    seeks = combination(
+        "seeks",
+        {},
+        iops=metric(3410.0, "1/s"),
+        total_latency_ns_p50=metric(131_000.0, "ns"),
+        write_total_latency_ns_p50=metric(3040.0, "ns"),
+        end_sync_ns=metric(2.1e6, "ns"),
+    )
+    (table,) = phases_tables(RunAnswer(combinations=(seeks,)))
+    assert "131\u00a0µs" in [cell.text for cell in table.rows[0]]
+
+
 def test_each_target_has_a_table_and_a_run_its_name_where_there_are_several() -> None:
     other = combination("create", {"filesystem": "ext4"}, "disk", iops=metric(100.0, "1/s"))
     titles = [table.title for table in phases_tables(RunAnswer(combinations=(*PHASES, other)), "run-2")]
