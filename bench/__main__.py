@@ -29,6 +29,7 @@ from cases import (
     recording_alone,
     start_up,
 )
+from file_operations import FILES_KI, bonnie_version, file_operations
 from fio_agreement import JOB_FILES, agreement
 from peers import fio_version
 from reports import FIO_PLOT, PEER_SECONDS_MAX, Reports, reports
@@ -39,9 +40,17 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 # how much shorter, and how many more, the runs are that are traced
 TRACING_SHORTER = 10
 AGREEMENT = "## The same job files by drivelab and by fio\n"
+FILES = "## Operations on files\n"
 REPORTS, BLOCK_TRACES, TRACING = "## Reports\n", "## Block traces\n", "## Tracing\n"
 # in the order of the page; the first has no heading of its own
-PARTS = {"engine": "", "job-files": AGREEMENT, "reports": REPORTS, "btt": BLOCK_TRACES, "tracing": TRACING}
+PARTS = {
+    "engine": "",
+    "job-files": AGREEMENT,
+    "files": FILES,
+    "reports": REPORTS,
+    "btt": BLOCK_TRACES,
+    "tracing": TRACING,
+}
 
 
 def main() -> int:
@@ -60,6 +69,9 @@ def main() -> int:
     for name in [options.only] if options.only else PARTS:
         if name == "job-files" and os.geteuid() != 0:
             print("job files are not compared: the loop device they run on needs root", file=sys.stderr)
+            continue
+        if name == "files" and (os.geteuid() != 0 or shutil.which("bonnie++") is None):
+            print("files are not compared: that needs root and bonnie++ (apt install bonnie++)", file=sys.stderr)
             continue
         if name == "tracing" and not can_trace():
             print("the cost of tracing is not measured: that needs root", file=sys.stderr)
@@ -87,6 +99,8 @@ def measured_part(name: str, options: argparse.Namespace) -> str:
         return engine_part(options)
     if name == "job-files":
         return agreement_part(agreement(options.rounds, options.seconds), options)
+    if name == "files":
+        return files_part(file_operations(options.rounds), options)
     if name == "btt":
         return block_traces_part(block_traces(options.rounds))
     if name == "tracing":
@@ -123,6 +137,27 @@ def agreement_part(rows: list[Row], options: argparse.Namespace) -> str:
         f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
         f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
         f"quarter of an hour. Peer: {fio_version()}.",
+        "",
+        *table(rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def files_part(rows: list[Row], options: argparse.Namespace) -> str:
+    """Operations on files beside Bonnie++."""
+    lines = [
+        FILES,
+        'Written by `make bench`, or alone by `make bench ARGS="--only files"`, as root. drivelab and',
+        f"`bonnie++ -s 0 -n {FILES_KI}` created, looked up and deleted {1024 * FILES_KI:,} empty files in one directory",
+        "of an ext4 on a loop device over memory, in turn. Names are alike, and each phase that changes something ends",
+        "with a sync of the file system, which its time includes. Of a phase that took it less than half a second",
+        "Bonnie++ tells nothing. Processor time is that of the thread that makes the calls, the kernel's part included.",
+        f"Numbers are medians of {options.rounds} pairs; the ratio is that of the pairs, ours over theirs, with the",
+        "smallest and the largest.",
+        "",
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        f"quarter of an hour. Peer: {bonnie_version()}.",
         "",
         *table(rows),
     ]
