@@ -94,6 +94,8 @@ def pattern_words(pattern: WorkloadPattern, varied: Collection[str] = ()) -> str
     varied : collection of str
         Keys that factors vary, and that are told of there.
     """
+    if pattern.uses_tree:
+        return _tree_words(pattern, varied)
     fraction = pattern.read_fraction
     kind = f"{pattern.operation}s" if fraction is None else f"{fraction:.0%} reads, else writes"
     size = "" if "block_size" in varied else f" of {_sizes(pattern)}"
@@ -108,6 +110,21 @@ def pattern_words(pattern: WorkloadPattern, varied: Collection[str] = ()) -> str
     if "queue_depth" not in varied and (pattern.queue_depth, pattern.job_count) != (1, 1):
         jobs = f" in each of {pattern.job_count} jobs" if pattern.job_count > 1 else ""
         words.append(f"{pattern.queue_depth} outstanding{jobs}")
+    return ", ".join(words)
+
+
+def _tree_words(pattern: WorkloadPattern, varied: Collection[str]) -> str:
+    """What is done to files: ``random create: 1024 files of 4 KiB, by 4 jobs, fsync``."""
+    names = ", ".join(name.replace("_", " ") for name in pattern.operation_names)
+    files = "" if "file_count" in varied else f" {pattern.file_count}"
+    size = "" if "file_size" in varied else f" of {format_bytes(pattern.file_size)}" if pattern.file_size else ", empty"
+    words = [f"{pattern.access.kind} {names}:{files} files{size}"]
+    if pattern.directory_count and "directory_count" not in varied:
+        words.append(f"in {pattern.directory_count} directories")
+    if pattern.job_count > 1 and "job_count" not in varied:
+        words.append(f"by {pattern.job_count} jobs")
+    if pattern.durability != "none" and "durability" not in varied:
+        words.append(pattern.durability + (" of file and directory" if pattern.sync_directory else ""))
     return ", ".join(words)
 
 

@@ -37,6 +37,7 @@ def fit(cell: Cell, target: PlannedTarget, *, goes_round: bool = False) -> tuple
     """
     _refuse_file(cell, target)
     _refuse_filesystem(cell, target)
+    _refuse_small_filesystem(cell, target)
     if cell.pattern.uses_tree:
         refuse_tree(cell, target, int(target.size_bytes * FILE_SHARE))
         return cell, ()
@@ -182,15 +183,20 @@ def _whole_logical_blocks(cell: Cell, target: PlannedTarget) -> tuple[Cell, tupl
     return replace(cell, pattern=pattern.changed(block_size=logical)), (note,)
 
 
+def _refuse_small_filesystem(cell: Cell, target: PlannedTarget) -> None:
+    filesystem = cell.filesystem
+    if filesystem is None or filesystem.type == "raw":
+        return
+    smallest = _SMALLEST_BYTES.get(filesystem.type, _SMALLEST_OTHER_BYTES)
+    if target.size_bytes < smallest:
+        what = f"{filesystem.type} needs {format_bytes(smallest)}, the target has {format_bytes(target.size_bytes)}"
+        do = "use a larger target, or leave it out: --only filesystem=NAME takes only the file systems that are named"
+        raise DrivelabError("P705", what, where=target.text, do=do)
+
+
 def _refuse_small_target(cell: Cell, target: PlannedTarget, *, goes_round: bool) -> None:
-    pattern, filesystem = cell.pattern, cell.filesystem
-    on_device = is_on_device(cell, target)
-    if filesystem is not None and filesystem.type != "raw":
-        smallest = _SMALLEST_BYTES.get(filesystem.type, _SMALLEST_OTHER_BYTES)
-        if target.size_bytes < smallest:
-            what = f"{filesystem.type} needs {format_bytes(smallest)}, the target has {format_bytes(target.size_bytes)}"
-            raise DrivelabError("P705", what, where=target.text, do="use a larger target")
-    if on_device:
+    pattern = cell.pattern
+    if is_on_device(cell, target):
         _refuse_small_range(cell, target, target.size_bytes, moves_on=not goes_round)
         return
     room = target.size_bytes if target.kind == "file" else int(target.size_bytes * FILE_SHARE)

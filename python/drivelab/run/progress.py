@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -77,7 +78,9 @@ class RunProgress:
         self._say(f"{self._place(step)}: failed: {error.what} [{error.code}]{self._left_text()}")
 
     def _say(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        # a run goes on, and is put back in the end, also when nobody reads any more what it says
+        with suppress(OSError):
+            print(text, file=self._stream, flush=True)
 
     def _place(self, step: PlannedStep) -> str:
         where = f" on {step.target}" if len(self._plan.targets) > 1 else ""

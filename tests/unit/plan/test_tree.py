@@ -112,3 +112,12 @@ def test_files_of_several_trials_at_the_same_time_must_fit_together(
         make_plan(both, [directory], seed=1)
     assert refusal.value.code == "P705"
     assert 2 * tree_bytes(pattern(file_size="6MiB")) > 0.85 * 10 * GIB
+
+
+def test_a_drive_too_small_for_the_file_system_is_refused_before_anything_is_made(
+    experiment: MakeExperiment, scratch: TargetFacts
+) -> None:
+    small = replace(scratch, size_bytes=64 * 2**20)
+    with pytest.raises(DrivelabError, match="xfs needs 300 MiB") as refusal:
+        made(experiment, small, {"setting": "filesystem", "levels": ["xfs"]})
+    assert (refusal.value.code, "--only filesystem=" in refusal.value.do) == ("P705", True)

@@ -14,7 +14,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.make import make_plan
 from drivelab.run.engine import Progress
-from drivelab.run.progress import LiveProgress
+from drivelab.run.progress import LiveProgress, RunProgress
 
 
 class Terminal(io.StringIO):
@@ -48,3 +48,16 @@ def test_a_terminal_shows_the_step_the_rate_and_what_is_done(plan: Plan) -> None
     assert "p50 333 us" in text
     assert "2 flushes" in text
     assert "the drive went away [T107]" in text
+
+
+class Deaf(io.StringIO):
+    """A stream whose reader has gone away."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_reader_that_has_gone_away_does_not_end_a_run(plan: Plan) -> None:
+    progress = RunProgress(plan, stream=Deaf())
+    progress.preparing("putting everything back")
+    progress.step_failed(plan.steps[0], DrivelabError("E305", "it failed"))
