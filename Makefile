@@ -15,7 +15,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # the binding is a Python module: its own test binary could not be linked
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
-.PHONY: help build demo test test-rust test-python test-vm fuzz lint format bench docs site lock clean dev packages
+.PHONY: help build demo test test-rust test-python test-vm fuzz lint lint-python lint-rust format bench docs site lock clean \
+	dev packages
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +28,7 @@ demo: build ## Measure a directory here (as root also a scratch drive) and write
 	@$(BIN)/python tools/demo.py
 
 test: packages ## Set up, lint, and run every test but those of test-vm
-	@$(MAKE) build dev
+	@$(MAKE) -j2 build dev
 	@$(MAKE) lint
 	@$(MAKE) test-rust
 	@$(MAKE) test-python
@@ -35,30 +36,35 @@ test: packages ## Set up, lint, and run every test but those of test-vm
 test-rust: ## Only the tests of the crates
 	$(CARGO_TEST) $(ARGS)
 
-# most tests need nothing of the machine but processors; the others use drives and clocks
+# most tests need nothing of the machine but processors, or wait a lot; the others share drives and clocks
 test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
 ifdef ARGS
 	$(BIN)/python -m pytest -m "not vm" $(ARGS)
 else
-	$(BIN)/python -m pytest -m beside_others -n auto --dist loadfile
+	$(BIN)/python -m pytest -m beside_others -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest -m "not vm and not beside_others"
 endif
 
 test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS as above
-	@$(MAKE) build dev
-	$(BIN)/python -m pytest tests/vm -n auto --dist loadfile $(ARGS)
+	@$(MAKE) -j2 build dev
+	$(BIN)/python -m pytest tests/vm -n auto --dist loadgroup $(ARGS)
 
 fuzz: ## Hostile input to the reader of block traces for an hour; SECONDS=60 for each of 8 kinds
 	DRIVELAB_FUZZ_SECONDS=$(or $(SECONDS),450) cargo test --locked --profile fuzz -p drivelab-trace \
 		--test reading_fuzz --test fuzz -- --test-threads=1 --nocapture
 
 lint: build dev ## Formatting, lints, types and import rules
+	@$(MAKE) -j2 --output-sync=target lint-python lint-rust
+
+lint-python:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+lint-rust:
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	env -u MAKEFLAGS cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
 format: dev ## Format everything
 	$(BIN)/ruff check --fix
@@ -112,5 +118,5 @@ $(VENV)/.dev: requirements/dev.lock $(VENV)/.run
 
 $(ENGINE): $(ENGINE_SOURCES) $(VENV)/.run
 	@echo "building the engine"
-	@env -u CONDA_PREFIX PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	@env -u CONDA_PREFIX -u MAKEFLAGS PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
 	@touch $@

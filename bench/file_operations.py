@@ -19,6 +19,8 @@ FILES_KI = 512
 ORDERS = ("sequential", "random")
 OPERATIONS = ("create", "stat", "delete")
 PHASES = tuple((order, operation) for order in ORDERS for operation in OPERATIONS)
+# with what we aim at
+QUANTITIES = (("per second", ">= 1"), ("processor time each (ns)", "<= 1"))
 _IMAGE_BYTES = 3 << 30
 _INODES = 700_000
 # rates and processor time in percent follow the number of files and four fields more
@@ -28,17 +30,15 @@ _FIELDS_BEFORE_RATES = 5
 def file_operations(rounds: int) -> list[Row]:
     """Rates and processor time of empty files in one directory; with a sync of the file system after each phase."""
     with _ext4_over_memory() as directory:
-        ours, theirs = alternate(rounds, lambda: _by_drivelab(directory), lambda: _by_bonnie(directory), warm_up=False)
+        ours, theirs = alternate(rounds, lambda: _by_drivelab(directory), lambda: _by_bonnie(directory))
+    pairs = list(zip(ours, theirs, strict=True))
     rows = []
     for phase in PHASES:
-        for place, (quantity, target) in enumerate((("per second", ">= 1"), ("processor time each (ns)", "<= 1"))):
-            # where Bonnie++ was too fast to tell, there is no pair
-            pairs = [
-                (mine[phase][place], its[phase][place]) for mine, its in zip(ours, theirs, strict=True) if phase in its
-            ]
-            if pairs:
-                mine, its = zip(*pairs, strict=True)
-                rows.append(Row(f"{phase[1]}, {phase[0]} order", quantity, mine, its, target))
+        # where Bonnie++ was too fast to tell, there is no pair
+        told = [(mine[phase], its[phase]) for mine, its in pairs if phase in its]
+        for place, (quantity, target) in enumerate(QUANTITIES if told else ()):
+            mine, its = (tuple(one[side][place] for one in told) for side in (0, 1))
+            rows.append(Row(f"{phase[1]}, {phase[0]} order", quantity, mine, its, target))
     return rows
 
 

@@ -20,6 +20,11 @@ from shaped_drive.loop import LoopDrive
 from system_packages import GOALS, SYSTEM_PATH, find_program
 
 HERE = Path(__file__).parent
+BESIDE_OTHERS = {HERE / "unit", HERE / "browser"}
+# stored runs, recordings and help only
+BESIDE_OTHERS |= {HERE / "cli" / f"test_{name}.py" for name in ("btt", "btt_tables", "compare", "main", "report", "sql")}
+# the longest, which wait a lot
+BESIDE_OTHERS |= {HERE / "device" / f"test_{name}.py" for name in ("resume", "run", "run_settings", "failing_drive")}
 RELEASE_S = 10
 REQUIRE_ALL = os.environ.get("DRIVELAB_REQUIRE_ALL") == "1"
 MakeLoopDevice = Callable[..., Path]
@@ -41,9 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what may run on several processors at once: tests that use no drive and no clock of the machine."""
+    """Mark what may run on several processors at once: tests that use no clock of the machine, and no drive but theirs.
+
+    A test that detaches a loop device to attach something else under its name is not among them.
+    """
     for item in items:
-        is_of_such = {HERE / "unit", HERE / "browser"} & set(item.path.parents)
+        is_of_such = BESIDE_OTHERS & {item.path, *item.path.parents}
         if is_of_such and item.get_closest_marker("alone") is None:
             item.add_marker("beside_others")
 
