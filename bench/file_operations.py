@@ -45,7 +45,8 @@ def file_operations(rounds: int) -> list[Row]:
 def bonnie_version() -> str:
     """Its name and version."""
     done = subprocess.run(["bonnie++", "--help"], capture_output=True, text=True, check=False)
-    return next((line for line in (done.stdout + done.stderr).splitlines() if "ersion" in line), "bonnie++")
+    words = (done.stdout + done.stderr).split()
+    return f"bonnie++ {words[words.index('Version:') + 1]}" if "Version:" in words else "bonnie++"
 
 
 def _by_drivelab(directory: Path) -> dict[tuple[str, str], tuple[float, float]]:

@@ -22,7 +22,8 @@ from system_packages import GOALS, SYSTEM_PATH, find_program
 HERE = Path(__file__).parent
 BESIDE_OTHERS = {HERE / "unit", HERE / "browser"}
 # stored runs, recordings and help only
-BESIDE_OTHERS |= {HERE / "cli" / f"test_{name}.py" for name in ("btt", "btt_tables", "compare", "main", "report", "sql")}
+_READ_ONLY = ("btt", "btt_tables", "compare", "main", "report", "sql")
+BESIDE_OTHERS |= {HERE / "cli" / f"test_{name}.py" for name in _READ_ONLY}
 # the longest, which wait a lot
 BESIDE_OTHERS |= {HERE / "device" / f"test_{name}.py" for name in ("resume", "run", "run_settings", "failing_drive")}
 RELEASE_S = 10

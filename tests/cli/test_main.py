@@ -58,6 +58,7 @@ def test_version_comes_without_loading_the_command_line() -> None:
     assert answer.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.alone
 def test_version_takes_less_than_150_ms() -> None:
     def seconds() -> float:
         started = time.perf_counter()
@@ -202,6 +203,7 @@ def test_an_unexpected_error_is_told_even_when_it_cannot_be_saved(
     assert "could not be saved (No such file or directory)" in capsys.readouterr().err
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str
 )

@@ -16,6 +16,12 @@ from drivelab.store.read import StoredRun
 from drivelab.store.selection import reduced_rows
 
 _SHARES = ("compressible", "duplicate")
+_PARAMETER_OF_ACCESS = {
+    "zipf": "zipf_theta",
+    "pareto": "pareto_h",
+    "normal": "normal_deviation",
+    "strided": "stride_bytes",
+}
 _COLUMNS = ("trial", "achieved_backend", "achieved_direct", "achieved_queue_depth_mean", "workload_json")
 
 
@@ -77,9 +83,12 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
         found["block size"] = _mix([(format_bytes(one.get("bytes", 0)), one.get("weight", 1.0)) for one in sizes])
     if durability := workload.get("durability"):
         every = int(durability.get("every_writes", 1))
-        found["durability"] = f"{durability.get('method')}{f' every {every} writes' if every > 1 else ''}"
+        when = " at the end" if durability.get("at_end") else f" every {every} writes" if every > 1 else ""
+        found["durability"] = f"{durability.get('method')}{when}"
     if access := workload.get("access"):
-        found["access"] = str(access.get("kind"))
+        found["access"] = _access_words(access)
+    if rewritten := workload.get("rewrite_fraction"):
+        found["written back"] = f"{format_percent(rewritten)} of the reads"
     if contents := workload.get("contents"):
         shares = [f"{format_percent(contents.get(f'{name}_fraction') or 0)} {name}" for name in _SHARES]
         found["contents"] = ", ".join(
@@ -87,12 +96,26 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
         )
     if pacing := workload.get("pacing"):
         rate = pacing.get("rate_per_s") or 0
-        found["pacing"] = f"{pacing.get('kind')}{f' {rate:g}/s' if rate else ''}"
+        pause = f", {format_duration_ns(pacing['think_ns'])} pause" if pacing.get("think_ns") else ""
+        found["pacing"] = f"{pacing.get('kind')}{f' {rate:g}/s' if rate else ''}{pause}"
     plain = {"queue depth": "queue_depth", "job count": "job_count", "file state": "file_state", "direct": "direct"}
     found |= {name: str(workload[key]).lower() for name, key in plain.items() if key in workload}
     if workload.get("shift_bytes") is not None:
         found["shift"] = format_bytes(workload["shift_bytes"])
     return found
+
+
+def _access_words(access: Mapping[str, Any]) -> str:
+    kind = str(access.get("kind"))
+    parameter = _PARAMETER_OF_ACCESS.get(kind)
+    words = [kind if parameter is None or parameter not in access else f"{kind} {access[parameter]:g}"]
+    if access.get("run_blocks", 1) > 1:
+        words.append(f"runs of {access['run_blocks']} blocks")
+    if access.get("random_fraction", 1.0) < 1:
+        words.append(f"{format_percent(access['random_fraction'])} of it")
+    if access.get("covers_once") and kind == "random":
+        words.append("each block once")
+    return ", ".join(words)
 
 
 def amount_words(workload: Mapping[str, Any]) -> dict[str, str]:
