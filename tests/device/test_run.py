@@ -20,6 +20,7 @@ from drivelab.store.read import open_run
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4", "mkfs.xfs")]
 
 
+@pytest.mark.alone
 def test_the_first_page_of_the_seed_runs_on_a_scratch_drive(drivelab: Drivelab) -> None:
     begin = time.monotonic()
     answer = drivelab.run("run", "ssd-latency", "scratch:1GiB", "--quick", "--json")
@@ -67,6 +68,7 @@ def test_a_polite_end_puts_everything_back_and_keeps_what_was_measured(drivelab:
     assert str(directory) in out
 
 
+@pytest.mark.alone
 def test_ctrl_c_ends_the_filling_of_a_large_scratch_drive_at_once(drivelab: Drivelab) -> None:
     process = drivelab.start("run", str(drivelab.small), "scratch:4GiB")
     wait_for_line(process, "filling")

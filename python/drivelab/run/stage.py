@@ -28,7 +28,7 @@ from drivelab.run.prepared_trial import PreparedTrial, StoppedError
 from drivelab.run.progress import RunProgress
 from drivelab.run.raid_on_target import look_at_raid, make_raid_target
 from drivelab.run.settle import settle
-from drivelab.run.tree_cache import warm_cached
+from drivelab.run.tree_cache import warm_cached, write_out_log
 from drivelab.run.trial_files import TrialFiles
 from drivelab.run.trial_tree import TrialTrees
 from drivelab.state.data_directory import make_data_directory
@@ -362,4 +362,6 @@ class TargetStage:
         path = str(self._trees.path(self._place_in_group))
         workload = step.pattern.on(TargetRange(path=path), seed=step.seed)
         self._trees.make_ready(workload)
+        if step.actions.get("page-cache") == "drop" and self._filesystem.mounted is not None:
+            write_out_log(str(self._filesystem.mounted.mount_point))
         return PreparedTrial(workload, replace(place, path=path), achieved)

@@ -6,8 +6,10 @@ stat nor a read of it says anything about the drive.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +19,8 @@ from drivelab.run.page_cache import Residency, drop_from_page_cache, read_into_p
 _DROP_CACHES = "/proc/sys/vm/drop_caches"
 # page cache, and names with their inodes
 _ALL_OF_THEM = "3\n"
+# include/uapi/linux/fs.h; another number on alpha, mips, powerpc and sparc
+_FIFREEZE, _FITHAW = 0xC0045877, 0xC0045878
 # an inode gives up its pages first and can be given up itself only after them
 _ROUNDS = 2
 
@@ -47,6 +51,26 @@ def drop_names_and_inodes() -> Residency:
     except OSError as error:
         return Residency("", f"names and inodes stay in memory: {_DROP_CACHES}: {error.strerror}")
     return Residency("drop_caches", "")
+
+
+def write_out_log(mount_point: str) -> None:
+    """Have a file system write everything to its place that is only in its log: until then its inodes stay in memory.
+
+    It is frozen for a moment, so it must be one that nobody else uses. One that
+    cannot be frozen is left as it is: what the drive reads will tell.
+
+    Parameters
+    ----------
+    mount_point : str
+        Of a file system that drivelab has mounted.
+    """
+    descriptor = os.open(mount_point, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.ioctl(descriptor, _FIFREEZE, 0)
+            fcntl.ioctl(descriptor, _FITHAW, 0)
+    finally:
+        os.close(descriptor)
 
 
 def warm_cached(workload: Workload) -> dict[str, Any]:

@@ -114,8 +114,9 @@ fn a_schedule_is_met_from_its_first_arrival_on() {
         // The machine may be busy with something else; once in five it is not.
         let is_early = |_| {
             let found = run_all(workload(backend, file.path(), changes.clone())).unwrap();
-            assert_eq!(found.records.len(), 1, "{backend}");
-            found.summary["arrivals"]["late"] == 0
+            // A thread that comes too late for all of the 5 ms issues nothing.
+            assert!(found.records.len() <= 1, "{backend}");
+            found.records.len() == 1 && found.summary["arrivals"]["late"] == 0
         };
         assert!((0..5).any(is_early), "{backend}: the first arrival is always late");
     }
