@@ -22,7 +22,9 @@ def trace_environment(device: str) -> dict[str, str]:
         Kernel name of a whole disk.
     """
     queue = Path("/sys/class/block", device, "queue")
-    found = {name: chosen(read_text(queue / name)) or "" for name in _QUEUE}
+    texts = {name: read_text(queue / name) or "" for name in _QUEUE}
+    # what is no list ("write through") stands there whole
+    found = {name: (chosen(text) or "") if "[" in text else text for name, text in texts.items()}
     return found | {"lockdown": lockdown_state(), "kernel": os.uname().release}
 
 
