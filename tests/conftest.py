@@ -123,6 +123,19 @@ def release(commands: list[list[str]]) -> None:
     assert complaints == [], f"not released: {'; '.join(complaints)}"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_left_in_the_checkout() -> Iterator[None]:
+    """Fail when a test, or a program that it started, has left a file in the folder of the checkout."""
+    root = HERE.parent
+
+    def files() -> set[str]:
+        return {path.name for path in root.iterdir() if path.is_file() and not path.name.startswith(".")}
+
+    before = files()
+    yield
+    assert files() <= before, f"left in {root.name}: {sorted(files() - before)}"
+
+
 @pytest.fixture
 def make_loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
     """Makes loop devices over sparse files, and detaches them when the test ends.

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from drivelab.inventory.mounts import read_mounts
@@ -79,3 +82,16 @@ def wait_for_line(process: subprocess.Popen[str], begin: str) -> None:
         if line.startswith(begin):
             return
     raise AssertionError(f"no line began with {begin!r}")
+
+
+def watch(process: subprocess.Popen[str], look: Callable[[], object], *, every_s: float = 0.005) -> tuple[str, str]:
+    """Call `look` again and again until the program has ended; what it printed on stdout and on stderr.
+
+    Its output is read all the while: a program whose pipe is full waits for its reader.
+    """
+    with ThreadPoolExecutor(1) as reader:
+        output = reader.submit(process.communicate)
+        while not output.done():
+            look()
+            time.sleep(every_s)
+        return output.result()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from device.program import Drivelab, wait_for_line
+from device.program import Drivelab, wait_for_line, watch
 from drivelab.inventory.mounts import read_mounts
 from drivelab.inventory.target import resolve_target
 from drivelab.store.read import open_run
@@ -209,10 +208,7 @@ def test_a_directory_on_a_loop_device_sets_that_device_and_not_the_one_below(
     before = queue(device, "scheduler"), queue(below, "scheduler")
     process = drivelab.start("run", str(file), str(directory), "--json")
     seen = set()
-    while process.poll() is None:
-        seen.add(queue(below, "scheduler"))
-        time.sleep(0.005)
-    out, err = process.communicate()
+    out, err = watch(process, lambda: seen.add(queue(below, "scheduler")))
     assert process.returncode in (0, 4), err
     assert seen == {before[1]}
     assert (queue(device, "scheduler"), queue(below, "scheduler")) == before
@@ -243,12 +239,13 @@ def test_a_setting_that_somebody_else_keeps_changing_fails_its_steps(drivelab: D
     device = make_loop_device(32 * 2**20)
     file = drivelab.folder / "varied.toml"
     file.write_text(HEAD.replace("count = 200", "count = 4000") + factor("read-ahead", "65536"))
-    process = drivelab.start("run", str(file), str(device), "--erase", device.name, "--json")
-    while process.poll() is None:
+
+    def meddle() -> None:
         with suppress(OSError):
             Path(f"/sys/block/{device.name}/queue/read_ahead_kb").write_text("32")
-        time.sleep(0.002)
-    _out, err = process.communicate()
+
+    process = drivelab.start("run", str(file), str(device), "--erase", device.name, "--json")
+    _out, err = watch(process, meddle, every_s=0.002)
     if process.returncode == 1:
         assert "read-ahead was set to 65536 and is 32768" in err
         return
