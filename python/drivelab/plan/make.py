@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from drivelab.model.experiment import Experiment
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep, PlannedTarget, TraceChoice
 from drivelab.model.setting import AS_FOUND, SettingFacts
 from drivelab.model.target import TargetFacts
@@ -175,7 +176,7 @@ def _steps(
             trial=trial_name(f"{number:0{digits}}", words, turn.repeat),
             target=turn.target,
             workload=cell.workload,
-            label=", ".join([title, *told]),
+            label=", ".join(filter(None, [title, levels_phrase(cell.levels)])),
             pattern=cell.pattern,
             filesystem=cell.filesystem,
             levels=cell.levels,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import CombinationResult
-from drivelab.model.setting import AS_FOUND, UNITS
-from drivelab.model.units import format_bytes, format_duration_ns
+from drivelab.model.setting import AS_FOUND
 
 # wider labels stand in one column, where they can be broken
 _LABELS_WIDTH_MAX = 40
@@ -99,15 +99,3 @@ def level_words(combination: CombinationResult, name: str) -> str:
     if not found:
         return level_text(name, asked)
     return f"{AS_FOUND} ({found})" if asked == AS_FOUND else f"{level_text(name, asked)} -> {found}"
-
-
-def level_text(name: str, level: str) -> str:
-    """A level with its unit, where it is a number that has one: ``128 KiB``."""
-    if not level.isdecimal():
-        return level
-    unit = UNITS.get(name)
-    if unit == "B":
-        return format_bytes(int(level))
-    if unit == "ns":
-        return format_duration_ns(int(level))
-    return f"{level} {unit}" if unit else level

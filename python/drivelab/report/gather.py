@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.run_answer import RunAnswer
-from drivelab.model.stored_experiment import factor_levels
+from drivelab.model.stored_experiment import factor_levels, workload_titles
 from drivelab.model.trace import Explanation
-from drivelab.report.combination_labels import level_text
 from drivelab.report.content import IoRecords, ReportContent, TrialContent
 from drivelab.report.gather_traced import traced_combinations
 from drivelab.report.reported_findings import reported
@@ -71,7 +71,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
     intervals = rows_of_trials(run, layout.INTERVALS, names)
     rows = {row["trial"]: row for row in rows_of_trials(run, layout.TRIALS, names).to_pylist()}
     trials = [
-        _trial(rows[name], histograms.get(name, {}), intervals, run.records(name), _short_label(rows[name], facts))
+        _trial(rows[name], histograms.get(name, {}), intervals, run.records(name), _label(rows[name], facts))
         for name in names
     ]
     told = sorted(explanations, key=lambda one: _place(_row_of(one), one.label, order))
@@ -106,19 +106,42 @@ def _is_level(column: str) -> bool:
     return column.startswith("asked_")
 
 
+def _label(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """A trial in words: its workload and its levels, and its drive where the run has several."""
+    words = _short_label(row, facts) or _label_of_levels(row, facts) or str(row["label"] or row["trial"])
+    return f"{row['target']} · {words}" if len(facts.get("targets") or ()) > 1 else words
+
+
+def _label_of_levels(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """The title of its workload, and the levels of its factors; empty for what was no experiment with factors."""
+    levels = _asked_levels(row, facts)
+    title = workload_titles(_experiment(facts)).get(row["workload"])
+    return ", ".join([title, levels_phrase(levels)]) if title and levels else ""
+
+
 def _short_label(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     """What a trial of a one-at-a-time design changed; empty for other designs, whose labels are short enough."""
     experiment = _experiment(facts)
     if experiment.get("design") != "one-at-a-time":
         return ""
-    is_quick = bool(facts.get("plan", {}).get("quick"))
-    changed = []
-    for name, levels in factor_levels(experiment, is_quick=is_quick).items():
-        level = row.get(f"asked_{name}")
-        if level is not None and str(level) != levels[0]:
-            changed.append(f"{name} {level_text(name, str(level))}")
-    titles = {workload.get("name"): workload.get("title") for workload in experiment.get("workloads", ())}
-    return f"{titles.get(row['workload']) or row['workload']}, {', '.join(changed) or 'baseline'}"
+    baseline = {name: levels[0] for name, levels in _factor_levels(facts).items()}
+    changed = {name: level for name, level in _asked_levels(row, facts).items() if level != baseline[name]}
+    title = workload_titles(experiment).get(row["workload"]) or row["workload"]
+    return f"{title}, {levels_phrase(changed) or 'baseline'}"
+
+
+def _asked_levels(row: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, str]:
+    """The level of each factor that a trial has, as the experiment's file writes it."""
+    asked = {name: row.get(f"asked_{name}") for name in _factor_levels(facts)}
+    return {
+        name: str(level).lower() if isinstance(level, bool) else str(level)
+        for name, level in asked.items()
+        if level is not None
+    }
+
+
+def _factor_levels(facts: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    return factor_levels(_experiment(facts), is_quick=bool(facts.get("plan", {}).get("quick")))
 
 
 def _row_of(explanation: Explanation) -> dict[str, Any]:
@@ -144,7 +167,7 @@ def _trial(
     open_loop = workload.get("pacing", {}).get("kind", "closed") != "closed"
     return TrialContent(
         name=row["trial"],
-        label=label or row["label"] or row["trial"],
+        label=label,
         operation=operation,
         latency="response" if open_loop and (operation, "response") in histograms else "total",
         estimates={key: Estimate(**stored) for key, stored in json.loads(row["estimates_json"]).items()},
@@ -195,15 +218,20 @@ def _order_of_file(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _told_apart(trials: Sequence[TrialContent]) -> list[TrialContent]:
-    """The trials with different labels: repeats of one are numbered."""
-    labels = [trial.label for trial in trials]
-    seen: dict[str, int] = {}
-    found = []
+    """The trials with different labels: repeats of one are numbered, as they were when they ran."""
+    alike: dict[str, list[TrialContent]] = {}
     for trial in trials:
-        number = seen[trial.label] = seen.get(trial.label, 0) + 1
-        several = labels.count(trial.label) > 1
-        found.append(replace(trial, label=f"{trial.label}, repeat {number}") if several else trial)
-    return found
+        alike.setdefault(trial.label, []).append(trial)
+    return [replace(trial, label=_numbered(trial, alike[trial.label])) for trial in trials]
+
+
+def _numbered(trial: TrialContent, alike: Sequence[TrialContent]) -> str:
+    if len(alike) == 1:
+        return trial.label
+    repeats = [each.row["repeat"] for each in alike]
+    # trials that only share a name are no repeats, and are counted
+    number = trial.row["repeat"] if len(set(repeats)) == len(repeats) else 1 + list(alike).index(trial)
+    return f"{trial.label}, repeat {number}"
 
 
 def _failures(run: StoredRun) -> list[Finding]:

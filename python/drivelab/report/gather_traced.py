@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from drivelab.model.level_words import level_text
 from drivelab.model.trace import Explanation
-from drivelab.report.combination_labels import level_text
 from drivelab.report.content import TracedCombination
 from drivelab.store import layout
 from drivelab.store.read import StoredRun

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from drivelab.model.level_words import level_text
 from drivelab.model.result_set import ResultSet
-from drivelab.report.combination_labels import level_text
 from drivelab.report.content import ReportContent
 from drivelab.report.headline import drives_of
 from drivelab.report.sentences.several_drives import shortened

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report import combinations_table as table_module
-from drivelab.report.combination_labels import combination_labels, level_text, level_words, row_words
+from drivelab.report.combination_labels import combination_labels, level_words, row_words
 from drivelab.report.combinations_table import combinations_table
 from drivelab.report.figures.size_series import panels_of_answer
 from drivelab.report.sentences.run import run_sentences

@@ -107,3 +107,23 @@ def test_the_head_of_the_page_says_on_what_where_and_when(check_content: ReportC
 
 def test_a_head_without_facts_is_empty() -> None:
     assert headline_facts(ReportContent("run", "check", "?", ())) == []
+
+
+@pytest.mark.parametrize("stored_run", ["write-size-two-drives"], indirect=True)
+def test_trials_of_two_drives_are_told_by_their_drive_and_not_as_repeats(stored_run: StoredRun) -> None:
+    labels = {trial.label: trial.row["target"] for trial in gather(stored_run).trials}
+    assert len(labels) == 60
+    assert all(label.startswith(f"{target} · ") for label, target in labels.items())
+    assert not any("repeat" in label for label in labels), "each was measured once on each drive"
+
+
+@pytest.mark.parametrize("stored_run", ["write-size-two-drives"], indirect=True)
+def test_a_level_that_is_a_bare_number_stands_with_its_factor(stored_run: StoredRun) -> None:
+    label = gather(stored_run).trials[0].label
+    assert label == "sdb · write + fdatasync in reserved space, block size 1 B, shift 512 B, write-cache on"
+
+
+@pytest.mark.parametrize("stored_run", ["ssd-latency-scratch"], indirect=True)
+def test_a_repeat_has_the_number_that_it_had_when_it_ran(stored_run: StoredRun) -> None:
+    repeats = {trial.label[-1]: trial.row["repeat"] for trial in gather(stored_run).trials}
+    assert repeats == {"1": 1, "2": 2}

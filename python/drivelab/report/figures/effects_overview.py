@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import LevelEffect, RunAnswer
-from drivelab.report.combination_labels import level_text
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure
 from drivelab.report.figures.ratio_rows import (

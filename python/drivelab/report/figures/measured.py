@@ -8,10 +8,10 @@ from functools import lru_cache
 from statistics import median
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.level_words import level_text
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 from drivelab.model.setting import UNITS
 from drivelab.model.units import format_bytes, format_duration_ns, parse_bytes, parse_duration_ns
-from drivelab.report.combination_labels import level_text
 
 CACHE = "write-cache"
 WORKLOAD = "workload"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, geometric_mean
 
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import (
     REACHED_WHOLE,
     CombinationResult,
@@ -14,7 +15,6 @@ from drivelab.model.run_answer import (
     RunAnswer,
     percent_change,
 )
-from drivelab.report.combination_labels import level_text
 from drivelab.report.numerals import latency_text, number_text, value_writer
 
 # of one factor; the table has all

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import geometric_mean, median
 
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import CommandChange, LevelEffect, RunAnswer
-from drivelab.report.combination_labels import level_text, level_words
+from drivelab.report.combination_labels import level_words
 from drivelab.report.numerals import THIN_SPACE, number_text
 
 # with so few, Student's t and the correction for several levels leave hardly anything settled

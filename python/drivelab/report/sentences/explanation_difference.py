@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import LevelEffect
 from drivelab.model.trace import DEVICE_WORK, PART_TITLES, ExplanationDifference, PartDifference
 from drivelab.model.units import format_bytes
-from drivelab.report.combination_labels import level_text
 from drivelab.report.numerals import latency_text
 from drivelab.report.sentences.effect_words import change_words
 from drivelab.report.sentences.explanation import count_of_words

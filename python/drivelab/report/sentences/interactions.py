@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import RunAnswer
-from drivelab.report.combination_labels import level_text
 from drivelab.report.numerals import number_text
 
 # of one workload on one target, and levels in each; the table has all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import geometric_mean
 
-from drivelab.report.combination_labels import level_text
+from drivelab.model.level_words import level_text
 from drivelab.report.numerals import number_text
 from drivelab.report.sentences.contest import Contest, Levels, Subject
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from drivelab.model.level_words import level_text
 from drivelab.model.result_set import Observation, ResultSet
-from drivelab.report.combination_labels import level_text
 
 SENTENCES_MAX = 3
 

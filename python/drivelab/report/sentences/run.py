@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
-from drivelab.report.combination_labels import combination_labels, level_text, row_words
+from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, number_text, value_writer
 from drivelab.report.sentences.contrasts import contrast_sentences, memory_sentences
 from drivelab.report.sentences.durations import duration_sentences

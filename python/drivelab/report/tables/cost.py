@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from drivelab.model.level_words import level_text
 from drivelab.model.price import Price
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
-from drivelab.report.combination_labels import level_text
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import number_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
+from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import RunAnswer
-from drivelab.report.combination_labels import level_text
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import number_text, typeset
 from drivelab.report.tables.table import Table, TableCell, TableColumn

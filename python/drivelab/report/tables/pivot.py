@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from drivelab.model.level_words import level_text
 from drivelab.model.result_set import Observation, PageForm, ResultSet
 from drivelab.model.setting import AS_FOUND
-from drivelab.report.combination_labels import level_text
 from drivelab.report.numerals import column_unit
 from drivelab.report.tables.drive_rows import DriveRow, drive_rows
 from drivelab.report.tables.number import Number, number_of, printed_number, printed_scale

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from drivelab.model.level_words import level_text
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import TREE_OPERATIONS
-from drivelab.report.combination_labels import NOT_APPLICABLE, level_text
+from drivelab.report.combination_labels import NOT_APPLICABLE
 from drivelab.report.tables.drive_rows import DriveRow
 
 MEAN = "total_latency_ns_mean"

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from drivelab.model.level_words import level_text
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.model.units import format_bytes
-from drivelab.report.combination_labels import combination_labels, level_text
+from drivelab.report.combination_labels import combination_labels
 from drivelab.report.content import TrialContent
 from drivelab.report.figures.size_series import panels_of_answer, panels_of_trials
 from drivelab.report.judged_order import judged_order

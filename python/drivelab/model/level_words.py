@@ -1,0 +1,62 @@
+"""A level of a factor in words, for labels in which the factor does not stand beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.setting import AS_FOUND, UNITS
+from drivelab.model.units import format_bytes, format_duration_ns, parse_bytes
+
+# factors whose levels say of themselves what they are: ext4, discard
+_SAID_BY_THEIR_LEVELS = ("filesystem", "mount")
+# keys of workloads that are numbers of bytes
+_BYTES_KEYS = ("block_size", "file_size", "shift", "offset", "size")
+
+
+def level_text(name: str, level: str) -> str:
+    """A level with its unit, where it is a number that has one: ``128 KiB``."""
+    if not level.isdecimal():
+        return level
+    unit = UNITS.get(name)
+    if unit == "B":
+        return format_bytes(int(level))
+    if unit == "ns":
+        return format_duration_ns(int(level))
+    return f"{level} {unit}" if unit else level
+
+
+def levels_phrase(levels: Mapping[str, str]) -> str:
+    """Levels of several factors, each with its factor unless it speaks for itself.
+
+    Levels that were left as they were found are left out.
+
+    Parameters
+    ----------
+    levels : mapping of str to str
+        Level by factor.
+
+    Examples
+    --------
+    >>> levels_phrase({"filesystem": "ext4", "block_size": "1", "shift": "512", "direct": "false", "apm": "as-found"})
+    'ext4, block size 1 B, shift 512 B, page cache used'
+    >>> levels_phrase({"write-cache": "off", "queue_depth": "4"})
+    'write-cache off, queue depth 4'
+    """
+    return ", ".join(_phrase(name, level) for name, level in levels.items() if level != AS_FOUND)
+
+
+def _phrase(name: str, level: str) -> str:
+    if name in _SAID_BY_THEIR_LEVELS:
+        return level
+    if name == "direct":
+        return "page cache bypassed" if level == "true" else "page cache used"
+    return f"{name.replace('_', ' ')} {_size(level) if name in _BYTES_KEYS else level_text(name, level)}"
+
+
+def _size(level: str) -> str:
+    try:
+        return format_bytes(parse_bytes(level))
+    except DrivelabError:
+        # a share of the target, or several sizes
+        return level

@@ -1,0 +1,28 @@
+"""Levels in words, where their factor does not stand beside them."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from drivelab.model import level_words
+from drivelab.model.level_words import levels_phrase
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(level_words).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("levels", "phrase"),
+    [
+        ({}, ""),
+        ({"scheduler": "none", "read-ahead": "131072"}, "scheduler none, read-ahead 128 KiB"),
+        ({"fill_level": "20%", "file_size": "4MiB"}, "fill level 20%, file size 4 MiB"),
+        ({"block_size": "4KiB-16KiB"}, "block size 4KiB-16KiB"),
+        ({"mount": "discard", "direct": "true"}, "discard, page cache bypassed"),
+    ],
+)
+def test_a_level_stands_with_its_factor_unless_it_speaks_for_itself(levels: dict[str, str], phrase: str) -> None:
+    assert levels_phrase(levels) == phrase
