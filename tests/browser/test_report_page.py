@@ -118,6 +118,19 @@ def test_nothing_is_cut_off_at_the_side(open_page: OpenPage, name: str, width: i
     assert beyond == []
 
 
+def test_names_of_trials_are_not_broken_letter_by_letter(open_page: OpenPage) -> None:
+    page = open_page("write-size-two-drives", fresh=True).page
+    widths_px = page.evaluate(
+        """() => {
+          document.querySelectorAll("details").forEach((fold) => fold.open = true);
+          document.querySelectorAll("table.settings tbody td").forEach((cell) => cell.append(" rw,relatime,discard"));
+          return [...document.querySelectorAll("table.settings tbody th")].map((cell) => cell.clientWidth);
+        }"""
+    )
+    assert widths_px, "the table is there"
+    assert min(widths_px) >= 150
+
+
 @pytest.mark.parametrize("name", ["check-hostile-names", "settings-scan-drive", "fill-level-drive", LARGE])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, name: str, width: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drivelab.model.setting import AS_FOUND
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.report.content import TrialContent
 from drivelab.report.facts import fact_rows
@@ -19,9 +20,9 @@ _ENDINGS = {
     "range_end": "it came to the end of the range",
     "error": "an error ended it",
 }
-# columns of the trials table that hold no factor
 # of a run that was imported: a default would pass for a fact
 _NOT_TOLD = "not told"
+# columns of the trials table that hold no factor
 _FIXED = ("backend", "direct", "queue_depth", "job_count")
 
 
@@ -93,11 +94,18 @@ def _factors(row: Mapping[str, Any]) -> list[Setting]:
             name.replace("_", " "),
             str(row[f"asked_{name}"]),
             str(row.get(f"achieved_{name}") or "not read back"),
-            None if row.get(f"achieved_{name}") is None else row[f"asked_{name}"] == row[f"achieved_{name}"],
+            _factor_agrees(name, row[f"asked_{name}"], row.get(f"achieved_{name}")),
         )
         for name in names
         if name not in _FIXED
     ]
+
+
+def _factor_agrees(name: str, asked: object, achieved: object) -> bool | None:
+    # the name of a file system is its author's; that the kernel mounted the type is checked when it is mounted
+    if achieved is None or asked == AS_FOUND or name == "filesystem":
+        return None
+    return asked == achieved
 
 
 def _queue_depth(workload: Mapping[str, Any], achieved: Mapping[str, Any]) -> Setting:

@@ -89,3 +89,13 @@ def test_everything_recorded_about_a_trial_is_there(check_content: ReportContent
     assert facts["engine · stopped by"] == "runtime"
     assert facts["context · temperature celsius · after"] == "36"
     assert facts["devices · device"] == "nvme0n1"
+
+
+def test_a_file_system_that_was_mounted_as_asked_does_not_differ(trial: Callable[..., TrialContent]) -> None:
+    row = {"asked_filesystem": "ext4", "achieved_filesystem": "ext4 rw,relatime"}
+    assert settings(trial(row=row))["filesystem"].agrees is None, "its name is not what the kernel calls its options"
+
+
+def test_what_was_left_as_it_was_does_not_differ_from_what_it_was(trial: Callable[..., TrialContent]) -> None:
+    row = {"asked_scheduler": "as-found", "achieved_scheduler": "mq-deadline"}
+    assert settings(trial(row=row))["scheduler"].agrees is None
