@@ -51,7 +51,7 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
         Latencies without a prefix are those of the operation that the trial is
         about; other operations have theirs (``sync_total_latency_ns_p99``).
         ``iops`` and ``throughput_bytes_per_s`` are over all reads, writes and
-        trims. What was not measured is left out.
+        trims; what is read and written back counts once. What was not measured is left out.
     """
     main = main_operation(measured)
     estimates = _rates(measured)
@@ -85,7 +85,9 @@ def _rates(measured: Measurement) -> dict[str, Estimate]:
             estimates[f"{name}_iops"] = _rate([one], "count", "1/s")
             if _moves_bytes(measured, one.bytes):
                 estimates[f"{name}_throughput_bytes_per_s"] = _rate([one], "bytes", "B/s")
-    together = list(series.values())
+    together = (
+        [one for name, one in series.items() if name == "read"] if _only_rewrites(measured) else [*series.values()]
+    )
     moved = np.sum([one.bytes for one in together], axis=0)
     rates = {"iops": _rate(together, "count", "1/s")}
     if not _moves_bytes(measured, moved):
@@ -93,6 +95,12 @@ def _rates(measured: Measurement) -> dict[str, Estimate]:
     rates["throughput_bytes_per_s"] = _rate(together, "bytes", "B/s")
     over_time = _end_sync(measured) or throughput_tenths(moved, together[0].duration_ns)
     return rates | over_time | estimates
+
+
+def _only_rewrites(measured: Measurement) -> bool:
+    """Whether everything that was written had been read right before, so that each block counts once."""
+    workload = measured.workload
+    return workload.rewrite_fraction > 0 and all(share.operation == "read" for share in workload.operations)
 
 
 def _moves_bytes(measured: Measurement, moved: NDArray[np.float64]) -> bool:

@@ -88,6 +88,16 @@ def test_a_mix_is_about_its_larger_part_and_tells_both() -> None:
     assert "write_total_latency_ns_p99" in summary.estimates
 
 
+def test_a_block_that_is_read_and_written_back_is_counted_once() -> None:
+    """Bonnie++ prints the bytes of the file over the time, and seeks a second."""
+    series = {"read": latencies(1000), "write": latencies(1000)}
+    rewrite = summarise(measured(workload(rewrite_fraction=1.0), series)).estimates
+    alone = summarise(measured(workload(), {"read": latencies(1000)})).estimates
+    for metric in ("iops", "throughput_bytes_per_s"):
+        assert rewrite[metric].value == pytest.approx(alone[metric].value)
+        assert rewrite[f"write_{metric}"].value == pytest.approx(alone[metric].value)
+
+
 def test_submission_and_completion_have_quantiles_too() -> None:
     values = latencies(2000)
     trial = measured(values={"read": values})

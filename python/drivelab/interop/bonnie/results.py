@@ -152,14 +152,14 @@ def _rates(phase: Phase, rate: float) -> dict[str, Estimate]:
     if phase.workload == "seeks":
         back = SEEKS_WRITTEN_BACK
         return {
-            "iops": told((1 + back) * rate, "1/s", "seeks per s, and the tenth that is written back"),
+            "iops": told(rate, "1/s", "seeks per s"),
             "read_iops": told(rate, "1/s", "seeks per s"),
             "write_iops": told(back * rate, "1/s", "a tenth of the seeks per s"),
         }
     moved = rate * 1024
     if phase.workload == "rewrite":
         return {
-            "throughput_bytes_per_s": told(2 * moved, "B/s", "twice what is printed: read and written back"),
+            "throughput_bytes_per_s": told(moved, "B/s", "as printed, in KiB/s"),
             "read_throughput_bytes_per_s": told(moved, "B/s", "as printed, in KiB/s"),
             "write_throughput_bytes_per_s": told(moved, "B/s", "as printed, in KiB/s"),
         }
@@ -236,7 +236,6 @@ def _notes(lines: Sequence[_Line], short: Sequence[str]) -> Iterator[str]:
             f"{', '.join(short)} of some line has its worst latency only"
         )
     yield "the size of a block does not stand in the file: rates of blocks have no IOPS, and seeks no throughput"
-    yield "a rewrite is counted here as read and written: its throughput is twice the rate that bonnie++ prints"
     yield "the latency of a phase is its worst operation; bonnie++ gives no other"
     if any(line.fields["max_size"].strip() in ("link", "symlink") for line in lines):
         yield "some files were links: what was created, looked up and deleted there were links to one file"
