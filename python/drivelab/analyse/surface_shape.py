@@ -16,13 +16,11 @@ from statistics import median
 from drivelab.model.errors import DrivelabError
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.run_answer import CombinationResult
-from drivelab.model.surface import ShapeKind, SizeFactor, SurfaceShape
+from drivelab.model.surface import REPEATS_MIN, ShapeKind, SizeFactor, SurfaceShape
 from drivelab.model.units import parse_bytes
 
 FILE_SIZE: SizeFactor = "file_size"
 RECORD_SIZE: SizeFactor = "block_size"
-# of fewer repeats nobody knows the spread
-REPEATS_MIN = 3
 # sizes of the other factor that a shape has to show at, more than half of those that were measured
 LINES_MIN = 4
 # a smaller difference changes nothing that anybody would do

@@ -125,6 +125,11 @@ def _trial(
         notes[
             "the command line does not stand in the file: whether dd read or wrote the drive, and how, is not known"
         ] = None
+    elif operation == "write" and not fields["direct"] and fields["durability"].method == "none":
+        notes[
+            "nothing was flushed (no conv=fdatasync, oflag=dsync or oflag=direct): dd ended when memory had the data, "
+            "so the rate is that of memory unless far more was written than fits there"
+        ] = None
     notes["the whole time of dd, with reading what it writes and writing what it reads"] = None
     return ForeignTrial(
         workload=f"dd-{operation}",

@@ -9,6 +9,8 @@ from typing import Literal
 SizeFactor = Literal["file_size", "block_size"]
 # trough: slower than the sizes on both sides; falls: slower beyond; rises: slower below
 ShapeKind = Literal["trough", "falls", "rises"]
+# of fewer repeats nobody knows the spread, so nothing is said to stand out
+REPEATS_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,16 @@ def test_phases_of_bonnie_land_on_the_workloads_of_the_suite() -> None:
     assert value(found["stat-sequential"], "total_latency_ns_max") == 1_120_000
 
 
+@pytest.mark.parametrize(
+    ("flags", "is_memory"), [("", True), ("conv=fdatasync", False), ("oflag=dsync", False), ("oflag=direct", False)]
+)
+def test_a_write_by_dd_that_nobody_flushed_is_called_one_to_memory(flags: str, is_memory: bool) -> None:
+    lines = [f"$ dd if=/dev/zero of=x bs=1M count=1000 {flags}", "1000+0 records in", "1000+0 records out"]
+    lines.append("1048576000 bytes (1.0 GB, 1000 MiB) copied, 0.42 s, 2.5 GB/s")
+    source = SourceText("dd.txt", "\n".join(lines))
+    assert any("memory" in note for note in read_foreign(source).notes) == is_memory
+
+
 def test_lines_of_several_machines_keep_their_names() -> None:
     file = read("bonnie-1.97.csv")
     assert {trial.machine for trial in file.trials} == {"server1", "server2"}

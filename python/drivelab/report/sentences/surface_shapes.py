@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.run_answer import RunAnswer
-from drivelab.model.surface import SurfaceShape
+from drivelab.model.surface import REPEATS_MIN, SurfaceShape
 from drivelab.model.units import format_bytes
 
 # more of them nobody reads
 TOLD_AT_MOST = 12
 NOTHING = "No file size and no record size stands out: nowhere is one of them slower than its neighbours at most sizes."
+NOT_JUDGED = (
+    f"Which file size or record size stands out was not judged: that takes {REPEATS_MIN} repeats of each. "
+    "The maps show what was seen."
+)
 _SIZES = {"file_size": "files", "block_size": "records"}
 _OTHERS = {"file_size": "record sizes", "block_size": "file sizes"}
 
 
 def shape_sentences(answer: RunAnswer) -> tuple[str, ...]:
-    """What stands out, the troughs first; that nothing does where both sizes were varied; else none.
+    """What stands out, the troughs first; where both sizes were varied, that nothing does or was judged; else none.
 
     Parameters
     ----------
@@ -31,7 +35,8 @@ def shape_sentences(answer: RunAnswer) -> tuple[str, ...]:
     told = list(_sentences(answer.shapes, titles, has_several=len(targets) > 1))
     left = len(told) - TOLD_AT_MOST
     more = (f"{left} more such edges are in the figures.",) if left > 0 else ()
-    return (*told[:TOLD_AT_MOST], *more) or (NOTHING,)
+    is_judged = any(one.trial_count >= REPEATS_MIN for one in surfaces)
+    return (*told[:TOLD_AT_MOST], *more) or ((NOTHING,) if is_judged else (NOT_JUDGED,))
 
 
 def _sentences(shapes: Sequence[SurfaceShape], titles: dict[str, str], *, has_several: bool) -> Iterator[str]:

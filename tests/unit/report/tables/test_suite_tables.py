@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from drawn_result_sets import made, one
@@ -14,7 +15,7 @@ from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnsw
 from drivelab.model.surface import SurfaceShape
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.run import run_sentences
-from drivelab.report.sentences.surface_shapes import NOTHING, TOLD_AT_MOST, shape_sentences
+from drivelab.report.sentences.surface_shapes import NOT_JUDGED, NOTHING, TOLD_AT_MOST, shape_sentences
 from drivelab.report.tables.iozone_shape import spreadsheet_text, surface_tables
 from drivelab.report.tables.phases import phases_tables
 
@@ -182,6 +183,11 @@ def test_troughs_falls_and_rises_in_words() -> None:
 def test_that_nothing_stands_out_is_told_and_only_of_surfaces() -> None:
     assert shape_sentences(RunAnswer(combinations=(OVER_SIZES,))) == (NOTHING,)
     assert shape_sentences(RunAnswer(combinations=PHASES)) == ()
+
+
+def test_surfaces_of_one_repeat_are_not_said_to_be_even() -> None:
+    once = replace(OVER_SIZES, trials=("r1",))
+    assert shape_sentences(RunAnswer(combinations=(once,))) == (NOT_JUDGED,)
 
 
 def test_the_rest_of_many_shapes_is_counted() -> None:
