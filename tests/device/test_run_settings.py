@@ -166,12 +166,12 @@ def test_an_option_that_the_kernel_refuses_is_told_before_anything_is_changed(
     device = make_loop_device(32 * 2**20)
     before = device.read_bytes()
     file = drivelab.folder / "mount.toml"
-    levels = '\n[[factors]]\nsetting = "filesystem"\nlevels = [{ type = "ext4", mount_options = ["frobnicate"] }]\n'
+    levels = '\n[[factors]]\nsetting = "filesystem"\nlevels = [{ type = "ext4", mount_options = ["dax=always"] }]\n'
     file.write_text((HEAD + levels).replace('access = "sequential"', 'access = "sequential"\nfile_state = "append"'))
     answer = drivelab.run("run", str(file), str(device), "--erase", device.name)
     assert answer.returncode == 1
     assert "error[R403] ext4:" in answer.stderr
-    assert "frobnicate" in answer.stderr
+    assert "dax=always" in answer.stderr
     assert device.read_bytes() == before
     assert not drivelab.runs.exists()
     assert drivelab.left_over() == []

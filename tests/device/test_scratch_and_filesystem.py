@@ -141,9 +141,9 @@ def test_other_mount_options_need_no_new_file_system(scratch: ScratchDrive, jour
 @pytest.mark.provokes("R403")
 def test_an_option_that_is_refused_is_told_in_the_words_of_the_program(scratch: ScratchDrive, journal: Journal) -> None:
     with pytest.raises(DrivelabError) as refusal:
-        FileSystemOnTarget(journal).bring(scratch.path, EXT4.mounted_with(("sideways",)))
+        FileSystemOnTarget(journal).bring(scratch.path, EXT4.mounted_with(("dax=always",)))
     assert refusal.value.code == "R403"
-    assert "sideways" in refusal.value.where
+    assert "dax=always" in refusal.value.where
     undo_all(journal)
     assert not scratch.backing_file.exists()
 

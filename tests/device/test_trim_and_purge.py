@@ -43,8 +43,6 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSystem:
     made = FakeSystem(tmp_path / "system")
     search = os.pathsep.join((str(made.root / "bin"), os.environ["PATH"]))
     monkeypatch.setattr("drivelab.inventory.tools._SEARCH_PATH", search)
-    for name, value in made.environment.items():
-        monkeypatch.setenv(name, value)
     return made
 
 

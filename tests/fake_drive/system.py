@@ -59,13 +59,10 @@ class FakeSystem:
         self.put("proc/sys/kernel/random/boot_id", "boot-1")
         for program in ("hdparm", "sdparm", "nvme"):
             script = root / "bin" / program
-            script.write_text(f'#!/bin/sh\nexec {sys.executable} {TOOLS} {program} "$@"\n')
+            # programs are started without the caller's environment
+            knows = f"FAKE_DRIVES='{self.drives}' FAKE_ROOT='{self.root}'"
+            script.write_text(f'#!/bin/sh\n{knows} exec {sys.executable} {TOOLS} {program} "$@"\n')
             script.chmod(0o755)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """What the programs need to know."""
-        return {"FAKE_DRIVES": str(self.drives), "FAKE_ROOT": str(self.root)}
 
     @property
     def log(self) -> list[str]:

@@ -54,7 +54,7 @@ def mistake_in(
     above: Place = (),
     names_keys: bool = True,
 ) -> DrivelabError:
-    """P703 for the first mistake, with file, line and key; the number of the others behind it.
+    """P703, or the mistake's own code, for the first one, with file, line and key; the number of the others behind it.
 
     Parameters
     ----------
@@ -83,7 +83,9 @@ def mistake_in(
     more = f" (and {len(by_place) - 1} more)" if len(by_place) > 1 else ""
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
     what = f"{key}: {_message(same)}{more}" if key else f"{_message(same)}{more}"
-    return DrivelabError("P703", what, where=f"{file}:{line_of(text, place)}", do=_advice(document, same[0], place))
+    own = same[0].get("ctx", {})
+    do = own.get("do") or _advice(document, same[0], place)
+    return DrivelabError(own.get("code") or "P703", what, where=f"{file}:{line_of(text, place)}", do=do)
 
 
 def _in_document(document: Mapping[str, Any], location: Place, kind: str) -> Place:

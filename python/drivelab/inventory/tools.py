@@ -11,8 +11,16 @@ from pathlib import Path
 
 TIMEOUT_S = 5.0  # a drive that answers no identify command for this long is reported, not waited for
 NEEDS_ROOT = "needs root"
-# an ordinary user's PATH often lacks the directories in which these tools are
-_SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
+# an ordinary user's PATH often lacks the directories in which these tools are; an empty or relative part of it means
+# the working directory, where anybody may have put a program
+_SEARCH_PATH = os.pathsep.join(
+    [
+        *(part for part in os.environ.get("PATH", "").split(os.pathsep) if part.startswith("/")),
+        *("/usr/local/sbin", "/usr/sbin", "/sbin"),
+    ]
+)
+# what a program needs to be started at all; the rest may send it elsewhere (MKE2FS_CONFIG, BLKID_FILE, LIBMOUNT_FSTAB)
+_HANDED_ON = ("HOME", "LD_LIBRARY_PATH", "LD_PRELOAD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ def run_tool(command: Sequence[str], *, timeout_s: float = TIMEOUT_S) -> ToolOut
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,
-            env={**os.environ, "LC_ALL": "C"},
+            env=tool_environment(),
         )
     except subprocess.TimeoutExpired:
         return ToolOutput("", f"{command[0]} did not answer within {timeout_s:g} s")
@@ -80,3 +88,9 @@ def why_refused(node: Path) -> str:
 def find_tool(name: str) -> str | None:
     """Path of an installed program; None when it is not installed."""
     return shutil.which(name, path=_SEARCH_PATH)
+
+
+def tool_environment() -> dict[str, str]:
+    """The environment that every program of the system is started with: nothing in it says what to read or write."""
+    kept = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
+    return {**kept, "PATH": _SEARCH_PATH, "LC_ALL": "C"}

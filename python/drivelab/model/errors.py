@@ -207,6 +207,7 @@ _KINDS = (
     ErrorKind("P710", "two targets that overlap", "name only one of them", EXIT_REFUSED),
     ErrorKind("P711", "a target that cannot answer the question", "use a block device or scratch:SIZE", EXIT_USAGE),
     ErrorKind("P712", "a level that the experiment does not have", "choose one of those that it has", EXIT_USAGE),
+    ErrorKind("P713", "an option that may reach beyond the target", "use only options that are listed", EXIT_USAGE),
     # O: the report
     ErrorKind("O801", "the charts' script is missing", "install it again: pip install --force-reinstall plotly"),
     ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),

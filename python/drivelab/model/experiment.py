@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from drivelab.model.factor import Factor, FileSystemFactor, Name, WorkloadFactor
+from drivelab.model.factor import Factor, FileSystemFactor, MountFactor, Name, WorkloadFactor
+from drivelab.model.option_rule import refused_mount_option
 from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
 
 Design = Literal["full", "one-at-a-time"]
@@ -134,6 +135,26 @@ class Experiment(FrozenModel):
         for number, factor in enumerate(self.factors):
             if factor.setting == "mount" and self.filesystem_factor is None:
                 raise broken_rule("mount needs a factor filesystem: name what is mounted", "factors", number)
+        return self
+
+    @model_validator(mode="after")
+    def _mount_options_are_listed(self) -> Self:
+        """Each level of a mount is tried with every file system."""
+        made = [factor for factor in self.factors if isinstance(factor, FileSystemFactor)]
+        types = {level.type: None for factor in made for level in (*factor.levels, *factor.quick_levels)}
+        mounts = [
+            ((number, key, place), level.options)
+            for number, factor in enumerate(self.factors)
+            if isinstance(factor, MountFactor)
+            for key, levels in (("levels", factor.levels), ("quick_levels", factor.quick_levels))
+            for place, level in enumerate(levels)
+        ]
+        for place, options in mounts:
+            for filesystem in types:
+                refused = refused_mount_option(filesystem, options) if filesystem != "raw" else None
+                if refused is not None:
+                    below = ("factors", *place, "options", refused.place)
+                    raise broken_rule(refused.what, *below, code="P713", do=refused.do)
         return self
 
     @model_validator(mode="after")

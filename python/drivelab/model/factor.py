@@ -15,6 +15,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from drivelab.model.option_rule import RefusedOption, refused_mkfs_option, refused_mount_option
 from drivelab.model.setting import SettingName, canonical_level
 from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
 
@@ -67,6 +68,13 @@ class FileSystemLevel(FrozenModel):
             raise ValueError("raw has neither mkfs_options nor mount_options")
         return self
 
+    @model_validator(mode="after")
+    def _options_are_listed(self) -> Self:
+        if self.type != "raw":
+            _refuse(refused_mkfs_option(self.type, self.mkfs_options), "mkfs_options")
+            _refuse(refused_mount_option(self.type, self.mount_options), "mount_options")
+        return self
+
     def mounted_with(self, options: tuple[str, ...]) -> FileSystemLevel:
         """The same file system with more mount options."""
         return self.model_copy(update={"mount_options": (*self.mount_options, *options)})
@@ -87,6 +95,11 @@ class MountLevel(FrozenModel):
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """What an editor accepts: one option, or a table."""
         return _or_text(handler, core, required="name", text={"type": "string"})
+
+
+def _refuse(refused: RefusedOption | None, key: str) -> None:
+    if refused is not None:
+        raise broken_rule(refused.what, below=(key, refused.place), code="P713", do=refused.do)
 
 
 def _or_text(handler: GetJsonSchemaHandler, core: CoreSchema, *, required: str, text: dict[str, Any]) -> dict[str, Any]:

@@ -67,9 +67,15 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def broken_rule(what: str, *place: str | int, below: tuple[str | int, ...] = ()) -> PydanticCustomError:
-    """A mistake with the key that is best changed: its place in the file, or below the value that is validated."""
-    context: dict[str, Any] = {"what": what, "below": below} | ({"place": place} if place else {})
+def broken_rule(
+    what: str, *place: str | int, below: tuple[str | int, ...] = (), code: str = "", do: str = ""
+) -> PydanticCustomError:
+    """A mistake with the key that is best changed: its place in the file, or below the value that is validated.
+
+    Its code and advice are those of any mistake in a file, unless it brings its own.
+    """
+    context: dict[str, Any] = {"what": what, "below": below, "code": code, "do": do}
+    context |= {"place": place} if place else {}
     return PydanticCustomError("rule", "{what}", context)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from drivelab.inventory.mounts import Mount, read_mounts
 from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import FileSystemLevel
+from drivelab.model.option_rule import require_listed_options
 from drivelab.state.journal import Change, Journal
 from drivelab.state.programs import require_program, run_program
 
@@ -82,11 +83,18 @@ def make_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> Ch
     Raises
     ------
     DrivelabError
-        R402: the mkfs program is not installed. R403: it failed.
+        P713: an option may reach beyond the device. R402: the mkfs program is
+        not installed. R403: it failed. R404: it made something else.
     """
+    require_listed_options(level.type, mkfs=level.mkfs_options)
     identifier = str(uuid.uuid4())
     made = journal.will_change("filesystem", device=device, filesystem=level.type, uuid=identifier)
     run_program([*_MKFS[level.type], *_uuid_options(level.type, identifier), *level.mkfs_options, device], journal)
+    found = _uuid_on(device)
+    if found != identifier:
+        # it would not be known again, and so not be wiped; or what is mounted next is an older one
+        what = f"{_MKFS[level.type][0]} was to make the file system {identifier}, and there is {found or 'none'}"
+        raise DrivelabError("R404", what, where=device)
     return made
 
 
@@ -96,8 +104,10 @@ def mount_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> M
     Raises
     ------
     DrivelabError
-        R403: mount failed. R404: the kernel mounted something else.
+        P713: an option may reach beyond the device. R403: mount failed.
+        R404: the kernel mounted something else, which is unmounted again.
     """
+    require_listed_options(level.type, mount=level.mount_options)
     mount_point = MOUNT_PARENT / f"{Path(device).name}-{level.type}-{secrets.token_hex(4)}"
     mounted = journal.will_change("mount", mount_point=str(mount_point), device=device)
     mount_point.mkdir(parents=True)
@@ -105,22 +115,31 @@ def mount_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> M
     run_program(["mount", "-t", level.type, *options, device, str(mount_point)], journal)
     found = _mount_at(str(mount_point))
     if found is None or found.source != device or found.filesystem != level.type:
-        what = f"{level.type} was mounted, and the kernel lists {found.filesystem if found else 'nothing'}"
+        undo_mount(**mounted.facts)
+        journal.was_undone(mounted)
+        listed = f"{found.filesystem} of {found.source}" if found else "nothing"
+        what = f"{level.type} of {device} was to be mounted, and the kernel lists {listed}"
         raise DrivelabError("R404", what, where=str(mount_point))
     return MountedFileSystem(mount_point, found.filesystem, found.options, mounted)
 
 
 def undo_mount(mount_point: str, device: str) -> str:
-    """Unmount, and remove the mount point; what was done, in words, or nothing.
+    """Unmount whatever lies on a mount point of ours, and remove it; what was done, in words, or nothing.
+
+    The kernel may know the device by another name than we do, so the place
+    decides: it was made for this mount alone, in a directory of root's.
 
     Raises
     ------
     DrivelabError
-        R406: something still uses it.
+        R406: something still uses it, or it is no place that drivelab makes.
     """
+    if Path(mount_point).parent != MOUNT_PARENT or Path(mount_point).name == "..":
+        what = f"drivelab mounts {device} below {MOUNT_PARENT}, and leaves alone what is mounted elsewhere"
+        raise DrivelabError("R406", what, where=mount_point, do="see what it is: findmnt; then delete the journal")
     done = ""
     deadline = time.monotonic() + _UNMOUNT_PATIENCE_S
-    while (found := _mount_at(mount_point)) is not None and found.source == device:
+    while _mount_at(mount_point) is not None:
         try:
             run_program(["umount", mount_point])
             done = f"unmounted {mount_point}"

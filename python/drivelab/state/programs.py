@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Sequence
 
-from drivelab.inventory.tools import find_tool
+from drivelab.inventory.tools import find_tool, tool_environment
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import Journal
 
@@ -85,7 +85,7 @@ def run_program(command: Sequence[str], journal: Journal | None = None, *, timeo
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,
-            env={**os.environ, "LC_ALL": "C"},
+            env=tool_environment(),
             # Ctrl-C reaches drivelab only, which then puts things back in order
             start_new_session=True,
             pass_fds=() if journal is None else (journal.descriptor,),

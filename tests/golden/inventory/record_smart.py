@@ -25,11 +25,12 @@ LEFT_OUT = {"platform_info", "build_info", "svn_revision", "argv", "local_time",
 KEPT_FLAGS = {"valid", "normalized"}
 
 
-def build(directory: Path) -> Path:
-    """The library that stands for a drive."""
+def build(directory: Path, kind: str) -> Path:
+    """The library that stands for a drive of a kind."""
     library = directory / "made_up_drives.so"
     source = Path(__file__).with_name("made_up_drives.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+    command = ["cc", f'-DDRIVE="{kind}"', "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(command, check=True)
     return library
 
 
@@ -62,7 +63,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         environment = {**os.environ, "LC_ALL": "C"}
         if options.made_up:
-            environment |= {"LD_PRELOAD": str(build(Path(directory))), "DRIVE": options.made_up}
+            environment |= {"LD_PRELOAD": str(build(Path(directory), options.made_up))}
         is_nvme = "nvme" in options.device
         answers = {"smartctl": answer(f"{SMARTCTL} {'' if is_nvme else LOGS} {options.device}", environment)}
         if is_nvme:

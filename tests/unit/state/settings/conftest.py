@@ -24,8 +24,6 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSystem:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     for module in (attribute, governor):
         monkeypatch.setattr(module, "write_kernel_file", made.write)
-    for name, value in made.environment.items():
-        monkeypatch.setenv(name, value)
     return made
 
 
