@@ -31,8 +31,9 @@ _EXT_MKFS = {
     "-N": "N",
     "-O": "none [^]64bit [^]bigalloc [^]casefold [^]dir_index [^]dir_nlink [^]ea_inode [^]encrypt [^]ext_attr "
     "[^]extent [^]extents [^]extra_isize [^]fast_commit [^]filetype [^]flex_bg [^]has_journal [^]huge_file "
-    "[^]inline_data [^]large_dir [^]large_file [^]meta_bg [^]metadata_csum [^]metadata_csum_seed [^]mmp [^]orphan_file [^]project "
-    "[^]quota [^]resize_inode [^]sparse_super [^]sparse_super2 [^]stable_inodes [^]uninit_bg [^]verity",
+    "[^]inline_data [^]large_dir [^]large_file [^]meta_bg [^]metadata_csum [^]metadata_csum_seed [^]mmp "
+    "[^]orphan_file [^]project [^]quota [^]resize_inode [^]sparse_super [^]sparse_super2 [^]stable_inodes [^]uninit_bg "
+    "[^]verity",
     "-q": "",
     "-r": "0|1",
     "-T": "big default floppy huge largefile largefile4 news small",

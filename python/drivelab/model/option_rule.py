@@ -112,7 +112,7 @@ def _by_name(filesystem: str) -> dict[str, str]:
 
 
 def _as_getopt_reads(words: Sequence[str], options: dict[str, str]) -> Iterator[tuple[int, str, str | None]]:
-    """Each option: the place of the word that decides, its name, and its value if it has one; other words have no name."""
+    """Each option: the place of the word that decides, its name, and its value if it has one; others have no name."""
     at = 0
     while at < len(words):
         word, begin = words[at], at
