@@ -87,6 +87,9 @@ TEST_TOOLS = (
     Tool("setpriv", "util-linux", "util-linux", "util-linux"),
     Tool("sdparm", "sdparm", "sdparm", "sdparm"),
     Tool("mdadm", "mdadm", "mdadm", "mdadm"),
+    # what is made where options of file systems are tried
+    Tool("mkfs.btrfs", "btrfs-progs", "btrfs-progs", "btrfs-progs"),
+    Tool("mkfs.f2fs", "f2fs-tools", "f2fs-tools", "f2fs-tools"),
 )
 GOALS = {"build": BUILD_TOOLS, "demo": DEMO_TOOLS, "test": TEST_TOOLS}
 

@@ -153,30 +153,76 @@ def test_built_in_experiments_and_the_file_systems_of_explain_pass() -> None:
         FileSystemLevel(type=filesystem, name="x", **{key: tuple(value) for key, value in options.items()})
 
 
-_VALUES = [
-    *(
-        word.removeprefix("[^]").replace("[=0|1]", "=1").replace("SIZE", "64k").replace("N", "4").split("|")[0]
-        for options in MKFS_OPTIONS.values()
-        for takes in options.values()
-        for word in takes.split()
-    ),
-    *("4096", "/dev/loop1", "device=/dev/loop1", "logdev=x", "rtdev=x", "name=x", "file", "uuid=x", "offset=4", "a=/b"),
-]
-_FLAGS = [name for options in MKFS_OPTIONS.values() for names in options for name in names.split()]
-_WORD = st.one_of(
-    st.sampled_from([*_FLAGS, "-J", "-l", "-r", "-z", "-d", "-U", "-c", "-L", "-p", "-n", "--", "--rootdir", "--uuid"]),
-    st.lists(st.sampled_from(_VALUES), min_size=1, max_size=3).map(",".join),
-    st.lists(st.sampled_from([*(flag.lstrip("-") for flag in _FLAGS), *"JlrzdUcLp"]), max_size=3).map(
-        lambda s: f"-{''.join(s)}"
-    ),
-    st.lists(st.sampled_from([*_FLAGS, *_VALUES, *"/=,:^ "]), max_size=3).map("".join),
-    st.text(max_size=6),
+def written(word: str) -> str:
+    """An option as one would write it, from how it is listed."""
+    word = word.removeprefix("[^]").replace("[=", "=").replace("]", "")
+    return word.replace("SIZE", "64k").replace("PERCENT", "1").replace("N", "4").partition("|")[0]
+
+
+HOSTILE_VALUES = (
+    "/dev/loop1",
+    "device=/dev/loop1",
+    "logdev=x",
+    "rtdev=x",
+    "name=x",
+    "file",
+    "uuid=x",
+    "offset=4",
+    "a/b",
 )
-_WORDS = st.lists(_WORD, max_size=5)
+HOSTILE_WORDS = (
+    "/dev/loop1",
+    "x",
+    "-",
+    "--",
+    "-J",
+    "-l",
+    "-r",
+    "-z",
+    "-d",
+    "-U",
+    "-c",
+    "-L",
+    "-p",
+    "--rootdir",
+    "--uuid=x",
+)
 
 
-@given(filesystem=st.sampled_from(TYPES), words=_WORDS)
-def test_what_is_accepted_holds_no_path_and_reads_alike_to_getopt(filesystem: str, words: list[str]) -> None:
+@st.composite
+def typed_options(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """Options of a type as they may be written, together or apart, now and then with something else among them."""
+    filesystem = draw(st.sampled_from(TYPES))
+    words: list[str] = []
+    flags = [(name, takes) for names, takes in MKFS_OPTIONS[filesystem].items() for name in names.split()]
+    for name, takes in draw(st.lists(st.sampled_from(flags), max_size=4)):
+        value = ""
+        if takes:
+            values = st.sampled_from([written(word) for word in takes.split()])
+            value = ",".join(draw(st.lists(values, min_size=1, max_size=3)))
+            if draw(st.integers(0, 7)) == 0:
+                value += draw(
+                    st.sampled_from([f",{each}" for each in HOSTILE_VALUES] + [*HOSTILE_VALUES, ",", "/", "="])
+                )
+        is_apart = bool(value) and draw(st.booleans())
+        joint = "=" if value and name.startswith("--") else ""
+        last = words[-1] if words else ""
+        if last.startswith("-") and not last.startswith("--") and not name.startswith("--") and draw(st.booleans()):
+            # in a cluster with what stands before it, which may make it a part of that one's value
+            words[-1] += name[1:] if is_apart else f"{name[1:]}{value}"
+        else:
+            words.append(name if is_apart else f"{name}{joint}{value}")
+        words += [value] if is_apart else []
+    if draw(st.integers(0, 3)) == 0:
+        words.insert(
+            draw(st.integers(0, len(words))), draw(st.one_of(st.sampled_from(HOSTILE_WORDS), st.text(max_size=5)))
+        )
+    return filesystem, words
+
+
+@given(typed=typed_options())
+def test_what_is_accepted_holds_no_path_and_reads_alike_to_getopt(typed: tuple[str, list[str]]) -> None:
+    filesystem, words = typed
     if refused_mkfs_option(filesystem, words) is not None:
         return
     short, long = GETOPT[filesystem]
@@ -184,20 +230,20 @@ def test_what_is_accepted_holds_no_path_and_reads_alike_to_getopt(filesystem: st
     assert others == ["/dev/target"]
     known = {name for names in MKFS_OPTIONS[filesystem] for name in names.split()}
     assert {name for name, _ in found} <= known
-    for name, value in found:
-        assert "/" not in value
-        assert not name.startswith("-") or not value.startswith("-")
-        for part in value.split(","):
-            assert part.partition("=")[0] not in (
-                "device",
-                "logdev",
-                "rtdev",
-                "name",
-                "file",
-                "uuid",
-                "offset",
-                "options",
-            )
+    assert not [value for _, value in found if set(value) & set("/\\\"' \t\n") or value.startswith("-")]
+    parts = {part.partition("=")[0] for _, value in found for part in value.split(",")}
+    assert not parts & {
+        "device",
+        "logdev",
+        "rtdev",
+        "name",
+        "file",
+        "uuid",
+        "offset",
+        "options",
+        "journal_dev",
+        "list-all",
+    }
 
 
 _MOUNT_PIECES = st.sampled_from(
