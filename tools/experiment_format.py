@@ -15,8 +15,10 @@ sys.path.insert(0, str(PROJECT / "python"))
 
 from drivelab.experiments.keys import KEYS, Key  # noqa: E402
 from drivelab.experiments.schema import experiment_schema  # noqa: E402
+from drivelab.model.filesystem_options import MKFS_OPTIONS, MOUNT_OPTIONS  # noqa: E402
 
 _TABLE = re.compile(r"(<!-- keys of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_OPTIONS = re.compile(r"(<!-- options of file systems -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def schema_text() -> str:
@@ -25,8 +27,27 @@ def schema_text() -> str:
 
 
 def page_text() -> str:
-    """The page with its tables as the list of keys has them."""
-    return _TABLE.sub(lambda found: f"{found[1]}{key_table(KEYS[found[2]])}{found[3]}", PAGE.read_text())
+    """The page with its tables as the lists of keys and of options have them."""
+    page = _TABLE.sub(lambda found: f"{found[1]}{key_table(KEYS[found[2]])}{found[3]}", PAGE.read_text())
+    return _OPTIONS.sub(lambda found: f"{found[1]}{option_table()}{found[2]}", page)
+
+
+def option_table() -> str:
+    """What options file systems may have, in Markdown; types with the same options share their rows."""
+    rows = ["| | option | values |", "|---|---|---|"]
+    for options in {id(options): options for options in MKFS_OPTIONS.values()}.values():
+        types = [name for name, others in MKFS_OPTIONS.items() if others is options]
+        title = ", ".join(f"mkfs.{name}" for name in types)
+        for names, takes in options.items():
+            rows.append(f"| {title} | {_code(names)} | {_code(takes)} |")
+            title = ""
+        rows.append(f"| mount {', '.join(types)} | `-o` | {_code(MOUNT_OPTIONS[types[0]])} |")
+    return "\n".join([*rows, ""])
+
+
+def _code(words: str) -> str:
+    """Words as code; a bar would end the cell."""
+    return " ".join(f"`{word}`" for word in words.split()).replace("|", "\\|")
 
 
 def key_table(keys: dict[str, Key]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.inventory.block_devices import slaves_of
-from drivelab.inventory.consent import Consent
+from drivelab.inventory.consent import Consent, require_erase_consent
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.raid import resolve_raid
 from drivelab.inventory.target import resolve_target
@@ -55,10 +55,20 @@ def made_and_taken_apart(asked: TargetFacts, members: list[str], journal: Journa
         "members": [f"/dev/{name}" for name in slaves_of(block.name)],
         "is_ours": [superblock_uuid(Path(member)) for member in members] == [raid.uuid] * len(members),
         "facts": [raid.chunk_bytes, raid.layout, raid.bitmap, raid.metadata, raid.consistency],
+        "as_target": [refused_alone(resolve_target(member)) for member in members],
         "degraded": degraded(made.path, members[1]) if raid.level != "raid0" else [],
         "done": undo_all(journal),
     }
     return seen | {"left": [*arrays(), *(member for member in members if superblock_uuid(Path(member)))]}
+
+
+def refused_alone(member: TargetFacts) -> str:
+    """Why a member of a set that is there may not be written to by itself, though its owner gave it up."""
+    try:
+        require_erase_consent(member, [f"{member.drives[0].serials[0]}+contents"])
+    except DrivelabError as error:
+        return error.code
+    return ""
 
 
 def degraded(path: str, member: str) -> list[str]:

@@ -84,6 +84,7 @@ def test_every_level_is_made_as_planned_and_taken_apart(raid_guest: Guest) -> No
         assert (seen["level"], seen["members"], seen["is_ours"], seen["left"]) == (level, members, True, [])
         assert seen["size_bytes"] == pytest.approx(seen["expected_bytes"], rel=0.02)
         assert len(seen["done"]) == 1
+        assert seen["as_target"] == ["C204"] * len(members)
         if level != "raid0":
             code, what = seen["degraded"]
             assert (code, f"has lost 1 of {len(members)} members" in what) == ("R457", True)

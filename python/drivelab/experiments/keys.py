@@ -189,8 +189,8 @@ KEYS: dict[str, dict[str, Key]] = {
             is_required=True,
         ),
         "name": Key("small letters, digits, `.`, `-`", "", "what the level is called; else its type"),
-        "mkfs_options": Key("a list of texts", "[]", "options of the mkfs program"),
-        "mount_options": Key("a list of texts", "[]", "options it is mounted with"),
+        "mkfs_options": Key("a list of texts", "[]", "options of the mkfs program that touch the target alone"),
+        "mount_options": Key("a list of texts", "[]", "options it is mounted with that touch the target alone"),
     },
     "MountLevel": {
         "name": Key("small letters, digits, `.`, `-`", "", "what the level is called", is_required=True),

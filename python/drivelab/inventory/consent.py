@@ -32,6 +32,8 @@ from drivelab.model.drive import BlockUse, DriveIdentity
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 
+_NOTHING_WRITTEN = "; nothing was written"
+
 
 @dataclass(frozen=True, slots=True)
 class Probes:
@@ -149,7 +151,15 @@ def require_still_ours(target: TargetFacts, known: Collection[str], paths: Syste
         C202 to C206: somebody mounted it, uses it, or made something on it.
         C207: it is not the device that was resolved. C209: it cannot be read.
     """
-    name = require_same_identity(target, paths)
+    try:
+        _refuse_others(target, require_same_identity(target, paths), known, paths)
+    except DrivelabError as error:
+        # the run has written to it by now, with its owner's consent
+        where = error.where.replace(_NOTHING_WRITTEN, "; nothing more was written")
+        raise DrivelabError(error.code, error.what, where=where, do=error.do) from error
+
+
+def _refuse_others(target: TargetFacts, name: str, known: Collection[str], paths: SystemPaths) -> None:
     _refuse_used(target, usage_of(name, {}, read_users(paths), paths), name, paths)
     try:
         claimed = is_claimed(name, paths)
@@ -358,4 +368,4 @@ def _how_to_release(holder: BlockUse) -> str:
 
 def _refusal(code: str, target: TargetFacts, what: str, do: str) -> DrivelabError:
     where = target.text if target.text == target.path else f"{target.text} ({target.path})"
-    return DrivelabError(code, what, where=f"{where}; nothing was written", do=do)
+    return DrivelabError(code, what, where=f"{where}{_NOTHING_WRITTEN}", do=do)
