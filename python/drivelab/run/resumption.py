@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from drivelab.inventory.drives import list_drives
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.raid import resolve_raid
@@ -70,7 +72,8 @@ def _stored_plan(run: StoredRun) -> Plan:
     try:
         return Plan.from_json(document)
     except (KeyError, TypeError, ValueError) as error:
-        what = f"its plan was written by drivelab {run.run_json.get('drivelab_version')} and cannot be read: {error}"
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        what = f"its plan was written by drivelab {run.run_json.get('drivelab_version')} and cannot be read: {reason}"
         raise DrivelabError("R422", what, where=str(run.directory)) from error
 
 

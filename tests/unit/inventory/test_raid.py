@@ -164,6 +164,11 @@ def test_directories_files_and_sets_are_no_members() -> None:
     assert refused("raid1:/dev/sda,raid0:x").code == "U042"
 
 
+@pytest.mark.parametrize("member", ["missing", "--force", "-x", "spare", "/dev/sda:1M"])
+def test_what_mdadm_would_take_for_more_than_a_drive_is_no_member(member: str) -> None:
+    assert refused(f"raid1:/dev/sda,{member}").code in ("U042", "T101")
+
+
 @pytest.mark.provokes("U043")
 def test_one_drive_is_no_two_members() -> None:
     assert "/dev/sda is named twice" in refused("raid1:/dev/sda,/dev/sda").what

@@ -175,6 +175,23 @@ def test_a_raid_set_without_its_members_is_not_made_again() -> None:
     assert refused.value.code == "R422"
 
 
+@pytest.mark.parametrize(
+    "level",
+    [
+        {"type": "xfs", "mkfs_options": ["-l", "logdev=/dev/loop1,size=16384b"]},
+        {"type": "btrfs", "mkfs_options": ["/dev/loop1"]},
+        {"type": "ext4", "mount_options": ["noatime", "loop"]},
+    ],
+)
+def test_options_that_reach_beyond_the_target_are_refused_in_a_stored_plan_too(level: dict[str, Any]) -> None:
+    scratch = resolve_target("scratch:1GiB")
+    run = stored_run(make_plan(EXPERIMENT, [scratch], seed=1), scratch)
+    run.run_json["plan"]["filesystems"] = [level]
+    with pytest.raises(DrivelabError, match=r"known to touch only the target|another device or file") as refused:
+        plan_resumption(run)
+    assert (refused.value.code, "\n" in refused.value.what) == ("R422", False)
+
+
 def stored_run(plan: Plan, facts: TargetFacts, *completed: str) -> Any:
     """What is asked of a stored run."""
     targets = [{"label": plan.targets[0].label, "facts_before": facts.to_json()}]

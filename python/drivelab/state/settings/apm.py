@@ -109,4 +109,7 @@ def _ask(name: str, paths: SystemPaths) -> tuple[str | None, str]:
 
 def _tell(name: str, level: str, paths: SystemPaths, journal: Journal | None = None) -> None:
     raw = _RAW_OFF if level == _OFF else level
+    if not (raw.isascii() and raw.isdecimal()):
+        # hdparm would read on in the same word: -B254Y puts the drive to sleep
+        raise DrivelabError("R404", f"'{level}' is no level of power management", where=str(device_node(name, paths)))
     run_program(hdparm.apm_command(device_node(name, paths), raw), journal)

@@ -11,7 +11,9 @@ import pytest
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import Journal
 from drivelab.state.settings import cpu_dma_latency
+from drivelab.state.settings.apm import undo_apm
 from drivelab.state.settings.cpu_dma_latency import CpuDmaLatency
+from drivelab.state.settings.drive_reference import reference_to
 from drivelab.state.settings.setting import Setting
 from drivelab.state.undo import undo_all
 from fake_drive.system import ATA, FakeSystem
@@ -43,6 +45,17 @@ def test_apm_that_somebody_else_set_since_stays(system: FakeSystem, settings: Se
     system.set_state("sda", ATA | {"apm": "100"})
     assert undo_all(journal) == []
     assert settings["apm"].read(drive).value == "100"
+
+
+def test_a_level_that_hdparm_would_read_as_more_options_never_reaches_it(
+    system: FakeSystem, settings: Settings, journal: Journal
+) -> None:
+    """As from a journal that somebody wrote."""
+    drive = system.add("sda", "sata", state=ATA | {"apm": "1"})
+    reference = reference_to(drive.name, system.paths)
+    with pytest.raises(DrivelabError, match="no level of power management") as refused:
+        undo_apm(reference, old="254Y", new="1", paths=system.paths)
+    assert (refused.value.code, system.log) == ("R404", [])
 
 
 def test_a_drive_without_apm_says_so(system: FakeSystem, settings: Settings, journal: Journal) -> None:
