@@ -124,8 +124,10 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def mounts_of_ours() -> list[str]:
-    return [mount.mount_point for mount in read_mounts() if Path(mount.mount_point).parent == MOUNT_PARENT]
+def mounts_of(device: str) -> list[str]:
+    """Where drivelab has mounted a device, whatever the kernel calls it; others may run beside this test."""
+    begin = f"{MOUNT_PARENT}/{Path(device).name}-"
+    return [mount.mount_point for mount in read_mounts() if mount.mount_point.startswith(begin)]
 
 
 def level_of(filesystem: str, mkfs: list[str], mount: list[str]) -> FileSystemLevel:
@@ -157,7 +159,7 @@ def test_what_one_mounts_with_works(filesystem: str, device: str, journal: Journ
     for option in MOUNT_WORKS[filesystem]:
         mounted = on_target.bring(device, level_of(filesystem, [], [option]))
         (mounted.mount_point / "file").write_text(option)
-    assert mounts_of_ours() == [str(mounted.mount_point)]
+    assert mounts_of(device) == [str(mounted.mount_point)]
     on_target.take_away()
 
 
@@ -213,20 +215,31 @@ def test_a_mount_of_something_else_is_taken_back_at_once(
     with pytest.raises(DrivelabError) as refused:
         mount_filesystem(device, through_a_second_loop, journal)
     assert (refused.value.code, "ext4 of /dev/loop" in refused.value.what) == ("R404", True)
-    assert (journal.outstanding, mounts_of_ours()) == (changes, [])
+    assert (journal.outstanding, mounts_of(device)) == (changes, [])
 
 
 def test_a_file_system_that_is_not_the_one_asked_for_is_an_error(
     device: str, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Above all where mkfs made nothing, and an older one is there."""
+    """Above all where mkfs made nothing: an older one must not be measured in its place."""
     run_program(["mkfs.ext4", "-q", "-F", device])
     monkeypatch.setattr("drivelab.state.filesystem.require_listed_options", lambda *_, **__: None)
     nothing = FileSystemLevel.model_construct(type="ext4", name="x", mkfs_options=("-n",))
     with pytest.raises(DrivelabError) as refused:
         make_filesystem(device, nothing, journal)
-    assert refused.value.code == "R404"
-    assert "ext4" in run_program(["blkid", "-p", device]), "not ours, so it stays"
+    assert (refused.value.code, refused.value.what.endswith("there is none")) == ("R404", True)
+
+
+@pytest.mark.parametrize("before", ["btrfs", "xfs", "ext4", "f2fs"])
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs", "f2fs"])
+def test_what_was_there_before_does_not_hide_what_is_made(
+    filesystem: str, before: str, device: str, journal: Journal
+) -> None:
+    """Two signatures on one device would be none to whoever looks, and ours would stay there after the run."""
+    run_program([f"mkfs.{before}", "-q", "-F" if before == "ext4" else "-f", device])
+    made = make_filesystem(device, level_of(filesystem, [], []), journal)
+    assert undo(made, journal).startswith(f"wiped the {filesystem} file system")
+    assert run_program(["wipefs", "--no-act", device]) == ""
 
 
 def test_what_lies_on_our_mount_point_is_unmounted_whatever_the_kernel_calls_it(
@@ -234,14 +247,14 @@ def test_what_lies_on_our_mount_point_is_unmounted_whatever_the_kernel_calls_it(
 ) -> None:
     """As with a loop device that mount put in between, or a device by another name."""
     run_program(["mkfs.ext4", "-q", "-F", device])
-    mount_point = MOUNT_PARENT / "x-ext4-00000000"
+    mount_point = MOUNT_PARENT / f"{Path(device).name}-ext4-00000000"
     change = journal.will_change("mount", mount_point=str(mount_point), device=device)
     mount_point.mkdir(parents=True)
     run_program(["mount", "-o", "loop", device, str(mount_point)])
-    assert mounts_of_ours() == [str(mount_point)]
+    assert mounts_of(device) == [str(mount_point)]
     assert undo_all(journal)[0] == f"unmounted {mount_point}"
     assert change not in journal.outstanding
-    assert (mounts_of_ours(), mount_point.exists()) == ([], False)
+    assert (mounts_of(device), mount_point.exists()) == ([], False)
 
 
 @pytest.mark.provokes("R406")

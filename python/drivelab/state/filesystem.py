@@ -89,6 +89,8 @@ def make_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> Ch
     require_listed_options(level.type, mkfs=level.mkfs_options)
     identifier = str(uuid.uuid4())
     made = journal.will_change("filesystem", device=device, filesystem=level.type, uuid=identifier)
+    # what an older one left at the end, or in between, would hide the new one from whoever looks for it
+    run_program(["wipefs", "--all", "--quiet", device], journal)
     run_program([*_MKFS[level.type], *_uuid_options(level.type, identifier), *level.mkfs_options, device], journal)
     found = _uuid_on(device)
     if found != identifier:
