@@ -4,7 +4,6 @@ mod crew;
 mod gathered;
 mod start_gate;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -124,7 +123,7 @@ pub fn run_beside(
     let workload = Arc::new(workload);
     let _clock = Clock::hold();
     refuse_more_than_memory(&workload)?;
-    let choice = choose(&workload, is_block_device(Path::new(&workload.target.path)))?;
+    let choice = choose(&workload, is_block_device(&workload.target.opened_by()))?;
     let shape = shape_of(&workload, choice.backend);
     let mut gathered = Gathered::new(&workload, shape);
     let mut asked_at = Instant::now();
@@ -175,7 +174,7 @@ pub fn run_beside(
 /// Everything that [`run`] finds before it begins.
 pub fn prepare(workload: &Workload, stop: &AtomicBool, on_tick: &mut dyn FnMut() -> bool) -> Result<bool> {
     refuse_more_than_memory(workload)?;
-    choose(workload, is_block_device(Path::new(&workload.target.path)))?;
+    choose(workload, is_block_device(&workload.target.opened_by()))?;
     let mut asked_at = Instant::now();
     let mut may_go_on = || {
         let is_due = asked_at.elapsed() >= PREPARING_TICK;

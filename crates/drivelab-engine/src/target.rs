@@ -49,7 +49,7 @@ impl Target {
         if workload.backend == BackendName::Null {
             return Self::nowhere(workload).map(Some);
         }
-        let path = Path::new(&workload.target.path);
+        let path = &workload.target.opened_by();
         refuse_what_is_no_target(path, &workload.target.path)?;
         let mut before = Before::of(path);
         let may_make = workload.changes_target() && workload.target.create;
@@ -114,16 +114,17 @@ impl Target {
         let file = open_with(workload, path, workload.direct)?;
         let metadata =
             file.metadata().map_err(|error| EngineError::from_os("look at the target", name, &error))?;
+        workload.target.require_held(&metadata)?;
         let is_block_device = metadata.file_type().is_block_device();
         if is_block_device && workload.changes_target() && is_read_only(&file) {
             return Err(EngineError::new(Code::ReadOnly, "the block device is read-only")
                 .at(name)
                 .advise("choose another device, or allow writing: blockdev --setrw"));
         }
-        let alignment = direct_alignment(&file, path, is_block_device);
+        let alignment = direct_alignment(&file, is_block_device);
         refuse_misaligned(workload, alignment, is_block_device, metadata.len())?;
         let is_written = !is_block_device && workload.changes_target();
-        if is_written && !before.prepare(workload, keep_going)? {
+        if is_written && !before.prepare(workload, &file, keep_going)? {
             return Ok(None);
         }
         let size = size_of(&file, is_block_device, name)?;
@@ -215,7 +216,8 @@ fn open_with(workload: &Workload, path: &Path, direct: bool) -> Result<File> {
     }
     let mut options = OpenOptions::new();
     options.read(true).write(workload.changes_target()).custom_flags(flags);
-    options.create(workload.target.create && workload.changes_target());
+    let is_there = workload.target.held.is_some();
+    options.create(workload.target.create && workload.changes_target() && !is_there);
     options.open(path).map_err(|error| {
         if direct && error.raw_os_error() == Some(libc::EINVAL) {
             let advice = "leave out --direct (the page cache is then part of what is measured), \

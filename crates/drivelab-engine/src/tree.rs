@@ -6,6 +6,7 @@
 pub(crate) mod calls;
 mod file_data;
 mod layout;
+mod own_directory;
 mod places;
 mod population;
 mod prepare;

@@ -1,12 +1,14 @@
 //! What I/O is issued: the same structure, field by field, as the Python package's `model/workload.py`.
 
 mod access;
+mod target;
 mod tree;
 mod validate;
 
 use access::one;
 pub use access::{Access, AccessKind};
 use serde::Deserialize;
+pub use target::{Held, TargetRange};
 pub use tree::Tree;
 
 use crate::buffer::{STAMP_DISTANCE, STAMP_SIZE};
@@ -194,21 +196,6 @@ pub struct Limits {
     pub bytes: u64,
     /// I/Os over all jobs, sync calls not included.
     pub count: u64,
-}
-
-/// Where I/O is sent.
-#[derive(Debug, Clone, Deserialize)]
-pub struct TargetRange {
-    /// Path of a file or block device.
-    pub path: String,
-    /// Start of the range.
-    pub offset_bytes: u64,
-    /// Length of the range; 0 is to the end.
-    pub size_bytes: u64,
-    /// Make the file when it is missing.
-    pub create: bool,
-    /// Open the block device so that nobody else can mount it.
-    pub exclusive: bool,
 }
 
 /// How I/O is issued, as asked.

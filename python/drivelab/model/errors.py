@@ -172,6 +172,7 @@ _KINDS = (
     ErrorKind("R455", "a RAID set could not be made", "read what mdadm said, above"),
     ErrorKind("R456", "not the RAID set that was asked for", "look at it while it is there: cat /proc/mdstat; dmesg"),
     ErrorKind("R457", "the RAID set is not whole", "replace the member that failed: dmesg; then: drivelab resume"),
+    ErrorKind("R459", "not the file that was made", "let nobody rename files there, or use a directory of your own"),
     # S: the run directory
     ErrorKind("S501", "a run directory cannot be written", "name another place: --out DIR"),
     ErrorKind("S502", "no room to store the run", "free space there, or name another place: --out DIR"),

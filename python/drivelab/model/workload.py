@@ -6,6 +6,7 @@ so the field names here are the field names there.
 
 from __future__ import annotations
 
+import json
 from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -133,12 +134,21 @@ class Limits(_Frozen):
     count: int = Field(default=0, ge=0, lt=2**63)
 
 
+class HeldTarget(_Frozen):
+    """A file or directory that is held open, by its descriptor; device and inode say which one that must be."""
+
+    descriptor: int
+    device: int
+    inode: int
+
+
 class TargetRange(_Frozen):
     """Where I/O is sent.
 
     ``size_bytes`` is the size of the range used; 0 is the whole target. A
     missing file is created only when ``create`` is set. ``exclusive`` opens a
-    block device so that it cannot be mounted meanwhile.
+    block device so that it cannot be mounted meanwhile. What is ``held`` is
+    used instead of whatever the path leads to by now; it is not stored.
     """
 
     path: str
@@ -146,6 +156,12 @@ class TargetRange(_Frozen):
     size_bytes: int = Field(default=0, ge=0)
     create: bool = False
     exclusive: bool = False
+    held: HeldTarget | None = Field(default=None, exclude=True)
+
+    @property
+    def opened_by(self) -> str:
+        """What is to be opened: the path, or exactly what is held."""
+        return self.path if self.held is None else f"/proc/self/fd/{self.held.descriptor}"
 
 
 class Tree(_Frozen):
@@ -211,7 +227,14 @@ class Workload(_Frozen):
 
     def to_engine_json(self) -> str:
         """The workload as the engine reads it."""
-        return self.model_dump_json()
+        if self.target.held is None:
+            return self.model_dump_json()
+        asked = self.model_dump(mode="json")
+        return json.dumps(asked | {"target": asked["target"] | {"held": self.target.held.model_dump()}})
+
+    def held_by(self, held: HeldTarget) -> Workload:
+        """The same on what is held open."""
+        return self.model_copy(update={"target": self.target.model_copy(update={"held": held})})
 
     @property
     def changing_operations(self) -> tuple[OperationName, ...]:

@@ -41,7 +41,7 @@ def disk_extents(target: TargetRange, facts: TargetFacts) -> tuple[DiskExtent, .
     if facts.filesystem is None or facts.filesystem.type not in _MAPPED:
         return ()
     try:
-        descriptor = os.open(target.path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(target.opened_by, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             found = read_extents(descriptor, 0, os.fstat(descriptor).st_size, sync=True)
         finally:

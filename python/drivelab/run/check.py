@@ -120,6 +120,9 @@ class _Place(Protocol):
     def workload(self, trial: CheckTrial) -> Workload:
         """The trial's workload on its path."""
 
+    def require_unchanged(self, workload: Workload) -> None:
+        """Return only if what was measured still bears its name."""
+
     def done(self, trial: CheckTrial, measured: Measurement | None) -> None:
         """The trial has ended; None when it failed."""
 
@@ -141,6 +144,9 @@ class _InPlace:
         length = 0 if trial.lays_out or trial.counts_commands else self._written_bytes
         return trial.at(self._target.path, length_bytes=length, direct=not self._outcome.direct_reason)
 
+    def require_unchanged(self, workload: Workload) -> None:
+        """The target is its owner's, who may call it what they like."""
+
     def done(self, trial: CheckTrial, measured: Measurement | None) -> None:
         if trial.lays_out and measured is not None:
             self._written_bytes = laid_out_bytes(trial, measured)
@@ -159,17 +165,23 @@ class _InWorkingFiles:
     def workload(self, trial: CheckTrial) -> Workload:
         if trial.needs_own_file:
             self._current = self._area.new_file()
-            self._outcome.direct_reason = self._outcome.direct_reason or direct_io_refusal(self._current)
+            found = direct_io_refusal(self._area.file(self._current).reopened)
+            self._outcome.direct_reason = self._outcome.direct_reason or found
         path = self._current if trial.needs_own_file else self._laid_out
         if path is None:
             raise DrivelabError("R454", f"{trial.name} has no data to work on", where=str(self._area.directory))
         direct = not self._outcome.direct_reason
+        file = self._area.file(path)
         if not direct and not trial.writes:
-            drop_from_page_cache(str(path))
+            drop_from_page_cache(str(file.reopened))
         workload = trial.at(str(path), length_bytes=0 if trial.needs_own_file else self._written_bytes, direct=direct)
-        if workload.file_state == "preallocated" and not can_preallocate(path):
+        workload = workload.held_by(file.target)
+        if workload.file_state == "preallocated" and not can_preallocate(file.reopened):
             return workload.model_copy(update={"file_state": "sparse"})
         return workload
+
+    def require_unchanged(self, workload: Workload) -> None:
+        self._area.file(Path(workload.target.path))
 
     def done(self, trial: CheckTrial, measured: Measurement | None) -> None:
         current, self._current = self._current, None
@@ -206,12 +218,13 @@ def _run_trials(
         measured = None
         try:
             workload = place.workload(trial)
-            measured = _measure_trial(trial, workload, target, listener, stop, outcome)
-            measured_count += 1
-        except (DrivelabError, FileNotFoundError) as found:
-            error = _gone(target) or _as_failure(found)
+            found = _measure_trial(trial, workload, target, listener, stop, outcome)
+            place.require_unchanged(workload)
+            measured, measured_count = found, measured_count + 1
+        except (DrivelabError, FileNotFoundError) as failed:
+            error = _gone(target) or _as_failure(failed)
             if error.code == "T107":
-                raise error from found
+                raise error from failed
             outcome.failures[trial.name] = error
             listener.trial_failed(trial, error)
             if error.code.startswith(_ENDS_THE_CHECK):

@@ -132,7 +132,7 @@ def renew_file(trial: PreparedTrial, stop: StopRequest) -> None:
         return
     # a file that cannot be emptied is told of by the pass itself
     with suppress(OSError):
-        os.truncate(trial.workload.target.path, 0)
+        os.truncate(trial.workload.target.opened_by, 0)
     prepare_target(trial.workload, stop=stop)
 
 

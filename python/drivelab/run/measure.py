@@ -159,8 +159,8 @@ def look_at_file(workload: Workload) -> tuple[ExtentShares, Residency]:
     asked = workload.target
     start, length = asked.offset_bytes, asked.size_bytes
     return (
-        extent_shares(asked.path, start_bytes=start, length_bytes=length),
-        residency(asked.path, start_bytes=start, length_bytes=length),
+        extent_shares(asked.opened_by, start_bytes=start, length_bytes=length),
+        residency(asked.opened_by, start_bytes=start, length_bytes=length),
     )
 
 

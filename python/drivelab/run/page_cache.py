@@ -138,7 +138,7 @@ def read_into_page_cache(path: str, start_bytes: int = 0, length_bytes: int = 0)
         The range; a length of 0 is up to the end.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         return Residency("", f"cannot open it for reading: {error.strerror}")
     try:
@@ -162,7 +162,7 @@ def drop_from_page_cache(path: str) -> Residency:
     That is why the answer is read back instead of believed.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         return Residency("", f"cannot open it for reading: {error.strerror}")
     try:

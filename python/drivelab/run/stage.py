@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.inventory.consent import (
     Consent,
     found_signatures,
@@ -31,7 +32,7 @@ from drivelab.run.settle import settle
 from drivelab.run.tree_cache import warm_cached, write_out_log
 from drivelab.run.trial_files import TrialFiles
 from drivelab.run.trial_tree import TrialTrees
-from drivelab.state.data_directory import make_data_directory
+from drivelab.state.data_directory import exchanged, make_data_directory
 from drivelab.state.filesystem import MountedFileSystem
 from drivelab.state.held_device import HeldDevice
 from drivelab.state.journal import Journal
@@ -92,6 +93,8 @@ class TargetStage:
         # what was on the device when its owner gave it up; None until then
         self._signatures: frozenset[str] | None = None
         self._filesystem = FileSystemOnTarget(journal)
+        # where the files of trials lie: a directory of our own, or a file system that was made
+        self._directory: HeldDirectory | None = None
         self._files: TrialFiles | None = None
         self._trees: TrialTrees | None = None
         self._place: TargetFacts | None = None
@@ -171,8 +174,12 @@ class TargetStage:
     def release(self) -> None:
         """Let go of the device: nothing follows."""
         # a directory is removed by the journal, more slowly; a file system goes with all that is in it
-        if self._trees is not None and self.facts.kind == "directory":
-            self._trees.remove()
+        if self.facts.kind == "directory":
+            if self._trees is not None:
+                self._trees.remove()
+            if self._files is not None:
+                self._files.remove()
+        self._let_go()
         if self._held is not None:
             self._held.release()
             self._held = None
@@ -183,8 +190,18 @@ class TargetStage:
             self._files.forget_named()
         if self._trees is not None:
             self._trees.remove()
-        self._files = self._trees = self._place = None
+        self._place = None
+        self._let_go()
         self._filesystem.take_away()
+
+    def _let_go(self) -> None:
+        """Close what is held of a directory that drivelab made: a file system can be unmounted then."""
+        if self._files is not None:
+            self._files.close()
+        self._files = self._trees = None
+        if self.facts.kind != "directory" and self._directory is not None:
+            self._directory.close()
+            self._directory = None
 
     def _make_ready(self) -> None:
         if self.facts.kind == "scratch":
@@ -195,8 +212,8 @@ class TargetStage:
         elif self.facts.kind == "raid":
             self._make_raid()
         elif self.facts.kind == "directory":
-            directory, _change = make_data_directory(Path(self.facts.path), self._journal)
-            self.facts = replace(resolve_measured(str(directory)), text=self.facts.text)
+            self._directory = make_data_directory(Path(self.facts.path), self._journal)
+            self.facts = replace(resolve_measured(str(self._directory.path)), text=self.facts.text)
         self._require_same_drives(self.facts)
         if self.planned.kind in ("block_device", "raid"):
             self._held = HeldDevice(self.facts)
@@ -215,9 +232,11 @@ class TargetStage:
         self._signatures = found_signatures(self.facts)
 
     def _require_whole(self) -> None:
-        """Of a RAID set: return only if nothing has failed in it and nothing is copied."""
+        """Of a RAID set: nothing has failed in it and nothing is copied. Of a directory: it is the one that was made."""
         if self.facts.raid is not None:
             require_whole(self.facts.path)
+        if self.facts.kind == "directory" and self._directory is not None and not self._directory.is_in_place:
+            raise exchanged(self._directory.path)
 
     def _filled(self, filled_bytes: int, size_bytes: int) -> None:
         """Some more of the target's scratch drives is filled."""
@@ -238,7 +257,8 @@ class TargetStage:
             self._is_filled = False
         mounted = self._filesystem.bring(self.facts.path, level)
         if self._place is None or mounted is not before:
-            self._place, self._files, self._trees = self._in_mounted(mounted), None, None
+            self._let_go()
+            self._place = self._in_mounted(mounted)
         return self._place
 
     def _cleared(self, step: PlannedStep) -> dict[str, Any]:
@@ -349,19 +369,27 @@ class TargetStage:
             target = TargetRange(path=place.path, size_bytes=size)
             return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
         if self._files is None:
-            self._files = TrialFiles(place.path, self._progress, self._stop)
+            self._files = TrialFiles(self._directory_for_files(place), self._progress, self._stop)
         path = str(self._files.path(step, self._place_in_group))
         target = TargetRange(path=path, size_bytes=size, create=True)
-        self._files.make_ready(step, self._place_in_group, target)
+        target = self._files.make_ready(step, self._place_in_group, target)
         facts = replace(place, kind="missing_file", path=path, exists=False, size_bytes=0)
         return PreparedTrial(step.pattern.on(target, seed=step.seed), facts, achieved)
 
+    def _directory_for_files(self, place: TargetFacts) -> HeldDirectory:
+        """The directory for the files of trials, opened once; names in it are looked up below it."""
+        if self._directory is None:
+            try:
+                self._directory = HeldDirectory.open(Path(place.path))
+            except OSError as error:
+                raise DrivelabError("E314", f"cannot be opened: {error.strerror}", where=place.path) from error
+        return self._directory
+
     def _in_tree(self, step: PlannedStep, place: TargetFacts, achieved: dict[str, str]) -> PreparedTrial:
         if self._trees is None:
-            self._trees = TrialTrees(place.path, self._progress, self._stop)
+            self._trees = TrialTrees(self._directory_for_files(place), self._progress, self._stop)
         path = str(self._trees.path(self._place_in_group))
-        workload = step.pattern.on(TargetRange(path=path), seed=step.seed)
-        self._trees.make_ready(workload)
+        workload = self._trees.make_ready(step.pattern.on(TargetRange(path=path), seed=step.seed))
         if step.actions.get("page-cache") == "drop" and self._filesystem.mounted is not None:
             write_out_log(str(self._filesystem.mounted.mount_point))
         return PreparedTrial(workload, replace(place, path=path), achieved)

@@ -36,7 +36,7 @@ def drop_cached(workload: Workload) -> dict[str, Any]:
         and the reads that the kernel counts at the drive tell.
     """
     if workload.tree is None:
-        return {"dropped_page_cache": asdict(drop_from_page_cache(workload.target.path))}
+        return {"dropped_page_cache": asdict(drop_from_page_cache(workload.target.opened_by))}
     return {"dropped_page_cache": asdict(drop_names_and_inodes())}
 
 
@@ -77,10 +77,10 @@ def warm_cached(workload: Workload) -> dict[str, Any]:
     """What of a workload's target is in memory after it was read, for the context of a measurement."""
     asked = workload.target
     if workload.tree is None:
-        found = read_into_page_cache(asked.path, asked.offset_bytes, asked.size_bytes)
+        found = read_into_page_cache(asked.opened_by, asked.offset_bytes, asked.size_bytes)
         return {"warmed_page_cache": asdict(found)}
     reads = any(share.operation == "read_file" for share in workload.operations)
-    names = sum(1 for path in _files_below(asked.path) if not reads or read_into_page_cache(path).reason == "")
+    names = sum(1 for path in _files_below(asked.opened_by) if not reads or read_into_page_cache(path).reason == "")
     return {"warmed_page_cache": asdict(Residency("looked up", "")) | {"names": names}}
 
 

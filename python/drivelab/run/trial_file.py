@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 
+from drivelab.held_directory import HeldDirectory, HeldFile
+from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedStep
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import TargetRange
@@ -22,7 +23,7 @@ class TrialFile:
 
     Parameters
     ----------
-    directory : str
+    directory : HeldDirectory
         A directory that is drivelab's own.
     progress : RunProgress
         Told when a file is being written.
@@ -32,14 +33,23 @@ class TrialFile:
         What it is called.
     """
 
-    def __init__(self, directory: str, progress: RunProgress, stop: StopRequest, name: str = TRIAL_FILE_NAME) -> None:
-        self.path = Path(directory) / name
+    def __init__(
+        self, directory: HeldDirectory, progress: RunProgress, stop: StopRequest, name: str = TRIAL_FILE_NAME
+    ) -> None:
+        self._directory = directory
+        self._name = name
+        self._file: HeldFile | None = None
         self._progress = progress
         self._stop = stop
         self._holds: object = None
 
-    def make_ready(self, step: PlannedStep, target: TargetRange) -> None:
+    def make_ready(self, step: PlannedStep, target: TargetRange) -> TargetRange:
         """Have the file in the state that a step begins with; what writes brings it into its state itself.
+
+        Returns
+        -------
+        TargetRange
+            The target, held open: the engine uses this very file.
 
         Raises
         ------
@@ -52,16 +62,18 @@ class TrialFile:
         wanted = (target.size_bytes, pattern.contents)
         if pattern.writes or wanted != self._holds:
             self.remove()
+        target = self._held(target)
         if pattern.writes:
-            return
+            return target
         if self._holds == wanted:
             # as cold as when it had just been written
-            drop_from_page_cache(str(self.path))
-            return
+            drop_from_page_cache(target.opened_by)
+            return target
         self._write(step, target)
         self._holds = wanted
+        return target
 
-    def make_present(self, step: PlannedStep, target: TargetRange) -> None:
+    def make_present(self, step: PlannedStep, target: TargetRange) -> TargetRange:
         """Have a file of that size which a step can use, as large as it is or as it was left by another step.
 
         Raises
@@ -72,10 +84,22 @@ class TrialFile:
             The user asked for the end meanwhile.
         """
         needed = step.pattern.offset + target.size_bytes
-        is_there = self.path.exists() and self.path.stat().st_size >= needed
+        target = self._held(target)
+        is_there = os.stat(target.opened_by).st_size >= needed
         # what is written first is brought into its state by the engine
         if not is_there and not step.pattern.writes:
             self._write(step, target)
+        return target
+
+    def _held(self, target: TargetRange) -> TargetRange:
+        """The target with its file, which is made unless it is there: opened once, and never again by its name."""
+        if self._file is None:
+            try:
+                self._file = HeldFile(self._directory, self._name)
+            except OSError as error:
+                where = str(self._directory.path / self._name)
+                raise DrivelabError("E314", f"cannot make the file: {error.strerror}", where=where) from error
+        return target.model_copy(update={"held": self._file.target})
 
     def _write(self, step: PlannedStep, target: TargetRange) -> None:
         pattern = step.pattern
@@ -94,10 +118,13 @@ class TrialFile:
         """Remove the file, and let the file system finish with it."""
         self._holds = None
         # a target that fails now is told of by the next step; what is left goes with the file system or directory
+        file, self._file = self._file, None
         with suppress(OSError):
-            self.path.unlink()
-            descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            if file is not None:
+                file.remove()
+                self._directory.sync()
+
+    def close(self) -> None:
+        """Let go of the file, which goes with its file system."""
+        if self._file is not None:
+            self._file.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.model.plan import PlannedStep
 from drivelab.model.workload import TargetRange
 from drivelab.run.engine import StopRequest
@@ -21,7 +22,7 @@ class TrialFiles:
 
     Parameters
     ----------
-    directory : str
+    directory : HeldDirectory
         Where they are made.
     progress : RunProgress
         Told when a file is being written.
@@ -29,8 +30,8 @@ class TrialFiles:
         Ends that once it is set.
     """
 
-    def __init__(self, directory: str, progress: RunProgress, stop: StopRequest) -> None:
-        self._directory = Path(directory)
+    def __init__(self, directory: HeldDirectory, progress: RunProgress, stop: StopRequest) -> None:
+        self._directory = directory
         self._progress = progress
         self._stop = stop
         self._files: dict[str, TrialFile] = {}
@@ -46,10 +47,10 @@ class TrialFiles:
         place : int
             Which of those it is that run at the same time on this target, from 0.
         """
-        return self._directory / self._name(step, place)
+        return self._directory.path / self._name(step, place)
 
-    def make_ready(self, step: PlannedStep, place: int, target: TargetRange) -> None:
-        """Have the file of a step in the state that it begins with.
+    def make_ready(self, step: PlannedStep, place: int, target: TargetRange) -> TargetRange:
+        """The target of a step, held open, with its file in the state that the step begins with.
 
         Raises
         ------
@@ -59,12 +60,11 @@ class TrialFiles:
             The user asked for the end meanwhile.
         """
         name = self._name(step, place)
-        file = self._files.setdefault(name, TrialFile(str(self._directory), self._progress, self._stop, name))
+        file = self._files.setdefault(name, TrialFile(self._directory, self._progress, self._stop, name))
         if step.file_name:
             self._named.add(name)
-            file.make_present(step, target)
-            return
-        file.make_ready(step, target)
+            return file.make_present(step, target)
+        return file.make_ready(step, target)
 
     def tidy(self, path: str, *, was_written: bool) -> None:
         """Remove a file after its trial, if it does not stay."""
@@ -77,6 +77,20 @@ class TrialFiles:
         """Remove the files that the plan names: another repeat begins."""
         for name in self._named:
             self._files.pop(name).remove()
+        self._named.clear()
+
+    def remove(self) -> None:
+        """Remove all of them: nothing follows."""
+        for file in self._files.values():
+            file.remove()
+        self._files.clear()
+        self._named.clear()
+
+    def close(self) -> None:
+        """Let go of all of them, which go with their file system: it could not be unmounted otherwise."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
         self._named.clear()
 
     @staticmethod

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
+from drivelab.held_directory import HeldDirectory, held_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
@@ -23,7 +25,7 @@ class TrialTrees:
 
     Parameters
     ----------
-    directory : str
+    directory : HeldDirectory
         Where they are made.
     progress : RunProgress
         Told when files are being made.
@@ -31,11 +33,11 @@ class TrialTrees:
         Ends that once it is set.
     """
 
-    def __init__(self, directory: str, progress: RunProgress, stop: StopRequest) -> None:
-        self._directory = Path(directory)
+    def __init__(self, directory: HeldDirectory, progress: RunProgress, stop: StopRequest) -> None:
+        self._directory = directory
         self._progress = progress
         self._stop = stop
-        self._made: dict[Path, None] = {}
+        self._made: dict[str, HeldDirectory] = {}
 
     def path(self, place: int) -> Path:
         """The directory of a tree.
@@ -45,10 +47,10 @@ class TrialTrees:
         place : int
             Which of those it is that run at the same time on this target, from 0.
         """
-        return self._directory / (TRIAL_TREE_NAME if not place else f"{TRIAL_TREE_NAME}-{place + 1}")
+        return self._directory.path / (TRIAL_TREE_NAME if not place else f"{TRIAL_TREE_NAME}-{place + 1}")
 
-    def make_ready(self, workload: Workload) -> None:
-        """Have the tree of a workload in the state that it begins with.
+    def make_ready(self, workload: Workload) -> Workload:
+        """The workload on its tree, held open and in the state that it begins with.
 
         Raises
         ------
@@ -62,19 +64,23 @@ class TrialTrees:
         size = (workload.tree.file_bytes_min + workload.tree.file_bytes_max) / 2
         self._progress.preparing(f"making {workload.tree.file_count} files of {format_bytes(round(size))} ready")
         try:
-            path.mkdir(mode=0o700, exist_ok=True)
+            if path.name not in self._made:
+                self._directory.make(path.name, 0o700)
+                self._made[path.name] = self._directory.below(path.name)
         except OSError as error:
             raise DrivelabError("E314", f"cannot make the directory: {error.strerror}", where=str(path)) from None
-        self._made[path] = None
+        workload = workload.held_by(held_target(self._made[path.name].descriptor))
         prepare_target(workload, stop=self._stop)
         if self._stop.is_set():
             raise StoppedError
+        return workload
 
     def remove(self) -> None:
         """Remove all trees: something else follows."""
-        for path in self._made:
+        for name, tree in self._made.items():
             # a target that fails now is told of by the next step; what is left goes with the file system or directory
             with suppress(DrivelabError, OSError):
-                remove_tree(str(path))
-                path.rmdir()
+                remove_tree(str(tree.reopened))
+                os.rmdir(name, dir_fd=self._directory.descriptor)
+            tree.close()
         self._made.clear()

@@ -4,7 +4,8 @@ A working file keeps its name while it is used. Unlinking it at once would make
 cleaning up easy, but btrfs does not log files without a name, so their sync
 calls would cost next to nothing. Instead each file carries a lock as long as
 its process lives; whoever comes next finds files without one and removes them,
-also when the process was killed outright.
+also when the process was killed outright. Whoever owns the directory can take
+its name from a file all the same: what is used is the open file.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from drivelab.held_directory import HeldDirectory, HeldFile
 from drivelab.model.errors import DrivelabError
 from drivelab.run.process_owner import owner_lives, owner_tag
+from drivelab.state.data_directory import exchanged
 
 PREFIX = ".drivelab-check-"
 _FALLOC_FL_KEEP_SIZE = 1
@@ -41,7 +44,11 @@ class WorkArea:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.removed_leftovers = remove_leftovers(directory)
-        self._locks: dict[Path, int] = {}
+        try:
+            self._held = HeldDirectory.open(directory)
+        except OSError as error:
+            raise self._refused(error) from error
+        self._files: dict[Path, HeldFile] = {}
 
     def new_file(self) -> Path:
         """A new, empty working file.
@@ -53,39 +60,46 @@ class WorkArea:
         """
         path = self.directory / f"{PREFIX}{owner_tag()}-{secrets.token_hex(4)}"
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            file = HeldFile(self._held, path.name, 0o600)
         except OSError as error:
-            if error.errno == errno.ENOENT:
-                raise DrivelabError("T107", f"{self.directory} is gone", where=str(self.directory), do=_GONE) from error
-            what = f"no working file can be made in {self.directory}: {os.strerror(error.errno or 0)}"
-            do = _advice(error.errno)
-            raise DrivelabError("R451", what, where=str(self.directory), do=do) from error
-        self._locks[path] = descriptor
+            raise self._refused(error) from error
+        self._files[path] = file
         # a file system without locks (some network ones) leaves the process id to tell
         with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return path
+
+    def _refused(self, error: OSError) -> DrivelabError:
+        if error.errno == errno.ENOENT:
+            return DrivelabError("T107", f"{self.directory} is gone", where=str(self.directory), do=_GONE)
+        what = f"no working file can be made in {self.directory}: {os.strerror(error.errno or 0)}"
+        return DrivelabError("R451", what, where=str(self.directory), do=_advice(error.errno))
+
+    def file(self, path: Path) -> HeldFile:
+        """The working file of that name: what is to be used, whatever bears the name by now.
+
+        Raises
+        ------
+        DrivelabError
+            R459: something else does.
+        """
+        file = self._files[path]
+        if not file.is_in_place:
+            raise exchanged(path)
+        return file
 
     def remove(self, path: Path) -> None:
         """Remove a working file, and let the file system finish with it before anything else is measured."""
-        descriptor = self._locks.pop(path)
-        path.unlink(missing_ok=True)
-        os.close(descriptor)
-        self._commit()
+        self._files.pop(path).remove()
+        with suppress(OSError):
+            self._held.sync()
 
     def close(self) -> None:
         """Remove every working file that is left."""
-        for path in list(self._locks):
+        for path in list(self._files):
             with suppress(OSError):
                 self.remove(path)
-
-    def _commit(self) -> None:
-        with suppress(OSError):
-            descriptor = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        self._held.close()
 
 
 @contextmanager

@@ -1,10 +1,7 @@
 //! What direct I/O needs on a target, and what the file system says about it.
 
-use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use crate::error::{Code, EngineError, Result};
 use crate::workload::{FileState, Operation, Workload};
@@ -19,15 +16,18 @@ pub(super) struct DirectAlignment {
 }
 
 /// Asks statx what direct I/O needs; where it does not know, the device's logical block or 512 bytes.
-pub(super) fn direct_alignment(file: &File, path: &Path, is_block_device: bool) -> DirectAlignment {
+pub(super) fn direct_alignment(file: &File, is_block_device: bool) -> DirectAlignment {
     let logical_block = if is_block_device { logical_block_size(file) } else { 512 };
-    let Ok(c_path) = CString::new(path.as_os_str().as_bytes()) else {
-        return DirectAlignment { offset: logical_block, is_known: false };
-    };
     // SAFETY: statx writes one `struct statx`, for which zeros are a valid value.
     let (result, found) = unsafe {
         let mut found: libc::statx = std::mem::zeroed();
-        let result = libc::statx(libc::AT_FDCWD, c_path.as_ptr(), 0, libc::STATX_DIOALIGN, &raw mut found);
+        let result = libc::statx(
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            libc::STATX_DIOALIGN,
+            &raw mut found,
+        );
         (result, found)
     };
     if result == 0 && found.stx_mask & libc::STATX_DIOALIGN != 0 {

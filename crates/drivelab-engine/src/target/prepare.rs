@@ -51,10 +51,11 @@ impl Before {
         };
     }
 
-    /// Extends the file to what the workload needs; false when `keep_going` ended that.
+    /// Extends the file, which is open, to what the workload needs; false when `keep_going` ended that.
     pub(super) fn prepare(
         &mut self,
         workload: &Workload,
+        opened: &File,
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<bool> {
         let name = &workload.target.path;
@@ -66,9 +67,10 @@ impl Before {
         if workload.file_state != FileState::Sparse {
             refuse_without_room(&self.path, end - present, name)?;
         }
+        // Without the flags of the measured descriptor, and the same file whatever bears its name by now.
         let file = OpenOptions::new()
             .write(true)
-            .open(&self.path)
+            .open(format!("/proc/self/fd/{}", opened.as_raw_fd()))
             .map_err(|error| EngineError::from_os("open the target", name, &error))?;
         let prepared = match workload.file_state {
             FileState::Sparse => file.set_len(end).map(|()| true),

@@ -7,6 +7,10 @@ use std::os::fd::RawFd;
 use super::file_data::FileData;
 use crate::workload::{Durability, DurabilityMethod};
 
+/// No call follows a link: whoever owns the directory around a tree could lead it elsewhere.
+const READ: i32 = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+const NO_LINK: i32 = libc::AT_SYMLINK_NOFOLLOW;
+
 /// What a call came to, or its errno.
 pub type CallResult<T> = std::result::Result<T, i32>;
 
@@ -104,7 +108,7 @@ impl Calls {
 #[inline]
 pub fn read_file(name: Name, data: &mut FileData) -> CallResult<u32> {
     // SAFETY: the path ends with a zero and lives until the call returns.
-    let fd = checked(unsafe { libc::openat(name.directory, name.path, libc::O_RDONLY | libc::O_CLOEXEC) })?;
+    let fd = checked(unsafe { libc::openat(name.directory, name.path, READ) })?;
     let memory = data.memory();
     let mut bytes = 0_u64;
     let read = loop {
@@ -128,7 +132,7 @@ pub fn read_file(name: Name, data: &mut FileData) -> CallResult<u32> {
 pub fn stat(name: Name) -> CallResult<u32> {
     let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the path ends with a zero; the call writes one `struct stat`.
-    checked(unsafe { libc::fstatat(name.directory, name.path, found.as_mut_ptr(), 0) }).map(|_| 0)
+    checked(unsafe { libc::fstatat(name.directory, name.path, found.as_mut_ptr(), NO_LINK) }).map(|_| 0)
 }
 
 /// Removes a file, or an empty directory with `AT_REMOVEDIR`.
@@ -166,9 +170,47 @@ pub fn symlink(text: *const c_char, to: Name) -> CallResult<u32> {
     checked(unsafe { libc::symlinkat(text, to.directory, to.path) }).map(|_| 0)
 }
 
+/// Makes a directory that others may look into.
+pub fn make_directory_for_all(name: Name) -> CallResult<()> {
+    // SAFETY: the path ends with a zero and lives until the call returns.
+    checked(unsafe { libc::mkdirat(name.directory, name.path, 0o755) }).map(drop)
+}
+
+/// Makes a file that is not there yet, and opens it for writing.
+pub fn new_file(name: Name) -> CallResult<RawFd> {
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+    // SAFETY: the path ends with a zero and lives until the call returns.
+    checked(unsafe { libc::openat(name.directory, name.path, flags, 0o644 as libc::c_uint) })
+}
+
+/// Opens what is there and no link.
+pub fn open_file(name: Name, flags: i32) -> CallResult<RawFd> {
+    let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: the path ends with a zero and lives until the call returns.
+    checked(unsafe { libc::openat(name.directory, name.path, flags) })
+}
+
+/// What something is, a link among them: `S_IFREG` and the like.
+pub fn kind(name: Name) -> CallResult<libc::mode_t> {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the path ends with a zero; the call writes one `struct stat`.
+    checked(unsafe { libc::fstatat(name.directory, name.path, found.as_mut_ptr(), NO_LINK) })?;
+    // SAFETY: the call succeeded and has written it.
+    Ok(unsafe { found.assume_init() }.st_mode & libc::S_IFMT)
+}
+
+/// The status of what is open.
+pub fn status(fd: RawFd) -> CallResult<libc::stat> {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the call writes one `struct stat`.
+    checked(unsafe { libc::fstat(fd, found.as_mut_ptr()) })?;
+    // SAFETY: the call succeeded and has written it.
+    Ok(unsafe { found.assume_init() })
+}
+
 /// Opens a directory.
 pub fn open_directory(name: Name) -> CallResult<RawFd> {
-    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    let flags = READ | libc::O_DIRECTORY;
     // SAFETY: the path ends with a zero and lives until the call returns.
     checked(unsafe { libc::openat(name.directory, name.path, flags) })
 }

@@ -1,28 +1,23 @@
 //! Brings the files of a tree into the state that a workload expects.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use super::calls::{self, CallResult, Calls, Name};
 use super::file_data::FileData;
 use super::layout::{Layout, PATH_MAX, Variant};
+use super::own_directory::{FILES, OwnDirectory, failed};
 use super::places::Places;
 use super::population::present_at_first;
 use super::remove::remove_tree;
+use super::room;
 use super::state::{Filling, Known, filling_after, recall, remember};
-use super::{DIRECTORY, room};
 use crate::error::{Code, EngineError, Result};
 use crate::run::Outcome;
 use crate::workload::{Durability, DurabilityMethod, Workload};
 
-/// What lies beside the files of a tree, and says whose they are.
-const MARK: &str = "made-by-drivelab";
-const MARK_TEXT: &str = "Files that a measurement made. They may be removed.\n";
-/// The directory in which the files lie.
-const FILES: &str = "files";
 /// So much is written between two calls that make it durable: what waits in memory stays bounded.
 const BETWEEN_SYNCS: u64 = 256 << 20;
 
@@ -46,39 +41,39 @@ impl OpenTree {
     /// [`Code::NotADirectory`], [`Code::ForeignFiles`], [`Code::TooFewInodes`], [`Code::NoSpace`],
     /// [`Code::InUse`], and what the operating system refuses.
     pub fn open(workload: &Workload, keep_going: &mut dyn FnMut() -> bool) -> Result<Option<Self>> {
-        let target = Path::new(&workload.target.path);
         let Some(layout) = Layout::of(workload) else {
             return Err(EngineError::new(Code::Bug, "there is no tree").at(&workload.target.path));
         };
-        let directory = own_directory(target)?;
-        let lock = locked(&directory)?;
-        let files = directory.join(FILES);
-        if recall(&directory).is_some_and(|known| is_as_needed(&known, workload, &layout, &files)) {
-            let root = opened(&files)?;
+        let own = OwnDirectory::made_for(workload)?;
+        let lock = own.locked()?;
+        if recall(&own.path).is_some_and(|known| is_as_needed(&known, workload, &layout, &own)) {
+            let root = own.opened_files()?;
             let needed = Known::needed_by(workload, &layout, root.as_raw_fd());
-            return Ok(Some(Self { directory, root, layout, needed, _lock: lock }));
+            return Ok(Some(Self { directory: own.path, root, layout, needed, _lock: lock }));
         }
-        remember(&directory, None);
-        if !remove_tree(&files, keep_going)? {
+        remember(&own.path, None);
+        if !remove_files(&own, keep_going)? {
             return Ok(None);
         }
-        room::refuse_without_room(&layout, target)?;
-        fs::create_dir(&files).map_err(|error| failed("make the directory", &files, &error))?;
-        let root = opened(&files)?;
+        room::refuse_without_room(&layout, own.fd(), Path::new(&workload.target.path))?;
+        let files = own.path_of(FILES);
+        calls::make_directory_for_all(own.entry(FILES))
+            .map_err(|errno| failed("make the directory", &files, &io::Error::from_raw_os_error(errno)))?;
+        let root = own.opened_files()?;
         let needed = Known::needed_by(workload, &layout, root.as_raw_fd());
         match fill(workload, &layout, needed.filling, root.as_raw_fd(), keep_going) {
             Ok(true) => {}
             Ok(false) => {
-                remove_tree(&files, &mut || true)?;
+                remove_files(&own, &mut || true)?;
                 return Ok(None);
             }
             Err((action, name, errno)) => {
-                let _ = remove_tree(&files, &mut || true);
+                let _ = remove_files(&own, &mut || true);
                 return Err(failed(action, &files.join(name), &io::Error::from_raw_os_error(errno)));
             }
         }
-        remember(&directory, Some(needed.clone()));
-        Ok(Some(Self { directory, root, layout, needed, _lock: lock }))
+        remember(&own.path, Some(needed.clone()));
+        Ok(Some(Self { directory: own.path, root, layout, needed, _lock: lock }))
     }
 
     /// The directory in which the files lie.
@@ -122,96 +117,29 @@ impl OpenTree {
 ///
 /// The code that the refusal of the operating system deserves.
 pub fn remove_own_tree(target: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<bool> {
-    let Ok(directory) = fs::canonicalize(target.join(DIRECTORY)) else { return Ok(true) };
-    let mark = directory.join(MARK);
-    if !mark.is_file() {
-        return Ok(true);
-    }
-    let _lock = match locked(&directory) {
+    let Some(own) = OwnDirectory::found_below(target) else { return Ok(true) };
+    let _lock = match own.locked() {
         Err(error) if error.code == Code::InUse => return Ok(true),
         lock => lock?,
     };
-    remember(&directory, None);
-    if !remove_tree(&directory.join(FILES), keep_going)? {
+    remember(&own.path, None);
+    if !remove_files(&own, keep_going)? {
         return Ok(false);
     }
-    // Somebody may have put something of their own beside the files.
-    let is_alone = fs::read_dir(&directory).is_ok_and(|entries| entries.count() == 1);
-    if is_alone {
-        fs::remove_file(&mark).map_err(|error| failed("remove", &mark, &error))?;
-        fs::remove_dir(&directory).map_err(|error| failed("remove the directory", &directory, &error))?;
-    }
+    own.remove_if_alone()?;
     Ok(true)
 }
 
-fn is_as_needed(known: &Known, workload: &Workload, layout: &Layout, files: &Path) -> bool {
-    let Ok(root) = opened(files) else { return false };
+fn is_as_needed(known: &Known, workload: &Workload, layout: &Layout, own: &OwnDirectory) -> bool {
+    let Ok(root) = own.opened_files() else { return false };
     *known == Known::needed_by(workload, layout, root.as_raw_fd())
 }
 
-/// Our directory below the target; made when it isn't there.
-fn own_directory(target: &Path) -> Result<PathBuf> {
-    let shown = target.display().to_string();
-    let metadata =
-        fs::metadata(target).map_err(|error| EngineError::from_os("look at the target", &shown, &error))?;
-    if !metadata.is_dir() {
-        return Err(EngineError::new(Code::NotADirectory, format!("{shown} is not a directory"))
-            .at(shown)
-            .advise("operations on files need a directory: name one, or a file system made on the drive"));
-    }
-    let directory = fs::canonicalize(target)
-        .map_err(|error| EngineError::from_os("look at the target", &shown, &error))?
-        .join(DIRECTORY);
-    match fs::create_dir(&directory) {
-        Ok(()) => {
-            let mark = directory.join(MARK);
-            fs::write(&mark, MARK_TEXT).map_err(|error| failed("write", &mark, &error))?;
-        }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => refuse_foreign(&directory)?,
-        Err(error) => return Err(failed("make the directory", &directory, &error)),
-    }
-    Ok(directory)
-}
-
-fn refuse_foreign(directory: &Path) -> Result<()> {
-    // A directory that was made without its mark holds nothing yet.
-    let is_empty = fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
-    let is_directory = fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir());
-    let mark = directory.join(MARK);
-    if is_directory && is_empty {
-        return fs::write(&mark, MARK_TEXT).map_err(|error| failed("write", &mark, &error));
-    }
-    if is_directory && mark.is_file() {
-        return Ok(());
-    }
-    let shown = directory.display().to_string();
-    Err(EngineError::new(Code::ForeignFiles, format!("{shown} exists, and drivelab did not make it"))
-        .at(shown)
-        .advise("move it away, or name another directory"))
-}
-
-/// The open mark, locked: two runs must not change the same files.
-fn locked(directory: &Path) -> Result<File> {
-    let mark = directory.join(MARK);
-    let lock = File::open(&mark).map_err(|error| failed("open", &mark, &error))?;
-    // SAFETY: no memory is passed.
-    let result = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-    if result == 0 {
-        return Ok(lock);
-    }
-    Err(EngineError::new(Code::InUse, "another run works on the files there")
-        .at(directory.display().to_string())
-        .advise("wait for its end, or name another directory"))
-}
-
-fn opened(files: &Path) -> Result<OwnedFd> {
-    let mut options = OpenOptions::new();
-    let opened = options.read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(files);
-    opened.map(OwnedFd::from).map_err(|error| failed("open the directory", files, &error))
-}
-
-fn failed(action: &str, path: &Path, error: &io::Error) -> EngineError {
-    EngineError::from_os(action, &path.display().to_string(), error)
+/// Removes the files in our directory.
+fn remove_files(own: &OwnDirectory, keep_going: &mut dyn FnMut() -> bool) -> Result<bool> {
+    // SAFETY: the directory is held open until the call returns.
+    let below = unsafe { BorrowedFd::borrow_raw(own.fd()) };
+    remove_tree(below, FILES, &own.path_of(FILES), keep_going)
 }
 
 /// What could not be done, the name below the root, and the errno.

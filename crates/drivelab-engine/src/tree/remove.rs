@@ -1,28 +1,31 @@
 //! Removes a directory with everything below it.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::io;
-use std::os::fd::RawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 
 use super::calls::{self, CallResult, Name};
 use crate::error::{EngineError, Result};
 
-/// Removes a directory with everything below it; nothing happens when it isn't there.
+/// Removes a directory in another one, which is open, with everything below it; nothing happens when it isn't there.
 ///
 /// No symbolic link is followed. False when `keep_going` said no meanwhile; what is left is still there.
 ///
 /// # Errors
 ///
 /// The code that the refusal of the operating system deserves, with the name of the directory.
-pub fn remove_tree(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<bool> {
-    let shown = path.display().to_string();
+pub fn remove_tree(
+    below: BorrowedFd<'_>,
+    name: &CStr,
+    shown: &Path,
+    keep_going: &mut dyn FnMut() -> bool,
+) -> Result<bool> {
+    let shown = shown.display().to_string();
     let failed = |errno: i32| {
         EngineError::from_os("remove the directory", &shown, &io::Error::from_raw_os_error(errno))
     };
-    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| failed(libc::EINVAL))?;
-    let top = Name { directory: libc::AT_FDCWD, path: name.as_ptr() };
+    let top = Name { directory: below.as_raw_fd(), path: name.as_ptr() };
     match remove_below(top, keep_going) {
         Ok(true) => {}
         Ok(false) => return Ok(false),
@@ -34,12 +37,7 @@ pub fn remove_tree(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<
 
 /// Empties a directory.
 fn remove_below(name: Name, keep_going: &mut dyn FnMut() -> bool) -> CallResult<bool> {
-    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    // SAFETY: the path ends with a zero and lives until the call returns.
-    let fd = unsafe { libc::openat(name.directory, name.path, flags) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO));
-    }
+    let fd = calls::open_directory(name)?;
     let emptied = empty(fd, keep_going);
     calls::close(fd)?;
     emptied

@@ -1,15 +1,14 @@
 //! Whether a file system has room for the files of a tree: bytes and inodes.
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::RawFd;
 use std::path::Path;
 
 use super::layout::Layout;
 use crate::error::{Code, EngineError, Result};
 
 /// A full disk hurts everybody on it: look before writing.
-pub(super) fn refuse_without_room(layout: &Layout, target: &Path) -> Result<()> {
-    let Some(found) = statvfs(target) else { return Ok(()) };
+pub(super) fn refuse_without_room(layout: &Layout, directory: RawFd, target: &Path) -> Result<()> {
+    let Some(found) = statvfs(directory) else { return Ok(()) };
     let place = target.display().to_string();
     let inodes = layout.file_count + layout.directory_count();
     // File systems that make inodes as they are needed tell of none.
@@ -32,11 +31,10 @@ pub(super) fn refuse_without_room(layout: &Layout, target: &Path) -> Result<()> 
     Ok(())
 }
 
-fn statvfs(path: &Path) -> Option<libc::statvfs> {
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+fn statvfs(directory: RawFd) -> Option<libc::statvfs> {
     // SAFETY: statvfs writes one `struct statvfs`, for which zeros are a valid value.
     unsafe {
         let mut found: libc::statvfs = std::mem::zeroed();
-        (libc::statvfs(path.as_ptr(), &raw mut found) == 0).then_some(found)
+        (libc::fstatvfs(directory, &raw mut found) == 0).then_some(found)
     }
 }

@@ -5,6 +5,7 @@
 mod contents;
 mod counting;
 mod errors;
+mod held;
 mod limits;
 mod properties;
 mod ranges;

@@ -1,11 +1,12 @@
 //! Operations on the files of a tree that cannot be done, and what is left of them.
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use drivelab_engine::run::prepare;
-use drivelab_engine::tree::{DIRECTORY, remove_own_tree, remove_tree};
+use drivelab_engine::tree::{DIRECTORY, remove_own_tree};
 use serde_json::json;
 
 use crate::support::{only, run_all, run_while};
@@ -119,13 +120,16 @@ fn a_tree_is_removed_and_nothing_that_its_links_lead_to() {
     fs::create_dir_all(top.join("a/b")).unwrap();
     fs::write(top.join("a/b/file"), "x").unwrap();
     std::os::unix::fs::symlink(&kept.0, top.join("a/link")).unwrap();
-    assert!(!remove_tree(&top, &mut || false).unwrap());
+    let below = fs::File::open(&place.0).unwrap();
+    let remove =
+        |going_on: bool| drivelab_engine::tree::remove_tree(below.as_fd(), c"top", &top, &mut || going_on);
+    assert!(!remove(false).unwrap());
     assert!(top.exists());
-    assert!(remove_tree(&top, &mut || true).unwrap());
+    assert!(remove(true).unwrap());
     assert!(!top.exists() && kept.0.join("kept").exists());
-    assert!(remove_tree(&top, &mut || true).unwrap(), "what isn't there is removed");
+    assert!(remove(true).unwrap(), "what isn't there is removed");
     fs::write(&top, "").unwrap();
-    assert_eq!(remove_tree(&top, &mut || true).unwrap_err().code.as_str(), "E302");
+    assert_eq!(remove(true).unwrap_err().code.as_str(), "E302");
 }
 
 #[test]
