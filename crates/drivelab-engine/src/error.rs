@@ -160,6 +160,7 @@ pub fn errno_name(errno: i32) -> String {
         libc::ENOENT => "ENOENT",
         libc::EEXIST => "EEXIST",
         libc::ENOTDIR => "ENOTDIR",
+        libc::ELOOP => "ELOOP",
         libc::EISDIR => "EISDIR",
         libc::ENOTEMPTY => "ENOTEMPTY",
         libc::EMLINK => "EMLINK",

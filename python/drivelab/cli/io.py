@@ -17,9 +17,9 @@ from typing import Any
 
 from drivelab import __version__
 from drivelab.cli.io_options import IoOptions, with_options_of
+from drivelab.cli.io_place import held_place
 from drivelab.cli.io_result import io_json, io_lines
-from drivelab.cli.io_target import file_to_make, find_target, require_consent
-from drivelab.cli.io_tree import tree_to_remove
+from drivelab.cli.io_target import find_target, require_consent
 from drivelab.cli.io_workload import is_null, on_target, options_without_effect, workload_from
 from drivelab.cli.live_line import LiveLine
 from drivelab.inventory.consent import require_unused
@@ -119,7 +119,8 @@ def _require_room(measured: Measurement, target: TargetFacts) -> None:
 
 
 def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: StopRequest) -> Measurement:
-    with held_if_device(target), file_to_make(target, workload), tree_to_remove(workload):
+    place = held_place(target, workload, may_overwrite_file=options.overwrite_file)
+    with held_if_device(target), place as workload:
         with _record_sink(options, workload) as sink, LiveLine(sys.stderr) as line:
             measured = measure(_TRIAL, workload, target, stop=stop, progress=line.show, on_records=sink)
         if not options.count_commands or stop.is_set():

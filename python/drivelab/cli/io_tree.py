@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from drivelab.cli.io_options import IoOptions
 from drivelab.cli.workload_arguments import located, parse_operations
 from drivelab.inventory.target import require_writable
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import parse_bytes
-from drivelab.model.workload import TREE_OPERATIONS, Workload
-from drivelab.run.engine import remove_tree
+from drivelab.model.workload import TREE_OPERATIONS
 
 
 def refuse_mixed_up_tree(options: IoOptions) -> None:
@@ -75,13 +71,3 @@ def require_directory(target: TargetFacts) -> None:
         do = "name a directory; for a new one: mkdir"
         raise DrivelabError("E316", what, where="drivelab io", do=do)
     require_writable(target)
-
-
-@contextmanager
-def tree_to_remove(workload: Workload) -> Iterator[None]:
-    """While the context lasts files may be made for a workload; they are removed at its end."""
-    try:
-        yield
-    finally:
-        if workload.tree is not None:
-            remove_tree(workload.target.path)

@@ -232,7 +232,7 @@ class TargetStage:
         self._signatures = found_signatures(self.facts)
 
     def _require_whole(self) -> None:
-        """Of a RAID set: nothing has failed in it and nothing is copied. Of a directory: it is the one that was made."""
+        """Return only if nothing has failed in a RAID set, and our own directory is the one that was made."""
         if self.facts.raid is not None:
             require_whole(self.facts.path)
         if self.facts.kind == "directory" and self._directory is not None and not self._directory.is_in_place:

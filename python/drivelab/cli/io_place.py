@@ -1,0 +1,134 @@
+"""What ``drivelab io`` works on, held open while it does: whatever its name leads to meanwhile is left alone."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from drivelab.cli.made_mark import mark_as_made, was_made_here
+from drivelab.held_directory import HeldDirectory, HeldFile, held_target
+from drivelab.inventory.loop_extent import loops_over_file
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.model.workload import Workload
+from drivelab.run.engine import remove_tree
+from drivelab.state.data_directory import exchanged
+
+# as the engine would say it
+_CODES = {
+    errno.ENOENT: "E302",
+    errno.ENOTDIR: "E302",
+    errno.EACCES: "E303",
+    errno.EPERM: "E303",
+    errno.EROFS: "E305",
+    errno.ENOSPC: "E306",
+    errno.EDQUOT: "E306",
+    errno.ETXTBSY: "E307",
+}
+
+
+@contextmanager
+def held_place(target: TargetFacts, workload: Workload, *, may_overwrite_file: bool) -> Iterator[Workload]:
+    """The workload on a file or directory that is held open as long as the context lasts; a device is held elsewhere.
+
+    A missing file is made; it stays when the context ends well, and is gone
+    otherwise. The files of a tree are removed in any case.
+
+    Raises
+    ------
+    DrivelabError
+        E302 to E307, E314: it cannot be opened. C204, C220: it is not, or no longer, a file
+        that may be written. R459: something else bears its name when the workload has ended.
+    """
+    if workload.backend == "null" or target.kind not in ("file", "missing_file", "directory"):
+        yield workload
+    elif workload.tree is not None:
+        with _opened_directory(target.path) as directory:
+            try:
+                yield workload.held_by(held_target(directory.descriptor))
+            finally:
+                remove_tree(str(directory.reopened))
+    else:
+        path = Path(target.path)
+        with _opened_directory(str(path.parent)) as parent:
+            holding = _new(parent, path.name, workload) if workload.target.create else None
+            yield from holding or _present(parent, path.name, workload, may_overwrite_file=may_overwrite_file)
+
+
+def _new(parent: HeldDirectory, name: str, workload: Workload) -> Iterator[Workload]:
+    try:
+        file = HeldFile(parent, name, 0o644)
+    except FileExistsError:
+        what = f"{parent.path / name} was made by another program meanwhile"
+        raise DrivelabError("C220", what, where="drivelab io") from None
+    except OSError as error:
+        raise _refused(parent.path / name, error) from error
+    try:
+        mark_as_made(file.descriptor)
+        yield workload.held_by(file.target)
+        if not file.is_in_place:
+            raise exchanged(file.path)
+        mark_as_made(file.descriptor)
+    except BaseException:
+        # half a file is of no use to anybody
+        with suppress(OSError):
+            file.remove()
+        raise
+    finally:
+        file.close()
+
+
+def _present(parent: HeldDirectory, name: str, workload: Workload, *, may_overwrite_file: bool) -> Iterator[Workload]:
+    path = parent.path / name
+    try:
+        descriptor = parent.open_file(name, os.O_RDWR if workload.writes else os.O_RDONLY)
+    except OSError as error:
+        raise _refused(path, error) from error
+    try:
+        was_ours = was_made_here(descriptor)
+        if workload.writes:
+            # it was looked at before, and may be another file by now
+            require_overwritable(path, descriptor, may_overwrite_file=may_overwrite_file)
+        try:
+            yield workload.held_by(held_target(descriptor))
+        finally:
+            if workload.writes and was_ours:
+                mark_as_made(descriptor)
+        if workload.writes and not parent.leads_to(name, descriptor):
+            raise exchanged(path)
+    finally:
+        os.close(descriptor)
+
+
+def require_overwritable(path: Path, descriptor: int, *, may_overwrite_file: bool) -> None:
+    """Return only if an open file may be written: it is drivelab's own, empty, or its owner said so.
+
+    Raises
+    ------
+    DrivelabError
+        C204: it is the file of a loop device. C220: it would overwrite a file that drivelab did not make.
+    """
+    found = os.fstat(descriptor)
+    loops = loops_over_file(found)
+    if loops:
+        what = f"{path} is the file beneath {', '.join(loops)}"
+        do = f"name another file, or if nothing uses it: losetup --detach /dev/{loops[0]}"
+        raise DrivelabError("C204", what, where=f"{path}; nothing was written", do=do)
+    if found.st_size and not may_overwrite_file and not was_made_here(descriptor):
+        raise DrivelabError("C220", f"{path} exists, and its contents would be destroyed", where="drivelab io")
+
+
+def _opened_directory(path: str) -> HeldDirectory:
+    try:
+        return HeldDirectory.open(Path(path))
+    except OSError as error:
+        raise _refused(Path(path), error) from error
+
+
+def _refused(path: Path, error: OSError) -> DrivelabError:
+    if error.errno in (errno.ELOOP, errno.EINVAL):
+        return exchanged(path)
+    return DrivelabError(_CODES.get(error.errno or 0, "E314"), f"cannot open {path}: {error.strerror}", where=str(path))
