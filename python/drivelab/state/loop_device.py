@@ -7,8 +7,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivelab.inventory.owned_loop import is_owned_loop
 from drivelab.inventory.sysfs import entries, read_int, read_text
 from drivelab.model.errors import DrivelabError
+from drivelab.state.data_directory import exchanged
 from drivelab.state.journal import Journal
 from drivelab.state.programs import run_program
 
@@ -38,12 +40,12 @@ class LoopDevice:
 
 
 def attach_loop(backing_file: Path, journal: Journal) -> LoopDevice:
-    """A loop device over a file, past the page cache, with 512-byte blocks where that is possible.
+    """A loop device over a scratch file of this process, past the page cache, with 512-byte blocks if that is possible.
 
     Raises
     ------
     DrivelabError
-        R402, R403: losetup is not there, or failed.
+        R402, R403: losetup is not there, or failed. R459: another file bears the name of ours.
     """
     journal.will_change("loop_device", backing_file=str(backing_file))
     command = ["losetup", "--find", "--show"]
@@ -53,6 +55,10 @@ def attach_loop(backing_file: Path, journal: Journal) -> LoopDevice:
         # the drive below has larger blocks, or the file system knows no direct I/O
         path = run_program([*command, "--sector-size=512", str(backing_file)], journal)
     name = Path(path.strip()).name
+    if not is_owned_loop(name):
+        # losetup opens the file by its name, which somebody may have given to another one; nothing was written yet
+        run_program(["losetup", "--detach", path.strip()])
+        raise exchanged(backing_file)
     return LoopDevice(
         name=name,
         path=path.strip(),

@@ -148,7 +148,8 @@ def undo_scratch_file(path: str) -> str:
     file = Path(path)
     assert file.name.startswith(_PREFIX), f"{path} is no scratch file"
     disown_scratch_file(path)
-    if not file.exists():
+    if not file.is_file() or file.is_symlink():
+        # gone, or something else bears its name
         return ""
     file.unlink()
     return f"deleted {path}"
