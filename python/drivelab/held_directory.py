@@ -23,6 +23,7 @@ from typing import Self
 from drivelab.model.workload import HeldTarget
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NAME_BYTES_MAX = 255
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -90,6 +91,23 @@ class HeldDirectory:
             return descriptor
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file", str(self.path / name))
+
+    def below_or_made(self, name: str) -> HeldDirectory:
+        """A directory in this one, durably made when it is not there."""
+        try:
+            self.make(name)
+        except FileExistsError:
+            pass
+        else:
+            self.sync()
+        return self.below(name)
+
+    def mode(self, name: str) -> int | None:
+        """Kind and permissions of what bears a name, a link among them; None when nothing does."""
+        try:
+            return os.stat(_plain(name), dir_fd=self.descriptor, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return None
 
     def leads_to(self, name: str, descriptor: int) -> bool:
         """Whether a name still means what is open."""
@@ -186,9 +204,14 @@ class HeldFile:
         """Whether its name still means this file."""
         return self._directory.leads_to(self.path.name, self.descriptor)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor removed."""
+        return self._closed.alive
+
     def remove(self) -> None:
         """Remove it; where somebody has taken its name from it, it is emptied, so that no room stays lost."""
-        if not self._closed.alive:
+        if not self.is_open:
             return
         try:
             if not self._directory.remove(self.path.name, self.descriptor):
@@ -214,7 +237,9 @@ def is_same(one: os.stat_result, other: os.stat_result) -> bool:
 
 def aside_name(name: str) -> str:
     """A name that nobody can have guessed, for what becomes `name` when it is whole."""
-    return f".{name}.{secrets.token_hex(8)}"
+    ending = f".{secrets.token_hex(8)}"
+    is_short = len(os.fsencode(name)) + len(ending) < _NAME_BYTES_MAX
+    return f".{name if is_short else 'drivelab'}{ending}"
 
 
 def _plain(name: str) -> str:

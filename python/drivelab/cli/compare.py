@@ -128,6 +128,10 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None) -
     DrivelabError
         O801: the charts' script is missing. O802: the file cannot be written.
     """
+    if out is not None:
+        from drivelab.cli.report_output import typed_file
+
+        out = typed_file(out)
     if chosen is Format.HTML and out is not None:
         from drivelab.report.comparison_joint import joint_of_comparison
         from drivelab.report.html import write_html_report

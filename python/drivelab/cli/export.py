@@ -11,7 +11,7 @@ import typer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.failure import print_message
-from drivelab.cli.report_output import write_report
+from drivelab.cli.report_output import typed_file, write_report
 from drivelab.interop.bonnie.export import bonnie_lines
 from drivelab.interop.fio.export import export_fio
 from drivelab.joint_report import joint_report
@@ -99,7 +99,9 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
         return done.files, done.left_out
     if form == "csv":
         joint = joint_report([stored], [], [answer_of_run(stored, SHOWN_METRICS)])
-        return list(write_report(joint, "csv", None if out in (None, _STDOUT) else Path(str(out)), None)), []
+        return list(
+            write_report(joint, "csv", None if out in (None, _STDOUT) else typed_file(Path(str(out))), None)
+        ), []
     lines = bonnie_lines(stored) if form == "bonnie" else _iozone_lines(stored)
     if not lines:
         missing = "is a phase of bonnie++" if form == "bonnie" else "was measured over file size and record size"

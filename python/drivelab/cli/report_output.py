@@ -13,6 +13,7 @@ from shlex import quote
 from drivelab.model.errors import DrivelabError
 from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, Format, PictureFormat, write_report_files
 from drivelab.report.joint import Joint
+from drivelab.store.durable import followed
 from drivelab.store.read import StoredRun
 
 WITHOUT_PICTURES = "none"
@@ -58,6 +59,20 @@ def named_place(typed: str | None, format_name: str | None) -> Path | None:
     raise DrivelabError("O802", f"there is no directory {typed}", where="--out", do=f"make it: mkdir -p {quote(typed)}")
 
 
+def typed_file(path: Path) -> Path:
+    """What a typed path leads to: a link there is meant, and one in the way of names that drivelab makes up is not.
+
+    Raises
+    ------
+    DrivelabError
+        O802: it is a link in a circle.
+    """
+    try:
+        return path if path.is_dir() else followed(path)
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(path)) from error
+
+
 def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun], pages: Sequence[str]) -> Path | None:
     """The file, or for CSV also the directory, to write; None for stdout.
 
@@ -85,7 +100,7 @@ def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun]
     if out is not None:
         # CSV takes a directory for itself: a file per table
         if not out.is_dir() or format_name == "csv":
-            return out
+            return typed_file(out)
         name = _OF_SEVERAL if several else runs[0].name if runs else pages[0]
         return out / f"{name}{SUFFIXES[format_name]}"
     if format_name != "html":

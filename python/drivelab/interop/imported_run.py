@@ -23,7 +23,6 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.store import layout
 from drivelab.store.columns import INTERVAL_COLUMNS, arrow_schema
-from drivelab.store.durable import make_directory, written_aside
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter, create_run
 
@@ -138,15 +137,12 @@ def _begun(plan: ImportedPlan) -> datetime | None:
 
 def _keep_sources(writer: RunWriter, sources: Sequence[ImportedSource]) -> Iterator[str]:
     """Keep each file as it is; the name below the run directory."""
-    folder = writer.directory / layout.IMPORTED
-    make_directory(folder)
     taken: set[str] = set()
     for number, one in enumerate(sources, start=1):
         name = re.sub(r"[^A-Za-z0-9_.+-]+", "-", one.file.source.name).lstrip(".-")[:120] or "unnamed"
         name = f"{number}-{name}" if name in taken else name
         taken.add(name)
-        with written_aside(folder / name) as aside:
-            aside.write_bytes(one.file.content)
+        writer.add_file(f"{layout.IMPORTED}/{name}", one.file.content)
         yield f"{layout.IMPORTED}/{name}"
 
 

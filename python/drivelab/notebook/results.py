@@ -20,6 +20,7 @@ from drivelab.report.named_figures import free_name, named_figures
 from drivelab.report.run_tables import result_tables, setting_tables
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table import Table
+from drivelab.store.durable import followed
 
 
 class OpenedResults:
@@ -125,7 +126,8 @@ class OpenedResults:
         if chosen is None:
             do = f"one of {', '.join(SUFFIXES)}"
             raise DrivelabError("O822", f"no report in the format '{asked}'", where=str(target), do=do)
-        return write_report_files(self.joint, chosen, target)[0]
+        # a link there is meant by whoever named it
+        return write_report_files(self.joint, chosen, target if target.is_dir() else followed(target))[0]
 
     def __repr__(self) -> str:
         kinds = [f"{one.key}" for one in self.result_sets]

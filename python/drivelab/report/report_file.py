@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
 from drivelab.store.durable import written_aside
 
 
 @contextmanager
-def report_file(path: Path) -> Iterator[Path]:
-    """Where to write what becomes `path` when all went well.
+def report_file(path: Path, *, inside: HeldDirectory | None = None) -> Iterator[Path]:
+    """Where to write what becomes `path` when all went well; below `inside` no link is followed.
 
     Raises
     ------
@@ -20,7 +21,7 @@ def report_file(path: Path) -> Iterator[Path]:
         O802: it cannot be written.
     """
     try:
-        with written_aside(path) as aside:
+        with written_aside(path, inside=inside) as aside:
             yield aside
     except DrivelabError as error:
         raise DrivelabError("O802", error.what, where=str(path)) from error

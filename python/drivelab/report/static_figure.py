@@ -21,6 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
 from drivelab.report.chromium import Chromium
 from drivelab.report.figures.figure import Figure, Plot
@@ -142,7 +143,8 @@ def write_report_figures(joint: Joint, directory: Path, kind: Format = "svg") ->
 def _write(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with report_file(path) as aside:
+        # the name of the folder is ours: a link in its place would lead to somebody else's files
+        with HeldDirectory.open(path.parent.parent) as place, report_file(path, inside=place) as aside:
             aside.write_bytes(data)
     except OSError as error:
         raise DrivelabError("O802", error.strerror or str(error), where=str(path)) from error

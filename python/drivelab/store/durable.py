@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from drivelab.held_directory import HeldDirectory, HeldFile, aside_name
 from drivelab.model.errors import DrivelabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -23,18 +24,29 @@ _SPECIAL = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a directory",
 }
-_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_REFUSED = (
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL),
+)
 # a value of a JSON file stands on one line as long as it fits, or when it lies this deep
 _LINE_COLUMNS_MAX = 120
 _EXPANDED_LEVELS = 3
 
 
 @contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to; it becomes `path`, durably, when the block ends well.
+def written_aside(path: Path, *, inside: HeldDirectory | None = None) -> Iterator[Path]:
+    """A path to write to; what was written becomes `path`, durably, when the block ends well.
 
     When the block raises, nothing is left behind and what `path` held before
-    is still there. A link stays, and what it points to is written.
+    is still there. A link in its place is replaced itself; what a user typed
+    may be one, and is looked up before (`followed`).
+
+    Parameters
+    ----------
+    path : Path
+        The file to become.
+    inside : HeldDirectory, optional
+        A directory above it, from which on no link is followed.
 
     Raises
     ------
@@ -42,30 +54,102 @@ def written_aside(path: Path) -> Iterator[Path]:
         S501: the directory does not take files, or `path` is a device, a pipe
         or the like. S502: no room. S503: the disk failed.
     """
-    path = _file_to_replace(path)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = AsideFile(path, inside=inside)
     try:
-        yield aside
-        sync_file(aside)
-        _refuse_special(path)
-        aside.replace(path)
-        sync_directory(path.parent)
-    except OSError as error:
-        _discard(aside)
-        raise storage_error(error, path) from error
-    except BaseException:
-        _discard(aside)
+        yield aside.reopened
+        aside.put_in_place()
+    except BaseException as error:
+        aside.discard()
+        if isinstance(error, OSError):
+            raise storage_error(error, path) from error
         raise
 
 
-def _discard(aside: Path) -> None:
-    # where nothing can be written nothing can be removed either, and the first failure is the one to tell
-    with suppress(OSError):
-        aside.unlink()
+class AsideFile:
+    """A file under a name that nobody can have guessed, until it is whole: the parameters are those of `written_aside`.
+
+    Attributes
+    ----------
+    reopened : Path
+        A path to write to, which leads to exactly this file.
+
+    Raises
+    ------
+    DrivelabError
+        S501 to S503, when it is made. Its methods raise what the operating system does.
+    """
+
+    def __init__(self, path: Path, *, inside: HeldDirectory | None = None) -> None:
+        self._path = path
+        self._inside = inside
+        try:
+            self._directory = parent_of(path, inside)
+            try:
+                self._refuse_special()
+                self._file = HeldFile(self._directory, aside_name(path.name))
+            except BaseException:
+                self._let_go()
+                raise
+        except OSError as error:
+            raise storage_error(error, path) from error
+        self.reopened = self._file.reopened
+
+    def put_in_place(self) -> None:
+        """Make the content durable, and then the name."""
+        os.fsync(self._file.descriptor)
+        self._refuse_special()
+        self._directory.rename(self._file.path.name, self._path.name)
+        self._directory.sync()
+        self._file.close()
+        self._let_go()
+
+    def discard(self) -> None:
+        """Forget it; no file appears."""
+        # where nothing can be written nothing can be removed either, and the first failure is the one to tell
+        if self._file.is_open:
+            with suppress(OSError):
+                self._directory.remove(self._file.path.name, self._file.descriptor)
+            self._file.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Close what was opened here: a file system can be unmounted as soon as nothing is written to it."""
+        if self._directory is not self._inside:
+            self._directory.close()
+
+    def _refuse_special(self) -> None:
+        """Refuse to put a file in the place of a device node, a pipe or a socket: others would miss it."""
+        mode = self._directory.mode(self._path.name)
+        if mode is None or stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            return
+        what = f"{self._path} is {_SPECIAL.get(stat.S_IFMT(mode), 'no regular file')}"
+        raise DrivelabError("S501", what, where=str(self._path.parent), do="name a file, or a new one")
 
 
-def _file_to_replace(path: Path) -> Path:
-    _refuse_special(path)
+def parent_of(path: Path, inside: HeldDirectory | None = None) -> HeldDirectory:
+    """The directory of a file, held open; below `inside` through no link.
+
+    Raises
+    ------
+    OSError
+        It is not there, or a link is.
+    """
+    if inside is None:
+        return HeldDirectory.open(path.parent)
+    directory = inside
+    for name in path.relative_to(inside.path).parts[:-1]:
+        directory = directory.below(name)
+    return directory
+
+
+def followed(path: Path) -> Path:
+    """The file that a path leads to, for paths that a user typed: a link stays, and what it points to is written.
+
+    Raises
+    ------
+    DrivelabError
+        S501: it is a link in a circle.
+    """
     if not path.is_symlink():
         return path
     # realpath stops at links in a circle, on every version of Python
@@ -75,25 +159,13 @@ def _file_to_replace(path: Path) -> Path:
     return file
 
 
-def _refuse_special(path: Path) -> None:
-    """Refuse to put a file in the place of a device node, a pipe or a socket: others would miss it."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        # not there, or a directory above is not: writing will tell
-        return
-    if not stat.S_ISREG(mode):
-        what = f"{path} is {_SPECIAL.get(stat.S_IFMT(mode), 'no regular file')}"
-        raise DrivelabError("S501", what, where=str(path.parent), do="name a file, or a new one")
-
-
-def append_durably(path: Path, content: Sequence[bytes | pa.Buffer], *, at: int) -> int:
-    """Write behind what a file holds, durably; the file's new size in bytes.
+def append_durably(descriptor: int, content: Sequence[bytes | pa.Buffer], *, at: int) -> int:
+    """Write behind what an open file holds, durably; the file's new size in bytes.
 
     Parameters
     ----------
-    path : Path
-        The file; it is made when it does not exist.
+    descriptor : int
+        The file, open for writing.
     content : sequence of bytes or buffers
         What to write.
     at : int
@@ -101,36 +173,39 @@ def append_durably(path: Path, content: Sequence[bytes | pa.Buffer], *, at: int)
 
     Raises
     ------
-    DrivelabError
-        S501: the file cannot be written. S502: no room. S503: the disk failed.
-        The file ends at `at` then.
+    OSError
+        It cannot be written; the file ends at `at` then.
     """
+    os.ftruncate(descriptor, at)
+    os.lseek(descriptor, at, os.SEEK_SET)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-        try:
+        size = at + _write_all(descriptor, b"".join(content))
+        os.fdatasync(descriptor)
+    except BaseException:
+        with suppress(OSError):
             os.ftruncate(descriptor, at)
-            os.lseek(descriptor, at, os.SEEK_SET)
-            try:
-                size = at + _write_all(descriptor, b"".join(content))
-                os.fdatasync(descriptor)
-                if at == 0:
-                    sync_directory(path.parent)
-            except BaseException:
-                with suppress(OSError):
-                    os.ftruncate(descriptor, at)
-                raise
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise storage_error(error, path) from error
+        raise
     return size
 
 
-def write_json(path: Path, value: dict[str, Any]) -> None:
+def require_one_name(descriptor: int, path: Path) -> None:
+    """Return only if an open file has no other name: a second one may be that of somebody else's file.
+
+    Raises
+    ------
+    DrivelabError
+        S501: it has.
+    """
+    if os.fstat(descriptor).st_nlink > 1:
+        what = f"cannot write {path.name}: the file has other names, and may be somebody else's"
+        raise DrivelabError("S501", what, where=str(path.parent), do=f"make it a file of its own: cp {path.name} new")
+
+
+def write_json(path: Path, value: dict[str, Any], *, inside: HeldDirectory | None = None) -> None:
     """Replace a JSON file as a whole."""
     # the escape of a lone surrogate (a file name that is no UTF-8) is also JSON's
     content = (_json_text(value) + "\n").encode("utf-8", "backslashreplace")
-    with written_aside(path) as aside:
+    with written_aside(path, inside=inside) as aside:
         aside.write_bytes(content)
 
 
@@ -151,15 +226,6 @@ def make_directory(path: Path) -> None:
         raise storage_error(error, path) from error
 
 
-def sync_file(path: Path) -> None:
-    """Make what a file holds durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -178,7 +244,10 @@ def storage_error(error: OSError, path: Path) -> DrivelabError:
     if error.errno == errno.ENOENT and not path.parent.exists():
         what = f"cannot write {path.name}: there is no directory {path.parent}"
         return DrivelabError("S501", what, where=str(path.parent))
-    if error.errno in _REFUSED or error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
+    if error.errno == errno.ELOOP or (error.errno == errno.ENOTDIR and path.parent.is_symlink()):
+        what = f"cannot write {path.name}: a link is in its way, and none is followed there"
+        return DrivelabError("S501", what, where=str(path.parent), do="remove the link")
+    if error.errno in _REFUSED:
         return DrivelabError("S501", f"cannot write {path.name}: {text}", where=str(path.parent))
     return DrivelabError("S503", f"storing {path.name} failed: {text}", where=str(path.parent))
 

@@ -9,16 +9,16 @@ column even when all values are equal, and 30 ns when they are not.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
 from drivelab.store.columns import RECORD_COLUMNS, arrow_schema
-from drivelab.store.durable import storage_error, sync_directory
+from drivelab.store.durable import AsideFile, storage_error
 from drivelab.store.parquet_file import ParquetFile
 
 # 13 MB of rows are held until they are written
@@ -43,6 +43,8 @@ class RecordSink:
     open_loop : bool
         Whether I/Os arrive by a schedule. In a closed loop the response latency
         means nothing, and the column is left out.
+    inside : HeldDirectory, optional
+        A directory above it, from which on no link is followed.
 
     Notes
     -----
@@ -51,18 +53,19 @@ class RecordSink:
     which stops.
     """
 
-    def __init__(self, path: Path, *, open_loop: bool = False) -> None:
+    def __init__(self, path: Path, *, open_loop: bool = False, inside: HeldDirectory | None = None) -> None:
         self.path = path
         self.row_count = 0
         columns = tuple(column for column in RECORD_COLUMNS if open_loop or column.name != _RESPONSE)
         self._schema = arrow_schema(columns, nullable=False)
-        self._aside = path.with_name(f".{path.name}.{os.getpid()}")
+        self._aside = AsideFile(path, inside=inside)
         self._held: list[pa.RecordBatch] = []
         self._held_rows = 0
         self._failure: DrivelabError | None = None
         try:
-            self._file = ParquetFile(self._aside, self._schema, **_FORMAT, **_column_formats(self._schema))
+            self._file = ParquetFile(self._aside.reopened, self._schema, **_FORMAT, **_column_formats(self._schema))
         except OSError as error:
+            self._aside.discard()
             raise storage_error(error, path) from error
 
     def __call__(self, batch: Any) -> None:
@@ -94,10 +97,7 @@ class RecordSink:
         try:
             self._write_held()
             self._file.close()
-            with self._aside.open("rb") as file:
-                os.fsync(file.fileno())
-            self._aside.replace(self.path)
-            sync_directory(self.path.parent)
+            self._aside.put_in_place()
         except DrivelabError:
             self.discard()
             raise
@@ -109,7 +109,7 @@ class RecordSink:
         """Forget everything; no file appears."""
         self._held.clear()
         self._file.abandon()
-        self._aside.unlink(missing_ok=True)
+        self._aside.discard()
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,9 @@ before the end is an error.
 
 from __future__ import annotations
 
+import os
 import struct
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +19,10 @@ from zlib import crc32
 
 import pyarrow as pa
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
-from drivelab.store.durable import append_durably
+from drivelab.store.durable import append_durably, require_one_name, storage_error
 
 _MAGIC = b"DLtrial1"
 # length and check sum of each table's stream, in the order of layout.TABLES
@@ -57,18 +60,84 @@ class LogContent:
     size_bytes: int
 
 
-def append_trial(path: Path, tables: Mapping[str, pa.Table], *, at: int) -> int:
-    """Put a trial's rows of every table at the end of a log, durably; the log's new size in bytes.
+class TrialLog:
+    """A log that takes trials, open as long as it does.
+
+    Parameters
+    ----------
+    directory : HeldDirectory
+        Where it lies.
+    name : str
+        What it is called. A log of that name is gone on with; anything else is removed, never cut off.
+
+    Attributes
+    ----------
+    size_bytes : int
+        Length of all trials in it.
+    trial_count : int
+        How many they are.
 
     Raises
     ------
     DrivelabError
-        S501, S502, S503: it cannot be written; nothing of it is left behind.
+        S501, S502, S503: it cannot be made, or is a link, or has other names. S506: it is damaged.
     """
-    streams = [_stream(tables[name]) for name in layout.TABLES]
-    sizes = [number for stream in streams for number in (stream.size, crc32(stream))]
-    lengths = _LENGTHS.pack(_MAGIC, *sizes)
-    return append_durably(path, [lengths, _CHECK_SUM.pack(crc32(lengths)), *streams], at=at)
+
+    def __init__(self, directory: HeldDirectory, name: str) -> None:
+        self._path = directory.path / name
+        self.size_bytes = self.trial_count = 0
+        try:
+            found = self._taken_over(directory, name)
+            if found is None:
+                directory.remove_name(name)
+                found = directory.new_file(name)
+                directory.sync()
+        except OSError as error:
+            raise storage_error(error, self._path) from error
+        self._descriptor = found
+        self._closed = weakref.finalize(self, os.close, found)
+
+    def _taken_over(self, directory: HeldDirectory, name: str) -> int | None:
+        """Descriptor of the log of an earlier writer, if it holds a trial."""
+        try:
+            descriptor = directory.open_file(name, os.O_RDWR)
+        except FileNotFoundError:
+            return None
+        try:
+            # read through the descriptor that is going to be cut: the name may mean another file by now
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                content = _content(file, self._path)
+            if content.frames:
+                require_one_name(descriptor, self._path)
+                self.size_bytes, self.trial_count = content.size_bytes, len(content.frames)
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        return None
+
+    def append(self, tables: Mapping[str, pa.Table]) -> None:
+        """Put a trial's rows of every table at the end, durably.
+
+        Raises
+        ------
+        DrivelabError
+            S501, S502, S503: it cannot be written; nothing of it is left behind.
+        """
+        streams = [_stream(tables[name]) for name in layout.TABLES]
+        sizes = [number for stream in streams for number in (stream.size, crc32(stream))]
+        lengths = _LENGTHS.pack(_MAGIC, *sizes)
+        frame = [lengths, _CHECK_SUM.pack(crc32(lengths)), *streams]
+        try:
+            self.size_bytes = append_durably(self._descriptor, frame, at=self.size_bytes)
+        except OSError as error:
+            raise storage_error(error, self._path) from error
+        self.trial_count += 1
+
+    def close(self) -> None:
+        """Close the log, which stays."""
+        self._closed()
 
 
 def log_content(path: Path) -> LogContent:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.store import layout
 from drivelab.store.compact import PartsWriter
-from drivelab.store.durable import make_directory, storage_error, sync_directory, write_json, written_aside
+from drivelab.store.durable import make_directory, storage_error, write_json, written_aside
 from drivelab.store.journal import LockedJournal
 from drivelab.store.place import TrialPlace
 from drivelab.store.read import open_run
@@ -49,13 +50,14 @@ def create_run(parent: Path, experiment: str, label: str, now: datetime) -> RunW
     for attempt in range(100):
         directory = parent / (f"{name}-{attempt + 1}" if attempt else name)
         try:
-            directory.mkdir()
-            sync_directory(parent)
+            held = HeldDirectory.open(parent)
+            held.make(directory.name)
+            held.sync()
+            return RunWriter(directory, held.below(directory.name))
         except FileExistsError:
             continue
         except OSError as error:
             raise storage_error(error, directory) from error
-        return RunWriter(directory)
     raise DrivelabError("S501", f"a hundred runs are called {name}", where=str(parent))
 
 
@@ -80,6 +82,9 @@ class RunWriter:
     directory : Path
         A run directory that exists; it may hold trials already, and a run.json,
         whose keys are kept.
+    held : HeldDirectory, optional
+        The same, when it is open already. Whatever its name leads to later,
+        this directory is written, and no link in it is followed.
 
     Raises
     ------
@@ -88,14 +93,15 @@ class RunWriter:
         is of a newer drivelab, or damaged. S507: another process writes it.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, held: HeldDirectory | None = None) -> None:
         self.directory = directory
-        self._journal = LockedJournal(directory)
+        self._held = held or _held(directory)
+        self._journal = LockedJournal(self._held)
         try:
             self._run_json: dict[str, Any] = {}
             # under the lock: whoever held it until now may have written
             stored = open_run(directory) if (directory / layout.RUN_JSON).exists() else None
-            self._parts = PartsWriter(directory)
+            self._parts = PartsWriter(self._held)
             self._names = set(stored.attempt_names()) if stored else set()
             if stored:
                 self._run_json = dict(stored.run_json)
@@ -104,6 +110,7 @@ class RunWriter:
                     self.write_run_json({})
         except BaseException:
             self._journal.close()
+            self._held.close()
             raise
 
     def write_run_json(self, facts: Mapping[str, Any]) -> None:
@@ -116,7 +123,7 @@ class RunWriter:
         """
         self._lock()
         self._run_json |= facts
-        write_json(self.directory / layout.RUN_JSON, {"schema": layout.SCHEMA} | self._run_json)
+        write_json(self.directory / layout.RUN_JSON, {"schema": layout.SCHEMA} | self._run_json, inside=self._held)
 
     def add_trial(
         self,
@@ -167,7 +174,7 @@ class RunWriter:
         self._names.add(measured.name)
 
     def add_file(self, name: str, contents: bytes) -> None:
-        """Keep a file beside the tables as it is, durably.
+        """Keep a file as it is, durably: beside the tables, or in a folder there, which is made (``folder/name``).
 
         Raises
         ------
@@ -175,19 +182,21 @@ class RunWriter:
             S501, S502, S503: it cannot be written.
         """
         self._lock()
-        with written_aside(self.directory / name) as aside:
+        self._make_folders(*Path(name).parts[:-1])
+        with written_aside(self.directory / name, inside=self._held) as aside:
             aside.write_bytes(contents)
 
     def record_sink(self, trial: str, *, open_loop: bool = False) -> RecordSink:
         """A sink for every I/O of a trial: ``ios/<trial>.parquet``."""
         self._lock()
-        make_directory(self.directory / layout.IOS)
-        return RecordSink(self.directory / layout.IOS / layout.ios_name(trial), open_loop=open_loop)
+        self._make_folders(layout.IOS)
+        path = self.directory / layout.IOS / layout.ios_name(trial)
+        return RecordSink(path, open_loop=open_loop, inside=self._held)
 
     def trace_sink(self, trial: str) -> AbstractContextManager[TraceSink]:
         """What takes the trace of a trial: to be used before the trial is added, so that its row tells of it."""
         self._lock()
-        return trace_sink(self.directory, trial)
+        return trace_sink(self._held, trial)
 
     def add_journal(self, event: str, **facts: Any) -> None:
         """Append a line to the run's journal, durably.
@@ -239,11 +248,24 @@ class RunWriter:
 
     def close(self) -> None:
         """Let others write the run. It stays as it is, and can be continued."""
+        self._parts.close()
         self._journal.close()
+        self._held.close()
+
+    def _make_folders(self, *names: str) -> None:
+        """Make folders in one another, unless they are there; a link in the place of one is an error."""
+        folder = self._held
+        try:
+            for name in names:
+                folder = folder.below_or_made(name)
+        except OSError as error:
+            raise storage_error(error, self.directory.joinpath(*names)) from error
 
     def _lock(self) -> None:
         if not self._journal.is_open:
-            self._journal = LockedJournal(self.directory)
+            self._held = _held(self.directory)
+            self._journal = LockedJournal(self._held)
+            self._parts.go_on_in(self._held)
 
     def _with_stored_name(self, measured: Measurement, place: TrialPlace) -> Measurement:
         """The measurement under the name that it is stored by; what failed leaves the trial's own name free."""
@@ -252,9 +274,19 @@ class RunWriter:
         if place.failure:
             numbered = (layout.failed_attempt_name(measured.name, number) for number in itertools.count(1))
             name = next(attempt for attempt in numbered if attempt not in self._names)
-            ios = self.directory / layout.IOS
-            with suppress(FileNotFoundError):
-                (ios / layout.ios_name(measured.name)).replace(ios / layout.ios_name(name))
+            try:
+                self._held.below(layout.IOS).rename(layout.ios_name(measured.name), layout.ios_name(name))
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                raise storage_error(error, self.directory / layout.IOS / layout.ios_name(name)) from error
         assert layout.is_file_name(name), f"trial {name!r} cannot name a file"
         assert name not in self._names, f"trial {name!r} is stored already"
         return replace(measured, name=name)
+
+
+def _held(directory: Path) -> HeldDirectory:
+    try:
+        return HeldDirectory.open(directory)
+    except OSError as error:
+        raise storage_error(error, directory / layout.JOURNAL) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.durable import write_json
+from drivelab.store.durable import followed, write_json
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def place(tmp_path: Path) -> Path:
 def test_what_is_no_file_is_not_replaced(place: Path, link: str, name: str, says: str) -> None:
     before = {path.name: stat.S_IFMT(path.lstat().st_mode) for path in place.iterdir()}
     with pytest.raises(DrivelabError, match=says) as caught:
-        write_json(place / f"{link}{name}", {})
+        write_json(followed(place / f"{link}{name}"), {})
     assert caught.value.code == "S501"
     assert {path.name: stat.S_IFMT(path.lstat().st_mode) for path in place.iterdir()} == before
 
@@ -52,7 +52,7 @@ def test_a_link_stays_and_the_file_that_it_points_to_is_written(tmp_path: Path) 
     first.symlink_to(file)
     second.symlink_to("first")
     for value in ({"new": 1}, {"old": 2}):
-        write_json(second, value)
+        write_json(followed(second), value)
         assert file.read_text() == f'{{"{next(iter(value))}": {next(iter(value.values()))}}}\n'
     assert (first.is_symlink(), second.is_symlink(), file.is_symlink()) == (True, True, False)
     assert [path.name for path in file.parent.iterdir()] == ["a.json"]
@@ -77,7 +77,7 @@ def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(DrivelabError) as caught:
-        write_json(tmp_path / "a", {})
+        write_json(followed(tmp_path / "a"), {})
     assert caught.value.code == "S501"
     assert (tmp_path / "a").is_symlink()
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
-from drivelab.store.trial_log import append_trial, log_content, read_log
+from drivelab.store.trial_log import TrialLog, log_content, read_log
 
 TABLES = {
     layout.TRIALS: pa.table({"trial": ["0001-x"], "asked_filesystem": ["ext4"]}),
@@ -21,10 +22,11 @@ TABLES = {
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     """A log with three trials."""
-    path, size_bytes = tmp_path / "000001.log", 0
+    path = tmp_path / "000001.log"
+    opened = TrialLog(HeldDirectory.open(tmp_path), path.name)
     for _ in range(3):
-        size_bytes = append_trial(path, TABLES, at=size_bytes)
-    assert path.stat().st_size == size_bytes
+        opened.append(TABLES)
+    assert path.stat().st_size == opened.size_bytes
     return path
 
 
@@ -49,7 +51,9 @@ def test_the_next_trial_replaces_what_was_cut_off(log: Path, tail: bytes) -> Non
     log.write_bytes(whole + tail)
     content = log_content(log)
     assert (len(content.frames), content.size_bytes) == (3, len(whole))
-    append_trial(log, TABLES, at=content.size_bytes)
+    opened = TrialLog(HeldDirectory.open(log.parent), log.name)
+    assert (opened.trial_count, opened.size_bytes) == (3, len(whole))
+    opened.append(TABLES)
     assert log.read_bytes() == whole + whole[: len(whole) // 3]
 
 

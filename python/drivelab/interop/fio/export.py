@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import drivelab
+from drivelab.held_directory import HeldDirectory
 from drivelab.interop.fio.exported_job import disk_utilisation, job_result
 from drivelab.interop.fio.exported_logs import logs_of
 from drivelab.interop.fio.exported_options import is_expressible, rw_of, size_text
 from drivelab.model.measurement import Measurement
 from drivelab.store.columns import TRIAL_COLUMNS
+from drivelab.store.durable import written_aside
 from drivelab.store.read import StoredRun
 
 WHOLE_RUN = "fio.json"
@@ -79,20 +81,34 @@ def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> Fi
     done.job_count = len(trials)
     if not trials:
         return done
+    with _opened(directory, run.directory) as held:
+        _write_all(run, held, trials, done, with_logs=with_logs)
+    return done
+
+
+def _opened(directory: Path, run: Path) -> HeldDirectory:
+    """The directory to write to: one that was named is what its name leads to, and our own in a run is no link."""
+    if directory.parent == run:
+        with HeldDirectory.open(run) as held:
+            return held.below_or_made(directory.name)
     directory.mkdir(parents=True, exist_ok=True)
+    return HeldDirectory.open(directory)
+
+
+def _write_all(
+    run: StoredRun, held: HeldDirectory, trials: Mapping[str, Measurement], done: FioExport, *, with_logs: bool
+) -> None:
     named = names_of_jobs(run, trials)
     jobs = [job_result(named[name][0], [measured], named[name][1]) for name, measured in trials.items()]
-    _write(directory / WHOLE_RUN, json.dumps(_document(run, jobs, trials.values()), indent=2), done)
+    _write(held, WHOLE_RUN, json.dumps(_document(run, jobs, trials.values()), indent=2), done)
     for cell, names in _cells(run, trials).items():
         measured = [trials[name] for name in names]
-        place = directory / cell.directory
-        place.mkdir(exist_ok=True)
+        place = held.below_or_made(cell.directory)
         document = _document(run, [job_result(cell.stem, measured)], measured)
-        _write(place / f"{cell.stem}.json", json.dumps(document, indent=2), done)
+        _write(place, f"{cell.stem}.json", json.dumps(document, indent=2), done)
         if with_logs:
             for kind, pieces in logs_of(measured[0], run.ios(names[0])).items():
-                _write(place / f"{cell.stem}_{kind}.1.log", pieces, done)
-    return done
+                _write(place, f"{cell.stem}_{kind}.1.log", pieces, done)
 
 
 def names_of_jobs(run: StoredRun, trials: Iterable[str]) -> dict[str, tuple[str, int]]:
@@ -166,7 +182,8 @@ def _file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.+_]+", "-", text).strip("-.") or "unnamed"
 
 
-def _write(path: Path, text: str | Iterable[str], done: FioExport) -> None:
-    with path.open("w", encoding="utf-8") as file:
+def _write(directory: HeldDirectory, name: str, text: str | Iterable[str], done: FioExport) -> None:
+    path = directory.path / name
+    with written_aside(path, inside=directory) as aside, aside.open("w", encoding="utf-8") as file:
         file.writelines([text, "\n"] if isinstance(text, str) else text)
     done.files.append(path)
