@@ -133,7 +133,9 @@ class HeldDirectory:
 
     def remove_directory(self, name: str) -> None:
         """Remove a directory with all that is in it, and follow no link on the way."""
-        shutil.rmtree(_plain(name), dir_fd=self.descriptor)
+        if stat.S_ISLNK(self.mode(name) or 0):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(self.path / name))
+        shutil.rmtree(name, dir_fd=self.descriptor)
 
     def remove_all(self) -> None:
         """Remove everything that is in it."""

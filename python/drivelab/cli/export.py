@@ -99,9 +99,8 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
         return done.files, done.left_out
     if form == "csv":
         joint = joint_report([stored], [], [answer_of_run(stored, SHOWN_METRICS)])
-        return list(
-            write_report(joint, "csv", None if out in (None, _STDOUT) else typed_file(Path(str(out))), None)
-        ), []
+        place = None if out in (None, _STDOUT) else typed_file(Path(str(out)))
+        return list(write_report(joint, "csv", place, None)), []
     lines = bonnie_lines(stored) if form == "bonnie" else _iozone_lines(stored)
     if not lines:
         missing = "is a phase of bonnie++" if form == "bonnie" else "was measured over file size and record size"
