@@ -58,6 +58,22 @@ class HeldDirectory:
             # one that may be written and not read: names can be made in it, and neither listed nor synced
             return cls(path, os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
 
+    @classmethod
+    def open_trusted(cls, path: Path) -> Self:
+        """The directory that a path leads to; a link in its place counts only if it is ours, or root's."""
+        try:
+            return cls(path, os.open(path, _DIRECTORY | os.O_NOFOLLOW))
+        except PermissionError:
+            return cls.open(path)
+        except OSError as error:
+            found = os.lstat(path)
+            if not stat.S_ISLNK(found.st_mode):
+                raise
+            if found.st_uid not in (0, os.geteuid()):
+                why = "it is a link of another user, and may lead elsewhere at any moment"
+                raise OSError(errno.ELOOP, why, str(path)) from error
+            return cls.open(path)
+
     @property
     def reopened(self) -> Path:
         """A path to exactly this directory, for what takes no descriptor."""

@@ -135,7 +135,7 @@ def parent_of(path: Path, inside: HeldDirectory | None = None) -> HeldDirectory:
         It is not there, or a link is.
     """
     if inside is None:
-        return HeldDirectory.open(path.parent)
+        return HeldDirectory.open_trusted(path.parent)
     directory = inside
     for name in path.relative_to(inside.path).parts[:-1]:
         directory = directory.below(name)

@@ -12,7 +12,7 @@ import pytest
 
 from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
-from drivelab.store.durable import written_aside
+from drivelab.store.durable import write_json, written_aside
 from drivelab.store.layout import JOURNAL, RUN_JSON, TABLES
 from drivelab.store.write import RunWriter, create_run
 from unit.store.made_traces import events, operations
@@ -155,3 +155,18 @@ def test_no_name_leads_out_of_a_directory(tmp_path: Path) -> None:
             for use in (held.new_file, held.make, held.below, held.remove_name, held.remove_directory):
                 with pytest.raises(OSError, match="no name of something"):
                     use(name)
+
+
+@pytest.mark.needs_root
+def test_a_directory_is_reached_through_our_own_link_and_not_through_that_of_another_user(
+    tmp_path: Path, theirs: Path
+) -> None:
+    own, foreign = tmp_path / "own", tmp_path / "foreign"
+    own.symlink_to(theirs)
+    foreign.symlink_to(theirs)
+    os.chown(foreign, 65534, 65534, follow_symlinks=False)
+    write_json(own / "page.json", {})
+    with pytest.raises(DrivelabError, match="a link is in its way") as caught:
+        write_json(foreign / "letter", {})
+    assert caught.value.code == "S501"
+    assert (theirs / "letter").read_text() == "precious"
