@@ -18,7 +18,8 @@ from drivelab.state.journal import Journal, begin_journal
 from drivelab.state.loop_device import loops_over
 from drivelab.state.programs import run_program
 from drivelab.state.scratch import ScratchDrive, choose_directory, make_scratch
-from drivelab.state.settings.attribute import read_attribute, set_attribute
+from drivelab.state.settings.attribute import set_attribute
+from drivelab.state.settings.kernel_attribute import read_attribute
 from drivelab.state.undo import undo, undo_all
 
 SIZE = 32 * 2**20

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,31 @@ BEHIND = {
 }
 
 
+@dataclass
+class QueueRules:
+    """What the made-up kernel changes by itself, or refuses, when a file of a queue is written.
+
+    Attributes
+    ----------
+    requests : dict of str to str
+        What a scheduler brings as its ``nr_requests``; others bring `requests_of_others`.
+    requests_of_others : str
+        See there.
+    most_requests_alone : int
+        Largest ``nr_requests`` without a scheduler.
+    throttling : dict of str to str
+        What a scheduler brings as its ``wbt_lat_usec``; others bring none.
+    least_read_ahead_kb : int
+        To which new limits raise a lowered ``read_ahead_kb``.
+    """
+
+    requests: dict[str, str] = field(default_factory=lambda: {"none": "64"})
+    requests_of_others: str = "256"
+    most_requests_alone: int = 2048
+    throttling: dict[str, str] = field(default_factory=dict)
+    least_read_ahead_kb: int = 0
+
+
 class FakeSystem:
     """A made-up computer in a directory; its kernel's files change when they are written by `write`.
 
@@ -54,6 +80,7 @@ class FakeSystem:
         self.root = root
         self.drives = root / "drives"
         self.paths = SystemPaths(sys=root / "sys", proc=root / "proc", dev=root / "dev", root=root)
+        self.queues = QueueRules()
         for directory in (self.drives, root / "dev", root / "sys" / "block", root / "bin"):
             directory.mkdir(parents=True)
         self.put("proc/sys/kernel/random/boot_id", "boot-1")
@@ -93,6 +120,10 @@ class FakeSystem:
         for name in ("sys", "proc", "dev", "drives"):
             (self.root / name).rename(self.root / f"{name}-before")
             (other.root / name).rename(self.root / name)
+
+    def drive_names(self) -> list[str]:
+        """Kernel names of the drives that there are."""
+        return sorted(os.listdir(self.root / "sys" / "block"))
 
     def add(
         self,
@@ -153,6 +184,8 @@ class FakeSystem:
             "rescan": self._rescan,
             "write_cache": self._write_write_cache,
             "scheduler": self._write_scheduler,
+            "nr_requests": self._write_requests,
+            "max_sectors_kb": self._write_limit,
         }
         taken = rules.get(place.name, self._write_plain)(place, value)
         if not taken:
@@ -192,15 +225,32 @@ class FakeSystem:
         scanned = [view.read_text() for view in place.parent.parent.glob("device/scsi_disk/*/cache_type")]
         if value == "write back" and scanned == ["write through\n"]:
             return False
+        return self._write_limit(place, value)
+
+    def _write_limit(self, place: Path, value: str) -> bool:
+        read_ahead = place.parent / "read_ahead_kb"
+        raised = max(self.queues.least_read_ahead_kb, int(read_ahead.read_text()))
+        read_ahead.write_text(f"{raised}\n")
         return self._write_plain(place, value)
 
-    @staticmethod
-    def _write_scheduler(place: Path, value: str) -> bool:
-        names = place.read_text().replace("[", "").replace("]", "").split()
+    def _write_requests(self, place: Path, value: str) -> bool:
+        is_alone = "[none]" in (place.parent / "scheduler").read_text()
+        most = self.queues.most_requests_alone if is_alone else 2048
+        return int(value) <= most and self._write_plain(place, value)
+
+    def _write_scheduler(self, place: Path, value: str) -> bool:
+        text = place.read_text()
+        names = text.replace("[", "").replace("]", "").split()
         if value not in names:
             return False
+        if f"[{value}]" in text:
+            # the kernel does not begin it anew
+            return True
         place.write_text(" ".join(f"[{name}]" if name == value else name for name in names) + "\n")
-        (place.parent / "nr_requests").write_text("64\n" if value == "none" else "256\n")
+        requests = self.queues.requests.get(value, self.queues.requests_of_others)
+        (place.parent / "nr_requests").write_text(f"{requests}\n")
+        if value in self.queues.throttling:
+            (place.parent / "wbt_lat_usec").write_text(f"{self.queues.throttling[value]}\n")
         return True
 
     def _block_of(self, place: Path) -> Path:

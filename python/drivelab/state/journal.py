@@ -22,7 +22,7 @@ from typing import Any
 
 from drivelab.model.errors import DrivelabError
 
-_ENTRY_BEGINS = ('{"event": "begin", ', '{"event": "change", ', '{"event": "undone", ')
+_ENTRY_BEGINS = tuple(f'{{"event": "{event}", ' for event in ("begin", "change", "note", "undone"))
 # what the rest of a value that was cut off may begin, where it is no text
 _VALUES_CUT_OFF = ("true", "false", "null", "-", ".", "e-", "e+")
 _PIECE_BYTES = 2**16
@@ -80,6 +80,20 @@ class Journal:
         self._append({"event": "change", "number": change.number, "kind": kind, "facts": facts})
         self._changes.append(change)
         return change
+
+    def note(self, change: Change, **facts: Any) -> None:
+        """Add facts to a change, durably where that is possible; an undo does well without them, and better with them.
+
+        Parameters
+        ----------
+        change : Change
+            One that is not put back yet.
+        **facts
+            Plain data.
+        """
+        change.facts.update(facts)
+        with suppress(DrivelabError):
+            self._append({"event": "note", "number": change.number, "facts": facts})
 
     def was_undone(self, change: Change) -> None:
         """Write down that a change was put back."""
@@ -258,6 +272,8 @@ def _parse(text: str) -> tuple[dict[str, Any], list[Change]]:
             header = line
         elif line["event"] == "change":
             changes[line["number"]] = Change(line["number"], line["kind"], line["facts"])
+        elif line["event"] == "note" and line["number"] in changes:
+            changes[line["number"]].facts.update(line["facts"])
         elif line["event"] == "undone":
             changes.pop(line["number"], None)
     return header, list(changes.values())

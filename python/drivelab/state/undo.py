@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from drivelab.state.raid import KIND as KIND_RAID
 from drivelab.state.raid import undo_raid
 from drivelab.state.scratch import undo_scratch_file
 from drivelab.state.settings.catalogue import UNDO as UNDO_SETTINGS
+from drivelab.state.undo_context import UndoContext
 
 # each takes the facts of its change, does nothing where nothing is left to do, and says what it did
 UNDO: dict[str, Callable[..., str]] = {
@@ -55,7 +57,8 @@ def undo_all(journal: Journal) -> list[str]:
             else:
                 done += [sentence] if sentence else []
     if failures:
-        what = "; ".join(f"{error.what} ({error.where})" if error.where else error.what for error in failures)
+        told = (f"{error.what} ({error.where})" if error.where else error.what for error in failures)
+        what = "; ".join(dict.fromkeys(told))
         dos = "; ".join(dict.fromkeys(error.do for error in failures if error.do != error.kind.advice))
         raise DrivelabError("R406", what, where=str(journal.path), do=dos)
     return done
@@ -72,9 +75,17 @@ def undo(change: Change, journal: Journal) -> str:
     if change.kind not in UNDO:
         raise DrivelabError("R408", f"a change of unknown kind, {change.kind}", where=str(journal.path))
     with signals_held():
-        sentence = UNDO[change.kind](**change.facts)
+        sentence = _undo(change, journal)
         journal.was_undone(change)
     return sentence
+
+
+def _undo(change: Change, journal: Journal) -> str:
+    function = UNDO[change.kind]
+    if "context" not in inspect.signature(function).parameters:
+        return function(**change.facts)
+    # a copy: the undo may note facts that are for the next one only
+    return function(**dict(change.facts), context=UndoContext(journal, change))
 
 
 @contextmanager

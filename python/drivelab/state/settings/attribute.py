@@ -1,80 +1,20 @@
-"""One attribute of the kernel's about a drive: read, set, read back, put back.
-
-Writing some attributes makes the kernel change others as well: another
-scheduler resets ``nr_requests``, and new queue limits raise a lowered
-``read_ahead_kb``. What comes along unasked is put back.
-"""
+"""One attribute of the kernel's about a drive: set and read back, put back and read back."""
 
 from __future__ import annotations
 
-import os
-import re
-import stat
 from collections.abc import Mapping
-from pathlib import Path
+from typing import Any
 
-from drivelab.inventory.block_devices import directory_of
-from drivelab.inventory.link import nvme_controller
-from drivelab.inventory.sysfs import chosen, read_text
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import Journal
-from drivelab.state.settings.drive_reference import Reference, find_queue, reference_to
+from drivelab.state.settings.drive_reference import Reference, find_queue, is_same_reference, reference_to
+from drivelab.state.settings.kernel_attribute import drive_node, has_attribute, read_attribute, write_attribute
+from drivelab.state.settings.queue_values import CONSEQUENCES, MOVED_ALONG, Goals, goals_of, known_values, queue_values
+from drivelab.state.undo_context import NO_CONTEXT, UndoContext
 
 KIND = "drive_attribute"
-# what the kernel is known to change by itself when another attribute is written
-_MOVED_ALONG = ("queue/nr_requests", "queue/read_ahead_kb", "queue/wbt_lat_usec")
-# the kernel does not answer for a throttling that it never began
-_UNREADABLE = {"queue/wbt_lat_usec": "0"}
-# what belongs to a level: a scheduler brings its own number of requests
-_CONSEQUENCES = {"queue/scheduler": ("queue/nr_requests", "queue/wbt_lat_usec")}
-
-
-def attribute_path(name: str, attribute: str, paths: SystemPaths = SYSTEM) -> Path | None:
-    """File of an attribute; None where the drive hangs on nothing that has such an attribute.
-
-    Parameters
-    ----------
-    name : str
-        Kernel name of the drive.
-    attribute : str
-        Below the drive's own directory (``queue/scheduler``, ``cache_type``),
-        ``scsi_host/...`` of the SCSI host that it hangs on, or
-        ``nvme/...`` of its NVMe controller.
-    """
-    owner, _, rest = attribute.partition("/")
-    block = directory_of(name, paths)
-    if owner == "scsi_host":
-        host = next((part for part in block.parts if re.fullmatch(r"host\d+", part)), None)
-        return paths.sys / "class" / "scsi_host" / host / rest if host else None
-    if owner == "nvme":
-        controller = nvme_controller(name, paths)
-        return paths.sys / "class" / "nvme" / controller / rest if controller else None
-    return block / attribute
-
-
-def has_attribute(name: str, attribute: str, paths: SystemPaths = SYSTEM) -> bool:
-    """Whether the kernel has the attribute for this drive."""
-    path = attribute_path(name, attribute, paths)
-    return path is not None and path.exists()
-
-
-def is_settable(name: str, attribute: str, paths: SystemPaths = SYSTEM) -> bool:
-    """Whether the kernel has the attribute and lets root write it."""
-    path = attribute_path(name, attribute, paths)
-    try:
-        return path is not None and bool(path.stat().st_mode & stat.S_IWUSR)
-    except OSError:
-        return False
-
-
-def read_attribute(name: str, attribute: str, paths: SystemPaths = SYSTEM) -> str | None:
-    """Value in effect; None where the kernel has no such attribute or cannot tell."""
-    path = attribute_path(name, attribute, paths)
-    text = read_text(path) if path is not None else None
-    if text is None and path is not None and path.exists():
-        return _UNREADABLE.get(attribute)
-    return chosen(text) if text and "[" in text else text
+_SCHEDULER = "queue/scheduler"
 
 
 def set_attribute(name: str, attribute: str, value: str, journal: Journal, paths: SystemPaths = SYSTEM) -> None:
@@ -90,20 +30,23 @@ def set_attribute(name: str, attribute: str, value: str, journal: Journal, paths
     if old == value:
         return
     if not has_attribute(name, attribute, paths):
-        raise DrivelabError("R404", f"there is no {attribute}", where=_node(name))
-    before = _moved_along(name, attribute, paths)
-    change = journal.will_change(
-        KIND, drive=reference_to(name, paths), attribute=attribute, old=old, new=value, others=before
-    )
-    write_attribute(name, attribute, value, paths)
-    unasked = {other: text for other, text in before.items() if other not in _CONSEQUENCES.get(attribute, ())}
-    _put_back_moved(name, unasked, paths)
-    now = read_attribute(name, attribute, paths)
-    if now != value:
-        if now != old and old is not None:
-            write_attribute(name, attribute, old, paths)
+        raise DrivelabError("R404", f"there is no {attribute}", where=drive_node(name))
+    before = queue_values(name, paths, but=attribute)
+    reference = reference_to(name, paths)
+    change = journal.will_change(KIND, drive=reference, attribute=attribute, old=old, new=value, others=before)
+    try:
+        write_attribute(name, attribute, value, paths)
+        now = read_attribute(name, attribute, paths)
+        if now != value:
+            raise DrivelabError("R404", f"{attribute} was set to {value} and is {now}", where=drive_node(name))
+        unasked = {other: text for other, text in before.items() if other not in CONSEQUENCES.get(attribute, ())}
+        Goals(unasked).bring(name, paths)
+    except DrivelabError:
+        journal.note(change, is_cut_off=True)
+        Goals(before | ({attribute: old} if old is not None else {})).bring(name, paths)
         journal.was_undone(change)
-        raise DrivelabError("R404", f"{attribute} was set to {value} and is {now}", where=_node(name))
+        raise
+    journal.note(change, moved=queue_values(name, paths, but=attribute))
 
 
 def undo_attribute(
@@ -112,75 +55,78 @@ def undo_attribute(
     old: str | None,
     new: str,
     others: Mapping[str, str],
+    moved: Mapping[str, str] | None = None,
+    is_cut_off: bool = False,
     *,
+    context: UndoContext = NO_CONTEXT,
     paths: SystemPaths = SYSTEM,
 ) -> str:
-    """Put an attribute back; what was done, in words, or nothing.
+    """Put an attribute back, and what the kernel changed along with it; what was done, in words, or nothing.
 
-    A value that is not the one that drivelab set was changed by someone else,
-    and stays; with a queue that the kernel has no more it is gone.
+    A value that is neither what drivelab set nor what the kernel made of that
+    was set by someone else, and stays; with a queue that the kernel has no
+    more it is gone.
+
+    Parameters
+    ----------
+    drive : mapping
+        Names the drive.
+    attribute, old, new
+        What was changed, from and to.
+    others : mapping of str to str
+        The rest of the queue right before.
+    moved : mapping of str to str, optional
+        The rest of the queue right after; unknown where drivelab was killed before it could look.
+    is_cut_off : bool
+        Whether an undo has begun before, and did not come to its end.
+    context, paths
+        The journal, and where the kernel tells about itself.
 
     Raises
     ------
     DrivelabError
-        R404: the kernel refuses. R406: there are two drives of that name.
+        R406: something is not as it was, because the kernel refuses; or there
+        are two drives of that name.
     """
     name = find_queue(drive, paths)
-    if name is None or old is None or read_attribute(name, attribute, paths) != new:
+    if name is None or old is None:
         return ""
-    before = _moved_along(name, attribute, paths)
-    write_attribute(name, attribute, old, paths)
-    now = read_attribute(name, attribute, paths)
-    if now != old:
-        raise DrivelabError("R404", f"{attribute} was set back to {old} and is {now}", where=_node(name))
-    changed = [other for other, text in before.items() if read_attribute(name, other, paths) != text]
-    _put_back_moved(name, {other: others.get(other, before[other]) for other in changed}, paths)
-    return f"set {attribute} of {_node(name)} back to {old}"
-
-
-def write_attribute(name: str, attribute: str, value: str, paths: SystemPaths = SYSTEM) -> None:
-    """Write an attribute, and nothing else: no journal, no reading back.
-
-    Raises
-    ------
-    DrivelabError
-        R404: the kernel refuses.
-    """
-    path = attribute_path(name, attribute, paths)
-    if path is None:
-        raise DrivelabError("R404", f"there is no {attribute}", where=_node(name))
-    write_kernel_file(path, value, f"{attribute} does not take {value}", _node(name))
-
-
-def write_kernel_file(path: Path, value: str, refusal: str, where: str) -> None:
-    """Write a value with the line end that old kernels insist on.
-
-    Raises
-    ------
-    DrivelabError
-        R404: the kernel refuses; `refusal` says what that means.
-    """
+    now = {attribute: read_attribute(name, attribute, paths) or ""} | queue_values(name, paths, but=attribute)
+    facts = {"attribute": attribute, "old": old, "new": new, "others": others, "moved": moved}
+    beside = [one for one in context.beside if is_same_reference(one.facts["drive"], drive)]
+    newer = [one for one in context.newer if one in beside]
+    ours = known_values([facts, *(one.facts for one in beside)])
+    made = {new, *(one.facts["new"] for one in newer if one.facts["attribute"] == attribute)}
+    made |= {old} if moved is not None or is_cut_off else set()
+    is_made = now[attribute] in made or (is_cut_off and attribute in MOVED_ALONG)
+    if not is_made or _is_of_another_scheduler(attribute, now, ours):
+        return ""
+    goals = goals_of(others, now, ours, is_cut_off=is_cut_off or moved is None)
+    goals.required[attribute] = old
+    if all(now.get(one) == text for one, text in goals.required.items()):
+        return ""
+    for change in newer:
+        # it could not be put back; what it goes back to must no longer be what this one had made
+        context.note(change, is_cut_off=True, **_without(change.facts, goals.required))
+        goals.leave_to_others(change.facts["attribute"], but=attribute)
+    # until it is done nobody knows what the kernel makes of the first half
+    context.note(is_cut_off=True)
     try:
-        # emptied first, which the kernel's files ignore, so that a plain file holds the value only
-        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
-        try:
-            os.write(descriptor, f"{value}\n".encode())
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise DrivelabError("R404", f"{refusal}: {error.strerror}", where=where) from error
+        goals.bring(name, paths)
+    except DrivelabError:
+        context.note(is_cut_off=False, moved=queue_values(name, paths, but=attribute))
+        raise
+    changed = [one for one, text in goals.required.items() if one != attribute and now.get(one) != text]
+    along = "".join(f", {one} to {goals.required[one]}" for one in changed)
+    return f"set {attribute} of {drive_node(name)} back to {old}{along}"
 
 
-def _moved_along(name: str, attribute: str, paths: SystemPaths) -> dict[str, str]:
-    found = {other: read_attribute(name, other, paths) for other in _MOVED_ALONG if other != attribute}
-    return {other: text for other, text in found.items() if text is not None}
+def _is_of_another_scheduler(attribute: str, now: Mapping[str, str], ours: Mapping[str, set[str]]) -> bool:
+    """Whether a value came with a scheduler that somebody else has chosen since."""
+    return attribute in CONSEQUENCES[_SCHEDULER] and _SCHEDULER in ours and now.get(_SCHEDULER) not in ours[_SCHEDULER]
 
 
-def _put_back_moved(name: str, before: Mapping[str, str], paths: SystemPaths) -> None:
-    for other, text in before.items():
-        if read_attribute(name, other, paths) != text:
-            write_attribute(name, other, text, paths)
-
-
-def _node(name: str) -> str:
-    return f"/dev/{name.replace('!', '/')}"
+def _without(facts: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
+    """What a change goes back to after an older one was put back to what was found before it."""
+    others = {other: found.get(other, text) for other, text in facts["others"].items()}
+    return {"others": others, "old": found.get(facts["attribute"], facts["old"])}

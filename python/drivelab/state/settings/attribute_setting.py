@@ -12,16 +12,10 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import SettingFacts
 from drivelab.state.journal import Journal
 from drivelab.state.programs import require_root
-from drivelab.state.settings.attribute import (
-    KIND,
-    has_attribute,
-    is_settable,
-    read_attribute,
-    set_attribute,
-    undo_attribute,
-)
+from drivelab.state.settings.attribute import KIND, set_attribute, undo_attribute
 from drivelab.state.settings.drive_kind import kind_of_drive
 from drivelab.state.settings.drive_reference import require_same_drive
+from drivelab.state.settings.kernel_attribute import has_attribute, is_settable, read_attribute
 
 
 class AttributeSetting:

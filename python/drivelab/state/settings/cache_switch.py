@@ -25,7 +25,7 @@ from drivelab.model.drive import WriteCacheFacts
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import Journal
 from drivelab.state.programs import run_program
-from drivelab.state.settings.attribute import is_settable, read_attribute, write_attribute
+from drivelab.state.settings.kernel_attribute import is_settable, read_attribute, write_attribute
 
 KERNEL_VIEW = "queue/write_cache"
 _VIRTIO = "cache_type"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from drivelab.inventory.sysfs import read_int
 from drivelab.model.drive import DriveFacts
-from drivelab.state.settings.attribute import attribute_path
 from drivelab.state.settings.attribute_setting import AttributeSetting
+from drivelab.state.settings.kernel_attribute import attribute_path
 
 
 class DeviceQueueDepth(AttributeSetting):

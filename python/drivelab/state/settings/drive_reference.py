@@ -34,6 +34,11 @@ def reference_to(name: str, paths: SystemPaths = SYSTEM) -> dict[str, Any]:
     }
 
 
+def is_same_reference(one: Reference, other: Reference) -> bool:
+    """Whether two changes of one journal were made to one drive."""
+    return all(one[key] == other[key] for key in ("name", "serials", "wwn"))
+
+
 def require_same_drive(drive: DriveFacts, paths: SystemPaths = SYSTEM) -> None:
     """Return only if the kernel name of a drive still means that drive.
 

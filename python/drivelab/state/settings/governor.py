@@ -13,8 +13,8 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import SettingFacts
 from drivelab.state.journal import Journal
 from drivelab.state.programs import require_root
-from drivelab.state.settings.attribute import write_kernel_file
 from drivelab.state.settings.drive_reference import boot_identifier
+from drivelab.state.settings.kernel_attribute import write_kernel_file
 
 _KIND = "governor"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from drivelab.model.drive import DriveFacts
 from drivelab.model.setting import LINK_POWER_LEVELS
-from drivelab.state.settings.attribute import read_attribute
 from drivelab.state.settings.attribute_setting import AttributeSetting
+from drivelab.state.settings.kernel_attribute import read_attribute
 
 # the firmware's own choice, in which kernels begin, and to which they do not go back
 _OF_FIRMWARE = "keep_firmware_settings"

