@@ -16,6 +16,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
 from drivelab.run.engine import remove_tree
 from drivelab.state.data_directory import exchanged
+from drivelab.state.signals import signals_held, signals_obeyed
 
 # as the engine would say it
 _CODES = {
@@ -43,6 +44,12 @@ def held_place(target: TargetFacts, workload: Workload, *, may_overwrite_file: b
         E302 to E307, E314: it cannot be opened. C204, C220: it is not, or no longer, a file
         that may be written. R459: something else bears its name when the workload has ended.
     """
+    with signals_held(), _place(target, workload, may_overwrite_file=may_overwrite_file) as held, signals_obeyed():
+        yield held
+
+
+@contextmanager
+def _place(target: TargetFacts, workload: Workload, *, may_overwrite_file: bool) -> Iterator[Workload]:
     if workload.backend == "null" or target.kind not in ("file", "missing_file", "directory"):
         yield workload
     elif workload.tree is not None:

@@ -11,9 +11,7 @@ import inspect
 import re
 import shlex
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -22,16 +20,24 @@ from drivelab import __version__
 from drivelab.cli.catalogue import BY_NAME, COMMANDS, Command
 from drivelab.cli.failure import abandon_stdout, print_bug, print_error, print_message, results_delivered
 from drivelab.model.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, DrivelabError
+from drivelab.state.journal import left_outstanding
+from drivelab.state.signals import signals_received
 
 EXIT_CODES = "Exit codes: 0 ok, 1 failed, 2 usage, 3 refused for safety, 4 done but not to be trusted, 130 interrupted."
 # numpydoc sections are for readers of the code; the help shows what stands before them
 _DOCSTRING_SECTION = re.compile(r"\n+(Parameters|Returns|Raises|Notes|Examples|References|Yields|See Also)\n-{3,}\n")
-_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Exit status of the program run with `arguments`; never raises."""
-    with _signals_interrupt() as received:
+    received: list[int] = []
+
+    def interrupt(number: int) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    # a polite kill cleans up as Ctrl-C does
+    with signals_received(interrupt):
         try:
             with results_delivered():
                 return _dispatch(arguments)
@@ -39,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
             print_error(error, as_json="--json" in arguments)
             return error.exit_code
         except KeyboardInterrupt:
-            print_message("interrupted")
+            print_message(_interrupted())
             return 128 + received[0] if received else EXIT_INTERRUPTED
         except BrokenPipeError:
             abandon_stdout()
@@ -47,6 +53,15 @@ def run(arguments: Sequence[str]) -> int:
         except Exception as error:
             print_bug(error, _command_line(arguments))
             return EXIT_FAILED
+
+
+def _interrupted() -> str:
+    """What is said when a command was interrupted, and what is left to be done."""
+    left = left_outstanding()
+    if not left:
+        return "interrupted"
+    names = ", ".join(str(path) for path in left)
+    return f"interrupted; not everything could be put back. Run: drivelab restore ({names})"
 
 
 def with_optional_values(arguments: Sequence[str]) -> list[str]:
@@ -139,23 +154,3 @@ def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> Drive
 
 def _command_line(arguments: Sequence[str]) -> str:
     return shlex.join(["drivelab", *arguments])
-
-
-@contextmanager
-def _signals_interrupt() -> Iterator[list[int]]:
-    """Let a polite kill clean up as Ctrl-C does; the signals that came are in the list."""
-    received: list[int] = []
-
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
-    # one that the parent ignores (nohup) stays ignored
-    ours = [number for number in _ENDING_SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
-    for number in ours:
-        signal.signal(number, interrupt)
-    try:
-        yield received
-    finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)

@@ -26,6 +26,7 @@ from drivelab.run.stage import TargetStage
 from drivelab.run.together import Member, SummedProgress
 from drivelab.run.traced_pass import TREES_ARE_NOT_TRACED, traced_pass
 from drivelab.state.journal import Journal
+from drivelab.state.signals import signals_held, signals_obeyed
 from drivelab.state.undo import undo_all
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter
@@ -152,14 +153,24 @@ class Execution:
         However it ends, everything that was changed is put back before it
         returns. A trial in flight when the user asks for the end is not kept.
         """
+        with signals_held():
+            try:
+                with signals_obeyed():
+                    self._run_all_steps()
+            finally:
+                self._put_everything_back()
+        return self.outcome
+
+    def _run_all_steps(self) -> None:
+        for steps in self._plan.units:
+            self.outcome.is_stopped = self._stops_on_error and bool(self.outcome.failures)
+            if self._stop.is_set() or self.outcome.is_stopped:
+                break
+            if any(step.trial not in self._completed for step in steps):
+                self._run_steps(steps)
+
+    def _put_everything_back(self) -> None:
         try:
-            for steps in self._plan.units:
-                self.outcome.is_stopped = self._stops_on_error and bool(self.outcome.failures)
-                if self._stop.is_set() or self.outcome.is_stopped:
-                    break
-                if any(step.trial not in self._completed for step in steps):
-                    self._run_steps(steps)
-        finally:
             self.outcome.is_interrupted = self._stop.is_set()
             # a target tells what its numbers mean once it is made
             notes = [note for stage in self._stages.values() for note in stage.notes]
@@ -167,8 +178,8 @@ class Execution:
             self._progress.preparing("putting everything back")
             for stage in self._stages.values():
                 stage.release()
+        finally:
             self.outcome.restored += undo_all(self._journal)
-        return self.outcome
 
     def target_facts(self) -> dict[str, TargetFacts]:
         """The targets as they were used, by label: a scratch drive as it was made."""

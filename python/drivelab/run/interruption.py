@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from drivelab.state.signals import signals_received
 
 
 class Interruption:
@@ -31,7 +29,7 @@ class Interruption:
         """Exit status by the shells' convention: 130 for Ctrl-C."""
         return 128 + self.signal_number
 
-    def receive(self, number: int, _frame: FrameType | None = None) -> None:
+    def receive(self, number: int) -> None:
         """Take a signal.
 
         Raises
@@ -48,11 +46,5 @@ class Interruption:
 def interruptible() -> Iterator[Interruption]:
     """While the context lasts, a first signal to end is only noted; a second one raises KeyboardInterrupt."""
     asked = Interruption()
-    # one that the parent ignores (nohup) stays ignored
-    ours = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, asked.receive) for number in ours}
-    try:
+    with signals_received(asked.receive):
         yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -26,8 +26,8 @@ from drivelab.run.execute import Execution, Outcome
 from drivelab.run.instruments import Instruments, SmartReading
 from drivelab.run.progress import RunProgress
 from drivelab.state.drive_lock import held_drives
-from drivelab.state.journal import begin_journal, journal_directory
-from drivelab.state.undo import signals_held
+from drivelab.state.journal import Journal, begin_journal, journal_directory
+from drivelab.state.signals import signals_held
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
 
@@ -131,34 +131,47 @@ def _carry_out(
     completed: Collection[str],
 ) -> Outcome:
     run_directory = str(writer.directory.absolute())
-    journal = begin_journal(journal_directory(), command=conduct.command_line, run=run_directory)
     drives = [drive for facts in targets.values() for drive in facts.drives]
     varies = any(level != AS_FOUND for step in plan.steps for level in step.settings.values())
     erases = any(target.erase_arguments for target in plan.targets)
-    try:
-        execution = Execution(
-            plan,
-            targets,
-            writer,
-            journal,
-            instruments=conduct.instruments,
-            progress=conduct.progress,
-            stop=conduct.stop,
-            consent=conduct.consent,
-            completed=completed,
-            session=_session(writer),
-            stops_on_error=conduct.stops_on_error,
-        )
-        status = "failed"
+    # until the journal is closed; the steps themselves let signals through
+    with signals_held():
+        journal = begin_journal(journal_directory(), command=conduct.command_line, run=run_directory)
         try:
-            with held_drives(drives, alone=varies or erases), conduct.progress:
-                outcome = execution.run()
-            status = "interrupted" if outcome.is_interrupted or outcome.is_stopped else "complete"
+            with held_drives(drives, alone=varies or erases):
+                return _executed(plan, targets, writer, conduct, journal, completed)
         finally:
-            with signals_held():
-                _finish(writer, execution, targets, conduct, status)
+            journal.close()
+
+
+def _executed(
+    plan: Plan,
+    targets: Mapping[str, TargetFacts],
+    writer: RunWriter,
+    conduct: Conduct,
+    journal: Journal,
+    completed: Collection[str],
+) -> Outcome:
+    execution = Execution(
+        plan,
+        targets,
+        writer,
+        journal,
+        instruments=conduct.instruments,
+        progress=conduct.progress,
+        stop=conduct.stop,
+        consent=conduct.consent,
+        completed=completed,
+        session=_session(writer),
+        stops_on_error=conduct.stops_on_error,
+    )
+    status = "failed"
+    try:
+        with conduct.progress:
+            outcome = execution.run()
+        status = "interrupted" if outcome.is_interrupted or outcome.is_stopped else "complete"
     finally:
-        journal.close()
+        _finish(writer, execution, targets, conduct, status)
     return outcome
 
 

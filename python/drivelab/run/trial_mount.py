@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import FileSystemLevel
 from drivelab.run.filesystem_on_target import FileSystemOnTarget
-from drivelab.state.journal import Journal, begin_journal, journal_directory
+from drivelab.state.begun_journal import begun_journal
+from drivelab.state.journal import Journal
 from drivelab.state.scratch import make_sparse_scratch
-from drivelab.state.undo import undo_all
 
 # sparse: only what mkfs writes takes room; the smallest that every mkfs takes, xfs included
 _SIZE_BYTES = 512 * 2**20
@@ -32,16 +32,10 @@ def try_file_systems(levels: Iterable[FileSystemLevel]) -> None:
     wanted = [level for level in levels if level.type != "raw"]
     if not wanted:
         return
-    journal = begin_journal(journal_directory(), command="trying file systems and their options")
-    try:
+    with begun_journal("trying file systems and their options") as journal:
         device = make_sparse_scratch(_SIZE_BYTES, _ROOM_BYTES, journal)
         for level in wanted:
             _try(device, level, journal)
-    finally:
-        try:
-            undo_all(journal)
-        finally:
-            journal.close()
 
 
 def _try(device: str, level: FileSystemLevel, journal: Journal) -> None:

@@ -23,6 +23,7 @@ from drivelab.held_directory import HeldDirectory, HeldFile
 from drivelab.model.errors import DrivelabError
 from drivelab.run.process_owner import owner_lives, owner_tag
 from drivelab.state.data_directory import exchanged
+from drivelab.state.signals import signals_held, signals_obeyed
 
 PREFIX = ".drivelab-check-"
 _FALLOC_FL_KEEP_SIZE = 1
@@ -58,7 +59,11 @@ class WorkArea:
         DrivelabError
             R451: the directory does not let files be made. T107: it is gone.
         """
-        path = self.directory / f"{PREFIX}{owner_tag()}-{secrets.token_hex(4)}"
+        # no file without an entry here, which is what removes it
+        with signals_held():
+            return self._new_file(self.directory / f"{PREFIX}{owner_tag()}-{secrets.token_hex(4)}")
+
+    def _new_file(self, path: Path) -> Path:
         try:
             file = HeldFile(self._held, path.name, 0o600)
         except OSError as error:
@@ -105,11 +110,13 @@ class WorkArea:
 @contextmanager
 def work_area(directory: Path) -> Iterator[WorkArea]:
     """A place for working files, which are gone when the context ends, however it ends."""
-    area = WorkArea(directory)
-    try:
-        yield area
-    finally:
-        area.close()
+    with signals_held():
+        area = WorkArea(directory)
+        try:
+            with signals_obeyed():
+                yield area
+        finally:
+            area.close()
 
 
 def remove_leftovers(directory: Path) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ _ENTRY_BEGINS = tuple(f'{{"event": "{event}", ' for event in ("begin", "change",
 # what the rest of a value that was cut off may begin, where it is no text
 _VALUES_CUT_OFF = ("true", "false", "null", "-", ".", "e-", "e+")
 _PIECE_BYTES = 2**16
+# journals that this process has closed, and that still list something
+_left_outstanding: list[Path] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ class Journal:
 
     def close(self) -> None:
         """Give up the lock; a journal without outstanding changes is deleted."""
-        if not self._changes:
+        if self._changes:
+            _left_outstanding.append(self.path)
+        else:
             self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
@@ -142,6 +146,11 @@ def journal_directory() -> Path:
     if os.geteuid() == 0:
         return Path("/var/lib/drivelab/journals")
     return Path.home() / ".local" / "state" / "drivelab" / "journals"
+
+
+def left_outstanding() -> tuple[Path, ...]:
+    """Journals of this process that list what it could not put back."""
+    return tuple(path for path in _left_outstanding if path.exists())
 
 
 def begin_journal(directory: Path, **header: Any) -> Journal:

@@ -9,6 +9,7 @@ from pathlib import Path
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import Journal, left_journals, read_outstanding, sweep_unbegun, take_journal
 from drivelab.state.journal_holder import JournalHolder, journal_holder
+from drivelab.state.signals import signals_held
 from drivelab.state.undo import undo_all
 
 # how long to wait for a program that a killed drivelab had started, and that holds its journal
@@ -62,11 +63,12 @@ def restore_left_over(directory: Path) -> list[Restored]:
 
 
 def _restore(journal: Journal) -> Restored:
-    try:
-        done = undo_all(journal)
-        return Restored(str(journal.path), str(journal.header.get("command", "")), tuple(done))
-    finally:
-        journal.close()
+    with signals_held():
+        try:
+            done = undo_all(journal)
+            return Restored(str(journal.path), str(journal.header.get("command", "")), tuple(done))
+        finally:
+            journal.close()
 
 
 def _take(path: Path) -> Journal | None:

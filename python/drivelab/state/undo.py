@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from drivelab.model.errors import DrivelabError
 from drivelab.state.data_directory import undo_data_directory
@@ -19,6 +16,7 @@ from drivelab.state.raid import KIND as KIND_RAID
 from drivelab.state.raid import undo_raid
 from drivelab.state.scratch import undo_scratch_file
 from drivelab.state.settings.catalogue import UNDO as UNDO_SETTINGS
+from drivelab.state.signals import signals_held
 from drivelab.state.undo_context import UndoContext
 
 # each takes the facts of its change, does nothing where nothing is left to do, and says what it did
@@ -33,7 +31,6 @@ UNDO: dict[str, Callable[..., str]] = {
     **UNDO_PURGES,
     **UNDO_TRACING,
 }
-_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def undo_all(journal: Journal) -> list[str]:
@@ -86,31 +83,3 @@ def _undo(change: Change, journal: Journal) -> str:
         return function(**change.facts)
     # a copy: the undo may note facts that are for the next one only
     return function(**dict(change.facts), context=UndoContext(journal, change))
-
-
-@contextmanager
-def signals_held() -> Iterator[None]:
-    """Let Ctrl-C and a polite kill wait until the block has ended.
-
-    Notes
-    -----
-    Masking signals would hold them in this thread only, and Python would still
-    raise here what another thread received; so their handlers are replaced.
-    Python calls handlers in the main thread only, others have nothing to fear.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    received: list[int] = []
-    before = {
-        number: signal.signal(number, lambda got, _frame: received.append(got))
-        for number in _ENDING_SIGNALS
-        if callable(signal.getsignal(number))
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if received:
-            signal.raise_signal(received[0])

@@ -19,7 +19,8 @@ import pytest
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import begin_journal, journal_directory, left_journals, take_journal
 from drivelab.state.restore import restore_left_over
-from drivelab.state.undo import UNDO, signals_held, undo_all
+from drivelab.state.signals import signals_held
+from drivelab.state.undo import UNDO, undo_all
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from drivelab.inventory.sysfs import read_text
@@ -18,9 +18,9 @@ from drivelab.run.tracing.relay_source import require_untraced
 from drivelab.run.tracing.ring_buffer import RingBuffer, chosen_clock
 from drivelab.run.tracing.source import Limits, Source, SourceUnavailableError, Stopped, buffer_bytes, cpus_of
 from drivelab.run.tracing.tracefs import TraceUnavailableError, tracefs
-from drivelab.state.journal import Journal, begin_journal, journal_directory
+from drivelab.state.begun_journal import begun_journal
+from drivelab.state.journal import Journal
 from drivelab.state.kernel_tracing import arm_by_switch, read_trace_file, set_trace_file, switch_path
-from drivelab.state.undo import undo_all
 
 # the kernel enables it by itself when a program of BPF prints, and never disables it
 _HARMLESS_EVENT = "bpf_trace:bpf_trace_printk"
@@ -82,14 +82,18 @@ def armed(disk: TracedDisk, limits: Limits) -> Iterator[_BlkTracer]:
     SourceUnavailableError
         The kernel refuses; R432: somebody else has begun meanwhile.
     """
-    journal = begin_journal(journal_directory(), command=f"the trace of {disk.name}")
-    buffer: RingBuffer | None = None
     try:
-        with tracefs() as root, _alone(root):
+        with (
+            begun_journal(f"the trace of {disk.name}") as journal,
+            tracefs() as root,
+            _alone(root),
+            ExitStack() as last,
+        ):
             _require_free(root)
             try:
                 clock = _prepare(root, journal)
                 buffer = RingBuffer(root, root, disk, clock)
+                last.callback(buffer.abandon)
                 buffer.begin(limits)
                 arm_by_switch(disk.name, journal)
             except OSError as error:
@@ -97,13 +101,6 @@ def armed(disk: TracedDisk, limits: Limits) -> Iterator[_BlkTracer]:
             yield _BlkTracer(disk, buffer)
     except TraceUnavailableError as unavailable:
         raise SourceUnavailableError(str(unavailable)) from unavailable
-    finally:
-        if buffer is not None:
-            buffer.abandon()
-        try:
-            undo_all(journal)
-        finally:
-            journal.close()
 
 
 @contextmanager

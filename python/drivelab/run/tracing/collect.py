@@ -20,7 +20,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.run.tracing.disk import TracedDisk, require_other_disk, traced_disk
 from drivelab.run.tracing.source import ROOM_BYTES, Limits, SourceUnavailableError, Stopped
 from drivelab.run.tracing.sources import SourceState, choose_source, unavailable
-from drivelab.state.undo import signals_held
+from drivelab.state.signals import signals_held
 
 
 @dataclass(slots=True)

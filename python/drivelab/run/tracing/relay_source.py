@@ -14,10 +14,10 @@ from drivelab._engine import TraceCollector
 from drivelab.inventory.sysfs import read_int, read_text
 from drivelab.run.tracing.disk import TracedDisk
 from drivelab.run.tracing.source import INTERVAL_NS, Limits, Source, SourceUnavailableError, Stopped, buffer_bytes
-from drivelab.state.journal import begin_journal, journal_directory
+from drivelab.state.begun_journal import begun_journal
 from drivelab.state.kernel_filesystem import NotMountedError, kernel_filesystem, lockdown_state
 from drivelab.state.kernel_tracing import BLKTRACESTART, BLKTRACESTOP, BLKTRACETEARDOWN, boot_id, switch_path
-from drivelab.state.undo import undo_all
+from drivelab.state.signals import signals_held
 
 # struct blk_user_trace_setup: name, categories, buffers, first and last sector, process
 _SETUP = struct.Struct("@32sHIIQQI0Q")
@@ -95,9 +95,8 @@ def armed(disk: TracedDisk, limits: Limits) -> Iterator[_Relay]:
     SourceUnavailableError
         The kernel refuses; R432: somebody else has begun meanwhile.
     """
-    journal = begin_journal(journal_directory(), command=f"the trace of {disk.name}")
     try:
-        with kernel_filesystem("debugfs") as debugfs:
+        with begun_journal(f"the trace of {disk.name}") as journal, kernel_filesystem("debugfs") as debugfs:
             descriptor = os.open(_node(disk), os.O_RDONLY | os.O_NONBLOCK)
             try:
                 change = journal.will_change("block_trace", device=disk.name, interface="relay", boot=boot_id())
@@ -110,15 +109,13 @@ def armed(disk: TracedDisk, limits: Limits) -> Iterator[_Relay]:
                 try:
                     yield _begun(disk, descriptor, debugfs / "block" / name, limits)
                 finally:
-                    _end(descriptor)
-                    journal.was_undone(change)
+                    with signals_held():
+                        _end(descriptor)
+                        journal.was_undone(change)
             finally:
                 os.close(descriptor)
     except NotMountedError as error:
         raise SourceUnavailableError(str(error)) from error
-    finally:
-        undo_all(journal)
-        journal.close()
 
 
 def _begun(disk: TracedDisk, descriptor: int, directory: Path, limits: Limits) -> _Relay:

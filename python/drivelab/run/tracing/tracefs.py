@@ -15,6 +15,7 @@ from pathlib import Path
 
 from drivelab.run.process_owner import owner_lives, owner_tag
 from drivelab.state.kernel_filesystem import NotMountedError, kernel_filesystem
+from drivelab.state.signals import signals_held, signals_obeyed
 
 _PREFIX = "drivelab-"
 _LOSSES = ("overrun", "commit overrun", "dropped events")
@@ -56,14 +57,16 @@ def trace_instance(root: Path, purpose: str) -> Iterator[Path]:
     if not (root / "instances").is_dir():
         raise TraceUnavailableError("this kernel has no private trace instances")
     instance = root / "instances" / f"{_PREFIX}{owner_tag()}-{purpose}"
-    try:
-        instance.mkdir()
-    except OSError as error:
-        raise TraceUnavailableError(f"no trace instance can be made: {error.strerror}") from error
-    try:
-        yield instance
-    finally:
-        _is_removed(instance)
+    with signals_held():
+        try:
+            instance.mkdir()
+        except OSError as error:
+            raise TraceUnavailableError(f"no trace instance can be made: {error.strerror}") from error
+        try:
+            with signals_obeyed():
+                yield instance
+        finally:
+            _is_removed(instance)
 
 
 def remove_stale_instances(root: Path) -> list[str]:
