@@ -33,7 +33,8 @@ from drivelab.run.recorded import Conduct
 from drivelab.run.trace_tools import TRACE_TOOLS
 from drivelab.run.traceable import remove_left_over_traces
 from drivelab.state.journal import journal_directory
-from drivelab.state.restore import restore_left_over
+from drivelab.state.restore import put_back
+from drivelab.state.stuck import StuckJournal
 from drivelab.store.read import StoredRun, open_run
 
 
@@ -51,12 +52,19 @@ def conduct_for(progress: RunProgress, stop: Interruption, consent: Consent, *, 
     )
 
 
-def put_back_left_over() -> None:
-    """Put back what killed runs left changed, and say so."""
-    for one in restore_left_over(journal_directory()):
+def put_back_left_over() -> list[StuckJournal]:
+    """Put back what killed runs left changed, and say so; what could not be put back.
+
+    Whoever goes on has to stay apart from that: `drivelab.state.stuck.require_apart`.
+    """
+    found = put_back(journal_directory())
+    for one in found.restored:
         print(f"put back what '{one.command}' had left changed: {'; '.join(one.done)}", file=sys.stderr)
+    for stuck in found.stuck:
+        print(f"warning: a killed run left something changed: {stuck.error}", file=sys.stderr)
     for name in remove_left_over_traces():
         print(f"removed the trace that a killed run had left: {name}", file=sys.stderr)
+    return found.stuck
 
 
 def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool) -> int:

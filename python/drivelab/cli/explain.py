@@ -19,6 +19,7 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
 from drivelab.run.recorded import record_run
+from drivelab.state.stuck import require_apart
 from drivelab.store.layout import JOURNAL, RUN_JSON, TRIALS, default_parent
 from drivelab.store.read import open_run
 
@@ -90,8 +91,9 @@ def _explain_stored(options: ExplainOptions, directories: list[Path]) -> int:
 
 def _explain_target(options: ExplainOptions, target: str) -> int:
     # before the target is looked at: what a killed run left on it is not its own
-    put_back_left_over()
+    stuck = put_back_left_over()
     facts = resolve_measured(target)
+    require_apart(stuck, [facts])
     asked = experiment_from(options, facts)
     advice = advice_on_writes(options, facts)
     if advice:

@@ -17,6 +17,7 @@ from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
 from drivelab.run.recorded import go_on_with_run
 from drivelab.run.resumption import plan_resumption
+from drivelab.state.stuck import require_apart
 from drivelab.store.find_run import find_run
 from drivelab.store.read import open_run
 from drivelab.store.write import continue_run
@@ -37,8 +38,9 @@ def command(
     """
     directory = find_run(run).absolute()
     with closing(continue_run(directory)) as writer:
-        put_back_left_over()
+        stuck = put_back_left_over()
         rest = plan_resumption(open_run(directory))
+        require_apart(stuck, rest.targets.values())
         for note in rest.notes:
             print(note, file=sys.stderr)
         consent = Consent(tuple(erase or ()), tuple(purge or ()))

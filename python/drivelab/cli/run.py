@@ -31,6 +31,7 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
 from drivelab.run.recorded import record_run
+from drivelab.state.stuck import StuckJournal, require_apart
 from drivelab.store.layout import default_parent
 
 EraseOption = Annotated[
@@ -73,6 +74,7 @@ def command(
     scratch drives are put back when it ends, also after an error or Ctrl-C. A
     run that was cut off goes on with 'drivelab resume'.
     """
+    stuck: list[StuckJournal] = []
     asked = asked_plan(
         experiment,
         targets or (),
@@ -85,8 +87,9 @@ def command(
         trace="auto" if trace else None,
         strict=strict,
         # what a killed run left on the targets is not theirs
-        before_targets=nothing_left_over if dry_run else put_back_left_over,
+        before_targets=nothing_left_over if dry_run else lambda: stuck.extend(put_back_left_over()),
     )
+    require_apart(stuck, asked.targets.values())
     prices = prices_of_targets(price or (), asked.plan, asked.targets)
     if dry_run:
         show_plan(asked.plan, asked.targets, all_steps=False, as_json=as_json)

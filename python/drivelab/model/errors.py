@@ -113,6 +113,7 @@ _KINDS = (
     ErrorKind("C210", "nobody consented to purge this drive", "type --purge and its serial", EXIT_REFUSED),
     ErrorKind("C211", "another run uses the drive", "wait until that run has ended", EXIT_REFUSED),
     ErrorKind("C212", "a setting that puts data at risk", "measure a whole drive that may be erased", EXIT_REFUSED),
+    ErrorKind("C213", "what a run left on the drive is still there", "run: drivelab restore", EXIT_REFUSED),
     ErrorKind("C220", "a file of yours would be overwritten", "name a new file, or add --overwrite-file", EXIT_REFUSED),
     ErrorKind("C221", "the file for the records exists already", "name a file that does not exist", EXIT_REFUSED),
     # E: the engine
@@ -149,6 +150,12 @@ _KINDS = (
     ErrorKind("R422", "the run cannot be resumed", "run the experiment again"),
     ErrorKind("R410", "cannot be trimmed or purged that way", "leave that level out, or use another drive"),
     ErrorKind("R411", "a trim or purge did not do its work", "read why, above, and look: drivelab drives"),
+    ErrorKind(
+        "R412",
+        "a journal that somebody else may have written",
+        "look at it before: drivelab restore --trust",
+        EXIT_REFUSED,
+    ),
     ErrorKind("R430", "tracing needs root", "run it with sudo"),
     ErrorKind("R431", "nothing can be traced here", "read why, above; drivelab btt reads what was traced elsewhere"),
     ErrorKind("R432", "somebody else traces", "wait until the other trace has ended"),

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,11 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
+from drivelab.state.journal_owner import make_own_directory, require_own
 
 _ENTRY_BEGINS = tuple(f'{{"event": "{event}", ' for event in ("begin", "change", "note", "undone"))
 # what the rest of a value that was cut off may begin, where it is no text
 _VALUES_CUT_OFF = ("true", "false", "null", "-", ".", "e-", "e+")
 _PIECE_BYTES = 2**16
+_MOST_BYTES = 64 * 2**20
 # journals that this process has closed, and that still list something
 _left_outstanding: list[Path] = []
 
@@ -166,14 +169,14 @@ def begin_journal(directory: Path, **header: Any) -> Journal:
     Raises
     ------
     DrivelabError
-        R409: it cannot be written.
+        R409: it cannot be written, or others could write where it lies.
     """
     name = f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
     header = {"event": "begin", "pid": os.getpid()} | header
     # locked under a name that no reader looks at, so that none can lock it first
     aside = directory / f".{name}"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_own_directory(directory)
         descriptor = _open_locked(aside)
         journal = Journal(directory / name, descriptor, header, [])
         try:
@@ -217,29 +220,48 @@ def left_journals(directory: Path) -> Iterator[Path]:
     yield from sorted(path for path in directory.glob("*.jsonl") if not path.name.startswith("."))
 
 
-def take_journal(path: Path) -> Journal | None:
+def take_journal(path: Path, *, is_trusted: bool = False) -> Journal | None:
     """The journal of an ended process, now locked by this one; None while it is held, or when it is gone.
+
+    Parameters
+    ----------
+    path : Path
+        Where it lies.
+    is_trusted : bool
+        Whether it may belong to somebody else.
 
     Raises
     ------
     DrivelabError
-        R408: it cannot be understood.
+        R408: it cannot be understood. R412: somebody else may have written it.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+        # no link, and no pipe to wait for
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise DrivelabError("R408", f"cannot be opened: {error.strerror}", where=str(path)) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        taken = _taken(path, descriptor, is_trusted=is_trusted)
+    except BaseException:
         os.close(descriptor)
-        return None
+        raise
+    if taken is None:
+        os.close(descriptor)
+    return taken
+
+
+def _taken(path: Path, descriptor: int, *, is_trusted: bool) -> Journal | None:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise DrivelabError("R408", "is no file", where=str(path))
+    if not is_trusted:
+        require_own(path, status)
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # whoever held it until now has put everything back, and deleted it
         if os.fstat(descriptor).st_nlink == 0:
-            os.close(descriptor)
             return None
         content = _content(descriptor)
         whole = content[: content.rfind(b"\n") + 1]
@@ -247,11 +269,11 @@ def take_journal(path: Path) -> Journal | None:
         if whole != content:
             # a last line that a crash cut off, or the next one would be written behind it
             os.ftruncate(descriptor, len(whole))
+    except BlockingIOError:
+        return None
     except OSError as error:
-        os.close(descriptor)
         raise DrivelabError("R408", f"cannot be read: {error.strerror}", where=str(path)) from error
-    except (ValueError, KeyError, TypeError) as error:
-        os.close(descriptor)
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DrivelabError("R408", f"cannot be understood: {error}", where=str(path)) from error
     return Journal(path, descriptor, header, changes)
 
@@ -259,9 +281,13 @@ def take_journal(path: Path) -> Journal | None:
 def read_outstanding(path: Path) -> tuple[Change, ...]:
     """Changes of a journal that somebody else holds, the newest first; empty where they cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            text = _content(descriptor).decode()
+        finally:
+            os.close(descriptor)
         return tuple(reversed(_parse(text[: text.rfind("\n") + 1])[1]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ()
 
 
@@ -269,6 +295,8 @@ def _content(descriptor: int) -> bytes:
     content = b""
     while piece := os.pread(descriptor, _PIECE_BYTES, len(content)):
         content += piece
+        if len(content) > _MOST_BYTES:
+            raise ValueError(f"it is larger than {_MOST_BYTES} B")
     return content
 
 
@@ -280,12 +308,19 @@ def _parse(text: str) -> tuple[dict[str, Any], list[Change]]:
         if line["event"] == "begin":
             header = line
         elif line["event"] == "change":
-            changes[line["number"]] = Change(line["number"], line["kind"], line["facts"])
+            changes[line["number"]] = _change(line)
         elif line["event"] == "note" and line["number"] in changes:
             changes[line["number"]].facts.update(line["facts"])
         elif line["event"] == "undone":
             changes.pop(line["number"], None)
     return header, list(changes.values())
+
+
+def _change(line: dict[str, Any]) -> Change:
+    number, kind, facts = line["number"], line["kind"], line["facts"]
+    if not (isinstance(number, int) and isinstance(kind, str) and isinstance(facts, dict)):
+        raise TypeError("a change needs a number, a kind and its facts")
+    return Change(number, kind, facts)
 
 
 def _entries(line: str) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import Journal, left_journals, read_outstanding, sweep_unbegun, take_journal
 from drivelab.state.journal_holder import JournalHolder, journal_holder
 from drivelab.state.signals import signals_held
+from drivelab.state.stuck import StuckJournal, names_in, what_holds
 from drivelab.state.undo import undo_all
 
 # how long to wait for a program that a killed drivelab had started, and that holds its journal
@@ -37,6 +40,22 @@ class Restored:
     done: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What became of the journals of ended processes.
+
+    Attributes
+    ----------
+    restored : list of Restored
+        Those that were undone.
+    stuck : list of StuckJournal
+        Those that were not, or not wholly.
+    """
+
+    restored: list[Restored]
+    stuck: list[StuckJournal]
+
+
 def restore_left_over(directory: Path) -> list[Restored]:
     """Put back what ended processes left changed; living ones are left alone.
 
@@ -44,22 +63,86 @@ def restore_left_over(directory: Path) -> list[Restored]:
     ------
     DrivelabError
         R406: something could not be put back, or a program that a killed run
-        had started still works. R408: a journal cannot be understood. The
-        other journals were dealt with all the same.
+        had started still works. R408: a journal cannot be understood. R412:
+        somebody else may have written it. The other journals were dealt with all the same.
     """
-    restored: list[Restored] = []
-    failures: list[DrivelabError] = []
+    done = put_back(directory)
+    require_none_stuck(done.stuck)
+    return done.restored
+
+
+def require_none_stuck(stuck: Sequence[StuckJournal]) -> None:
+    """Return only if no journal is stuck.
+
+    Raises
+    ------
+    DrivelabError
+        R406, R408, R412: of the only one that is; R406 for several, each by its name.
+    """
+    if len(stuck) == 1:
+        raise stuck[0].error
+    if stuck:
+        what = "; ".join(f"{one.error.what} ({one.path})" for one in stuck)
+        do = "; ".join(dict.fromkeys(one.error.do for one in stuck))
+        raise DrivelabError("R406", what, where=str(Path(stuck[0].path).parent), do=do)
+
+
+def put_back(directory: Path, *, is_trusted: bool = False) -> Restoration:
+    """Put back what ended processes left changed, as far as that is possible; living ones are left alone.
+
+    Parameters
+    ----------
+    directory : Path
+        Where journals lie.
+    is_trusted : bool
+        Whether those are obeyed too that somebody else may have written.
+    """
+    found = Restoration([], [])
     sweep_unbegun(directory)
     for path in left_journals(directory):
         try:
-            journal = _take(path)
+            journal = _take(path, is_trusted=is_trusted)
             if journal is not None:
-                restored.append(_restore(journal))
+                found.restored.append(_restore(journal))
         except DrivelabError as error:
-            failures.append(error)
-    if failures:
-        raise failures[0]
-    return restored
+            found.stuck.append(_stuck(path, error))
+    return found
+
+
+def forget(directory: Path, name: str) -> tuple[Path, list[str]]:
+    """Put a journal aside, so that nobody undoes it any more.
+
+    Parameters
+    ----------
+    directory : Path
+        Where journals lie.
+    name : str
+        Its whole file name.
+
+    Returns
+    -------
+    Path
+        Where it lies now.
+    list of str
+        What it lists and nobody will put back, one text for each change; what cannot be read is not told.
+
+    Raises
+    ------
+    DrivelabError
+        R406: its process still lives. U005: there is no such journal.
+    """
+    names = [path.name for path in left_journals(directory)]
+    if name not in names:
+        what = f"{name} is no journal in {directory}"
+        raise DrivelabError("U005", what, where="option --forget", do=f"name one of: {', '.join(names) or 'none left'}")
+    path = directory / name
+    if _writer_lives(path):
+        raise DrivelabError("R406", "its process still lives, and puts things back by itself", where=str(path))
+    listed = [f"{change.kind}: {json.dumps(change.facts)}" for change in read_outstanding(path)]
+    aside = directory / "forgotten"
+    aside.mkdir(mode=0o700, exist_ok=True)
+    path.rename(aside / name)
+    return aside / name, listed
 
 
 def _restore(journal: Journal) -> Restored:
@@ -71,7 +154,20 @@ def _restore(journal: Journal) -> Restored:
             journal.close()
 
 
-def _take(path: Path) -> Journal | None:
+def _stuck(path: Path, error: DrivelabError) -> StuckJournal:
+    """Of a journal that was not undone: what it still lists, and what to do about it."""
+    if error.code == "R412":
+        # of what somebody else has written nothing is believed
+        return StuckJournal(str(path), error)
+    left = read_outstanding(path)
+    holds = what_holds(left)
+    do = f"{holds}; then run: drivelab restore" if holds else error.do
+    do += f" (to give it up: drivelab restore --forget {path.name})"
+    told = DrivelabError(error.code, error.what, where=error.where or str(path), do=do)
+    return StuckJournal(str(path), told, names_in(left))
+
+
+def _take(path: Path, *, is_trusted: bool) -> Journal | None:
     """The journal, as soon as no program that its process had started holds it any more.
 
     Raises
@@ -81,7 +177,7 @@ def _take(path: Path) -> Journal | None:
     """
     begun = time.monotonic()
     while True:
-        journal = take_journal(path)
+        journal = take_journal(path, is_trusted=is_trusted)
         if journal is not None or not path.exists() or _writer_lives(path):
             return journal
         if time.monotonic() - begun > _PATIENCE_S:

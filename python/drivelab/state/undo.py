@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 
 from drivelab.model.errors import DrivelabError
+from drivelab.state.change_rules import why_not_obeyed
 from drivelab.state.data_directory import undo_data_directory
 from drivelab.state.filesystem import undo_filesystem, undo_mount
 from drivelab.state.journal import Change, Journal
@@ -67,12 +68,22 @@ def undo(change: Change, journal: Journal) -> str:
     Raises
     ------
     DrivelabError
-        R403, R404, R406: it could not be put back. R408: no such kind of change is known.
+        R403, R404, R406: it could not be put back. R408: no such kind of change
+        is known, or it asks for what drivelab does nowhere.
     """
     if change.kind not in UNDO:
         raise DrivelabError("R408", f"a change of unknown kind, {change.kind}", where=str(journal.path))
+    reason = why_not_obeyed(change.kind, change.facts, UNDO[change.kind])
+    if reason:
+        what = f"its change {change.number}, {change.kind}, is not undone: {reason}"
+        raise DrivelabError("R408", what, where=str(journal.path))
     with signals_held():
-        sentence = _undo(change, journal)
+        try:
+            sentence = _undo(change, journal)
+        except (OSError, ValueError, TypeError, LookupError, AssertionError) as error:
+            # nothing foreseen: the other changes must come back all the same
+            what = f"{change.kind} could not be undone: {type(error).__name__}: {error}"
+            raise DrivelabError("R406", what, where=str(journal.path)) from error
         journal.was_undone(change)
     return sentence
 

@@ -10,7 +10,7 @@ from drivelab.run.tracing import blk_tracer_source, relay_source, tracefs_source
 from drivelab.run.tracing.disk import TracedDisk
 from drivelab.run.tracing.source import Source, SourceUnavailableError
 from drivelab.state.journal import journal_directory
-from drivelab.state.restore import restore_left_over
+from drivelab.state.restore import put_back
 
 # the first that works is taken: those in front disturb nobody and cost least
 SOURCES: tuple[Source, ...] = (tracefs_source.SOURCE, relay_source.SOURCE, blk_tracer_source.SOURCE)
@@ -103,7 +103,7 @@ def _named(disk: TracedDisk, asked: str) -> Source:
 
 def _probe_cleanly(source: Source, disk: TracedDisk) -> SourceState:
     state = probe_source(source, disk)
-    if state.code == "R432" and restore_left_over(journal_directory()):
+    if state.code == "R432" and put_back(journal_directory()).restored:
         return probe_source(source, disk)
     return state
 
