@@ -25,6 +25,7 @@ from drivelab.cli.check_progress import check_progress
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
+from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
@@ -41,6 +42,7 @@ from drivelab.report.html import FILE_NAME, write_html_report
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.recorded_check import EXPERIMENT, CheckResults, facts_after, record_check, why_not_kept_in
+from drivelab.state.drive_lock import held_drives
 from drivelab.store.layout import default_parent
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
@@ -106,7 +108,7 @@ def command(
         require_writable(facts)
         require_erase_consent(facts, erase or ())
     writer = make_run(facts, out)
-    with interruptible() as stop:
+    with interruptible() as stop, held_drives(with_loop_as_drive(facts).drives, alone=bool(erase)):
         results, judgement = _check(plan, facts, writer, need, erase or [], stop)
     give_memory_back()
     joint = joint_report([open_run(writer.directory)])
