@@ -72,6 +72,8 @@ def test_a_setting_is_set_read_back_recorded_and_put_back(drivelab: Drivelab, ma
         expected = 1.0 if row["asked_kernel-write-cache"] == "write back" else 0.0
         assert flushes(row) == pytest.approx(expected, abs=0.02)
     assert (queue(device, "write_cache"), queue(device, "scheduler")) == before
+    (directory,) = drivelab.runs.iterdir()
+    assert open_run(directory).run_json["restored"][-1] == "every setting was read again, and is as it was found"
 
 
 def test_one_at_a_time_leaves_the_others_as_found(drivelab: Drivelab, make_loop_device) -> None:

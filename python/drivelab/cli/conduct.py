@@ -30,6 +30,7 @@ from drivelab.run.interruption import Interruption
 from drivelab.run.measure import measure
 from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import Conduct
+from drivelab.run.settings_found import AS_THEY_WERE
 from drivelab.run.trace_tools import TRACE_TOOLS
 from drivelab.run.traceable import remove_left_over_traces
 from drivelab.state.journal import journal_directory
@@ -86,6 +87,8 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
         for piece in results_json(run, report, answer):
             print(piece, end="")
     else:
+        if AS_THEY_WERE in outcome.restored:
+            print(AS_THEY_WERE)
         print(f"report: {report}")
         if run.traced_trials:
             print(f"where the time goes: drivelab explain {directory}")

@@ -9,6 +9,7 @@ from drivelab.model.drive import DriveFacts
 from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
+from drivelab.run.settings_found import SettingsFound
 from drivelab.state.journal import Change, Journal
 from drivelab.state.settings.catalogue import SETTINGS
 from drivelab.state.undo import undo
@@ -35,11 +36,17 @@ class AppliedSettings:
     ----------
     journal : Journal
         Learns of every change before it is made.
+
+    Attributes
+    ----------
+    found : SettingsFound
+        What they were before the first change.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._applied: dict[tuple[str, str], _Applied] = {}
+        self.found = SettingsFound()
 
     def bring(self, target: TargetFacts, wanted: Mapping[str, str]) -> bool:
         """Bring every setting that is named to its level, and read it back.
@@ -152,6 +159,7 @@ class AppliedSettings:
         achieved = ""
         try:
             if level != AS_FOUND:
+                self.found.remember(name, drive, target)
                 achieved = SETTINGS[name].set(drive, level, self._journal)
         except BaseException:
             # half set is neither: the steps that want it as found must find it so

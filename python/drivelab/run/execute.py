@@ -22,6 +22,7 @@ from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.instruments import Instruments
 from drivelab.run.prepared_trial import PreparedTrial, StoppedError
 from drivelab.run.progress import RunProgress
+from drivelab.run.settings_found import AS_THEY_WERE
 from drivelab.run.stage import TargetStage
 from drivelab.run.together import Member, SummedProgress
 from drivelab.run.traced_pass import TREES_ARE_NOT_TRACED, traced_pass
@@ -131,7 +132,7 @@ class Execution:
         self._stops_on_error = stops_on_error
         self._session = dict(session or {"session": 1})
         self._commands = CommandsOfCells(instruments.count_commands)
-        settings = AppliedSettings(journal)
+        settings = self._settings = AppliedSettings(journal)
         self._stages = {
             target.label: TargetStage(
                 target, targets[target.label], journal, settings=settings, consent=consent, progress=progress, stop=stop
@@ -179,7 +180,19 @@ class Execution:
             for stage in self._stages.values():
                 stage.release()
         finally:
-            self.outcome.restored += undo_all(self._journal)
+            try:
+                self.outcome.restored += undo_all(self._journal)
+            finally:
+                self._compare_settings()
+
+    def _compare_settings(self) -> None:
+        """Say of settings that were changed whether they are as they were found: read again, whatever the undo says."""
+        if self._settings.found.is_empty:
+            return
+        left = self._settings.found.differences()
+        self.outcome.restored += [] if left else [AS_THEY_WERE]
+        advice = "somebody else has set it since, or it could not be put back: drivelab restore"
+        self.outcome.findings += [Finding("setting-not-put-back", "warning", text, advice=advice) for text in left]
 
     def target_facts(self) -> dict[str, TargetFacts]:
         """The targets as they were used, by label: a scratch drive as it was made."""

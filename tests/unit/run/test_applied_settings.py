@@ -103,3 +103,16 @@ def test_what_was_half_set_is_put_back_and_may_be_tried_again(
         assert journal.outstanding == ()
     settings.bring(target, {"knob": "7"})
     assert knob.value == "7"
+
+
+def test_what_is_not_as_it_was_found_is_told(knob: Knob, journal: Journal, target: TargetFacts) -> None:
+    settings = AppliedSettings(journal)
+    settings.bring(target, {"knob": "as-found"})
+    assert settings.found.is_empty
+    settings.bring(target, {"knob": "7"})
+    settings.bring(target, {"knob": "8"})
+    assert settings.found.differences() == ["knob was 5, and is 8"]
+    undo.undo_all(journal)
+    assert settings.found.differences() == []
+    knob.value = "6"
+    assert settings.found.differences() == ["knob was 5, and is 6"]
