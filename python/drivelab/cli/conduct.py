@@ -130,7 +130,7 @@ def exit_status(outcome: Outcome) -> int:
     DrivelabError
         R407: not a single step gave a result.
     """
-    if not outcome.completed:
+    if not outcome.completed and outcome.failures:
         first = next(iter(outcome.failures.values()))
         raise DrivelabError("R407", f"all {len(outcome.failures)} steps failed; the first: {first.what}", do=first.do)
     if outcome.failures:

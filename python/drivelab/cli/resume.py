@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,10 +17,11 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import progress_for
 from drivelab.run.recorded import go_on_with_run
-from drivelab.run.resumption import plan_resumption
+from drivelab.run.resumption import plan_resumption, stored_plan
 from drivelab.state.stuck import require_apart
 from drivelab.store.find_run import find_run
-from drivelab.store.read import open_run
+from drivelab.store.read import StoredRun, open_run
+from drivelab.store.trust import require_own
 from drivelab.store.write import continue_run
 
 
@@ -28,27 +30,44 @@ def command(
     erase: EraseOption = None,
     purge: PurgeOption = None,
     on_error: OnErrorOption = "continue",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Do what the run's files say, although another user can have written them.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Go on with a run that was killed, interrupted, or that lost steps to errors.
 
     Trials that are stored are not measured again; the others are, in the order
     of the plan. What the run was killed over is put back first. A drive is
-    found again by its serial, and its owner types --erase once more.
+    found again by its serial, and its owner types --erase once more. The plan
+    is checked as a new one is: a directory of runs may come from anybody.
     """
     directory = find_run(run).absolute()
+    stored = open_run(directory)
+    require_own(stored, is_trusted=trust)
+    # whatever could be wrong with it is told before anything is touched
+    stored_plan(stored)
     with closing(continue_run(directory)) as writer:
         stuck = put_back_left_over()
-        rest = plan_resumption(open_run(directory))
+        rest = plan_resumption(_under_the_lock(directory, is_trusted=trust))
         require_apart(stuck, rest.targets.values())
         for note in rest.notes:
             print(note, file=sys.stderr)
         consent = Consent(tuple(erase or ()), tuple(purge or ()))
         left = tuple(step for step in rest.plan.steps if step.trial not in rest.completed)
-        require_possible(replace(rest.plan, steps=left), rest.targets, consent)
-        print(f"{len(rest.completed)} of {len(rest.plan.steps)} trials are there; going on", file=sys.stderr)
+        if left:
+            require_possible(replace(rest.plan, steps=left), rest.targets, consent)
+        what = "going on" if left else "only its end is missing"
+        print(f"{len(rest.completed)} of {len(rest.plan.steps)} trials are there; {what}", file=sys.stderr)
         with interruptible() as stop:
             progress = progress_for(rest.plan, rest.completed)
             conduct = conduct_for(progress, stop, consent, stops_on_error=on_error == "stop")
             outcome = go_on_with_run(writer, rest.plan, rest.targets, conduct, completed=rest.completed)
     return show(directory, outcome, stop, as_json=as_json)
+
+
+def _under_the_lock(directory: Path, *, is_trusted: bool) -> StoredRun:
+    """The run as it is now that nobody else can write it; it may have been written, or exchanged, since."""
+    stored = open_run(directory)
+    require_own(stored, is_trusted=is_trusted)
+    return stored

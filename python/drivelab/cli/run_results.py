@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drivelab.answers.measured_on import as_mapping
 from drivelab.answers.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
 from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.effects_table import print_effects
@@ -51,8 +52,8 @@ def results_json(run: StoredRun, report: Path, answer: RunAnswer) -> Iterator[st
         "schema": SCHEMA,
         "run": str(run.directory),
         "report": str(report),
-        "status": run.run_json["status"],
-        "seed": run.run_json["plan"]["seed"],
+        "status": run.run_json.get("status"),
+        "seed": as_mapping(run.run_json.get("plan")).get("seed"),
         **answer.to_json(),
         "findings": [finding.to_json() for finding in run.findings],
         "failures": run.run_json.get("failures", {}),
@@ -98,12 +99,12 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: Trace
 def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: Console) -> None:
     from rich.text import Text
 
-    sentences = run_sentences(found, of_tasks=asks_total_time(run.run_json["experiment"]))
+    sentences = run_sentences(found, of_tasks=asks_total_time(as_mapping(run.run_json.get("experiment"))))
     for sentence in sentences:
         console.print(Text(plain_text(sentence)))
     if sentences:
         console.print()
-    experiment = run.run_json["experiment"]
+    experiment = as_mapping(run.run_json.get("experiment"))
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
     over_time = _OVER_TIME in experiment.get("figures", ())
     tables = experiment.get("tables") or ("results",)
@@ -116,7 +117,7 @@ def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: 
     console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")
     _print_drifts(found, console)
     print_findings(run, console)
-    _print_failures(run.run_json.get("failures", {}), console)
+    _print_failures(run.run_json.get("failures") or {}, console)
     _print_missing(run, console)
 
 

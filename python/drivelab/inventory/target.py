@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from drivelab.inventory.block_devices import name_of_node, read_layer
@@ -180,7 +181,8 @@ def _on_filesystem(text: str, path: Path, status: os.stat_result, paths: SystemP
         raise _no_permission(text, str(path))
     size_bytes = 0 if is_directory else status.st_size
     kind: TargetKind = "directory" if is_directory else "file"
-    return _file_target(text, kind, path, size_bytes, os.access(path, os.W_OK), paths)
+    facts = _file_target(text, kind, path, size_bytes, os.access(path, os.W_OK), paths)
+    return replace(facts, inode=status.st_ino)
 
 
 def _file_target(

@@ -144,6 +144,8 @@ class TargetFacts:
         Of the block device itself, compared again before it is written to.
     raid : RaidFacts or None
         The RAID set that drivelab makes, or has made, of its members; None for everything else.
+    inode : int or None
+        Of a directory or file that exists: by which its file system knows it.
     """
 
     text: str
@@ -158,6 +160,7 @@ class TargetFacts:
     is_read_only: bool
     identity: DriveIdentity | None = None
     raid: RaidFacts | None = None
+    inode: int | None = None
 
     @property
     def drive(self) -> DriveFacts | None:

@@ -22,6 +22,7 @@ from drivelab.plan.budget import (
     write_ns,
 )
 from drivelab.plan.cells import Cell, cells_of, reference_cell
+from drivelab.plan.erasing import overwrites_device, purges
 from drivelab.plan.fitting import Fitting
 from drivelab.plan.order import Turn, turns
 from drivelab.plan.preparation import Preparation, Preparations
@@ -131,28 +132,15 @@ def _known(
 def _planned(cells: Sequence[Cell], targets: Sequence[TargetFacts], labels: Sequence[str]) -> tuple[PlannedTarget, ...]:
     return planned_targets(
         targets,
-        overwrites_devices=any(_overwrites_device(cell) for cell in cells),
-        purges=any(_purges(cell) for cell in cells),
+        overwrites_devices=any(map(overwrites_device, cells)),
+        purges=any(map(purges, cells)),
         labels=labels,
     )
-
-
-def _writes_whole(cell: Cell) -> bool:
-    return cell.actions.get("trim") == "device" or cell.actions.get("precondition") == "sequential"
 
 
 def _changed_settings(cells: Sequence[Cell]) -> list[str]:
     changed = (name for cell in cells for name, level in cell.settings.items() if level != AS_FOUND)
     return list(dict.fromkeys(changed))
-
-
-def _overwrites_device(cell: Cell) -> bool:
-    makes_filesystem = cell.filesystem is not None and cell.filesystem.type != "raw"
-    return makes_filesystem or cell.pattern.writes or _writes_whole(cell) or _purges(cell)
-
-
-def _purges(cell: Cell) -> bool:
-    return cell.actions.get("purge", "none") != "none"
 
 
 def _steps(

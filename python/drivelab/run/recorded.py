@@ -213,8 +213,8 @@ def _finish(
     outcome = execution.outcome
     used = execution.target_facts()
     run = open_run(writer.directory)
-    before = {target["label"]: target for target in run.run_json.get("targets", ())}
-    failed_earlier = run.run_json.get("failures", {})
+    before = {target.get("label"): target for target in run.run_json.get("targets", ())}
+    failed_earlier = run.run_json.get("failures") or {}
     failures = failed_earlier | {trial: str(error) for trial, error in outcome.failures.items()}
     completed = run.completed_trials()
     after = [_target_after(before.get(label, {}), label, facts, targets[label]) for label, facts in used.items()]
@@ -231,8 +231,9 @@ def _finish(
 def _target_after(before: dict[str, Any], label: str, used: TargetFacts, asked: TargetFacts) -> dict[str, Any]:
     """The target as it was used and as it is now: temperature and wear have changed; what was made is gone."""
     if asked.kind in MADE_KINDS:
-        found = {"facts_before": used.to_json(), "facts_after": None, "smart_after": _smart(asked)}
-        return {**before, "label": label, **found}
+        # one that was not made this time is told of as it was when it was
+        made = {} if used is asked and before else {"facts_before": used.to_json()}
+        return {**before, "label": label, **made, "facts_after": None, "smart_after": _smart(asked)}
     try:
         after = resolve_measured(asked.text)
     except DrivelabError:
@@ -245,9 +246,9 @@ def _readings(targets: Sequence[dict[str, Any]]) -> list[SmartReading]:
     """What each drive said of itself before and after the run, each drive once."""
     found = {}
     for target in targets:
-        before = {smart["drive"]: smart for smart in target.get("smart_before", ())}
+        before = {smart.get("drive"): smart for smart in target.get("smart_before", ())}
         for smart in target.get("smart_after", ()):
-            if smart["drive"] in before:
+            if smart.get("drive") in before:
                 first = SmartFacts.from_json(before[smart["drive"]])
                 found[smart["drive"]] = (smart["drive"], first, SmartFacts.from_json(smart))
     return list(found.values())

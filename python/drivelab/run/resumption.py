@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,8 @@ from drivelab.inventory.target import SCRATCH_PREFIX, resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.target import TargetFacts
+from drivelab.plan.sound import fitted_again, require_sound
+from drivelab.state.known_settings import known_settings
 from drivelab.store.read import StoredRun
 
 
@@ -25,7 +28,7 @@ class Resumption:
     Attributes
     ----------
     plan : Plan
-        The whole plan, as it was made when the run began.
+        The whole plan, as it was made when the run began; what its targets lose as it is now.
     targets : dict of str to TargetFacts
         The targets as they are now, by label.
     completed : frozenset of str
@@ -41,40 +44,63 @@ class Resumption:
 
 
 def plan_resumption(run: StoredRun) -> Resumption:
-    """What is left of a run, on the same targets.
+    """What is left of a run, on the same targets; nothing where only its end was never written.
 
     Raises
     ------
     DrivelabError
-        R421: nothing is left. R422: it has no plan that can be read. C207: a
-        target is not the one that the run began on. Others when a target is gone.
+        R421: nothing is left, and its end is written. R422: it has no plan that
+        can be read, or none that planning would make. C207: a target is not the
+        one that the run began on. P704 to P707, P710: a target cannot have what
+        the plan asks for. Others when a target is gone.
     """
-    plan = _stored_plan(run)
+    plan = stored_plan(run)
     completed = frozenset(run.completed_trials())
-    if all(step.trial in completed for step in plan.steps):
+    if all(step.trial in completed for step in plan.steps) and run.run_json.get("status") == "complete":
         raise DrivelabError("R421", f"all {len(plan.steps)} trials of the run are there", where=str(run.directory))
-    stored = {target["label"]: target.get("facts_before") or {} for target in run.run_json.get("targets", ())}
+    stored = {target.get("label"): target.get("facts_before") or {} for target in run.run_json.get("targets", ())}
     targets, notes = {}, []
     for planned in plan.targets:
-        facts = _same_target(planned, stored.get(planned.label, {}))
-        if facts.path != stored.get(planned.label, {}).get("path", facts.path) and facts.kind == "block_device":
-            notes.append(f"{planned.label} was {stored[planned.label]['path']} and is {facts.path} now")
+        before = stored.get(planned.label, {})
+        facts = _same_target(planned, before)
+        if facts.kind != planned.kind:
+            what = f"{planned.text} was a {planned.kind.replace('_', ' ')} and is a {facts.kind.replace('_', ' ')} now"
+            raise DrivelabError("C207", what, where=planned.text, do="put it back, or run the experiment again")
+        if facts.path != before.get("path", facts.path) and facts.kind == "block_device":
+            notes.append(f"{planned.label} was {before['path']} and is {facts.path} now")
         targets[planned.label] = with_loop_as_drive(facts)
-    return Resumption(plan, targets, completed, tuple(notes))
+    return Resumption(_fitted(plan, targets, completed), targets, completed, tuple(notes))
 
 
-def _stored_plan(run: StoredRun) -> Plan:
+def _fitted(plan: Plan, targets: Mapping[str, TargetFacts], completed: Collection[str]) -> Plan:
+    """The plan as planning would let it be carried out now; there is no need to where nothing is left of it."""
+    if all(step.trial in completed for step in plan.steps):
+        return plan
+    varied = list(dict.fromkeys(name for step in plan.steps for name in (*step.settings, *step.actions)))
+    return fitted_again(plan, targets, {label: known_settings(facts, varied) for label, facts in targets.items()})
+
+
+def stored_plan(run: StoredRun) -> Plan:
+    """The plan of a stored run, held to the rules that every plan keeps; nothing of this computer is looked at.
+
+    Raises
+    ------
+    DrivelabError
+        R422: there is none that can be read, or it is none that planning would make.
+    """
     document = run.run_json.get("plan")
     if run.run_json.get("imported"):
         raise DrivelabError("R422", "it was imported: drivelab measured nothing that could be gone on with")
     if not document:
         raise DrivelabError("R422", "it was made without a plan: only what 'drivelab run' began can be resumed")
     try:
-        return Plan.from_json(document)
-    except (KeyError, TypeError, ValueError) as error:
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-        what = f"its plan was written by drivelab {run.run_json.get('drivelab_version')} and cannot be read: {reason}"
+        plan = Plan.from_json(document)
+    except (LookupError, TypeError, ValueError) as error:
+        why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else " ".join(str(error).split())
+        what = f"its plan was written by drivelab {run.run_json.get('drivelab_version')} and cannot be read: {why}"
         raise DrivelabError("R422", what, where=str(run.directory)) from error
+    require_sound(plan)
+    return plan
 
 
 def _same_target(planned: PlannedTarget, stored: Mapping[str, Any]) -> TargetFacts:
@@ -140,15 +166,34 @@ def _is_same(before: Mapping[str, Any], now: TargetFacts) -> bool:
 
 
 def _same_place(planned: PlannedTarget, stored: Mapping[str, Any]) -> TargetFacts:
-    facts = resolve_target(planned.text)
-    before = stored.get("filesystem") or {}
-    now = facts.filesystem
-    if now is not None and before and (before["type"], before["source"]) != (now.type, now.source):
-        what = (
-            f"{planned.text} lies on {now.type} of {now.source} now, and lay on {before['type']} of {before['source']}"
-        )
-        raise DrivelabError("C207", what, where=planned.text, do="mount it as it was, or run the experiment again")
+    """The directory or file that the run began on, whatever its text means where the run is resumed."""
+    path = stored.get("path")
+    if not path or not os.path.isabs(path):
+        raise DrivelabError("R422", f"it does not tell where {planned.text} lies", where=planned.text)
+    facts = resolve_target(path)
+    changed = next(_differences(stored, facts), "")
+    if changed:
+        do = "put it back as it was, or run the experiment again"
+        raise DrivelabError("C207", f"{path} {changed}", where=planned.text, do=do)
     return facts
+
+
+def _differences(before: Mapping[str, Any], now: TargetFacts) -> Iterator[str]:
+    """Why a directory or file is not the one that it was, in words."""
+    if now.path != before["path"]:
+        yield f"is a link to {now.path} now"
+    beneath, lies_on = before.get("filesystem") or {}, now.filesystem
+    if lies_on is None or not beneath:
+        return
+    if (beneath.get("type"), beneath.get("source")) != (lies_on.type, lies_on.source):
+        yield (
+            f"lies on {lies_on.type} of {lies_on.source} now, "
+            f"and lay on {beneath.get('type')} of {beneath.get('source')}"
+        )
+    # other computers, and programs, may number their files anew
+    is_numbered = not (lies_on.is_network or lies_on.is_fuse) and before.get("inode") is not None
+    if is_numbered and before["inode"] != now.inode:
+        yield "is another one now, under the same name"
 
 
 def _called(identity: Mapping[str, Any]) -> str:

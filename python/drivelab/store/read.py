@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,8 @@ from drivelab.store import layout
 from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, Column, arrow_schema
 from drivelab.store.parts import read_parquet, read_table
 from drivelab.store.record_batches import StoredRecords
+from drivelab.store.regular_file import read_regular
+from drivelab.store.run_document import RUN_JSON_BYTES_MAX, require_run_document
 from drivelab.store.tables import measurement_from_rows
 
 # trials that an error names
@@ -45,16 +48,27 @@ def open_run(path: Path | str) -> StoredRun:
         # Parquet files are opened by names in UTF-8 only
         raise DrivelabError("S509", "the name of a run's directory is no UTF-8 text", where=ascii(str(path))) from None
     try:
-        run_json = json.loads(file.read_text(encoding="utf-8"))
-        schema = run_json["schema"]
+        content, status = read_regular(file, bytes_max=RUN_JSON_BYTES_MAX)
     except OSError as error:
         raise DrivelabError("S504", f"{directory} holds no readable run.json: {error.strerror}") from error
+    return StoredRun(directory, _understood(content, file), status)
+
+
+def _understood(content: bytes, file: Path) -> dict[str, Any]:
+    """The document in a run.json, with every value of the type that its readers expect."""
+    try:
+        document = json.loads(content.decode("utf-8"))
+        schema = document["schema"]
+        if type(schema) is int and schema > layout.SCHEMA:
+            what = f"the run is stored in schema {schema}, and this drivelab reads schemas up to {layout.SCHEMA}"
+            raise DrivelabError("S505", what, where=str(file.parent))
+        require_run_document(document)
+    except RecursionError as error:
+        raise DrivelabError("S506", "run.json cannot be understood: it is nested too deep", where=str(file)) from error
     except (ValueError, KeyError, TypeError) as error:
         raise DrivelabError("S506", f"run.json cannot be understood: {error}", where=str(file)) from error
-    if not isinstance(schema, int) or schema > layout.SCHEMA:
-        what = f"the run is stored in schema {schema}, and this drivelab reads schemas up to {layout.SCHEMA}"
-        raise DrivelabError("S505", what, where=str(directory))
-    return StoredRun(directory, run_json)
+    found: dict[str, Any] = document
+    return found
 
 
 class StoredRun:
@@ -66,11 +80,14 @@ class StoredRun:
         Where it lies.
     run_json : dict
         Everything about the run that is not a table.
+    read_from : os.stat_result or None
+        Status of the file that this was read from: whose it was; None when it was read from none.
     """
 
-    def __init__(self, directory: Path, run_json: dict[str, Any]) -> None:
+    def __init__(self, directory: Path, run_json: dict[str, Any], read_from: os.stat_result | None = None) -> None:
         self.directory = directory
         self.run_json = run_json
+        self.read_from = read_from
 
     @property
     def name(self) -> str:

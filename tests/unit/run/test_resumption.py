@@ -83,7 +83,8 @@ def found_on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., TargetFacts]:
         stored: Any = type("Stored", (), {"run_json": run_json, "directory": Path("run")})
         stored.completed_trials = lambda: {plan.steps[0].trial}
         rest = plan_resumption(stored)
-        assert rest.plan == plan
+        assert rest.plan.steps == plan.steps
+        assert [target.label for target in rest.plan.targets] == [target.label for target in plan.targets]
         assert rest.completed == {plan.steps[0].trial}
         return rest.targets[plan.targets[0].label]
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,8 @@ def _expressible(run: StoredRun, done: FioExport) -> dict[str, Measurement]:
 
 
 def _document(run: StoredRun, jobs: list[dict[str, Any]], measured: Iterable[Measurement]) -> dict[str, Any]:
-    begun = datetime.fromisoformat(run.run_json["started_utc"])
+    started = run.run_json.get("started_utc")
+    begun = datetime.fromisoformat(started) if started else datetime.fromtimestamp(0, UTC)
     return {
         "fio version": f"drivelab-{run.run_json.get('drivelab_version', drivelab.__version__)}",
         "timestamp": int(begun.timestamp()),
