@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from drivelab.analyse.trial_course import capacity_bytes, course_of_intervals
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.store import layout
+from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials
 
@@ -74,7 +74,9 @@ def _each(
         # the bytes that a sync call in the end makes durable are in memory until then
         if row is None or '"end_sync_ns"' in row["estimates_json"]:
             continue
-        capacity = _capacity_bytes(facts.get(row["target"], {}), json.loads(row["workload_json"]))
+        capacity = _capacity_bytes(
+            facts.get(row["target"], {}), cell_value("workload_json", row["workload_json"], name)
+        )
         mine = intervals.filter(pc.equal(intervals["trial"], name))
         course = course_of_intervals(mine, int(row["measured_ns"] or 0), capacity)
         if course is not None:

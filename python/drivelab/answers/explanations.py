@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -19,8 +18,8 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference, TraceConduct
-from drivelab.model.workload import Workload
 from drivelab.store import layout
+from drivelab.store.cells import cell_value, workload_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials
 
@@ -257,20 +256,20 @@ def _rows(run: StoredRun, trials: Sequence[str]) -> list[dict[str, Any]]:
 
 def _pass(run: StoredRun, row: Mapping[str, Any], operation: str, *, with_events: bool) -> TracedPass:
     name = row["trial"]
-    context = as_mapping(json.loads(row["context_json"] or "{}"))
+    context = cell_value("context_json", row["context_json"], name)
     events = run.events(name) if with_events else None
     return TracedPass(
         trial=name,
         operations=operation_parts(run.operations(name), operation),
         conduct=TraceConduct.from_json({"source": "", "reason": "", **as_mapping(context.get("trace"))}),
-        untraced_ns=_untraced(json.loads(row["estimates_json"] or "{}").get(LATENCY)),
+        untraced_ns=_untraced(StoredRun.estimates_of(row).get(LATENCY)),
         q2c=(0, 0) if events is None else q2c_of_data(events),
     )
 
 
-def _untraced(stored: Mapping[str, Any] | None) -> Estimate | None:
+def _untraced(stored: Estimate | None) -> Estimate | None:
     """The median of the timed pass; what was seen where it is withheld."""
-    estimate = None if stored is None else seen(Estimate(**stored))
+    estimate = None if stored is None else seen(stored)
     return None if estimate is None or estimate.value is None else estimate
 
 
@@ -279,7 +278,7 @@ def _stack(run: StoredRun, cell: TracedCell, row: Mapping[str, Any], conduct: Tr
     facts = _target_facts(run, cell.target)
     is_direct = row["achieved_direct"] if row["achieved_direct"] is not None else row["asked_direct"]
     return Stack(
-        workload=Workload.model_validate_json(row["workload_json"]),
+        workload=workload_in(row["workload_json"], row["trial"]),
         backend=row["achieved_backend"] or row["asked_backend"],
         is_direct=bool(is_direct),
         filesystem=_filesystem(row, facts),

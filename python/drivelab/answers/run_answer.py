@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +28,7 @@ from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
 from drivelab.model.workload import FILE_WRITING_OPERATIONS, TREE_OPERATIONS
 from drivelab.store import layout
+from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import reduced_rows, rows_of_trials, trial_columns
 from drivelab.store.tables import row_quantiles
@@ -158,7 +158,8 @@ def findings_of_run(run: StoredRun) -> list[Finding]:
         system = notes.get(trial.name, TrialNotes()).system
         session = SessionTrial(trial.session, started_utc, measured_ns or 0, trial.target, trial.found, system)
         evidence.add(trial.name, reference=_reference(trial), session=session if started_utc else None)
-    of_trials = (Finding(**one) for text in table["findings_json"].to_pylist() for one in json.loads(text))
+    texts = zip(table["trial"].to_pylist(), table["findings_json"].to_pylist(), strict=True)
+    of_trials = (finding for trial, text in texts for finding in findings_in(text, trial))
     return group_findings(chain(run_findings(evidence), of_trials))
 
 
@@ -200,8 +201,8 @@ def metric_units(run: StoredRun, trials: pa.Table) -> dict[str, Unit]:
     names = trials["trial"].to_pylist()
     first = dict(zip(kinds, names, strict=True))
     units: dict[str, Unit] = {}
-    for text in rows_of_trials(run, layout.TRIALS, first.values())["estimates_json"].to_pylist():
-        units |= {name: estimate["unit"] for name, estimate in json.loads(text).items()}
+    for row in rows_of_trials(run, layout.TRIALS, first.values()).to_pylist():
+        units |= {name: estimate.unit for name, estimate in StoredRun.estimates_of(row).items()}
     # these only some trials of a kind have
     return units | {name: unit for name, unit in COURSE_UNITS.items() if name in trials.column_names}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.model.units import format_bytes, format_duration_ns, format_percent
 from drivelab.store import layout
+from drivelab.store.cells import cell_value, findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import reduced_rows
 
@@ -60,9 +60,8 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
     columns = [rows[name].to_pylist() for name in (*_COLUMNS, "findings_json")]
     found = {}
     for name, backend, is_direct, depth, workload_text, findings_text in zip(*columns, strict=True):
-        workload = json.loads(workload_text) if workload_text else {}
-        findings = json.loads(findings_text) if findings_text else []
-        invalid = {one["code"] for one in findings if one["severity"] == "invalid"}
+        workload = cell_value("workload_json", workload_text, name)
+        invalid = {one.code for one in findings_in(findings_text, name) if one.severity == "invalid"}
         conduct = TrialConduct(
             asked=asked_words(workload),
             backend=backend or "",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from drivelab.store import layout
+from drivelab.store.cells import cell_value, findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import reduced_rows
 
@@ -55,14 +55,13 @@ def trial_notes(run: StoredRun) -> dict[str, TrialNotes]:
 
 def _notes(rows: pa.Table) -> dict[str, TrialNotes]:
     texts = zip(*(rows[name].to_pylist() for name in ("trial", "findings_json", "context_json")), strict=True)
-    return {name: _note(findings, context) for name, findings, context in texts}
+    return {name: _note(name, findings, context) for name, findings, context in texts}
 
 
-def _note(findings_text: str | None, context_text: str | None) -> TrialNotes:
-    findings = json.loads(findings_text) if findings_text else ()
-    context = json.loads(context_text) if context_text else {}
+def _note(name: str, findings_text: str | None, context_text: str | None) -> TrialNotes:
+    context = cell_value("context_json", context_text, name)
     return TrialNotes(
-        is_invalid=any(finding["severity"] == "invalid" for finding in findings),
+        is_invalid=any(finding.severity == "invalid" for finding in findings_in(findings_text, name)),
         session=int(context.get("session", 1)),
         system={name: str(context[name]) for name in _SYSTEM if context.get(name)},
     )

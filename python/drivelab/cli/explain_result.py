@@ -23,6 +23,7 @@ from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.html import FILE_NAME, write_html_report
+from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def cell_of(run: StoredRun, trial: str) -> TracedCell:
     if row["is_reference"]:
         what = f"trial {trial} is a measurement of the reference, which only tells whether the target changed meanwhile"
         raise DrivelabError("U020", what, where=str(run.directory), do="name a trial of a combination")
-    reason = json.loads(row["context_json"]).get("trace_reason")
+    reason = cell_value("context_json", row["context_json"], trial).get("trace_reason")
     what = f"trial {trial} was not traced" + (f": {reason}" if reason else "")
     raise DrivelabError("U020", what, where=str(run.directory), do=_MAKE_ONE)
 
@@ -127,7 +128,7 @@ def missing_traces(run: StoredRun) -> dict[str, str]:
     """Why trials have no trace, or an incomplete one, by trial."""
     found = {}
     for trial, text in zip(run.trial_names, run.trials["context_json"].to_pylist(), strict=True):
-        reason = json.loads(text).get("trace_reason")
+        reason = cell_value("context_json", text, trial).get("trace_reason")
         if reason:
             found[trial] = str(reason)
     return found

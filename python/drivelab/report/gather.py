@@ -9,7 +9,6 @@ no numbers, by name). All others are facts, shown as they are.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
 from drivelab.model.level_words import levels_phrase
@@ -28,6 +26,7 @@ from drivelab.report.content import IoRecords, ReportContent, TrialContent
 from drivelab.report.gather_traced import traced_combinations
 from drivelab.report.reported_findings import reported
 from drivelab.store import layout
+from drivelab.store.cells import cell_value, estimates_in, findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials, trial_columns
 from drivelab.store.tables import histogram_from_row
@@ -152,7 +151,7 @@ def _row_of(explanation: Explanation) -> dict[str, Any]:
 
 def _findings_of(rows: Iterable[Mapping[str, Any]]) -> list[Finding]:
     """What is to be known about the trials that are shown one by one."""
-    return [Finding(**one) for row in rows for one in json.loads(row["findings_json"])]
+    return [one for row in rows for one in findings_in(row["findings_json"], row["trial"])]
 
 
 def _trial(
@@ -162,24 +161,27 @@ def _trial(
     records: IoRecords | None,
     label: str,
 ) -> TrialContent:
-    workload = json.loads(row["workload_json"])
-    operation = row["operation"]
+    name, operation = row["trial"], row["operation"]
+    workload, engine, context, devices = (
+        cell_value(column, row[column], name)
+        for column in ("workload_json", "engine_json", "context_json", "devices_json")
+    )
     open_loop = workload.get("pacing", {}).get("kind", "closed") != "closed"
     return TrialContent(
-        name=row["trial"],
+        name=name,
         label=label,
         operation=operation,
         latency="response" if open_loop and (operation, "response") in histograms else "total",
-        estimates={key: Estimate(**stored) for key, stored in json.loads(row["estimates_json"]).items()},
+        estimates=estimates_in(row["estimates_json"], name),
         histograms=histograms,
-        intervals=intervals.filter(pc.equal(intervals["trial"], row["trial"])),
+        intervals=intervals.filter(pc.equal(intervals["trial"], name)),
         row=row,
         workload=workload,
-        engine=json.loads(row["engine_json"]),
-        context=json.loads(row["context_json"]),
-        devices=tuple(json.loads(row["devices_json"])),
+        engine=engine,
+        context=context,
+        devices=tuple(devices),
         records=records,
-        is_invalid=any(finding["severity"] == "invalid" for finding in json.loads(row["findings_json"])),
+        is_invalid=any(finding.severity == "invalid" for finding in findings_in(row["findings_json"], name)),
     )
 
 

@@ -97,7 +97,10 @@ def _check_of(kind: Any, are_partial: bool) -> _Check:
         known = get_type_hints(kind, localns=_KNOWN_LATE)
         hints = {one.name: known[one.name] for one in fields(kind)}
         return _object(hints, frozenset() if are_partial else frozenset(required), are_partial)
-    if isinstance(origin or kind, type) and issubclass(origin or kind, Mapping | BaseModel):
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        # its own rules are not looked at: whoever needs them makes one
+        return _object({name: one.annotation for name, one in kind.model_fields.items()}, frozenset(), are_partial)
+    if isinstance(origin or kind, type) and issubclass(origin or kind, Mapping):
         return _mapping(_check_of(arguments[1], are_partial) if len(arguments) == 2 else None)
     if isinstance(origin or kind, type) and issubclass(origin or kind, Sequence | frozenset | set):
         held = [argument for argument in arguments if argument is not Ellipsis]

@@ -18,6 +18,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.store import layout
+from drivelab.store.cells import estimates_in, findings_in, made
 from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, Column, arrow_schema
 from drivelab.store.parts import read_parquet, read_table
 from drivelab.store.record_batches import StoredRecords
@@ -145,8 +146,9 @@ class StoredRun:
     def findings(self) -> list[Finding]:
         """Findings about the run; before the run is finished, those about its trials."""
         if "findings" in self.run_json:
-            return [Finding(**finding) for finding in self.run_json["findings"]]
-        return [Finding(**finding) for text in self.trials["findings_json"].to_pylist() for finding in json.loads(text)]
+            return [made(Finding, finding) for finding in self.run_json["findings"]]
+        texts = zip(self.trial_names, self.trials["findings_json"].to_pylist(), strict=True)
+        return [finding for trial, text in texts for finding in findings_in(text, trial)]
 
     def ios(self, trial: str) -> pa.Table | None:
         """One row per I/O of a trial; None when they were not recorded."""
@@ -181,7 +183,7 @@ class StoredRun:
     @staticmethod
     def estimates_of(row: Mapping[str, Any]) -> dict[str, Estimate]:
         """Every estimate in a row of the trials table, by name."""
-        return {key: Estimate(**estimate) for key, estimate in json.loads(row["estimates_json"]).items()}
+        return estimates_in(row["estimates_json"], str(row.get("trial")))
 
     def measurement(self, trial: str) -> Measurement:
         """What a trial measured, as it was; its per-I/O records stay in their file."""

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram, bucket_high_ns, bucket_low_ns
-from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.measurement import Measurement
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.workload import Workload
+from drivelab.store.cells import cell_value, devices_in, workload_in
 from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, TRIAL_COLUMNS, arrow_schema
 from drivelab.store.place import TrialPlace
 
@@ -148,12 +148,12 @@ def measurement_from_rows(
     """What was measured, from the rows of one trial; its per-I/O records stay in their file."""
     return Measurement(
         name=trial["trial"],
-        workload=Workload.model_validate_json(trial["workload_json"]),
-        engine=json.loads(trial["engine_json"]),
+        workload=workload_in(trial["workload_json"], trial["trial"]),
+        engine=cell_value("engine_json", trial["engine_json"], trial["trial"]),
         histograms={(row["operation"], row["latency"]): histogram_from_row(row) for row in histograms},
         intervals=intervals.drop_columns(["trial", "p50_ns", "p99_ns"]),
-        devices=tuple(DeviceCounts(**counts) for counts in json.loads(trial["devices_json"])),
-        context=json.loads(trial["context_json"]),
+        devices=devices_in(trial["devices_json"], trial["trial"]),
+        context=cell_value("context_json", trial["context_json"], trial["trial"]),
     )
 
 
