@@ -22,19 +22,20 @@ from drivelab.store.columns import arrow_schema
 from drivelab.store.durable import storage_error, written_aside
 from drivelab.store.parquet_file import parquet_file
 from drivelab.store.parts import (
-    COLUMNS,
     JOINED_KEY,
     first_schema_folder,
     generations_of,
     joined_generation,
     joined_rows,
     part_names,
+    rows_of_log,
     source_rows,
     table_schema,
     table_sources,
     unified,
 )
-from drivelab.store.trial_log import TrialLog, read_log
+from drivelab.store.table_check import COLUMNS
+from drivelab.store.trial_log import TrialLog
 
 # A log is full at one of these. Measured with trials of 130 columns and 30 intervals: the longest of the three pauses
 # to make its segments takes 25 ms, and 10 000 trials in segments of 64 open in 0.6 s (1.2 s on a busy computer).
@@ -186,7 +187,7 @@ def _remove_generation(parts: HeldDirectory, generation: int) -> None:
 
 def _write_segment(directory: HeldDirectory, generation: int, table: str) -> None:
     folder = directory.path / layout.PARTS
-    pieces = list(read_log(folder / layout.log_name(generation), table))
+    pieces = list(rows_of_log(folder / layout.log_name(generation), table))
     schema = unified([arrow_schema(COLUMNS[table]), *(rows.schema for rows in pieces)])
     rows = joined_rows(schema, pieces).combine_chunks()
     # short-lived, so made quickly; the whole file is the one to be small

@@ -12,23 +12,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
-from drivelab.store.columns import HISTOGRAM_COLUMNS, INTERVAL_COLUMNS, TRIAL_COLUMNS, arrow_schema
+from drivelab.store.columns import arrow_schema
+from drivelab.store.parquet_read import BoundedParquet, joined_key
+from drivelab.store.table_check import COLUMNS, require_columns, require_rows
 from drivelab.store.trial_log import read_log
 
 JOINED_KEY = b"drivelab.joined_generation"
-COLUMNS = {layout.TRIALS: TRIAL_COLUMNS, layout.INTERVALS: INTERVAL_COLUMNS, layout.HISTOGRAMS: HISTOGRAM_COLUMNS}
 _GENERATION = re.compile(r"(\d{6,})\.(?:log|\w+\.parquet)")
-_THREADED_ROWS_MIN = 100_000
 # a writer changes the list of files every few seconds at most
 _ATTEMPTS = 20
 _Result = TypeVar("_Result")
@@ -100,7 +98,7 @@ def read_table(directory: Path, table: str, columns: Sequence[str] | None = None
 
     def read(sources: TableSources) -> list[pa.Table]:
         of_logs = (rows if columns is None else rows.select(columns) for rows in logged_rows(sources, table))
-        return [*(read_parquet(file, columns) for file in sources.files), *of_logs]
+        return [*(read_parquet(file, table, columns) for file in sources.files), *of_logs]
 
     schema = arrow_schema(COLUMNS[table])
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
@@ -127,8 +125,8 @@ def read_steadily(directory: Path, table: str, read: Callable[[TableSources], _R
     raise DrivelabError("S506", f"the files of {table} change while they are read", where=str(directory))
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """A Parquet file as a table.
+def read_parquet(path: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """A Parquet file that holds a table, or a part of it.
 
     Raises
     ------
@@ -137,42 +135,38 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     DrivelabError
         S506: it cannot be read.
     """
-    with opened_parquet(path) as file, damage_told(path):
-        if file.num_row_groups == 0:
-            rows = file.read(columns)
-        else:
-            # all at once takes six times as long for lists, and twice the memory
-            rows = pa.concat_tables([_row_group(file, number, columns) for number in range(file.num_row_groups)])
-    return rows.replace_schema_metadata(None)
-
-
-def opened_parquet(path: Path) -> Any:
-    """A Parquet file to read, as a context.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is none.
-    DrivelabError
-        S506: it is none, or damaged.
-    """
-    with damage_told(path):
-        return pq.ParquetFile(path, page_checksum_verification=True)
+    with BoundedParquet(path, table) as file:
+        return file.rows(columns)
 
 
 def source_rows(sources: TableSources, table: str) -> Iterator[pa.Table]:
     """The rows of all sources in order, a bounded number of them at a time."""
     for path in sources.files:
-        with opened_parquet(path) as file, damage_told(path):
-            for number in range(file.num_row_groups):
-                yield _row_group(file, number).replace_schema_metadata(None)
+        with BoundedParquet(path, table) as file:
+            yield from file.row_groups()
     yield from logged_rows(sources, table)
 
 
 def logged_rows(sources: TableSources, table: str) -> Iterator[pa.Table]:
     """The rows of those sources that are logs, trial by trial."""
     for log in sources.logs:
-        yield from read_log(log, table)
+        yield from rows_of_log(log, table)
+
+
+def rows_of_log(log: Path, table: str) -> Iterator[pa.Table]:
+    """The rows of a log, trial by trial, with the columns that the table has.
+
+    Raises
+    ------
+    FileNotFoundError
+        The log has been removed: a segment holds its trials.
+    DrivelabError
+        S506: it is damaged.
+    """
+    for rows in read_log(log, table):
+        require_columns(rows.schema, table, log)
+        require_rows(rows, table, log)
+        yield rows
 
 
 def table_schema(sources: TableSources, table: str) -> pa.Schema:
@@ -182,8 +176,8 @@ def table_schema(sources: TableSources, table: str) -> pa.Schema:
         return fixed
     schemas = [fixed]
     for path in sources.files:
-        with opened_parquet(path) as file:
-            schemas.append(file.schema_arrow)
+        with BoundedParquet(path, table) as file:
+            schemas.append(file.schema)
     return unified([*schemas, *(rows.schema for rows in logged_rows(sources, table))])
 
 
@@ -224,11 +218,12 @@ def joined_generation(whole: Path) -> int | None:
     DrivelabError
         S506: it cannot be read.
     """
-    try:
-        with opened_parquet(whole) as file:
-            return int((file.metadata.metadata or {}).get(JOINED_KEY, b"0"))
-    except FileNotFoundError:
+    joined = joined_key(whole, JOINED_KEY)
+    if joined is None:
         return None
+    if not re.fullmatch(rb"[0-9]{0,9}", joined):
+        raise DrivelabError("S506", f"{whole.name} does not tell what it holds", where=str(whole))
+    return int(joined or b"0")
 
 
 def first_schema_folder(directory: Path, table: str) -> Path:
@@ -236,28 +231,10 @@ def first_schema_folder(directory: Path, table: str) -> Path:
     return directory / table.removesuffix(".parquet")
 
 
-def _row_group(file: pq.ParquetFile, number: int, columns: Sequence[str] | None = None) -> pa.Table:
-    # threads cost more than they bring for few rows
-    is_large = file.metadata.row_group(number).num_rows > _THREADED_ROWS_MIN
-    return file.read_row_group(number, columns=columns, use_threads=is_large)
-
-
 def _first_schema_parts(directory: Path, table: str, whole: Path | None) -> list[Path]:
     """Parts in schema 1 that the whole file does not hold: a crash between joining and removing them left both."""
     parts = sorted(first_schema_folder(directory, table).glob("[!.]*.parquet"))
     if parts and whole is not None:
-        joined = set(read_parquet(whole, ["trial"])["trial"].unique().to_pylist())
+        joined = set(read_parquet(whole, table, ["trial"])["trial"].unique().to_pylist())
         parts = [path for path in parts if path.stem not in joined]
     return parts
-
-
-@contextmanager
-def damage_told(path: Path) -> Iterator[None]:
-    """Tell of a file that cannot be read as `DrivelabError` S506; that there is none is the caller's to judge."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowException) as error:
-        first_line = str(error).splitlines()[0]
-        raise DrivelabError("S506", f"{path.name} cannot be read: {first_line}", where=str(path)) from error

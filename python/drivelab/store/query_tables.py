@@ -11,9 +11,10 @@ import pyarrow as pa
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, RECORD_COLUMNS, arrow_schema
-from drivelab.store.parts import COLUMNS, TableSources, joined_rows, logged_rows, read_steadily
+from drivelab.store.parts import TableSources, joined_rows, logged_rows, read_steadily
 from drivelab.store.query_runs_table import runs_table
 from drivelab.store.read import StoredRun
+from drivelab.store.table_check import COLUMNS
 
 if TYPE_CHECKING:
     import duckdb

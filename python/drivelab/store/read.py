@@ -19,7 +19,6 @@ from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.store import layout
 from drivelab.store.cells import estimates_in, findings_in, made
-from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, Column, arrow_schema
 from drivelab.store.parts import read_parquet, read_table
 from drivelab.store.record_batches import StoredRecords
 from drivelab.store.regular_file import read_regular
@@ -156,11 +155,11 @@ class StoredRun:
 
     def operations(self, trial: str) -> pa.Table | None:
         """One row per operation of a trial's traced pass, with the parts of its latency; None without one."""
-        return self._traced_table_of(trial, layout.OPERATIONS, OPERATION_COLUMNS)
+        return self._table_of(trial, layout.OPERATIONS)
 
     def events(self, trial: str) -> pa.Table | None:
         """One row per bio and per command of a trial's traced pass; None without one."""
-        return self._traced_table_of(trial, layout.EVENTS, EVENT_COLUMNS)
+        return self._table_of(trial, layout.EVENTS)
 
     @cached_property
     def traced_trials(self) -> tuple[str, ...]:
@@ -224,21 +223,9 @@ class StoredRun:
 
     def _table_of(self, trial: str, folder: str) -> pa.Table | None:
         try:
-            return read_parquet(self.directory / folder / layout.ios_name(trial))
+            return read_parquet(self.directory / folder / layout.ios_name(trial), folder)
         except FileNotFoundError:
             return None
-
-    def _traced_table_of(self, trial: str, folder: str, columns: tuple[Column, ...]) -> pa.Table | None:
-        rows = self._table_of(trial, folder)
-        if rows is None:
-            return None
-        for wanted in arrow_schema(columns):
-            place = rows.schema.get_field_index(wanted.name)
-            if place < 0 or rows.schema.field(place).type != wanted.type:
-                path = self.directory / folder / layout.ios_name(trial)
-                what = f"{path.name} cannot be read: it has no column {wanted.name} of type {wanted.type}"
-                raise DrivelabError("S506", what, where=str(path))
-        return rows
 
     def _of_completed_trials(self, table: str) -> pa.Table:
         """Rows of a table, without those of a trial that failed, or was stored since the trials were read."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from drivelab.store.parts import damage_told, opened_parquet
+from drivelab.store import layout
+from drivelab.store.parquet_read import BoundedParquet
 
 _CHUNK_ROWS = 1 << 18
 
@@ -32,7 +32,7 @@ class StoredRecords:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with opened_parquet(path) as file:
+        with BoundedParquet(path, layout.IOS) as file:
             self.num_rows: int = file.metadata.num_rows
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -43,20 +43,16 @@ class StoredRecords:
         DrivelabError
             S506: the file cannot be read.
         """
-        with opened_parquet(self.path) as file, ThreadPoolExecutor(1) as reader:
-            numbers = range(file.num_row_groups)
+        with BoundedParquet(self.path, layout.IOS) as file, ThreadPoolExecutor(1) as reader:
+            numbers = range(file.metadata.num_row_groups)
             # the next rows are decoded while these are looked at
-            ahead = reader.submit(self._group, file, 0, columns) if numbers else None
+            ahead = reader.submit(file.row_group, 0, columns, threads=False) if numbers else None
             for number in numbers:
                 assert ahead is not None
                 rows = ahead.result()
                 if number + 1 < len(numbers):
-                    ahead = reader.submit(self._group, file, number + 1, columns)
+                    ahead = reader.submit(file.row_group, number + 1, columns, threads=False)
                 yield from rows.to_batches(max_chunksize=_CHUNK_ROWS)
-
-    def _group(self, file: Any, number: int, columns: Sequence[str]) -> pa.Table:
-        with damage_told(self.path):
-            return file.read_row_group(number, columns=list(columns), use_threads=False)
 
 
 class HeldRecords:

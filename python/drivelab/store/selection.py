@@ -11,17 +11,16 @@ import pyarrow.compute as pc
 
 from drivelab.store import layout
 from drivelab.store.columns import arrow_schema
+from drivelab.store.parquet_read import BoundedParquet
 from drivelab.store.parts import (
-    COLUMNS,
     TableSources,
-    damage_told,
     joined_rows,
-    opened_parquet,
     read_steadily,
+    rows_of_log,
     source_rows,
 )
 from drivelab.store.read import StoredRun
-from drivelab.store.trial_log import read_log
+from drivelab.store.table_check import COLUMNS
 
 Reduced = TypeVar("Reduced")
 _ORDER = ("trial", "step", "started_utc")
@@ -114,22 +113,24 @@ def _read(directory: Path, table: str, wanted: Callable[[pa.Field], bool], trial
     def read(sources: TableSources) -> list[pa.Table]:
         found: list[pa.Table] = []
         for path in sources.files:
-            found += _of_file(path, wanted, trials)
+            found += _of_file(path, table, wanted, trials)
         for log in sources.logs:
-            found += [_chosen(rows, wanted, trials) for rows in read_log(log, table)]
+            found += [_chosen(rows, wanted, trials) for rows in rows_of_log(log, table)]
         return found
 
     schema = pa.schema([field for field in arrow_schema(COLUMNS[table]) if wanted(field)])
     return joined_rows(schema, read_steadily(directory, table, read))
 
 
-def _of_file(path: Path, wanted: Callable[[pa.Field], bool], trials: frozenset[str] | None) -> Iterator[pa.Table]:
-    with opened_parquet(path) as file, damage_told(path):
-        names = [field.name for field in file.schema_arrow if wanted(field)]
-        place = file.schema_arrow.names.index("trial")
+def _of_file(
+    path: Path, table: str, wanted: Callable[[pa.Field], bool], trials: frozenset[str] | None
+) -> Iterator[pa.Table]:
+    with BoundedParquet(path, table) as file:
+        names = [field.name for field in file.schema if wanted(field)]
+        place = file.schema.names.index("trial")
         for number in range(file.metadata.num_row_groups):
             if _may_hold(file.metadata.row_group(number).column(place), trials):
-                rows = file.read_row_group(number, columns=names).replace_schema_metadata(None)
+                rows = file.row_group(number, names)
                 yield rows if trials is None else rows.filter(_is_of(rows, trials))
 
 

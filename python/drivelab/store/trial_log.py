@@ -171,9 +171,10 @@ def read_log(path: Path, table: str) -> Iterator[pa.Table]:
             if stream is None:
                 raise _damaged(path, frame.streams[number][0])
             try:
-                yield pa.ipc.open_stream(stream).read_all()
-            except pa.ArrowException as error:
+                rows = pa.ipc.open_stream(stream).read_all()
+            except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
                 raise _damaged(path, frame.streams[number][0]) from error
+            yield rows
 
 
 def _stream(rows: pa.Table) -> pa.Buffer:
@@ -200,6 +201,9 @@ def _content(file: BinaryIO, path: Path) -> LogContent:
 
 
 def _frame_at(file: BinaryIO, offset: int) -> _Frame | None:
+    # a header may claim any length, and nothing can be looked for behind the end
+    if offset >= os.fstat(file.fileno()).st_size:
+        return None
     file.seek(offset)
     header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
@@ -222,6 +226,8 @@ def _is_whole(file: BinaryIO, frame: _Frame) -> bool:
 def _checked(file: BinaryIO, stream: tuple[int, int, int]) -> bytes | None:
     """The bytes of a stream; None when they are not those that were written."""
     offset, length, check_sum = stream
+    if offset + length > os.fstat(file.fileno()).st_size:
+        return None
     file.seek(offset)
     content = file.read(length)
     return content if len(content) == length and crc32(content) == check_sum else None

@@ -195,10 +195,10 @@ def test_a_reader_beside_a_busy_writer_sees_every_trial_that_was_stored(
     ]
     read_parquet = parts.read_parquet
 
-    def read_while_it_goes_on(path: Path, columns: list[str] | None = None) -> pa.Table:
+    def read_while_it_goes_on(path: Path, table: str, columns: list[str] | None = None) -> pa.Table:
         if going_on:
             going_on.pop(0)()
-        return read_parquet(path, columns)
+        return read_parquet(path, table, columns)
 
     monkeypatch.setattr(parts, "read_parquet", read_while_it_goes_on)
     assert open_run(writer.directory).trial_names == [f"{number:04d}-x" for number in range(1, 20)]

@@ -124,11 +124,12 @@ def test_trials_with_different_factors_share_one_table(writer: RunWriter, make_t
 def test_a_finished_run_has_one_file_per_table_and_no_leftovers(writer: RunWriter, make_trial: Callable) -> None:
     for number in range(1, 4):
         writer.add_trial(*make_trial(f"{number:04d}-x", seed=number))
-    writer.finish(verdict={"verdict": "pass"})
+    verdict = {"sentence": "Fit for everything.", "outcome": "pass", "verdicts": []}
+    writer.finish(verdict=verdict)
     names = sorted(path.name for path in writer.directory.iterdir())
     assert names == ["histograms.parquet", "intervals.parquet", "journal.jsonl", "run.json", "trials.parquet"]
     run = open_run(writer.directory)
-    assert run.run_json["verdict"] == {"verdict": "pass"}
+    assert run.run_json["verdict"] == verdict
     assert (run.run_json["schema"], run.run_json["status"]) == (layout.SCHEMA, "complete")
 
 
@@ -183,7 +184,7 @@ def test_a_factor_that_has_a_column_of_its_own_keeps_its_number(writer: RunWrite
 def test_run_json_is_json_whatever_it_holds(writer: RunWriter, depth: int) -> None:
     facts = {
         "plan": {
-            "steps": [{"number": n, "levels": {"filesystem": "ext4"}, "is_reference": False} for n in range(depth)]
+            "steps": [{"trial": str(n), "levels": {"filesystem": "ext4"}, "is_reference": False} for n in range(depth)]
         },
         "targets": [{"label": "a\nb \u20ac \udcff", "sizes": [1, 2.5, None, True], "empty": {}}],
         "by_number": {1: "x" * 200, 2: []},
