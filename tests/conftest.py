@@ -22,7 +22,7 @@ from system_packages import GOALS, SYSTEM_PATH, find_program
 HERE = Path(__file__).parent
 BESIDE_OTHERS = {HERE / "unit", HERE / "browser"}
 # stored runs, recordings and help only
-_READ_ONLY = ("btt", "btt_tables", "compare", "main", "report", "sql")
+_READ_ONLY = ("btt", "btt_tables", "compare", "damaged_runs", "main", "report", "sql")
 BESIDE_OTHERS |= {HERE / "cli" / f"test_{name}.py" for name in _READ_ONLY}
 # on scratch drives of their own; they take long and wait most of it
 BESIDE_OTHERS |= {HERE / "device" / f"test_{name}.py" for name in ("resume", "run")}

@@ -27,6 +27,7 @@ from drivelab.model.experiment import Experiment
 from drivelab.model.plan import Plan, TraceChoice
 from drivelab.model.target import DEVICE_KINDS, TargetFacts
 from drivelab.plan.listed import JobList, ListedJob, listed_experiment, listed_plan
+from drivelab.store.regular_file import opened_regular
 
 SUFFIX = ".fio"
 STORED_NAME = "job.fio"
@@ -95,9 +96,9 @@ def is_job_file(text: str) -> bool:
     if text.endswith(".toml") or text in built_in_names():
         return False
     try:
-        with Path(text).open("rb") as file:
+        with opened_regular(text) as file:
             return _FIRST_SECTION.match(file.read(_LOOKED_AT_BYTES)) is not None
-    except (OSError, ValueError):
+    except OSError:
         return False
 
 

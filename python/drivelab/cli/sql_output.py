@@ -15,6 +15,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from drivelab.report.csv_text import csv_cell
 from drivelab.store.query import QueryAnswer
 
 if TYPE_CHECKING:
@@ -47,14 +48,17 @@ def print_json(answer: QueryAnswer) -> None:
 def print_csv(answer: QueryAnswer) -> None:
     """Print comma-separated values with a line of names; null is empty, lists are JSON."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([column.name for column in answer.columns])
-    are_simple = [column.type == "VARCHAR" or _is_number(column.type) for column in answer.columns]
+    writer.writerow([csv_cell(column.name) for column in answer.columns])
+    are_numbers = [_is_number(column.type) for column in answer.columns]
     for batch in answer.batches():
-        if all(are_simple):
+        if all(are_numbers):
             writer.writerows(batch)
         else:
             writer.writerows(
-                [value if simple else _csv_value(value) for value, simple in zip(row, are_simple, strict=True)]
+                [
+                    value if is_number else csv_cell(_csv_value(value))
+                    for value, is_number in zip(row, are_numbers, strict=True)
+                ]
                 for row in batch
             )
 

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +15,14 @@ from drivelab.experiments.mistakes import mistake_in
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, ExperimentWorkload
 from drivelab.model.factor import WorkloadFactor
+from drivelab.store.regular_file import read_regular
+
+# the largest built-in file has 5 KiB
+FILE_BYTES_MAX = 256 * 1024
+# the time that TOML takes grows with the square of a key's parts; experiments have keys of two
+_KEY_PARTS_MAX = 32
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_KEY_PARTS_MAX}}}")
 
 
 def built_in_names() -> list[str]:
@@ -41,7 +48,7 @@ def load_experiment(name_or_path: str) -> Experiment:
     """
     if looks_like_path(name_or_path):
         try:
-            text = Path(name_or_path).read_text(encoding="utf-8")
+            text = read_regular(name_or_path, bytes_max=FILE_BYTES_MAX)[0].decode("utf-8").replace("\r\n", "\n")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
             raise DrivelabError("P701", f"{name_or_path} cannot be read: {reason}") from error
@@ -86,10 +93,14 @@ def parse_experiment(text: str, file: str) -> Experiment:
     DrivelabError
         P702: not TOML. P703: a key is wrong.
     """
+    if _LONG_KEY.search(text):
+        raise DrivelabError("P702", f"a key has more than {_KEY_PARTS_MAX} parts", where=file)
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(error, file) from error
+    except RecursionError as error:
+        raise DrivelabError("P702", "its lists or tables are nested too deep", where=file) from error
     try:
         experiment = Experiment.model_validate(document)
     except ValidationError as error:

@@ -20,8 +20,8 @@ def csv_text(table: DataTable) -> str:
     """The table as CSV (RFC 4180): a line of names, full precision, empty cells for what does not exist."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([_cell(name) for name in table.columns])
-    writer.writerows([_cell(cell) for cell in row] for row in table.rows)
+    writer.writerow([csv_cell(name) for name in table.columns])
+    writer.writerows([csv_cell(cell) for cell in row] for row in table.rows)
     return out.getvalue()
 
 
@@ -39,7 +39,8 @@ def csv_file_name(stem: str, link: str) -> str:
     return f"{stem}.csv.gz" if link.startswith(_PACKED) else f"{stem}.csv"
 
 
-def _cell(cell: Cell) -> Cell:
+def csv_cell(cell: Cell) -> Cell:
+    """A cell as every CSV of drivelab has it: no text that a spreadsheet would run, nothing for what does not exist."""
     if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS):
         return f"'{cell}"
     return "" if cell is None else cell

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from typing import Annotated, Any, TypedDict, TypeVar
+from typing import Annotated, Any, Required, TypedDict, TypeVar
 
 from pydantic import ValidationError
 
@@ -52,14 +52,14 @@ class _Arrivals(TypedDict, total=False):
 class _Engine(TypedDict, total=False):
     backend: _Backend
     achieved: _Achieved
-    operations: dict[str, _Counts]
+    operations: Required[dict[str, _Counts]]
     all_phases: dict[str, _Counts]
     cpu: dict[str, int] | None
     arrivals: _Arrivals | None
     errors: list[dict[str, Any]] | None
     started_monotonic_ns: int
     ramp_ns: int
-    measured_ns: int
+    measured_ns: Required[int]
     drain_ns: int
     stopped_by: str
     abandoned_jobs: int | None

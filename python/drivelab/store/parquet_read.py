@@ -89,7 +89,7 @@ class BoundedParquet:
             S506: they cannot be read, or would take too much memory.
         """
         numbers = range(self.metadata.num_row_groups)
-        self._require_room(sum(self._fixed_bytes(number, columns) for number in numbers))
+        require_room(sum(self._fixed_bytes(number, columns) for number in numbers), self._path)
         if not numbers:
             with damage_told(self._path):
                 return self._file.read(columns).replace_schema_metadata(None)
@@ -98,7 +98,7 @@ class BoundedParquet:
         for number in numbers:
             groups.append(self.row_group(number, columns))
             taken += groups[-1].nbytes
-            self._require_room(taken)
+            require_room(taken, self._path)
         return pa.concat_tables(groups)
 
     def row_groups(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -120,7 +120,7 @@ class BoundedParquet:
         DrivelabError
             S506: they cannot be read, or would take too much memory.
         """
-        self._require_room(self._fixed_bytes(number, columns))
+        require_room(self._fixed_bytes(number, columns), self._path)
         # threads cost more than they bring for few rows
         threads = threads and self.metadata.row_group(number).num_rows > _THREADED_ROWS_MIN
         shared = self._shared_texts(number, columns)
@@ -135,12 +135,11 @@ class BoundedParquet:
         require_rows(rows, self._table, self._path)
         return rows
 
-    def _chunks(self, number: int, columns: Sequence[str] | None) -> Iterator[Any]:
-        group = self.metadata.row_group(number)
-        for place in range(group.num_columns):
-            chunk = group.column(place)
-            if columns is None or chunk.path_in_schema.partition(".")[0] in columns:
-                yield chunk
+    def _chunks(self, number: int, columns: Sequence[str] | None) -> list[Any]:
+        with damage_told(self._path):
+            group = self.metadata.row_group(number)
+            chunks = [group.column(place) for place in range(group.num_columns)]
+            return [one for one in chunks if columns is None or one.path_in_schema.partition(".")[0] in columns]
 
     def _is_small(self, number: int) -> bool:
         """Whether a row group fits however often its rows share a text; looking at each column takes longer."""
@@ -179,19 +178,27 @@ class BoundedParquet:
                 for chunk in rows.column(place).chunks:
                     lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
                     size_bytes += int(pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0)
-                self._require_room(size_bytes)
+                require_room(size_bytes, self._path)
                 column = rows.column(place).cast(field.type.value_type)
                 rows = rows.set_column(place, pa.field(field.name, field.type.value_type), column)
         return rows
 
-    def _require_room(self, size_bytes: int) -> None:
-        if size_bytes > _room_bytes():
-            what = (
-                f"{self._path.name} unfolds to {format_bytes(size_bytes)}, "
-                f"and {format_bytes(_room_bytes())} may be taken for a table here"
-            )
-            do = "see whether it is what drivelab wrote; if so, read it on a computer with more memory"
-            raise DrivelabError("S506", what, where=str(self._path), do=do)
+
+def require_room(size_bytes: int, path: Path) -> None:
+    """Return only if a table that takes so much memory may be held.
+
+    Raises
+    ------
+    DrivelabError
+        S506: it is larger than a table of a run may be here.
+    """
+    if size_bytes > _room_bytes():
+        what = (
+            f"{path.name} unfolds to {format_bytes(size_bytes)}, "
+            f"and {format_bytes(_room_bytes())} may be taken for a table here"
+        )
+        do = "see whether it is what drivelab wrote; if so, read it on a computer with more memory"
+        raise DrivelabError("S506", what, where=str(path), do=do)
 
 
 def _room_bytes() -> int:

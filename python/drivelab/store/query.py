@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.query_tables import TABLE_NAMES, make_tables, sql_text
+from drivelab.store.query_tables import TABLE_NAMES, file_pattern, make_tables, sql_text
 from drivelab.store.read import StoredRun
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ def _limit(connection: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:
 
 def _lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
     """From now on only these files can be opened; only SELECT gets here, so none of them is written."""
-    connection.execute(f"set allowed_paths = [{', '.join(map(sql_text, files))}]")
+    # a file is opened by its path, and found by its pattern
+    allowed = dict.fromkeys([*map(str, files), *map(file_pattern, files)])
+    connection.execute(f"set allowed_paths = [{', '.join(map(sql_text, allowed))}]")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ _STORED = {
 # table of a query with a file for each trial: the folder, which is called so, and its columns
 _OF_TRIALS = {layout.IOS: RECORD_COLUMNS, layout.OPERATIONS: OPERATION_COLUMNS, layout.EVENTS: EVENT_COLUMNS}
 _RUN, _TRIAL = pa.field("run", pa.string()), pa.field("trial", pa.string())
+# DuckDB looks for files by pattern; a class of one sign stands for that sign
+_GLOB_SIGN = re.compile(r"[*?\[]")
 # schema 1 has not these columns
 _DEFAULTS = "replace (coalesce(is_reference, false) as is_reference, coalesce(failure, '') as failure)"
 
@@ -62,6 +65,11 @@ def make_tables(connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun]
         else:
             files += _make_stored(connection, table, named)
     return files
+
+
+def file_pattern(path: str | Path) -> str:
+    """The pattern by which DuckDB finds a file, and no other: it takes every path for one."""
+    return _GLOB_SIGN.sub(r"[\g<0>]", str(path))
 
 
 def sql_text(text: str | Path) -> str:
@@ -136,7 +144,7 @@ def _rows(table: str, files: Sequence[str]) -> str:
     in_memory = f"select * from stored.{table}_logged"
     if not files:
         return in_memory
-    listed = ", ".join(map(sql_text, files))
+    listed = ", ".join(sql_text(file_pattern(file)) for file in files)
     in_files = f"read_parquet([{listed}], union_by_name = true, filename = true)"
     return (
         f"{in_memory} union all by name "

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 _KINDS = {
     stat.S_IFBLK: "a drive",
@@ -30,6 +31,23 @@ def read_regular(path: Path | str, *, bytes_max: int) -> tuple[bytes, os.stat_re
     ------
     OSError
         It cannot be opened or read; it is no regular file (EINVAL); it is larger (EFBIG). Its ``strerror`` says so.
+    """
+    with opened_regular(path) as file:
+        status = os.fstat(file.fileno())
+        # a file may grow while it is read
+        content = file.read(bytes_max + 1) if status.st_size <= bytes_max else b""
+        if max(status.st_size, len(content)) > bytes_max:
+            raise OSError(errno.EFBIG, f"it is larger than {bytes_max // 1024} KiB")
+    return content, status
+
+
+def opened_regular(path: Path | str) -> BinaryIO:
+    """A regular file that is open for reading.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened; it is no regular file (EINVAL). Its ``strerror`` says so.
 
     Notes
     -----
@@ -39,13 +57,8 @@ def read_regular(path: Path | str, *, bytes_max: int) -> tuple[bytes, os.stat_re
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except ValueError as error:
         raise OSError(errno.EINVAL, "a path holds no NUL character") from error
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
-            raise OSError(errno.EINVAL, f"it is {kind}, and no regular file")
-        # a file may grow while it is read
-        content = file.read(bytes_max + 1) if status.st_size <= bytes_max else b""
-        if max(status.st_size, len(content)) > bytes_max:
-            raise OSError(errno.EFBIG, f"it is larger than {bytes_max // 1024} KiB")
-    return content, status
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, f"it is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, and no regular file")
+    return os.fdopen(descriptor, "rb")

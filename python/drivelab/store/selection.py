@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from drivelab.store import layout
 from drivelab.store.columns import arrow_schema
-from drivelab.store.parquet_read import BoundedParquet
+from drivelab.store.parquet_read import BoundedParquet, damage_told, require_room
 from drivelab.store.parts import (
     TableSources,
     joined_rows,
@@ -128,10 +128,16 @@ def _of_file(
     with BoundedParquet(path, table) as file:
         names = [field.name for field in file.schema if wanted(field)]
         place = file.schema.names.index("trial")
-        for number in range(file.metadata.num_row_groups):
-            if _may_hold(file.metadata.row_group(number).column(place), trials):
-                rows = file.row_group(number, names)
-                yield rows if trials is None else rows.filter(_is_of(rows, trials))
+        with damage_told(path):
+            groups = range(file.metadata.num_row_groups)
+            numbers = [one for one in groups if _may_hold(file.metadata.row_group(one).column(place), trials)]
+        taken = 0
+        for number in numbers:
+            rows = file.row_group(number, names)
+            rows = rows if trials is None else rows.filter(_is_of(rows, trials))
+            taken += rows.nbytes
+            require_room(taken, path)
+            yield rows
 
 
 def _may_hold(column: Any, trials: frozenset[str] | None) -> bool:

@@ -32,13 +32,14 @@ def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> di
     seconds = sum(each.measured_s for each in measured)
     first = measured[0]
     spent = _spent(measured, seconds)
+    backend = str(first.engine.get("backend", {}).get("name", first.workload.backend))
     return {
         "jobname": name,
         "groupid": group,
         "error": 0,
         "eta": 0,
         "elapsed": round(seconds),
-        "job options": {"name": name} | job_options(first.workload, first.engine["backend"]["name"]),
+        "job options": {"name": name} | job_options(first.workload, backend),
         **{direction: _direction(measured, direction, seconds) for direction in _DIRECTIONS},
         "sync": _sync(measured),
         "job_runtime": round(seconds * 1000),
@@ -136,7 +137,7 @@ def _spent(measured: Sequence[Measurement], seconds: float) -> dict[str, float]:
 
 def _depth_levels(measured: Sequence[Measurement]) -> dict[str, float]:
     """All of it at the level of the mean depth that was achieved: a distribution of depths is not kept."""
-    depths = [float(each.engine["achieved"]["queue_depth_mean"] or 0) for each in measured]
+    depths = [float(each.engine.get("achieved", {}).get("queue_depth_mean") or 0) for each in measured]
     mean = sum(depths) / len(depths)
     level = next((level for level in _DEPTH_LEVELS[:-1] if mean <= int(level)), _DEPTH_LEVELS[-1])
     return {each: 100.0 if each == level else 0.0 for each in _DEPTH_LEVELS}

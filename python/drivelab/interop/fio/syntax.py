@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
+from drivelab.store.regular_file import opened_regular
 
 # far above what people write, and low enough that no file takes long
 FILE_BYTES_MAX = 2**22
@@ -130,7 +131,7 @@ class _Reader:
             if not path.is_file():
                 kind = "is no file" if path.exists() else "does not exist"
                 raise DrivelabError("U030", f"{path} {kind}", where=where)
-            with path.open("rb") as file:
+            with opened_regular(path) as file:
                 content = file.read(FILE_BYTES_MAX + 1)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
