@@ -195,6 +195,31 @@ def test_nobody_waits_for_a_pipe_or_reads_without_end(report: Report, tmp_path: 
         assert f"it is {kind}, and no regular file" in said
 
 
+@pytest.mark.parametrize("name", ["trials.parquet", "intervals.parquet", "parts/000001.log", "ios/0001-x.parquet"])
+def test_nobody_waits_for_a_pipe_in_place_of_a_table(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = copied(SMALL[0], tmp_path)
+    (run / name).unlink(missing_ok=True)
+    (run / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(run / name)
+    for query in ("select count(*) from trials", "select count(*) from intervals", "select count(*) from ios"):
+        run_command(["sql", query, str(run)])
+    said = capsys.readouterr().err
+    assert "bug" not in said
+    assert ("it is a pipe" in said) is not name.startswith("ios")
+
+
+def test_a_trial_has_the_name_of_a_file(report: Report, tmp_path: Path) -> None:
+    run = copied(SMALL[0], tmp_path)
+    rows = pq.read_table(run / "trials.parquet")
+    names = pa.array(["../../x", "a\0b", "c"])
+    pq.write_table(rows.set_column(rows.column_names.index("trial"), "trial", names), run / "trials.parquet")
+    status, said = report(run)
+    assert status == 1
+    assert "'../../x' cannot name a trial" in said
+
+
 def test_a_run_json_may_be_deep_or_long_but_is_not_followed(report: Report, tmp_path: Path) -> None:
     deep, long = tmp_path / "deep", tmp_path / "long"
     deep.mkdir()

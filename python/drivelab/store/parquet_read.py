@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_bytes
 from drivelab.store import layout
+from drivelab.store.regular_file import require_regular
 from drivelab.store.table_check import require_columns, require_rows
 
 # tables are filtered, sorted and joined: each step may hold them once more
@@ -61,6 +62,7 @@ class BoundedParquet:
         self._path = path
         self._table = table
         with damage_told(path):
+            require_regular(path)
             self._file = pq.ParquetFile(path, page_checksum_verification=True)
             self.schema: pa.Schema = self._file.schema_arrow
             self.metadata: Any = self._file.metadata
@@ -213,7 +215,8 @@ def damage_told(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowException, UnicodeDecodeError, MemoryError) as error:
-        first_line = next(iter(str(error).splitlines()), "no reason given")
+        text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        first_line = next(iter(text.splitlines()), "no reason given")
         raise DrivelabError("S506", f"{path.name} cannot be read: {first_line}", where=str(path)) from error
 
 
@@ -225,6 +228,8 @@ def joined_key(path: Path, key: bytes) -> bytes | None:
     DrivelabError
         S506: it cannot be read.
     """
-    with suppress(FileNotFoundError), damage_told(path), pq.ParquetFile(path) as file:
-        return bytes((file.metadata.metadata or {}).get(key, b""))
+    with suppress(FileNotFoundError), damage_told(path):
+        require_regular(path)
+        with pq.ParquetFile(path) as file:
+            return bytes((file.metadata.metadata or {}).get(key, b""))
     return None

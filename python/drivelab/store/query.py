@@ -6,7 +6,6 @@ those of the runs, and takes a bounded amount of memory.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from drivelab.model.errors import DrivelabError
+from drivelab.store.parquet_read import memory_bytes as memory_of_process
 from drivelab.store.query_tables import TABLE_NAMES, file_pattern, make_tables, sql_text
 from drivelab.store.read import StoredRun
 
@@ -116,7 +116,7 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
     # reading 10 000 footers takes a second; a question about the tables themselves mentions none
     mentioned = {name for name in TABLE_NAMES if re.search(rf"\b{name}\b", query, re.IGNORECASE)}
     connection = duckdb.connect()
-    _limit(connection, memory_bytes or _physical_memory_bytes() // 2)
+    _limit(connection, memory_bytes or memory_of_process() // 2)
     try:
         files = make_tables(connection, runs, mentioned or set(TABLE_NAMES))
         _lock(connection, files)
@@ -223,7 +223,3 @@ def _distinct(columns: Sequence[tuple[str, str]]) -> tuple[QueryColumn, ...]:
         taken.add(unique)
         found.append(QueryColumn(unique, kind))
     return tuple(found)
-
-
-def _physical_memory_bytes() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -126,7 +126,7 @@ def _make_of_trials(
     found: dict[str, list[str]] = {"filename": [], "run": [], "trial": []}
     for name, run in runs.items():
         folder = run.directory.absolute() / table
-        present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        present = {path.name for path in folder.iterdir() if path.is_file()} if folder.is_dir() else set()
         for trial in completed[name]:
             if layout.ios_name(trial) in present:
                 found["filename"].append(str(folder / layout.ios_name(trial)))

@@ -57,8 +57,26 @@ def opened_regular(path: Path | str) -> BinaryIO:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except ValueError as error:
         raise OSError(errno.EINVAL, "a path holds no NUL character") from error
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
+    try:
+        _refuse_others(os.fstat(descriptor))
+    except OSError:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, f"it is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, and no regular file")
+        raise
     return os.fdopen(descriptor, "rb")
+
+
+def require_regular(path: Path | str) -> None:
+    """Return only if a path leads to a regular file: for libraries that open it themselves, and would wait for a pipe.
+
+    Raises
+    ------
+    OSError
+        It leads to none.
+    """
+    _refuse_others(os.stat(path))
+
+
+def _refuse_others(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, and no regular file")

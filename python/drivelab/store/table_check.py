@@ -47,6 +47,7 @@ _OF_LEVELS = ("asked_", "achieved_")
 _BUCKETS = (64 - SUB_BUCKET_BITS + 1) * SUB_BUCKET_COUNT
 # sums of counts are exact below
 _COUNT_MAX = 2**53
+_SHOWN_MAX = 40
 
 
 def require_columns(schema: pa.Schema, table: str, path: Path) -> None:
@@ -101,8 +102,17 @@ def require_rows(rows: pa.Table, table: str, path: Path) -> None:
     for name in _NEVER_NULL[table]:
         if name in rows.column_names and rows[name].null_count:
             raise _damaged(path, f"its column {name} has gaps")
+    if table == layout.TRIALS and "trial" in rows.column_names:
+        _require_names(rows["trial"], path)
     if {"bucket", "bucket_count"} <= set(rows.column_names):
         _require_histograms(rows, path)
+
+
+def _require_names(trials: pa.ChunkedArray, path: Path) -> None:
+    """A trial's name is that of its files, too."""
+    for name in pc.unique(trials).to_pylist():
+        if not layout.is_file_name(name):
+            raise _damaged(path, f"{name[:_SHOWN_MAX]!a} cannot name a trial")
 
 
 def _require_histograms(rows: pa.Table, path: Path) -> None:

@@ -23,6 +23,7 @@ from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.durable import append_durably, require_one_name, storage_error
+from drivelab.store.regular_file import opened_regular
 
 _MAGIC = b"DLtrial1"
 # length and check sum of each table's stream, in the order of layout.TABLES
@@ -247,7 +248,7 @@ def _holds_a_frame(file: BinaryIO, offset: int) -> bool:
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
+        return opened_regular(path)
     except FileNotFoundError:
         raise
     except OSError as error:

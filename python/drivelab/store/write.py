@@ -189,6 +189,7 @@ class RunWriter:
     def record_sink(self, trial: str, *, open_loop: bool = False) -> RecordSink:
         """A sink for every I/O of a trial: ``ios/<trial>.parquet``."""
         self._lock()
+        assert layout.is_file_name(trial), f"trial {trial!r} cannot name a file"
         self._make_folders(layout.IOS)
         path = self.directory / layout.IOS / layout.ios_name(trial)
         return RecordSink(path, open_loop=open_loop, inside=self._held)
@@ -196,6 +197,7 @@ class RunWriter:
     def trace_sink(self, trial: str) -> AbstractContextManager[TraceSink]:
         """What takes the trace of a trial: to be used before the trial is added, so that its row tells of it."""
         self._lock()
+        assert layout.is_file_name(trial), f"trial {trial!r} cannot name a file"
         return trace_sink(self._held, trial)
 
     def add_journal(self, event: str, **facts: Any) -> None:
