@@ -25,7 +25,7 @@ BESIDE_OTHERS = {HERE / "unit", HERE / "browser"}
 _READ_ONLY = ("btt", "btt_tables", "compare", "damaged_runs", "main", "report", "sql")
 BESIDE_OTHERS |= {HERE / "cli" / f"test_{name}.py" for name in _READ_ONLY}
 # on scratch drives of their own; they take long and wait most of it
-BESIDE_OTHERS |= {HERE / "device" / f"test_{name}.py" for name in ("resume", "run")}
+BESIDE_OTHERS |= {HERE / "device" / f"test_{name}.py" for name in ("resume", "resume_of_changed_runs", "run")}
 RELEASE_S = 10
 REQUIRE_ALL = os.environ.get("DRIVELAB_REQUIRE_ALL") == "1"
 MakeLoopDevice = Callable[..., Path]
