@@ -24,6 +24,7 @@ from drivelab.model.workload import (
     Workload,
 )
 from drivelab.run.counting_pass import command_counts
+from drivelab.state.held_device import held_if_device
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup")]
 
@@ -48,7 +49,9 @@ def synchronous(path: Path, **fields: Any) -> Workload:
 
 def counted(workload: Workload, target: Path) -> tuple[float, float, float]:
     """Data writes, journal writes and flushes per operation, as traced; the kernel's counters must agree."""
-    found = command_counts(workload, resolve_target(str(target)), timed_operations=0, timed_devices=())
+    facts = resolve_target(str(target))
+    with held_if_device(facts, erase=[target.name]):
+        found = command_counts(workload, facts, timed_operations=0, timed_devices=())
     counts = found["command_counts"]
     assert counts is not None, found["command_counts_reason"]
     assert counts["operations"] == 200

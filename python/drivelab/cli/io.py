@@ -121,10 +121,11 @@ def _require_room(measured: Measurement, target: TargetFacts) -> None:
 
 
 def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: StopRequest) -> Measurement:
+    erase = options.erase if workload.writes and workload.backend != "null" else None
     alone = target.kind == "block_device" and workload.writes
     drives = held_drives(with_loop_as_drive(target).drives, alone=alone)
     place = held_place(target, workload, may_overwrite_file=options.overwrite_file)
-    with drives, held_if_device(target), place as workload:
+    with drives, held_if_device(target, erase=erase), place as workload:
         with _record_sink(options, workload) as sink, LiveLine(sys.stderr) as line:
             measured = measure(_TRIAL, workload, target, stop=stop, progress=line.show, on_records=sink)
         if not options.count_commands or stop.is_set():

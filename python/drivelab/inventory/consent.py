@@ -7,7 +7,7 @@ anything uses it. Whatever cannot be found out counts against writing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.inventory.block_devices import (
@@ -18,21 +18,19 @@ from drivelab.inventory.block_devices import (
     kind_of,
     name_of_node,
 )
-from drivelab.inventory.contents import all_signatures, device_reader, told_by_wipefs
+from drivelab.inventory.contents import all_signatures
 from drivelab.inventory.drives import drive_names
 from drivelab.inventory.identity import kernel_identity, read_identity
 from drivelab.inventory.loop_extent import devices_sharing
 from drivelab.inventory.openers import Opener, is_claimed, openers_of
 from drivelab.inventory.owned_loop import is_owned_loop
-from drivelab.inventory.signatures import find_signatures
+from drivelab.inventory.seen import Seen, look_at
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.inventory.touch import CONTENTS_SUFFIX
 from drivelab.inventory.usage import read_users, usage_of
 from drivelab.model.drive import BlockUse, DriveIdentity
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
-
-_NOTHING_WRITTEN = "; nothing was written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +89,9 @@ def require_erase_consent(
     Notes
     -----
     The scratch drives that this process made need no name, but must be unused
-    too. A loop device is used when another one over the same file is. Call it
-    again before every destructive step until the first one; from then on the
-    contents are drivelab's own: `require_still_ours`.
+    too. A loop device is used when another one over the same file is. From the
+    first write on the contents are drivelab's own, and `HeldDevice` looks
+    before each of the others: `require_still_ours`.
     """
     if target.kind != "block_device":
         return
@@ -129,21 +127,15 @@ def require_purge_consent(target: TargetFacts, purge: Sequence[str], paths: Syst
         raise _refusal("C210", target, what, f"if nothing of it need ever be found again: --purge {names[0]}")
 
 
-def found_signatures(target: TargetFacts, paths: SystemPaths = SYSTEM) -> frozenset[str]:
-    """What was recognised on a block device target when its owner gave it up."""
-    name = require_same_identity(target, paths)
-    return frozenset(all_signatures(name, paths))
-
-
-def require_still_ours(target: TargetFacts, known: Collection[str], paths: SystemPaths = SYSTEM) -> None:
-    """Return only if a device that this run writes to still is nobody else's.
+def require_still_ours(target: TargetFacts, before: Seen, paths: SystemPaths = SYSTEM) -> Seen:
+    """What is recognised now on a device that its owner gave up, after making sure that it is nobody else's.
 
     Parameters
     ----------
     target : TargetFacts
         A block device that its owner has given up.
-    known : collection of str
-        What was recognised on it then; anything else was made by somebody since.
+    before : Seen
+        What was recognised at the last look; anything else was made by somebody since.
 
     Raises
     ------
@@ -151,29 +143,40 @@ def require_still_ours(target: TargetFacts, known: Collection[str], paths: Syste
         C202 to C206: somebody mounted it, uses it, or made something on it.
         C207: it is not the device that was resolved. C209: it cannot be read.
     """
-    try:
-        _refuse_others(target, require_same_identity(target, paths), known, paths)
-    except DrivelabError as error:
-        # the run has written to it by now, with its owner's consent
-        where = error.where.replace(_NOTHING_WRITTEN, "; nothing more was written")
-        raise DrivelabError(error.code, error.what, where=where, do=error.do) from error
-
-
-def _refuse_others(target: TargetFacts, name: str, known: Collection[str], paths: SystemPaths) -> None:
+    name = require_same_identity(target, paths)
     _refuse_used(target, usage_of(name, {}, read_users(paths), paths), name, paths)
     try:
         claimed = is_claimed(name, paths)
-        with device_reader(name, paths) as read_at:
-            suspected = set(find_signatures(read_at, target.size_bytes)) - set(known)
-        # data that are random look like a superblock now and then: wipefs looks closer
-        confirmed = set(told_by_wipefs(name, paths)) - set(known) if suspected else set()
+        now = look_at(name, paths)
     except OSError as error:
         raise _refusal("C209", target, f"{name} cannot be read: {error.strerror}", "") from error
     if claimed:
         raise _refusal("C205", target, f"{name} is claimed for exclusive use", "find out who claims it")
-    if confirmed:
-        what = f"somebody made {', '.join(sorted(confirmed))} on {name} while the run went on"
-        raise _refusal("C206", target, what, "the run ends here, and what they made is still there")
+    if now.start_bytes != before.start_bytes:
+        what = f"{name} begins at byte {now.start_bytes} of its disk, and began at {before.start_bytes}"
+        raise _refusal("C207", target, what, "look again: drivelab drives")
+    made = now.made_since(before)
+    if now.table != before.table:
+        made.append(f"something before {name} on its disk: a partition table, or a file system of the whole disk")
+    if made:
+        do = "it stopped here, and what they made is still there"
+        raise _refusal("C206", target, f"somebody made {'; '.join(made)} meanwhile", do)
+    return now
+
+
+def seen_on(target: TargetFacts, paths: SystemPaths = SYSTEM) -> Seen:
+    """What is recognised on a block device target now.
+
+    Raises
+    ------
+    DrivelabError
+        C207: it is not the device that was resolved. C209: it cannot be read.
+    """
+    name = require_same_identity(target, paths)
+    try:
+        return look_at(name, paths)
+    except OSError as error:
+        raise _refusal("C209", target, f"{name} cannot be read: {error.strerror}", "") from error
 
 
 def require_unused(text: str, paths: SystemPaths = SYSTEM) -> None:
@@ -367,5 +370,9 @@ def _how_to_release(holder: BlockUse) -> str:
 
 
 def _refusal(code: str, target: TargetFacts, what: str, do: str) -> DrivelabError:
-    where = target.text if target.text == target.path else f"{target.text} ({target.path})"
-    return DrivelabError(code, what, where=f"{where}{_NOTHING_WRITTEN}", do=do)
+    return DrivelabError(code, what, where=f"{place_of(target)}; nothing was written", do=do)
+
+
+def place_of(target: TargetFacts) -> str:
+    """A target as its owner typed it, and what that led to."""
+    return target.text if target.text == target.path else f"{target.text} ({target.path})"

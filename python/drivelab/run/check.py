@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from drivelab.inventory.consent import require_erase_consent, require_same_identity
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
@@ -27,7 +26,7 @@ from drivelab.run.work_area import WorkArea, can_preallocate, direct_io_refusal,
 from drivelab.state.held_device import held_if_device
 
 # the target itself is gone or refuses: no later trial could go better
-_ENDS_THE_CHECK = ("T107", "E302", "E303", "E305", "C")
+_ENDS_THE_CHECK = ("E302", "E303", "E305")
 
 
 class CheckListener(Protocol):
@@ -98,14 +97,12 @@ def run_check(
     Raises
     ------
     DrivelabError
-        C201 to C209: the device may not be written to. R451: no working file
+        C201 to C209: the device may not be written to, or not any more. R451: no working file
         can be made. T107: the target vanished. Others when not a single trial could be measured.
     """
     outcome = CheckOutcome()
     if target.kind == "block_device" or not plan.may_write:
-        if plan.may_write:
-            require_erase_consent(target, erase)
-        with held_if_device(target):
+        with held_if_device(target, erase=erase if plan.may_write else None):
             _run_trials(plan, _InPlace(target, outcome), target, listener, stop, outcome)
         return outcome
     with work_area(Path(target.path)) as area:
@@ -137,9 +134,7 @@ class _InPlace:
         outcome.direct_reason = direct_io_refusal(Path(target.path))
 
     def workload(self, trial: CheckTrial) -> Workload:
-        if trial.writes:
-            require_same_identity(self._target)
-        elif self._outcome.direct_reason:
+        if not trial.writes and self._outcome.direct_reason:
             drop_from_page_cache(self._target.path)
         length = 0 if trial.lays_out or trial.counts_commands else self._written_bytes
         return trial.at(self._target.path, length_bytes=length, direct=not self._outcome.direct_reason)
@@ -223,7 +218,8 @@ def _run_trials(
             measured, measured_count = found, measured_count + 1
         except (DrivelabError, FileNotFoundError) as failed:
             error = _gone(target) or _as_failure(failed)
-            if error.code == "T107":
+            # somebody else has the drive: nothing that was measured says that it is fit
+            if error.code == "T107" or error.code.startswith("C"):
                 raise error from failed
             outcome.failures[trial.name] = error
             listener.trial_failed(trial, error)

@@ -15,6 +15,7 @@ from typing import Any
 from drivelab.model.measurement import DeviceCounts
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Limits, Workload
+from drivelab.run.before_writing import look_before
 from drivelab.run.device_counters import counted_device, counts_between, read_counters
 from drivelab.run.engine import StopRequest, prepare_target, run_workload
 from drivelab.run.trace_counts import CommandCounts, trace_commands
@@ -60,7 +61,7 @@ def command_counts(
     Raises
     ------
     DrivelabError
-        E301 to E315: the pass failed.
+        C201 to C209: the device may not be written to any more. E301 to E315: the pass failed.
     """
     drive = counted_device(target.devices)
     reason = _why_not_countable(target, drive)
@@ -77,6 +78,7 @@ def command_counts(
     try:
         # a tree is brought into its state first; making files is not the workload
         prepare_target(short, stop=stop)
+        look_before(short)
         with trace_commands(drive) as trace:
             before = read_counters([drive])
             run = run_workload(short, stop=stop)

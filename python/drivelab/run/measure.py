@@ -14,6 +14,7 @@ from typing import Any
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import FILE_WRITING_OPERATIONS, Workload
+from drivelab.run.before_writing import look_before, prepare_own_target
 from drivelab.run.device_counters import (
     CounterReading,
     counted_device,
@@ -26,7 +27,6 @@ from drivelab.run.engine import (
     ProgressListener,
     RecordListener,
     StopRequest,
-    prepare_target,
     run_workload,
 )
 from drivelab.run.extents import ExtentShares, extent_shares
@@ -75,23 +75,23 @@ def measure(
     Returns
     -------
     Measurement
-        The target is brought into the state that was asked for first, and
-        nothing of that is counted. ``devices`` covers the whole run, ramp and drain included, from just
-        before the engine was called until just after: compare it with
-        ``engine["all_phases"]``.
+        The target is brought into the state that was asked for first, and nothing of that is counted. ``devices``
+        covers the whole run, ramp and drain included, from just before the engine was called until just after:
+        compare it with ``engine["all_phases"]``.
 
     Raises
     ------
     DrivelabError
-        E301 to E315, as the engine reports them.
+        C201 to C209: the device may not be written to any more. E301 to E315, as the engine reports them.
     """
-    prepare_target(workload, stop=stop)
+    prepare_own_target(workload, stop=stop)
     names, reason = counted_devices(target.devices) if workload.backend != "null" else ((), "null backend")
     counted = counted_device(target.devices)
     dropped = drop_cached(workload) if drops_page_cache else {}
     other_work = watch_idle([counted] if counted in names else names, idle_watch_s)
     found_before = look_at_file(workload)
     surroundings_before = read_surroundings([drive.name for drive in target.drives])
+    look_before(workload)
     before = read_counters(names)
     run = run_workload(workload, stop=stop, on_progress=progress, on_records=on_records)
     after = read_counters(names)

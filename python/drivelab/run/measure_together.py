@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
+from drivelab.run.before_writing import look_before, prepare_own_target
 from drivelab.run.device_counters import counted_device, counted_devices, read_counters
-from drivelab.run.engine import EngineRun, StopRequest, prepare_target
+from drivelab.run.engine import EngineRun, StopRequest
 from drivelab.run.measure import context_of_file, look_at_file, watch_idle
 from drivelab.run.shared_work import SharedWork
 from drivelab.run.surroundings import read_surroundings, surroundings_between
@@ -42,17 +43,20 @@ def measure_together(
         cannot begin, none is measured. A drive that refuses the I/O of one ends
         that one, and the others go on.
 
+    Raises
+    ------
+    DrivelabError
+        C201 to C209: a device may not be written to any more.
+
     Notes
     -----
     ``context["together"]`` says with whom a trial ran, how far apart they began,
     which part of the measured time the others were at work, and what the devices
     that they share did for all of them. ``devices`` is empty when the drive is shared.
     """
-    for place, member in enumerate(members):
-        try:
-            prepare_target(member.workload, stop=stop)
-        except DrivelabError as error:
-            return list(without_one(members, place, error))
+    refused = _prepared(members, stop)
+    if refused:
+        return refused
     counted = [_counted_devices(member) for member in members]
     dropped = [drop_cached(member.workload) if member.drops_page_cache else {} for member in members]
     drives = [counted_device(member.target.devices) for member in members]
@@ -60,6 +64,8 @@ def measure_together(
     looked_at = [look_at_file(member.workload) for member in members]
     temperatures_of = list(dict.fromkeys(drive.name for member in members for drive in member.target.drives))
     around = read_surroundings(temperatures_of)
+    # before the first of them begins: from then on they use the drive themselves
+    look_before(*(member.workload for member in members))
     before = read_counters(list(dict.fromkeys(name for names, _ in counted for name in names)))
     found = run_together(members, stop)
     after = read_counters(list(before.fields))
@@ -87,6 +93,18 @@ def measure_together(
             )
         )
     return measured
+
+
+def _prepared(members: Sequence[Member], stop: StopRequest) -> list[Measurement | DrivelabError]:
+    """Why none of the members can begin, for each of them; empty when all can."""
+    for place, member in enumerate(members):
+        try:
+            prepare_own_target(member.workload, stop=stop)
+        except DrivelabError as error:
+            if error.code.startswith("C"):
+                raise
+            return list(without_one(members, place, error))
+    return []
 
 
 def _counted_devices(member: Member) -> tuple[tuple[str, ...], str]:

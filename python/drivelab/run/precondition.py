@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Access, BlockSizeShare, OperationShare, TargetRange, Workload
+from drivelab.run.before_writing import look_before
 from drivelab.run.engine import ProgressListener, StopRequest, run_workload
 
 _BLOCK_BYTES = 2**20
@@ -19,7 +20,7 @@ def write_once(target: TargetFacts, *, seed: int, stop: StopRequest, progress: P
     Raises
     ------
     DrivelabError
-        E301 to E315, as the engine reports them.
+        C201 to C209: the device may not be written to any more. E301 to E315, as the engine reports them.
     """
     block = min(_BLOCK_BYTES, target.size_bytes)
     workload = Workload(
@@ -31,5 +32,6 @@ def write_once(target: TargetFacts, *, seed: int, stop: StopRequest, progress: P
         direct=True,
         seed=seed,
     )
+    look_before(workload)
     run = run_workload(workload, stop=stop, on_progress=progress)
     return int(run.summary["operations"].get("write", {}).get("bytes", 0))

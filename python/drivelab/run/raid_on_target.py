@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from drivelab.inventory.consent import Consent, require_erase_consent
+from drivelab.inventory.consent import Consent
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.raid import member_drives, with_members
 from drivelab.inventory.target import resolve_target
@@ -52,10 +52,10 @@ def make_raid_target(
         with ExitStack() as held:
             members, notes = _members(facts.raid, journal, filled)
             for member in members:
-                # again right before, and held from here on: no name may come to mean another drive meanwhile
-                require_erase_consent(member, consent.erase)
+                # held from here on: no name may come to mean another drive meanwhile
                 hold = HeldDevice(member)
                 held.callback(hold.release)
+                hold.give_up(consent.erase)
             made = make_raid(facts.raid, [member.path for member in members], journal)
     except BaseException:
         for change in journal.outstanding:

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.held_directory import HeldDirectory
-from drivelab.inventory.consent import (
-    Consent,
-    found_signatures,
-    require_erase_consent,
-    require_same_identity,
-    require_still_ours,
-)
+from drivelab.inventory.consent import Consent, require_same_identity
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
@@ -90,8 +84,6 @@ class TargetStage:
         self._drives = None if facts.kind in MADE_KINDS else [drive.identity for drive in facts.drives]
         self._is_ready = False
         self._held: HeldDevice | None = None
-        # what was on the device when its owner gave it up; None until then
-        self._signatures: frozenset[str] | None = None
         self._filesystem = FileSystemOnTarget(journal)
         # where the files of trials lie: a directory of our own, or a file system that was made
         self._directory: HeldDirectory | None = None
@@ -217,6 +209,9 @@ class TargetStage:
         self._require_same_drives(self.facts)
         if self.planned.kind in ("block_device", "raid"):
             self._held = HeldDevice(self.facts)
+        if self.planned.kind == "raid" and self._held is not None:
+            # its members were given up
+            self._held.take_as_made()
         self._is_ready = True
 
     def _make_raid(self) -> None:
@@ -229,7 +224,6 @@ class TargetStage:
         except DrivelabError as error:
             self._cannot_be_made = error
             raise
-        self._signatures = found_signatures(self.facts)
 
     def _require_whole(self) -> None:
         """Return only if nothing has failed in a RAID set, and our own directory is the one that was made."""
@@ -332,14 +326,9 @@ class TargetStage:
         return replace(place, drives=self.facts.drives, raid=self.facts.raid)
 
     def _require_consent(self) -> None:
-        """Right before data are destroyed; from then on the contents are our own."""
-        if self.planned.kind == "scratch":
-            return
-        if self._signatures is not None:
-            require_still_ours(self.facts, self._signatures)
-            return
-        require_erase_consent(self.facts, self._consent.erase)
-        self._signatures = found_signatures(self.facts)
+        """Before data are destroyed for the first time; before each write whoever writes looks again."""
+        if self._held is not None and not self._held.is_given_up:
+            self._held.give_up(self._consent.erase)
 
     def _on_device(self, step: PlannedStep, place: TargetFacts) -> PreparedTrial:
         if step.pattern.writes:

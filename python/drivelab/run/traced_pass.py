@@ -20,6 +20,7 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trace import TraceConduct
 from drivelab.model.workload import Limits, Workload
+from drivelab.run.before_writing import look_before
 from drivelab.run.commands_of_cells import counts_commands, renew_file
 from drivelab.run.counting_pass import timed_flushes_per_operation
 from drivelab.run.device_counters import CounterReading, counted_device, counts_between, read_counters
@@ -174,6 +175,7 @@ class _Pass:
         workload = traced_workload(self.trial.workload, timed_operations(self.measured))
         self._renew(workload)
         before = self.tools.environment(drive)
+        look_before(workload)
         with self.tools.collect(drive, self.sink.recording, self.source) as trace:
             counters_before = read_counters([drive])
             run = run_workload(workload, stop=self.stop)

@@ -13,6 +13,7 @@ from drivelab.inventory.mounts import Mount, read_mounts
 from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.option_rule import require_listed_options
+from drivelab.state.held_device import look_before_writing
 from drivelab.state.journal import Change, Journal
 from drivelab.state.programs import require_program, run_program
 
@@ -83,11 +84,12 @@ def make_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> Ch
     Raises
     ------
     DrivelabError
-        P713: an option may reach beyond the device. R402: the mkfs program is
-        not installed. R403: it failed. R404: it made something else.
+        P713: an option may reach beyond the device. C201 to C209: the device may not be written to
+        any more. R402: the mkfs program is not installed. R403: it failed. R404: it made something else.
     """
     require_listed_options(level.type, mkfs=level.mkfs_options)
     identifier = str(uuid.uuid4())
+    look_before_writing(device)
     made = journal.will_change("filesystem", device=device, filesystem=level.type, uuid=identifier)
     # what an older one left at the end, or in between, would hide the new one from whoever looks for it
     run_program(["wipefs", "--all", "--quiet", device], journal)

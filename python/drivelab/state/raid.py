@@ -23,6 +23,7 @@ from drivelab.inventory.sysfs import entries, read_int, read_text
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.model.errors import DrivelabError
 from drivelab.model.raid import RaidFacts, RaidLevel
+from drivelab.state.held_device import look_before_writing
 from drivelab.state.journal import Journal
 from drivelab.state.programs import require_program, require_root, run_program
 from drivelab.state.settings.drive_reference import boot_identifier
@@ -87,8 +88,8 @@ def make_raid(wanted: RaidFacts, devices: Sequence[str], journal: Journal, paths
     Raises
     ------
     DrivelabError
-        R401, R402, R450: as for `require_raid`. R455: mdadm did not make it.
-        R456: what the kernel has is something else.
+        C201 to C209: a member may not be written to any more. R401, R402, R450: as for
+        `require_raid`. R455: mdadm did not make it. R456: what the kernel has is something else.
     """
     require_raid(wanted.level, paths)
     identifier, name = uuid.uuid4(), f"drivelab-{secrets.token_hex(4)}"
@@ -96,10 +97,15 @@ def make_raid(wanted: RaidFacts, devices: Sequence[str], journal: Journal, paths
     where = f"{wanted.level} of {', '.join(devices)}"
     try:
         for device in devices:
+            look_before_writing(device)
             # an old file system would shine through, and mdadm would ask about it
             run_program(["wipefs", "--all", "--quiet", device], journal)
+        for device in devices:
+            look_before_writing(device)
         run_program(_create_command(wanted, name, identifier, devices), journal, timeout_s=_MAKE_TIMEOUT_S)
     except DrivelabError as error:
+        if error.code.startswith("C"):
+            raise
         raise DrivelabError("R455", error.what, where=where, do="see also: dmesg") from error
     made = _by_identifier(str(identifier), paths)
     if not made:

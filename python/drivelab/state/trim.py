@@ -12,6 +12,7 @@ from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.state.exclusive import held_alone
+from drivelab.state.held_device import look_before_writing
 from drivelab.state.journal import Journal
 from drivelab.state.programs import run_program
 
@@ -59,9 +60,9 @@ def discard_device(target: TargetFacts, journal: Journal, paths: SystemPaths = S
     Raises
     ------
     DrivelabError
-        C205: somebody uses the device. C207: it is not the device that was
-        resolved. R402, R403: blkdiscard is not installed, or failed. R410: the
-        device knows no discard. R411: the kernel counted less than the device holds.
+        C201 to C209: the device may not be written to any more. R402, R403: blkdiscard
+        is not installed, or failed. R410: the device knows no discard. R411: the kernel
+        counted less than the device holds.
 
     Notes
     -----
@@ -75,6 +76,7 @@ def discard_device(target: TargetFacts, journal: Journal, paths: SystemPaths = S
         raise DrivelabError("R410", f"{target.path} cannot be discarded: {reason}", where=target.text)
     node = str(device_node(name, paths))
     before = _counted(name, paths)
+    look_before_writing(node)
     with held_alone(node):
         # --force: the signatures on it were consented to, and it is held here already
         run_program(["blkdiscard", "--force", node], journal, timeout_s=_TIMEOUT_S)

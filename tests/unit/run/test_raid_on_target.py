@@ -44,21 +44,21 @@ class Workshop:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[str] = []
         self.fails = False
-        for name in ("require_erase_consent", "HeldDevice", "make_raid", "make_scratch", "resolve_measured"):
+        for name in ("HeldDevice", "make_raid", "make_scratch", "resolve_measured"):
             monkeypatch.setattr(raid_on_target, name, getattr(self, name))
         monkeypatch.setattr(raid_on_target, "resolve_target", lambda path: disk(Path(path).name))
         monkeypatch.setattr(raid_on_target, "member_drives", lambda target: target)
         monkeypatch.setitem(UNDO, "scratch_file", lambda path: self.done.append(f"delete {path}") or "deleted")
         monkeypatch.setitem(UNDO, "raid_set", lambda name: self.done.append(f"take {name} apart") or "taken apart")
 
-    def require_erase_consent(self, member: TargetFacts, erase: tuple[str, ...]) -> None:
-        if member.path not in erase and not member.path.startswith("/dev/loop"):
-            raise DrivelabError("C201", f"{member.path} would be overwritten")
-        self.done.append(f"consent {member.path}")
-
     def HeldDevice(self, member: TargetFacts) -> Any:  # noqa: N802
+        def give_up(erase: tuple[str, ...]) -> None:
+            if member.path not in erase and not member.path.startswith("/dev/loop"):
+                raise DrivelabError("C201", f"{member.path} would be overwritten")
+            self.done.append(f"consent {member.path}")
+
         self.done.append(f"hold {member.path}")
-        return SimpleNamespace(release=lambda: self.done.append(f"release {member.path}"))
+        return SimpleNamespace(give_up=give_up, release=lambda: self.done.append(f"release {member.path}"))
 
     def make_scratch(self, size_bytes: int, journal: Journal, filled: Callable[[int, int], None]) -> Any:
         number = len([one for one in self.done if one.startswith("fill")])
@@ -104,7 +104,7 @@ def test_each_member_is_looked_at_and_held_right_before_the_set_is_made(
 ) -> None:
     found, notes = make_raid_target(mirror, journal, Consent(("/dev/sdb", "/dev/sdc")), lambda *_: None)
     assert workshop.done == [
-        *("consent /dev/sdb", "hold /dev/sdb", "consent /dev/sdc", "hold /dev/sdc"),
+        *("hold /dev/sdb", "consent /dev/sdb", "hold /dev/sdc", "consent /dev/sdc"),
         "make raid1 /dev/sdb /dev/sdc",
         *("release /dev/sdc", "release /dev/sdb"),
     ]
@@ -120,7 +120,10 @@ def test_a_member_that_nobody_gave_up_keeps_the_set_from_being_made(
 ) -> None:
     with pytest.raises(DrivelabError, match="/dev/sdc would be overwritten"):
         make_raid_target(mirror, journal, Consent(("/dev/sdb",)), lambda *_: None)
-    assert workshop.done == ["consent /dev/sdb", "hold /dev/sdb", "release /dev/sdb"]
+    assert workshop.done == [
+        *("hold /dev/sdb", "consent /dev/sdb", "hold /dev/sdc"),
+        *("release /dev/sdc", "release /dev/sdb"),
+    ]
     assert journal.outstanding == ()
 
 

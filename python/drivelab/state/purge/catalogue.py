@@ -14,6 +14,7 @@ from drivelab.model.drive import DriveFacts
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.state.exclusive import held_alone
+from drivelab.state.held_device import look_before_writing
 from drivelab.state.journal import Journal
 from drivelab.state.programs import require_root
 from drivelab.state.purge.ata_secure_erase import KIND, AtaSecureErase, undo_ata_password
@@ -80,9 +81,8 @@ def purge(
     Raises
     ------
     DrivelabError
-        C205: somebody uses the drive. C207: it is not the device that was
-        resolved. R401: not root. R402, R403: a program is not installed, or
-        failed. R410: the drive cannot be purged that way. R411: the drive did
+        C201 to C209: the drive may not be written to any more. R401: not root. R402,
+        R403: a program is not installed, or failed. R410: the drive cannot be purged that way. R411: the drive did
         not do it, or what was on it can still be read.
     """
     require_root("a purge")
@@ -95,6 +95,7 @@ def purge(
     if reason:
         raise DrivelabError("R410", f"{target.path} cannot be purged by {method}: {reason}", where=target.text)
     node = str(device_node(name, paths))
+    look_before_writing(node)
     with held_alone(node):
         size_bytes = read_int(directory_of(name, paths) / "size") * SECTOR_BYTES
         marks = write_marks(node, size_bytes)
