@@ -6,11 +6,13 @@ import os
 import sys
 
 from drivelab import __version__
+from drivelab.streams import open_closed_descriptors
 
 
 def main() -> int:
     """Exit status of the program run with the arguments of this process."""
     arguments = sys.argv[1:]
+    open_closed_descriptors()
     if arguments == ["--version"]:
         print(f"drivelab {__version__}")
         return 0

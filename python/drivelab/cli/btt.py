@@ -10,6 +10,7 @@ import typer
 
 from drivelab.cli.failure import print_error, print_message
 from drivelab.model.errors import EXIT_OK
+from drivelab.streams import make_console
 from drivelab.trace.btt_table import btt_table
 from drivelab.trace.phases import BlockPhases, block_phases
 from drivelab.trace.recording import RecordingSummary
@@ -71,7 +72,6 @@ def _tell_phases(paths: list[Path], *, per_device: bool, as_json: bool) -> int:
 
 def _print_phases(found: BlockPhases, *, per_device: bool) -> None:
     # imported here: JSON needs no terminal library
-    from rich.console import Console
     from rich.text import Text
 
     from drivelab.cli.btt_tables import (
@@ -86,7 +86,7 @@ def _print_phases(found: BlockPhases, *, per_device: bool) -> None:
     from drivelab.report.tables.table_terminal import TerminalTable
     from drivelab.report.terminal.clean_text import terminal_text
 
-    console = Console(highlight=False)
+    console = make_console()
     plain = not console.encoding.startswith("utf")
     console.print(Text(terminal_text(title_text(found), plain)))
     tables = [phase_table(found.phases, "Phases"), class_table(found), device_table(found), size_table(found)]

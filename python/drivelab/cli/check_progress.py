@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import TracebackType
 from typing import Any, Self, TextIO
 
@@ -11,6 +10,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
 from drivelab.run.engine import Progress
+from drivelab.streams import for_person, make_console
 
 
 class CheckLines:
@@ -20,12 +20,12 @@ class CheckLines:
     ----------
     plan : CheckPlan
         What is going to be done.
-    stream : text file
-        Where to.
+    stream : text file, optional
+        Where to; stderr by default.
     """
 
-    def __init__(self, plan: CheckPlan, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, plan: CheckPlan, stream: TextIO | None = None) -> None:
+        self._stream = for_person(stream)
         self._left_ns = plan.longest_ns
         self._place = ""
 
@@ -61,17 +61,15 @@ class CheckLines:
 class LiveCheck(CheckLines):
     """The trials that are done scroll by above one live line."""
 
-    def __init__(self, plan: CheckPlan, stream: TextIO) -> None:
+    def __init__(self, plan: CheckPlan, stream: TextIO | None = None) -> None:
         super().__init__(plan, stream)
         # imported here: a piped check needs no terminal library
-        from rich.console import Console
         from rich.live import Live
         from rich.text import Text
 
         self._text: Any = Text
-        self._live = Live(
-            console=Console(file=stream, highlight=False, soft_wrap=True), transient=True, refresh_per_second=8
-        )
+        console = make_console(self._stream, soft_wrap=True)
+        self._live = Live(console=console, transient=True, refresh_per_second=8)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -115,4 +113,4 @@ def summary_text(summary: TrialSummary) -> str:
 
 def check_progress(plan: CheckPlan) -> CheckLines:
     """A live line when stderr is a terminal, lines otherwise."""
-    return LiveCheck(plan, sys.stderr) if sys.stderr.isatty() else CheckLines(plan, sys.stderr)
+    return (LiveCheck if for_person().isatty() else CheckLines)(plan)

@@ -16,6 +16,7 @@ from drivelab.inventory.smart import read_all_smart
 from drivelab.model.drive import BlockUse, DriveFacts
 from drivelab.model.smart import SmartFacts
 from drivelab.model.units import format_bytes
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -58,9 +59,8 @@ def command(
 
 def _print_drives(drives: Sequence[DriveFacts], health: Mapping[str, SmartFacts], hidden_count: int) -> None:
     # imported here: JSON needs no terminal library
-    from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console(soft_wrap=True)
     for drive in drives:
         for line in drive_lines(drive, console.width, health.get(drive.name)):
             console.print(line)

@@ -13,6 +13,7 @@ from drivelab.experiments.load import built_in_names, built_in_text, load_experi
 from drivelab.experiments.schema import experiment_schema
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,9 +50,8 @@ def command(
         print(json.dumps(document, indent=2))
         return
     # imported here: JSON needs no terminal library
-    from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console(soft_wrap=True)
     if name:
         _print_in_full(experiments[0], console)
         return

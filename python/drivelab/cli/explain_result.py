@@ -25,6 +25,7 @@ from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.html import FILE_NAME, write_html_report
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -165,12 +166,11 @@ def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dic
 
 def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer) -> None:
     # imported here: JSON needs no terminal library
-    from rich.console import Console
     from rich.text import Text
 
     from drivelab.report.terminal.waterfall import explanation_lines
 
-    console = Console(highlight=False)
+    console = make_console()
     if len(found) > 1:
         print_level_reasons(traced, console)
     for explanation in found[:SHOWN_AT_MOST]:
@@ -184,21 +184,19 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer) -
 
 
 def _print_places(run: StoredRun, report: Path) -> None:
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = make_console()
     if report.is_file():
         console.print(Text(f"report: {report}"), soft_wrap=True)
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
 
 
 def _print_differences(found: Sequence[ExplanationDifference]) -> None:
-    from rich.console import Console
 
     from drivelab.report.terminal.explanation_difference import difference_lines
 
-    console = Console(highlight=False)
+    console = make_console()
     for difference in found:
         _print_lines(difference_lines(difference, console.width, plain=_is_plain(console)))
 

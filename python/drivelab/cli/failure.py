@@ -14,6 +14,7 @@ from typing import TextIO
 
 from drivelab import __version__
 from drivelab.model.errors import DrivelabError
+from drivelab.streams import for_person, point_nowhere
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -77,6 +78,9 @@ def _flush_stdout() -> None:
         return
     try:
         stdout.flush()
+        failure: OSError | None = getattr(stdout, "failure", None)
+        if failure is not None:
+            raise failure
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -90,18 +94,12 @@ def _undelivered(error: OSError) -> DrivelabError:
 
 def abandon_stdout() -> None:
     """Point stdout elsewhere, so that closing it at exit does not complain."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    point_nowhere(sys.stdout.fileno())
 
 
 def print_message(text: str) -> None:
-    """Print on stderr, also when nobody reads it any more."""
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except OSError:
-        # stderr is closed; the exit code still tells
-        pass
+    """Print on stderr, also when nobody reads it any more: the exit code still tells."""
+    print(text, file=for_person(), flush=True)
 
 
 def _save_traceback(error: Exception, command_line: str) -> str:

@@ -126,7 +126,7 @@ def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: 
     drives = held_drives(with_loop_as_drive(target).drives, alone=alone)
     place = held_place(target, workload, may_overwrite_file=options.overwrite_file)
     with drives, held_if_device(target, erase=erase), place as workload:
-        with _record_sink(options, workload) as sink, LiveLine(sys.stderr) as line:
+        with _record_sink(options, workload) as sink, LiveLine() as line:
             measured = measure(_TRIAL, workload, target, stop=stop, progress=line.show, on_records=sink)
         if not options.count_commands or stop.is_set():
             return measured

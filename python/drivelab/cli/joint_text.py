@@ -6,6 +6,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.plots import TextPlots
+from drivelab.streams import make_console
 
 
 def print_joint(joint: Joint) -> None:
@@ -16,10 +17,9 @@ def print_joint(joint: Joint) -> None:
     joint : Joint
         The report.
     """
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = make_console()
     console.print(Text(joint.question, style="bold"))
     for sentence in joint.sentences:
         console.print(Text(plain_text(sentence)))

@@ -7,6 +7,7 @@ from typing import Any, Self, TextIO
 
 from drivelab.model.units import format_bytes, format_rate_per_s
 from drivelab.run.engine import Progress
+from drivelab.streams import for_person, make_console
 
 
 class LiveLine:
@@ -14,18 +15,18 @@ class LiveLine:
 
     Parameters
     ----------
-    stream : text file
-        Where to; nothing is shown unless it is a terminal.
+    stream : text file, optional
+        Where to, stderr by default; nothing is shown unless it is a terminal.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self._live: Any = None
-        if stream.isatty():
+        told = for_person(stream)
+        if told.isatty():
             # imported here: a piped run needs no terminal library
-            from rich.console import Console
             from rich.live import Live
 
-            console = Console(file=stream, highlight=False, soft_wrap=True)
+            console = make_console(told, soft_wrap=True)
             self._live = Live(console=console, transient=True, refresh_per_second=8)
 
     def __enter__(self) -> Self:

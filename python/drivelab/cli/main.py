@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from drivelab import __version__
 from drivelab.cli.catalogue import BY_NAME, COMMANDS, Command
@@ -22,6 +23,7 @@ from drivelab.cli.failure import abandon_stdout, print_bug, print_error, print_m
 from drivelab.model.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, DrivelabError
 from drivelab.state.journal import left_outstanding
 from drivelab.state.signals import signals_received
+from drivelab.streams import printable_streams, verbatim_stdout
 
 EXIT_CODES = "Exit codes: 0 ok, 1 failed, 2 usage, 3 refused for safety, 4 done but not to be trusted, 130 interrupted."
 # numpydoc sections are for readers of the code; the help shows what stands before them
@@ -37,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
         raise KeyboardInterrupt
 
     # a polite kill cleans up as Ctrl-C does
-    with signals_received(interrupt):
+    with printable_streams(), signals_received(interrupt):
         try:
             with results_delivered():
                 return _dispatch(arguments)
@@ -81,6 +83,7 @@ def build_program(chosen: str | None) -> typer.Typer:
     """
     program = typer.Typer(
         name="drivelab",
+        cls=_Program,
         help=f"Finds out what a storage drive really does, and whether the number can be trusted.\n\n{EXIT_CODES}",
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -91,9 +94,29 @@ def build_program(chosen: str | None) -> typer.Typer:
     for command in COMMANDS:
         function = _load(command) if command.name == chosen else _not_imported
         program.command(
-            command.name, help=_help_text(function, command), short_help=command.summary, epilog=_epilog(command)
+            command.name,
+            cls=_Command,
+            help=_help_text(function, command),
+            short_help=command.summary,
+            epilog=_epilog(command),
         )(function)
     return program
+
+
+class _Program(TyperGroup):
+    """The program; its help is styled by typer."""
+
+    def format_help(self, *arguments: Any) -> None:
+        with verbatim_stdout():
+            super().format_help(*arguments)
+
+
+class _Command(TyperCommand):
+    """A command; its help is styled by typer."""
+
+    def format_help(self, *arguments: Any) -> None:
+        with verbatim_stdout():
+            super().format_help(*arguments)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

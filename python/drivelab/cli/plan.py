@@ -27,6 +27,7 @@ from drivelab.plan.make import make_plan
 from drivelab.plan.narrow import narrowed
 from drivelab.state.known_settings import known_settings
 from drivelab.state.scratch import choose_directory
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -198,9 +199,8 @@ def show_plan(plan: Plan, targets: Mapping[str, TargetFacts], *, all_steps: bool
         print(json.dumps({"schema": SCHEMA} | plan.to_json() | {"endurance": wear}, indent=2))
         return
     # imported here: JSON needs no terminal library
-    from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console(soft_wrap=True)
     print_overview(plan, shares, console)
     print_steps(plan, console, steps_max=len(plan.steps) if all_steps else _STEPS_SHOWN_MAX)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, Format, PictureF
 from drivelab.report.joint import Joint
 from drivelab.store.durable import followed
 from drivelab.store.read import StoredRun
+from drivelab.streams import verbatim_stdout
 
 WITHOUT_PICTURES = "none"
 STDOUT = "-"
@@ -156,9 +156,14 @@ def write_report(
         return write_report_files(joint, format_name, path, pictures)
     with tempfile.TemporaryDirectory(prefix="drivelab-report-") as directory:
         (file,) = write_report_files(joint, format_name, Path(directory) / f"report{SUFFIXES[format_name]}", None)
-        if isinstance(sys.stdout, io.TextIOWrapper):
+        if hasattr(sys.stdout, "reconfigure"):
             # a report is UTF-8, as its page says, whatever the locale
             sys.stdout.reconfigure(encoding="utf-8")
         with file.open(encoding="utf-8", newline="") as text:
-            shutil.copyfileobj(text, sys.stdout)
+            if format_name == "html":
+                # what it holds of others is spelled out for browsers, and its scripts are known by their hashes
+                with verbatim_stdout() as out:
+                    shutil.copyfileobj(text, out)
+            else:
+                sys.stdout.write(text.read())
     return ()

@@ -23,6 +23,7 @@ from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import trial_columns
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,10 +85,9 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: Trace
         What its traced passes came to, likewise.
     """
     # imported here: JSON needs no terminal library
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = make_console()
     found = answer or answer_of_run(run, SHOWN_METRICS)
     with console.capture() as capture:
         _print_all(run, found, traced or TracedAnswer(run, found), console)

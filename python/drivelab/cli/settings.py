@@ -16,6 +16,7 @@ from drivelab.model.setting import SETTING_NAMES, UNITS, SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.state.settings.catalogue import SETTINGS, read_settings
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -86,9 +87,8 @@ def _print(
     host: Mapping[str, SettingFacts],
 ) -> None:
     # imported here: JSON needs no terminal library
-    from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console(soft_wrap=True)
     for title, _, settings in [*drives, ("this computer", None, dict(host))]:
         for line in setting_lines(title, settings, console.width):
             console.print(line)

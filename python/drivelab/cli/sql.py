@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from typing import Annotated
 
@@ -48,7 +47,7 @@ def command(
     from drivelab.cli.sql_output import print_csv, print_json, print_lines, print_table
     from drivelab.store.query import query_runs
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    if hasattr(sys.stdout, "reconfigure"):
         # what a name from outside holds must not end the program where the terminal knows few characters
         sys.stdout.reconfigure(errors="backslashreplace")
     answer = query_runs(query, found)

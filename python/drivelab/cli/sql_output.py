@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from drivelab.report.csv_text import csv_cell
 from drivelab.store.query import QueryAnswer
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,9 +81,7 @@ def print_lines(answer: QueryAnswer) -> None:
 
 def print_table(answer: QueryAnswer) -> None:
     """Print a table on a terminal; one value per line where the columns do not fit beside each other."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = make_console()
     rows = answer.rows()
     shown = [[_shortened(_cell(value)) for value in row] for row in itertools.islice(rows, _TERMINAL_ROWS_MAX)]
     heading = [_printable(column.name) for column in answer.columns]

@@ -39,9 +39,8 @@ def measure_together(
     Returns
     -------
     list of Measurement or DrivelabError
-        In the order of the members; an error is why that one failed. When one
-        cannot begin, none is measured. A drive that refuses the I/O of one ends
-        that one, and the others go on.
+        In the order of the members; an error is why that one failed. When one cannot begin, none is measured. A
+        drive that refuses the I/O of one ends that one, and the others go on.
 
     Raises
     ------

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Collection
-from contextlib import suppress
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -17,6 +15,7 @@ from drivelab.model.units import format_bytes, format_rate_per_s, format_wait_ns
 from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.plan.budget import time_left_ns
 from drivelab.run.engine import Progress
+from drivelab.streams import for_person, make_console
 
 # workloads at the same time that a line names
 _NAMED_MAX = 3
@@ -37,7 +36,7 @@ class RunProgress:
 
     def __init__(self, plan: Plan, stream: TextIO | None = None, *, completed: Collection[str] = ()) -> None:
         self._plan = plan
-        self._stream = stream or sys.stderr
+        self._stream = for_person(stream)
         self._done_expected_ns = 0
         self._left_expected_ns = sum(step.expected_ns for step in plan.steps if step.trial not in completed)
         self._begun_ns = self._counted_at_ns = time.monotonic_ns()
@@ -78,9 +77,7 @@ class RunProgress:
         self._say(f"{self._place(step)}: failed: {error.what} [{error.code}]{self._left_text()}")
 
     def _say(self, text: str) -> None:
-        # a run goes on, and is put back in the end, also when nobody reads any more what it says
-        with suppress(OSError):
-            print(text, file=self._stream, flush=True)
+        print(text, file=self._stream, flush=True)
 
     def _place(self, step: PlannedStep) -> str:
         where = f" on {step.target}" if len(self._plan.targets) > 1 else ""
@@ -111,12 +108,11 @@ class LiveProgress(RunProgress):
     def __init__(self, plan: Plan, stream: TextIO | None = None, *, completed: Collection[str] = ()) -> None:
         super().__init__(plan, stream, completed=completed)
         # imported here: a piped run needs no terminal library
-        from rich.console import Console
         from rich.live import Live
         from rich.text import Text
 
         self._text = Text
-        self._console = Console(file=self._stream, highlight=False, soft_wrap=True)
+        self._console = make_console(self._stream, soft_wrap=True)
         self._live = Live(console=self._console, transient=True, refresh_per_second=8)
         self._step = ""
         self._preparation = ""
@@ -192,4 +188,4 @@ def estimates_text(summary: TrialSummary) -> str:
 
 def progress_for(plan: Plan, completed: Collection[str] = ()) -> RunProgress:
     """A live line when stderr is a terminal, lines otherwise."""
-    return (LiveProgress if sys.stderr.isatty() else RunProgress)(plan, completed=completed)
+    return (LiveProgress if for_person().isatty() else RunProgress)(plan, completed=completed)

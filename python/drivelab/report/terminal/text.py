@@ -28,6 +28,7 @@ from drivelab.report.terminal.clean_text import terminal_text as _text
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
 from drivelab.report.terminal.shapes import BLOCKS, PLAIN_BLOCKS, TextAxis
+from drivelab.streams import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -63,9 +64,7 @@ _COLUMNS: tuple[_Column, ...] = (
 
 def text_console(file: IO[str] | None = None) -> Console:
     """A console for results: as wide as the terminal, at most 100 columns, and 80 when there is none."""
-    from rich.console import Console
-
-    console = Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console = make_console(file, markup=False, emoji=False, soft_wrap=False)
     console.width = min(console.width, WIDTH_AT_MOST)
     return console
 
