@@ -34,7 +34,7 @@ EXPERIMENT = """
 format = 1
 name = "appends"
 question = "Does it end?"
-repeats = { full = 6, quick = 1 }
+repeats = { full = 2, quick = 1 }
 
 [[workloads]]
 name = "log"
@@ -42,7 +42,7 @@ block_size = "4KiB"
 file_state = "append"
 durability = "fdatasync"
 count = 20
-interval = "20ms"
+interval = "5ms"
 """
 # what a parent closes before it starts us
 CLOSED = """
@@ -89,8 +89,9 @@ def place(tmp_path: Path) -> Place:
 def lose_terminal(place: Place, command: list[str], *, out: Path | None = None) -> int:
     """Start a command on a terminal, close that as soon as the command says something, and wait for its end."""
     master, slave = pty.openpty()
-    stdout = out.open("wb") if out else slave
-    process = place.start(command, stdin=slave, stdout=stdout, stderr=slave)
+    results = os.open(out, os.O_WRONLY | os.O_CREAT) if out else os.dup(slave)
+    process = place.start(command, stdin=slave, stdout=results, stderr=slave)
+    os.close(results)
     os.close(slave)
     os.read(master, 1)
     os.close(master)
@@ -99,10 +100,10 @@ def lose_terminal(place: Place, command: list[str], *, out: Path | None = None) 
 
 LONG = {
     "run": ["run", "appends.toml", "data"],
-    "check": ["check", "data"],
-    "explain": ["explain", "data", "--quick", "--operation", "write", "--file-size", "1MiB"],
+    "check": ["check", "data", "--quick"],
+    "explain": ["explain", "data", "--quick", "--operation", "write", "--size", "1MiB"],
 }
-JSON_IO = ["io", "data/file", "--operation", "write", "--size", "1MiB", "--runtime", "1s", "--json"]
+JSON_IO = ["io", "data/file", "--operation", "write", "--size", "1MiB", "--runtime", "500ms", "--json"]
 
 
 @pytest.mark.parametrize("name", ["run", "check", pytest.param("explain", marks=pytest.mark.needs_root)])
@@ -127,9 +128,8 @@ def test_closed_descriptors_end_no_run(place: Place, closed: str) -> None:
     assert place.status() == "complete"
 
 
-@pytest.mark.parametrize("name", ["check", pytest.param("explain", marks=pytest.mark.needs_root)])
-def test_no_descriptors_at_all_end_no_measurement(place: Place, name: str) -> None:
-    begun = [sys.executable, "-c", CLOSED, "0,1,2", *place.command(*LONG[name])]
+def test_no_descriptors_at_all_end_no_check(place: Place) -> None:
+    begun = [sys.executable, "-c", CLOSED, "0,1,2", *place.command(*LONG["check"])]
     place.start(begun).wait(timeout=60)
     assert place.status() == "complete"
     assert (place.newest_run() / "report.html").stat().st_size > 10_000
@@ -147,11 +147,11 @@ def test_closed_descriptors_leave_the_results_in_a_file_whole(place: Place) -> N
 @pytest.mark.parametrize("closed", ["0,2", "0,1,2"])
 def test_closed_descriptors_keep_no_report_from_being_written(place: Place, name: str, closed: str) -> None:
     runs = Path(__file__).parents[1] / "golden" / "runs"
-    stored = [str(run) for run in sorted(runs.iterdir()) if (run / "run.json").is_file()]
     out = place.folder / "page.html"
-    chosen = stored[:1] if name == "report" else [stored[0], stored[0]]
-    begun = [sys.executable, "-c", CLOSED, closed, *place.command(name, *chosen, "--out", str(out))]
-    assert place.start(begun, stdout=subprocess.DEVNULL).wait(timeout=60) == 0
+    chosen = [runs / run for run in ("ssd-latency-scratch", "write-size-two-drives")[: 2 if name == "compare" else 1]]
+    asked = place.command(name, *map(str, chosen), "--format", "html", "--out", str(out))
+    begun = [sys.executable, "-c", CLOSED, closed, *asked]
+    assert place.start(begun, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait(timeout=60) in (0, 4)
     assert out.stat().st_size > 10_000
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from drivelab.analyse.findings import DURABILITY_CODES
+from drivelab.analyse.findings import DURABILITY_CODES, foreign_work
 from drivelab.analyse.needs import NEEDS
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
@@ -120,7 +120,11 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     if far is not None:
         outcome, why, margin = "pass", "", threshold.limit / far
         text = f"{_far_text(threshold, estimate, far)}; {limit_text(threshold)}"
-    invalid = next((one for one in findings if one.severity == "invalid" and touches(one, threshold.trial)), None)
+    touching = [one for one in findings if touches(one, threshold.trial)]
+    foreign = next((one for one in touching if one.code == foreign_work.CODE and one.severity != "note"), None)
+    if outcome == "fail" and foreign is not None:
+        outcome, why = "undecided", _not_alone(threshold, estimate, foreign)
+    invalid = next((one for one in touching if one.severity == "invalid"), None)
     if invalid is not None:
         outcome, why = "undecided", invalid.text
     if margin is not None:
@@ -191,6 +195,12 @@ def _margin_ratio(threshold: Threshold, estimate: Estimate) -> float | None:
     if threshold.direction == "at_most":
         return threshold.limit / estimate.high if estimate.high else None
     return estimate.low / threshold.limit if estimate.low is not None else None
+
+
+def _not_alone(threshold: Threshold, estimate: Estimate, foreign: Finding) -> str:
+    """Why a limit that was missed says nothing of the drive, and what to do."""
+    missed = f"{_told(threshold, estimate)}, which misses the limit, but {foreign.text}"
+    return f"{missed}; {foreign.advice}" if foreign.advice else missed
 
 
 def _told(threshold: Threshold, estimate: Estimate) -> str:

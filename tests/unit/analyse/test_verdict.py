@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,47 @@ def test_warnings_about_the_trials_that_count_are_caveats() -> None:
         Finding("too-little-data", "note", "few", "sync-write-2300"),
     ]
     assert judge_need(ETCD, etcd_trials(near(1.2 * MS)), warnings).caveats == ("not alone", "virtual")
+
+
+NEIGHBOUR = Finding(
+    "foreign-work",
+    "warning",
+    "this trial was not alone: 83% of the drive's requests were others' (fio)",
+    "sync-write-2300",
+    advice="repeat it when the computer is quiet",
+)
+
+
+def test_a_limit_missed_beside_foreign_work_is_undecided_and_says_whose() -> None:
+    missed = judge_need(ETCD, etcd_trials(near(40 * MS)), [NEIGHBOUR])
+    assert missed.outcome == "undecided"
+    assert missed.sentence.startswith("Undecided for etcd: ")
+    assert "which misses the limit, but this trial was not alone: 83% of the drive's requests were others' (fio)" in (
+        missed.why
+    )
+    assert missed.why.endswith("repeat it when the computer is quiet")
+    # whoever is alone has nobody else to blame
+    assert judge_need(ETCD, etcd_trials(near(40 * MS)), []).outcome == "fail"
+
+
+def test_a_limit_met_beside_foreign_work_is_met() -> None:
+    met = judge_need(ETCD, etcd_trials(near(MS)), [NEIGHBOUR])
+    assert met.outcome == "pass"
+    assert met.caveats == (NEIGHBOUR.text,)
+
+
+@pytest.mark.parametrize(
+    "other", [replace(NEIGHBOUR, trial="random-read-qd1"), replace(NEIGHBOUR, severity="note")], ids=["trial", "note"]
+)
+def test_foreign_work_elsewhere_or_of_no_weight_excuses_nothing(other: Finding) -> None:
+    assert judge_need(ETCD, etcd_trials(near(40 * MS)), [other]).outcome == "fail"
+
+
+def test_all_needs_together_do_not_fail_for_what_others_may_have_done() -> None:
+    quiet = judge_fitness(etcd_trials(near(40 * MS)), [])
+    beside = judge_fitness(etcd_trials(near(40 * MS)), [replace(NEIGHBOUR, trial="")])
+    assert "not fit for etcd" in quiet.sentence
+    assert "not fit" not in beside.sentence
 
 
 def test_what_must_be_at_least_fails_when_the_good_end_is_below() -> None:
