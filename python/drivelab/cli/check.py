@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,8 +42,10 @@ from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME, write_html_report
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.run.interruption import Interruption, interruptible
+from drivelab.run.process_owner import owner_tag
 from drivelab.run.recorded_check import EXPERIMENT, CheckResults, facts_after, record_check, why_not_kept_in
 from drivelab.state.drive_lock import held_drives
+from drivelab.state.working_files import files_in_journal
 from drivelab.store.layout import default_parent
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
@@ -154,7 +157,7 @@ def _check(
     command_line = shlex.join(["drivelab", *sys.argv[1:]])
     status: dict[str, Any] = {"status": "failed"}
     try:
-        with check_progress(plan) as progress:
+        with _files_in_journal(target, command_line), check_progress(plan) as progress:
             results = record_check(
                 plan,
                 target,
@@ -173,6 +176,13 @@ def _check(
     judgement = judge_check(plan, results, target, host, need)
     writer.finish(judgement.findings, judgement.verdict.to_json(), **status)
     return results, judgement
+
+
+def _files_in_journal(target: TargetFacts, command_line: str) -> AbstractContextManager[None]:
+    """While the context lasts, `drivelab restore` knows of the working files, should the check be killed."""
+    if target.kind != "directory":
+        return nullcontext()
+    return files_in_journal(target.path, owner_tag(), command_line)
 
 
 def _close_failed(writer: RunWriter, status: dict[str, Any]) -> None:

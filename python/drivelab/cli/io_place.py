@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +19,7 @@ from drivelab.model.workload import Workload
 from drivelab.run.engine import remove_tree
 from drivelab.state.data_directory import exchanged
 from drivelab.state.signals import signals_held, signals_obeyed
+from drivelab.state.working_files import tree_in_journal
 
 # as the engine would say it
 _CODES = {
@@ -53,7 +56,8 @@ def _place(target: TargetFacts, workload: Workload, *, may_overwrite_file: bool)
     if workload.backend == "null" or target.kind not in ("file", "missing_file", "directory"):
         yield workload
     elif workload.tree is not None:
-        with _opened_directory(target.path) as directory:
+        command = shlex.join(["drivelab", *sys.argv[1:]])
+        with _opened_directory(target.path) as directory, tree_in_journal(target.path, command):
             try:
                 yield workload.held_by(held_target(directory.descriptor))
             finally:

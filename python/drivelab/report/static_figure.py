@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
+from drivelab.model.printable import printable
 from drivelab.report.chromium import Chromium
 from drivelab.report.figures.figure import Figure, Plot
 from drivelab.report.joint import Joint
@@ -197,9 +198,9 @@ def static_plot(plot: Plot, colours: Mapping[str, str]) -> dict[str, Any]:
 
 
 def resolved(value: Any, colours: Mapping[str, str]) -> Any:
-    """Plain data with every ``var(--name)`` replaced by its value."""
+    """Plain data with every ``var(--name)`` replaced by its value, and in characters that XML allows."""
     if isinstance(value, str):
-        return colours[value[6:-1]] if value.startswith("var(--") else value
+        return colours[value[6:-1]] if value.startswith("var(--") else printable(value)
     if isinstance(value, Mapping):
         return {key: resolved(item, colours) for key, item in value.items()}
     if isinstance(value, Sequence):

@@ -21,6 +21,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
 from drivelab.run.check import CheckOutcome, run_check
 from drivelab.run.engine import Progress, RecordListener, StopRequest, probe_engine
+from drivelab.store.layout import missing_home
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter
 
@@ -177,6 +178,9 @@ class _Recorder:
 
 def why_not_kept_in(directory: Path) -> str:
     """Why no run can be kept in a directory, which is made if it is missing; empty when one can."""
+    reason = missing_home(directory)
+    if reason:
+        return reason
     try:
         directory.mkdir(parents=True, exist_ok=True)
         # tried, since a file system that is full or mounted read-only lets everybody believe that it can be written

@@ -26,6 +26,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MOUNT_POINT = re.compile(r"/run/drivelab/[A-Za-z0-9][A-Za-z0-9_!.:-]*-[0-9a-f]{8}")
 _SCRATCH_FILE = re.compile(r"drivelab-scratch-[0-9a-f]{12}\.img")
 _DATA_DIRECTORY = re.compile(r"drivelab-data-[0-9a-f]{12}")
+_WORKING_FILES = re.compile(r"\.drivelab-check-[A-Za-z0-9-]+-")
 _RAID_NAME = re.compile(r"drivelab-[0-9a-f]{8}")
 _GROUP_OF_PROCESSORS = re.compile(r"policy\d+")
 
@@ -109,6 +110,13 @@ RULES: dict[str, dict[str, Check]] = {
     "scratch_file": {"path": _path_named(_SCRATCH_FILE)},
     "loop_device": {"backing_file": _path_named(_SCRATCH_FILE)},
     "data_directory": {"path": _path_named(_DATA_DIRECTORY)},
+    "working_files": {
+        "directory": _plain_path,
+        "device": _number,
+        "inode": _number,
+        "prefix": _matches(_WORKING_FILES),
+    },
+    "working_tree": {"directory": _plain_path, "device": _number, "inode": _number},
     "filesystem": {"device": _device, "filesystem": _matches(_NAME), "uuid": _matches(_UUID)},
     "mount": {"mount_point": _matches(_MOUNT_POINT), "device": _device},
     "raid_set": {"uuid": _matches(_UUID), "name": _matches(_RAID_NAME), "members": _devices, "boot": _text},

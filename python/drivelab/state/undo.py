@@ -19,6 +19,7 @@ from drivelab.state.scratch import undo_scratch_file
 from drivelab.state.settings.catalogue import UNDO as UNDO_SETTINGS
 from drivelab.state.signals import signals_held
 from drivelab.state.undo_context import UndoContext
+from drivelab.state.working_files import UNDO as UNDO_WORKING_FILES
 
 # each takes the facts of its change, does nothing where nothing is left to do, and says what it did
 UNDO: dict[str, Callable[..., str]] = {
@@ -31,6 +32,7 @@ UNDO: dict[str, Callable[..., str]] = {
     **UNDO_SETTINGS,
     **UNDO_PURGES,
     **UNDO_TRACING,
+    **UNDO_WORKING_FILES,
 }
 
 

@@ -44,6 +44,15 @@ def default_parent() -> Path:
     return (Path(data_home) if data_home else Path.home() / ".local" / "share") / "drivelab" / "runs"
 
 
+def missing_home(directory: Path) -> str:
+    """Why a directory is not to be made: it would lie in a home that does not exist; empty when it may be."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return ""
+    return f"the home directory {home} does not exist" if directory.is_relative_to(home) and not home.is_dir() else ""
+
+
 def run_name(experiment: str, label: str, now: datetime) -> str:
     """Name of a run directory: ``20260131T120000Z-ssd-latency-scratch-1gib``."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{slug(experiment)}-{slug(label)}"

@@ -45,6 +45,9 @@ def create_run(parent: Path, experiment: str, label: str, now: datetime) -> RunW
         raise DrivelabError(
             "S509", "the name of the directory for runs is no UTF-8 text", where=ascii(str(parent))
         ) from None
+    reason = layout.missing_home(parent)
+    if reason:
+        raise DrivelabError("S501", reason, where=str(parent), do="name a directory (--out DIR), or set DRIVELAB_RUNS")
     make_directory(parent)
     name = layout.run_name(experiment, label, now)
     for attempt in range(100):
