@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # the terminal was closed, its reader is gone, the descriptor is closed
 _GONE = (errno.EIO, errno.EPIPE, errno.EBADF)
-# a terminal that says it is narrower is not believed: nothing could be shown
-_COLUMNS_MIN = 10
+# a terminal that says it is narrower is not believed: no plot could be shown, and in no column nothing at all
+_COLUMNS_MIN = 20
 
 
 class PrintableStream:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "runs"
+GOLDEN = Path(__file__).parent / "golden" / "runs"
 # escape sequences of 7 and 8 bits, a bell, a newline, a formula, a tag, an override of direction, half a character
 POISON = "=\x1b[2J\x1b]0;title\x07\x9b31m\n<b>\u202e\x7f\r\ud800"
 # words that decide how a run is read
