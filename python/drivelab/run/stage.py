@@ -190,6 +190,8 @@ class TargetStage:
         """Close what is held of a directory that drivelab made: a file system can be unmounted then."""
         if self._files is not None:
             self._files.close()
+        if self._trees is not None:
+            self._trees.close()
         self._files = self._trees = None
         if self.facts.kind != "directory" and self._directory is not None:
             self._directory.close()

@@ -65,7 +65,8 @@ class TrialTrees:
         self._progress.preparing(f"making {workload.tree.file_count} files of {format_bytes(round(size))} ready")
         try:
             if path.name not in self._made:
-                self._directory.make(path.name, 0o700)
+                with suppress(FileExistsError):
+                    self._directory.make(path.name, 0o700)
                 self._made[path.name] = self._directory.below(path.name)
         except OSError as error:
             raise DrivelabError("E314", f"cannot make the directory: {error.strerror}", where=str(path)) from None
@@ -82,5 +83,10 @@ class TrialTrees:
             with suppress(DrivelabError, OSError):
                 remove_tree(str(tree.reopened))
                 os.rmdir(name, dir_fd=self._directory.descriptor)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all trees, which go with their file system: it could not be unmounted otherwise."""
+        for tree in self._made.values():
             tree.close()
         self._made.clear()
