@@ -138,7 +138,7 @@ class _Imported(TypedDict, total=False):
 class _RunDocument(TypedDict, total=False):
     schema: Required[int]
     status: Literal["running", "complete", "interrupted", "failed"]
-    started_utc: Moment
+    started_utc: Moment | None
     finished_utc: Moment | None
     command_line: str
     drivelab_version: str
