@@ -53,7 +53,7 @@ def require_type(value: Any, kind: Any) -> None:
     kind : type
         A dataclass, a typed dictionary, or any type made of them. Of a
         dataclass that is annotated with `PARTIAL`, and of those in it, keys may
-        be missing.
+        be missing or null.
 
     Raises
     ------
@@ -95,7 +95,8 @@ def _check_of(kind: Any, are_partial: bool) -> _Check:
     if is_dataclass(kind):
         required = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
         known = get_type_hints(kind, localns=_KNOWN_LATE)
-        hints = {one.name: known[one.name] for one in fields(kind)}
+        # an import tells with null what its source does not tell
+        hints = {one.name: known[one.name] | None if are_partial else known[one.name] for one in fields(kind)}
         return _object(hints, frozenset() if are_partial else frozenset(required), are_partial)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         # its own rules are not looked at: whoever needs them makes one
