@@ -56,7 +56,7 @@ def what_is_missing(facts: Mapping[str, Any], trial_count: int) -> str:
 def drives_of(content: ReportContent) -> list[Mapping[str, Any]]:
     """The drives of a run as they were before it."""
     found = content.facts.get("drives")
-    return _mappings(found or [drive for target in _targets(content) for drive in target.get("drives", ())])
+    return _mappings(found or [drive for target in _targets(content) for drive in target.get("drives") or ()])
 
 
 def _targets(content: ReportContent) -> list[Mapping[str, Any]]:

@@ -129,7 +129,7 @@ def _same_device(text: str, stored: Mapping[str, Any]) -> TargetFacts:
 
 def _same_members(planned: PlannedTarget, stored: Mapping[str, Any]) -> TargetFacts:
     """A RAID set of the drives that the run began on, wherever they are now; it is going to be made again."""
-    before = iter((stored.get("raid") or {}).get("members", ()))
+    before = iter((stored.get("raid") or {}).get("members") or ())
 
     def found_again(name: str) -> TargetFacts:
         member = next(before, None)
@@ -142,7 +142,7 @@ def _same_members(planned: PlannedTarget, stored: Mapping[str, Any]) -> TargetFa
 
 def _paths_by_serial(stored: Mapping[str, Any]) -> Iterator[str]:
     """Where the drive may be now: kernel names move when a computer starts again, and the serial does not."""
-    serials = set((stored.get("identity") or {}).get("serials", ()))
+    serials = set((stored.get("identity") or {}).get("serials") or ())
     layers = stored.get("devices") or [{}]
     for drive in list_drives():
         if not serials & set(drive.serials):
@@ -158,7 +158,7 @@ def _is_same(before: Mapping[str, Any], now: TargetFacts) -> bool:
     identity = now.identity
     if identity is None or before.get("size_bytes") != identity.size_bytes:
         return False
-    serials, wwn = tuple(before.get("serials", ())), before.get("wwn")
+    serials, wwn = tuple(before.get("serials") or ()), before.get("wwn")
     if not serials and not wwn:
         # without a serial only the kernel's name and its count of disks tell devices apart
         return (before.get("name"), before.get("diskseq")) == (identity.name, identity.diskseq)
@@ -197,5 +197,5 @@ def _differences(before: Mapping[str, Any], now: TargetFacts) -> Iterator[str]:
 
 
 def _called(identity: Mapping[str, Any]) -> str:
-    names = [*identity.get("serials", ()), *([identity["wwn"]] if identity.get("wwn") else [])]
+    names = [*(identity.get("serials") or ()), *([identity["wwn"]] if identity.get("wwn") else [])]
     return f"serial {', '.join(names)}" if names else str(identity.get("name", "unknown"))
