@@ -18,12 +18,12 @@ from drivelab.model.setting import KERNEL_WRITE_CACHE_LEVELS, LINK_POWER_LEVELS
 Check = Callable[[Any], bool]
 
 _NUMBER = re.compile(r"\d{1,12}")
-_LATENCY = re.compile(r"\d{1,12}|any")
+_LATENCY = re.compile(r"\d{1,12}|any|auto")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 # "cciss!c0d0": the kernel's way to write a slash
 _KERNEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.:-]*")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_MOUNT_POINT = re.compile(r"/run/drivelab/[A-Za-z0-9][A-Za-z0-9_!.:-]*-[0-9a-f]{8}")
+_MOUNT_POINT = re.compile(r"/run/drivelab/[^/\s]+-[0-9a-f]{8}")
 _SCRATCH_FILE = re.compile(r"drivelab-scratch-[0-9a-f]{12}\.img")
 _DATA_DIRECTORY = re.compile(r"drivelab-data-[0-9a-f]{12}")
 _WORKING_FILES = re.compile(r"\.drivelab-check-[A-Za-z0-9-]+-")
@@ -95,8 +95,9 @@ def _queue(value: Any) -> bool:
 def _reference(value: Any) -> bool:
     checks: dict[str, Check] = {
         "name": _matches(_KERNEL_NAME),
-        "serials": lambda serials: isinstance(serials, list) and all(map(_text, serials)),
-        "wwn": _or_none(_text),
+        # compared only; a drive may call itself anything
+        "serials": lambda serials: isinstance(serials, list) and all(isinstance(one, str) for one in serials),
+        "wwn": _or_none(lambda wwn: isinstance(wwn, str)),
         "diskseq": _or_none(_number),
         "boot": _text,
     }

@@ -48,8 +48,8 @@ class Workshop:
             monkeypatch.setattr(raid_on_target, name, getattr(self, name))
         monkeypatch.setattr(raid_on_target, "resolve_target", lambda path: disk(Path(path).name))
         monkeypatch.setattr(raid_on_target, "member_drives", lambda target: target)
-        monkeypatch.setitem(UNDO, "scratch_file", lambda path: self.done.append(f"delete {path}") or "deleted")
-        monkeypatch.setitem(UNDO, "raid_set", lambda name: self.done.append(f"take {name} apart") or "taken apart")
+        monkeypatch.setitem(UNDO, "made_file", lambda path: self.done.append(f"delete {path}") or "deleted")
+        monkeypatch.setitem(UNDO, "made_set", lambda name: self.done.append(f"take {name} apart") or "taken apart")
 
     def HeldDevice(self, member: TargetFacts) -> Any:  # noqa: N802
         def give_up(erase: tuple[str, ...]) -> None:
@@ -62,7 +62,7 @@ class Workshop:
 
     def make_scratch(self, size_bytes: int, journal: Journal, filled: Callable[[int, int], None]) -> Any:
         number = len([one for one in self.done if one.startswith("fill")])
-        journal.will_change("scratch_file", path=f"file-{number}")
+        journal.will_change("made_file", path=f"file-{number}")
         self.done.append(f"fill {number}")
         filled(size_bytes, size_bytes)
         return SimpleNamespace(path=f"/dev/loop{number}", notes=("on ext4 of /dev/sda",))
@@ -72,7 +72,7 @@ class Workshop:
         return replace(disk(name), devices=(layer(name, "loop"),))
 
     def make_raid(self, wanted: Any, devices: list[str], journal: Journal) -> MadeRaid:
-        journal.will_change("raid_set", name="the-set")
+        journal.will_change("made_set", name="the-set")
         self.done.append(f"make {wanted.level} {' '.join(devices)}")
         if self.fails:
             raise DrivelabError("R455", "mdadm failed")
