@@ -116,11 +116,16 @@ def _wait_for_moment(
 
 def impatient_runs(seeds: Sequence[int], at_once: int) -> list[str]:
     """What each of some runs has left changed; those that left nothing are not told of."""
-    with ThreadPoolExecutor(at_once) as runners:
+    runners = ThreadPoolExecutor(at_once)
+    try:
         return [text for text in runners.map(impatient_run, seeds) if text]
+    finally:
+        runners.shutdown(cancel_futures=True)
 
 
 def main() -> int:
+    # those that are under way end first, and take their loop devices with them
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(1))
     count, seed = (int(argument) for argument in [*sys.argv[1:], "1000", str(int(time.time()))][:2])
     for begin in range(0, count, 20):
         left = impatient_runs(range(seed + begin, seed + min(begin + 20, count)), 2 * (os.cpu_count() or 1))
