@@ -6,13 +6,11 @@ import os
 import sys
 
 from drivelab import __version__
-from drivelab.streams import open_closed_descriptors
 
 
 def main() -> int:
     """Exit status of the program run with the arguments of this process."""
     arguments = sys.argv[1:]
-    open_closed_descriptors()
     if arguments == ["--version"]:
         print(f"drivelab {__version__}")
         return 0
@@ -20,6 +18,10 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         # imported here: loading the command line would make --version several times slower
+        from drivelab.streams import open_closed_descriptors
+
+        # before anything else is opened: no file may become what everybody prints to
+        open_closed_descriptors()
         from drivelab.cli.main import run
 
         return run(arguments)
