@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +71,14 @@ class ByteBins:
         return rates
 
 
-def byte_bins(series: IntervalBytes, bin_bytes: float, *, keep_rest: bool = True) -> ByteBins:
+def byte_bins(
+    series: IntervalBytes,
+    bin_bytes: float,
+    *,
+    keep_rest: bool = True,
+    longest_ns: float = math.inf,
+    least_bytes: float = 0.0,
+) -> ByteBins:
     """Bins of at least so many bytes each, made of whole intervals.
 
     Parameters
@@ -81,6 +89,9 @@ def byte_bins(series: IntervalBytes, bin_bytes: float, *, keep_rest: bool = True
         What a bin holds at least, above 0.
     keep_rest : bool
         Whether what is left in the end, too little for a bin, is put to the last one; otherwise it is left out.
+    longest_ns, least_bytes : float
+        A bin that has lasted so long, and holds so many bytes, ends with fewer than `bin_bytes`: a drive that
+        hardly moves anything any more has bins all the same.
 
     Notes
     -----
@@ -95,6 +106,9 @@ def byte_bins(series: IntervalBytes, bin_bytes: float, *, keep_rest: bool = True
     while True:
         # half a byte: sums of floats may fall short of a whole number by a little
         end = int(np.searchsorted(moved, moved[edge[-1]] + bin_bytes - 0.5))
+        # the next interval at least, and something in it
+        has_some = int(np.searchsorted(moved, moved[edge[-1]] + max(least_bytes, 1.0) - 0.5))
+        end = min(end, max(has_some, int(np.searchsorted(passed, passed[edge[-1]] + longest_ns - 0.5))))
         if end > last:
             break
         edge.append(end)

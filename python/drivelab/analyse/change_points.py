@@ -31,8 +31,13 @@ PENALTY = 3.0
 RATIO_MIN = 1.05
 CLIFF_RATIO = 0.7
 CLIFF_CAPACITY_SHARE = 0.02
-# of what the trial moved, where it ended before the cliff had lasted long enough
-CLIFF_MOVED_SHARE = 0.1
+# of what the trial moved, or of its time: what is shorter was passed on the way, and what lasts so long to the end counts
+LASTING_SHARE = 0.1
+# of the time: a bin of fewer bytes ends here, so that a drive that has become very slow still has bins
+BIN_TIME_SHARE = 1 / 100
+# so many bins tell on average whether a level still holds; it does not when they lie further off than its bins usually do
+_OLD_LEVEL_BINS = 4
+_GONE_SCALES = 1.0
 # 95 % point of the likelihood ratio of the place of a change: (1 - exp(-x / 2))^2 = 0.95
 _PLACE_LIKELIHOOD = 7.352
 _ROUNDS_MAX = 8
@@ -74,7 +79,9 @@ def throughput_course(series: IntervalBytes, capacity_bytes: float = 0.0) -> Thr
     total = series.total_bytes
     if total <= 0:
         return ThroughputCourse(undecided="nothing was moved")
-    bins = byte_bins(series, max(total / BINS_MAX, OPERATIONS_PER_BIN * series.operation_bytes, 1.0))
+    least = max(OPERATIONS_PER_BIN * series.operation_bytes, 1.0)
+    longest_ns = BIN_TIME_SHARE * float(series.duration_ns.sum())
+    bins = byte_bins(series, max(total / BINS_MAX, least), longest_ns=longest_ns, least_bytes=least)
     if bins.count < BINS_MIN:
         why = f"{bins.count} parts of at least {OPERATIONS_PER_BIN} I/Os and one interval; {BINS_MIN} are needed"
         return ThroughputCourse(moved_bytes=round(total), undecided=why)
@@ -82,7 +89,7 @@ def throughput_course(series: IntervalBytes, capacity_bytes: float = 0.0) -> Thr
     edges = [0, *found.begins, bins.count]
     levels = tuple(_level(series, bins, begin, end) for begin, end in pairwise(edges))
     changes = tuple(_change(bins, found, number, levels) for number in range(len(found.begins)))
-    cliff, to_end = _cliff(levels, changes, capacity_bytes, total)
+    cliff, to_end = _cliff(levels, changes, capacity_bytes)
     return ThroughputCourse(levels, changes, cliff, to_end, round(total))
 
 
@@ -129,12 +136,15 @@ def level_changes(series: Floats) -> SeriesChanges:
 
 
 def _large_enough(series: Floats, begins: Sequence[int]) -> list[int]:
-    """The changes without those that matter to nobody: the smallest is taken out until none is left."""
+    """The changes without those that matter to nobody: the smallest is taken out until none is left.
+
+    By the medians of levels: the bin in which one gives way to the next is a mixture, and shifts the mean of a short one.
+    """
     kept = list(begins)
     while kept:
         edges = [0, *kept, series.shape[0]]
-        means = [float(series[begin:end].mean()) for begin, end in pairwise(edges)]
-        steps = [abs(after - before) for before, after in pairwise(means)]
+        medians = [float(np.median(series[begin:end])) for begin, end in pairwise(edges)]
+        steps = [abs(after - before) for before, after in pairwise(medians)]
         smallest = min(range(len(kept)), key=steps.__getitem__)
         if steps[smallest] >= math.log(RATIO_MIN):
             break
@@ -152,7 +162,22 @@ def _place_interval(series: Floats, begins: Sequence[int], number: int, variance
     saved = sums**2 / sizes + sums**2 / (part.shape[0] - sizes)
     near = np.flatnonzero(saved >= saved[place - begin - 1] - _PLACE_LIKELIHOOD * variance)
     # the change lies somewhere within a bin
-    return begin + int(near[0]), min(end, begin + 2 + int(near[-1]))
+    low, high = begin + int(near[0]), min(end, begin + 2 + int(near[-1]))
+    return min(low, _end_of_old_level(series, begin, place, end)), high
+
+
+def _end_of_old_level(series: Floats, begin: int, place: int, end: int) -> int:
+    """Where the level before a change was still kept: a fall that takes its time begins there, before its middle."""
+    old = float(np.median(series[begin:place]))
+    towards = -1.0 if series[place:end].mean() < old else 1.0
+    gone = towards * (series[begin:place] - old)
+    width = min(_OLD_LEVEL_BINS, gone.shape[0])
+    means = np.convolve(gone, np.full(width, 1 / width), "valid")
+    is_passed = end < series.shape[0] and end - place < LASTING_SHARE * series.shape[0]
+    if not is_passed and means[-1] <= _GONE_SCALES * float(np.median(np.abs(gone))):
+        return place
+    kept = np.flatnonzero(means <= 0)
+    return begin + (int(kept[-1]) if kept.size else 0)
 
 
 def _level(series: IntervalBytes, bins: ByteBins, begin: int, end: int) -> ThroughputLevel:
@@ -181,41 +206,53 @@ def _between(
 
 
 def _cliff(
-    levels: Sequence[ThroughputLevel],
-    changes: Sequence[ThroughputChange],
-    capacity_bytes: float,
-    total_bytes: float,
+    levels: Sequence[ThroughputLevel], changes: Sequence[ThroughputChange], capacity_bytes: float
 ) -> tuple[ThroughputChange | None, bool]:
-    """The first fall that lasted, and whether the trial ended before it had lasted as long as it must."""
-    short = CLIFF_MOVED_SHARE * total_bytes
-    needed = CLIFF_CAPACITY_SHARE * capacity_bytes or short
+    """The first fall that lasted, to the level it stays at, and whether the trial ended before 2 % of the capacity."""
+    needed = CLIFF_CAPACITY_SHARE * capacity_bytes or LASTING_SHARE * levels[-1].end_bytes
     for first, change in enumerate(changes):
-        before = levels[first]
-        for last in _way_down(levels, first, min(needed, short)):
-            ratio = quotient(levels[last].bytes_per_s, before.bytes_per_s)
-            if ratio is None or ratio.value is None or ratio.value > CLIFF_RATIO:
-                continue
-            stays = _stays_bytes(levels, last, CLIFF_RATIO * (before.bytes_per_s.value or 0))
-            is_to_end = levels[last].begin_bytes + stays == levels[-1].end_bytes
-            if stays >= needed or (is_to_end and stays >= short):
-                ends = (change.low_bytes, change.high_bytes)
-                return _between(before, levels[last], change.at_bytes, change.at_ns, ends), stays < needed
+        limit = CLIFF_RATIO * (levels[first].bytes_per_s.value or 0)
+        lasting = [last for last in _way_down(levels, first) if _lasts(levels, last, limit, needed)]
+        if lasting:
+            cliff = _between(levels[first], levels[lasting[-1]], change.at_bytes, change.at_ns, _ends(change))
+            end = levels[_end_below(levels, lasting[0], limit)].end_bytes
+            return cliff, end - levels[lasting[0]].begin_bytes < needed
     return None, False
 
 
-def _way_down(levels: Sequence[ThroughputLevel], first: int, short_bytes: float) -> Iterator[int]:
+def _way_down(levels: Sequence[ThroughputLevel], first: int) -> Iterator[int]:
     """The levels to which a fall from one level leads: the next, and those behind levels that were passed quickly."""
     for last in range(first + 1, len(levels)):
         if (levels[last].bytes_per_s.value or 0) >= (levels[last - 1].bytes_per_s.value or 0):
             return
         yield last
-        if levels[last].end_bytes - levels[last].begin_bytes >= short_bytes:
+        if _is_long(levels, last, last):
             return
 
 
-def _stays_bytes(levels: Sequence[ThroughputLevel], first: int, limit_bytes_per_s: float) -> int:
-    """Bytes moved from a level on while the throughput stays at or below a limit."""
+def _lasts(levels: Sequence[ThroughputLevel], first: int, limit_bytes_per_s: float, needed_bytes: float) -> bool:
+    """Whether the throughput is at or below a limit from a level on, for so many bytes or, if long enough, to the end."""
+    if (levels[first].bytes_per_s.value or 0) > limit_bytes_per_s:
+        return False
+    last = _end_below(levels, first, limit_bytes_per_s)
+    stays_bytes = levels[last].end_bytes - levels[first].begin_bytes
+    return stays_bytes >= needed_bytes or (last == len(levels) - 1 and _is_long(levels, first, last))
+
+
+def _end_below(levels: Sequence[ThroughputLevel], first: int, limit_bytes_per_s: float) -> int:
+    """The last of the levels from one on that are at or below a limit."""
     last = first
     while last + 1 < len(levels) and (levels[last + 1].bytes_per_s.value or 0) <= limit_bytes_per_s:
         last += 1
-    return levels[last].end_bytes - levels[first].begin_bytes
+    return last
+
+
+def _is_long(levels: Sequence[ThroughputLevel], first: int, last: int) -> bool:
+    """Whether levels are a tenth of a trial, of its bytes or, since a slow drive moves few, of its time."""
+    begin, end, whole = levels[first], levels[last], levels[-1]
+    is_many = end.end_bytes - begin.begin_bytes >= LASTING_SHARE * whole.end_bytes
+    return is_many or end.end_ns - begin.begin_ns >= LASTING_SHARE * whole.end_ns
+
+
+def _ends(change: ThroughputChange) -> tuple[int, int]:
+    return change.low_bytes, change.high_bytes
