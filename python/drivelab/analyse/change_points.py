@@ -31,11 +31,11 @@ PENALTY = 3.0
 RATIO_MIN = 1.05
 CLIFF_RATIO = 0.7
 CLIFF_CAPACITY_SHARE = 0.02
-# of what the trial moved, or of its time: what is shorter was passed on the way, and what lasts so long to the end counts
+# of the bytes of a trial, or of its time: what is shorter was passed on the way, what is as long at its end counts
 LASTING_SHARE = 0.1
 # of the time: a bin of fewer bytes ends here, so that a drive that has become very slow still has bins
 BIN_TIME_SHARE = 1 / 100
-# so many bins tell on average whether a level still holds; it does not when they lie further off than its bins usually do
+# so many bins tell on average whether a level still holds: not when they lie further off than its bins usually do
 _OLD_LEVEL_BINS = 4
 _GONE_SCALES = 1.0
 # 95 % point of the likelihood ratio of the place of a change: (1 - exp(-x / 2))^2 = 0.95
@@ -138,7 +138,7 @@ def level_changes(series: Floats) -> SeriesChanges:
 def _large_enough(series: Floats, begins: Sequence[int]) -> list[int]:
     """The changes without those that matter to nobody: the smallest is taken out until none is left.
 
-    By the medians of levels: the bin in which one gives way to the next is a mixture, and shifts the mean of a short one.
+    By medians: the bin in which one level gives way to the next is a mixture, and shifts the mean of a short one.
     """
     kept = list(begins)
     while kept:
@@ -231,7 +231,7 @@ def _way_down(levels: Sequence[ThroughputLevel], first: int) -> Iterator[int]:
 
 
 def _lasts(levels: Sequence[ThroughputLevel], first: int, limit_bytes_per_s: float, needed_bytes: float) -> bool:
-    """Whether the throughput is at or below a limit from a level on, for so many bytes or, if long enough, to the end."""
+    """Whether the throughput is at or below a limit from a level on: for so many bytes, or long and to the end."""
     if (levels[first].bytes_per_s.value or 0) > limit_bytes_per_s:
         return False
     last = _end_below(levels, first, limit_bytes_per_s)

@@ -108,6 +108,10 @@ def steady_state(series: IntervalBytes, capacity_bytes: float) -> SteadyState:
         bytes_per_s=series.rate(int(rounds.edge[begin]), int(rounds.edge[-1])),
         passes_five_rounds=passes_five_rounds(rates[begin:]),
     )
+    first = int(np.searchsorted(rounds.end_bytes, rounds.end_bytes[-1] - capacity_bytes - 0.5))
+    last_rates = [float(rate) for rate in rates[first:]]
+    drift = math.exp(theil_sen([math.log(rate) for rate in last_rates]).slope * (len(last_rates) - 1))
+    found = replace(found, drift_ratio=drift, trend_p_value=mann_kendall_p_value(last_rates))
     if not found.passes_five_rounds:
         return replace(found, verdict="not steady", why=_why_not(rates[begin:]))
     return _held_against_stricter(found, series, rounds, capacity_bytes)
@@ -125,10 +129,7 @@ def _held_against_stricter(
             f"and a slow fall shows over {format_decimal_bytes(capacity_bytes)}, the whole capacity"
         )
         return replace(found, why=why)
-    last_rates = [float(rate) for rate in rounds.bytes_per_s[first:]]
-    p_value = mann_kendall_p_value(last_rates)
-    drift = math.exp(theil_sen([math.log(rate) for rate in last_rates]).slope * (len(last_rates) - 1))
-    found = replace(found, drift_ratio=drift, trend_p_value=p_value)
+    drift, p_value = found.drift_ratio or 1.0, found.trend_p_value or 0.0
     if p_value <= TREND_P_MIN and max(drift, 1 / drift) > 1 + DRIFT_MAX:
         word = "falls" if drift < 1 else "rises"
         why = f"the last five rounds pass, but over the last capacity it still {word} by {abs(drift - 1):.0%}"

@@ -283,7 +283,8 @@ class TestDrift:
         values = np.round(latencies(2000) * np.linspace(1, 2, 2000))
         (found,) = drift.find(evidence(measured(values={"read": values})))
         assert "slower" in found.text
-        assert found.evidence["last_over_first_ratio"] == pytest.approx(1.5, rel=0.2)
+        assert found.evidence["last_over_first_ratio"] == pytest.approx(2, rel=0.1)
+        assert found.evidence["last_over_first_ratio_low"] < 2 < found.evidence["last_over_first_ratio_high"]
 
     def test_a_steady_trial_is_not(self) -> None:
         assert drift.find(evidence(measured())) == []

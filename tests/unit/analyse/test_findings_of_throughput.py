@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from simulated_trials import drive, durable_values, durable_workload, evidence, latencies, measured, target, workload
 
-from drivelab.analyse.findings import not_steady, throughput_cliff
+from drivelab.analyse.findings import drift, not_steady, stall_at_end, throughput_cliff, throughput_swings
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.summary import summarise
 from drivelab.analyse.trial_course import (
@@ -115,7 +115,76 @@ class TestThroughputCliff:
         assert throughput_cliff.find(judged(null)) == []
 
 
+class TestThroughputSwings:
+    by_turns = [(6, 500e6), (3, 200e6)] * 8
+
+    def test_a_drive_that_is_throttled_by_turns_is_told_with_period_and_factor(self) -> None:
+        (found,) = throughput_swings.find(judged(trial(self.by_turns)))
+        assert found.severity == "warning"
+        assert "swings x2.5 with a period of 9 s" in found.text
+        assert found.evidence["low_time_share"] == pytest.approx(1 / 3, abs=0.02)
+        assert found.evidence["period_ns"] == pytest.approx(9e9, rel=0.02)
+        assert found.evidence["high_over_low_ratio"] == pytest.approx(2.5, rel=0.1)
+
+    def test_what_swings_depends_on_what_was_done(self) -> None:
+        buffered = workload("write", block_sizes=(BlockSizeShare(bytes=MIB),), interval_ns=INTERVAL_NS, direct=False)
+        assert "memory that fills" in throughput_swings.find(judged(trial(self.by_turns, buffered)))[0].text
+        assert "that repeats" in throughput_swings.find(judged(trial(self.by_turns, operation="read")))[0].text
+
+    def test_a_drive_that_stops_by_turns_swings_to_nothing(self) -> None:
+        (found,) = throughput_swings.find(judged(trial([(6, 500e6), (3, 0.0)] * 8)))
+        assert "swings to nothing with a period of 9 s" in found.text
+        assert found.evidence["high_over_low_ratio"] is None
+
+    def test_steady_throughput_few_periods_and_the_null_backend_have_none(self) -> None:
+        for levels in ([(100, 500e6)], [(30, 500e6), (15, 200e6)] * 2, [(6, 500e6), (3, 450e6)] * 8):
+            assert throughput_swings.find(judged(trial(levels))) == []
+        made = trial(self.by_turns)
+        null = replace(made, engine=made.engine | {"backend": {"name": "null", "reason": ""}})
+        assert throughput_swings.find(judged(null)) == []
+
+
+class TestOneCauseIsToldOnce:
+    @pytest.mark.parametrize("levels", [TestThroughputSwings.by_turns, [(40, 480e6), (40, 95e6)]])
+    def test_a_cliff_and_a_swing_are_no_drift_besides(self, levels: list[tuple[int, float]]) -> None:
+        made = judged(self.with_latencies(trial(levels)))
+        assert throughput_swings.find(made) or throughput_cliff.find(made)
+        assert drift.find(made) == []
+
+    def test_a_drift_is_told_where_nothing_else_explains_it(self) -> None:
+        made = judged(self.with_latencies(trial([(1, 500e6 / (1 + 0.6 * second / 60)) for second in range(60)])))
+        (found,) = drift.find(made)
+        assert found.evidence["last_over_first_ratio"] == pytest.approx(1.6, rel=0.1)
+
+    def test_a_stall_at_the_end_is_no_drift_besides(self) -> None:
+        asked = workload(limits=Limits(runtime_ns=2_000_000_000))
+        for slower in (1.0, 2.0):
+            values = np.round(np.append(latencies(2000) * np.linspace(1, slower, 2000), 3e9))
+            made = evidence(measured(asked, {"read": values}, intervals=21, measured_ns=4_500_000_000))
+            assert stall_at_end.find(made)
+            assert bool(drift.find(made)) == (slower > 1)
+
+    @staticmethod
+    def with_latencies(made: Measurement) -> Measurement:
+        """A closed loop with one I/O at a time: the latency is what its throughput leaves."""
+        rows = made.intervals.to_pylist()
+        for row in rows:
+            row |= {"sum_ns": INTERVAL_NS}
+        return replace(made, intervals=pa.Table.from_pylist(rows))
+
+
 class TestNotSteady:
+    def test_a_flat_drive_with_much_scatter_is_called_noisy(self) -> None:
+        for seed in (0, 3, 4, 6):
+            (found,) = not_steady.find(judged(self.noisy(seed)))
+            assert found.text.startswith("it is noisy, and not settled by the rule of five rounds: ")
+
+    @staticmethod
+    def noisy(seed: int) -> Measurement:
+        random = np.random.default_rng(seed)
+        rounds = 400e6 * np.exp(0.15 * random.standard_normal(22))
+        return trial([(round(5e9 / rate), rate) for rate in rounds], sustained(1.1))
+
     def test_a_drive_that_still_falls_is_told(self) -> None:
         falling = [(20, 500e6 * 0.9**step) for step in range(20)]
         (found,) = not_steady.find(judged(trial(falling, sustained())))

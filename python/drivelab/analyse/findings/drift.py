@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from drivelab.analyse.findings import stall_at_end, throughput_cliff, throughput_swings
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
-from drivelab.analyse.ratio import ratio_estimate
-from drivelab.model.estimate import Estimate
+from drivelab.analyse.interval_series import series_from_measurement
+from drivelab.analyse.straight_line import straight_line
 from drivelab.model.finding import Finding
 from drivelab.model.units import format_duration_ns
 
@@ -16,38 +20,41 @@ RATIO_MIN = 1.1
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """Mean latencies of the first and last third whose 95 % intervals lie apart."""
+    """A straight line through the mean latencies of the intervals that rises or falls more than noise makes it.
+
+    What a cliff or a swing of the throughput explains, or a stall at the end, is said there and not here.
+    """
+    if throughput_cliff.find(evidence) or throughput_swings.find(evidence):
+        return []
     latency = "response" if evidence.measured.workload.pacing.kind != "closed" else "total"
     series = series_from_measurement(evidence.measured, evidence.summary.operation, latency)
     if series is None or series.length < INTERVALS_MIN:
         return []
-    third = series.length // 3
-    first, last = _mean(series, 0, third), _mean(series, series.length - third, series.length)
-    if not _lie_apart(first, last) or first.value is None or last.value is None:
+    until = _before_the_stall(evidence) if stall_at_end.find(evidence) else series.length
+    has_any = series.count[:until] > 0
+    if int(has_any.sum()) < INTERVALS_MIN:
         return []
-    ratio = last.value / first.value
-    if max(ratio, 1 / ratio) < RATIO_MIN:
+    line = straight_line(np.log(series.sum_ns[:until][has_any] / series.count[:until][has_any]))
+    ratio = math.exp(line.change)
+    if line.is_level or max(ratio, 1 / ratio) < RATIO_MIN:
         return []
-    word = "slower" if ratio > 1 else "faster"
+    first_ns, last_ns = math.exp(line.first), math.exp(line.last)
     text = (
-        f"it got {word} meanwhile: {format_duration_ns(first.value)} on average in the first third, "
-        f"{format_duration_ns(last.value)} in the last; the numbers are those of neither"
+        f"it got {'slower' if ratio > 1 else 'faster'} meanwhile: a line through its mean latencies leads from "
+        f"{format_duration_ns(first_ns)} to {format_duration_ns(last_ns)}; the numbers are those of neither"
     )
     facts = {
-        "first_third_latency_ns_mean": first.value,
-        "last_third_latency_ns_mean": last.value,
+        "first_latency_ns": first_ns,
+        "last_latency_ns": last_ns,
         "last_over_first_ratio": ratio,
+        "last_over_first_ratio_low": math.exp(line.change - line.half_width),
+        "last_over_first_ratio_high": math.exp(line.change + line.half_width),
     }
     return [Finding(CODE, "warning", text, evidence.name, facts, "measure longer, until it is steady")]
 
 
-def _mean(series: IntervalSeries, start: int, stop: int) -> Estimate:
-    return ratio_estimate(series.sum_ns[start:stop], series.count[start:stop], "ns")
-
-
-def _lie_apart(one: Estimate, other: Estimate) -> bool:
-    ends = (one.low, one.high, other.low, other.high)
-    if any(end is None for end in ends):
-        return False
-    low_one, high_one, low_other, high_other = (float(end or 0.0) for end in ends)
-    return high_one < low_other or high_other < low_one
+def _before_the_stall(evidence: TrialEvidence) -> int:
+    """How many intervals lie before the moment at which the stalled I/O was waited for."""
+    workload = evidence.measured.workload
+    end_ns = workload.limits.runtime_ns or int(evidence.measured.engine.get("measured_ns", 0))
+    return end_ns // int(workload.interval_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.analyse.steady_state import PROFILE, ROUND_CAPACITY_SHARE, WINDOW_ROUNDS, steady_state
+from drivelab.analyse.steady_state import PROFILE, ROUND_CAPACITY_SHARE, TREND_P_MIN, WINDOW_ROUNDS, steady_state
 from drivelab.analyse.trial_course import capacity_of_target, interval_bytes
 from drivelab.model.finding import Finding, Severity
 from drivelab.model.units import format_decimal_bytes
@@ -11,6 +11,7 @@ from drivelab.model.units import format_decimal_bytes
 CODE = "not-steady"
 # shorter trials were not meant to last, unless they were to move a whole capacity
 SUSTAINED_NS = 60_000_000_000
+_WORDS = {"not steady": "it had not become steady", "undecided": "whether it was steady is not known"}
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -24,7 +25,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     state = steady_state(series, capacity)
     if state.verdict == "steady":
         return []
-    word = "it had not become steady" if state.verdict == "not steady" else "whether it was steady is not known"
+    word = _WORDS[state.verdict]
+    if state.verdict == "not steady" and not state.passes_five_rounds and (state.trend_p_value or 0) > TREND_P_MIN:
+        word = "it is noisy, and not settled by the rule of five rounds"
     severity: Severity = "warning" if state.verdict == "not steady" else "note"
     facts = {
         "profile": PROFILE,
