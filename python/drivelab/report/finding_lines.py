@@ -20,9 +20,11 @@ _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMG
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _SIGNS_OF_OTHERS = {
     "foreign_request_share": "{} of the drive's requests were others'",
-    "excess_read_share": "the drive read {} more than was asked for",
+    "excess_read_share": "the drive read {} more than they account for",
+    "excess_write_share": "the drive wrote {} more than they account for",
     "other_bytes_share": "just before, the drive did {} as many bytes a second for others",
     "cpu_steal_share": "the hypervisor took {} of the processors",
+    "other_processor_share": "other programs used {} of the processors",
     "cpu_pressure_some_share": "tasks waited for a processor {} of the time",
 }
 

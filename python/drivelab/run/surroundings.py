@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from drivelab.run.processor_time import ProcessorReading, processors_between, read_processors
+
 SYSFS_BLOCK = Path("/sys/class/block")
 _PRESSURES = (("cpu", "some"), ("io", "some"), ("io", "full"), ("memory", "some"))
 # fields of the cpu line of /proc/stat, from 0
@@ -33,12 +35,15 @@ class SurroundingsReading:
         The cpu line of /proc/stat.
     temperature_celsius : float or None
         Of the drive, where the kernel knows it.
+    processors : ProcessorReading or None
+        Whose time the processors spent.
     """
 
     read_at_ns: int
     pressure_us: dict[str, int]
     processor_ticks: tuple[int, ...]
     temperature_celsius: float | None
+    processors: ProcessorReading | None = None
 
 
 def read_surroundings(drives: Sequence[str] = ()) -> SurroundingsReading:
@@ -49,6 +54,7 @@ def read_surroundings(drives: Sequence[str] = ()) -> SurroundingsReading:
         pressure_us=_pressure_us(),
         processor_ticks=_processor_ticks(),
         temperature_celsius=max(temperatures, default=None),
+        processors=read_processors(),
     )
 
 
@@ -58,7 +64,7 @@ def surroundings_between(before: SurroundingsReading, after: SurroundingsReading
     Returns
     -------
     dict
-        ``pressure`` (cpu_some_share, io_some_share, io_full_share,
+        ``processors`` (see `processors_between`), ``pressure`` (cpu_some_share, io_some_share, io_full_share,
         memory_some_share), ``cpu_steal_share``, ``cpu_busy_share``,
         ``temperature_celsius_before``, ``temperature_celsius_after``.
     """
@@ -73,6 +79,7 @@ def surroundings_between(before: SurroundingsReading, after: SurroundingsReading
     total = sum(ticks)
     return {
         "pressure": pressure,
+        "processors": processors_between(before.processors, after.processors),
         "cpu_steal_share": ticks[_STEAL] / total if total else None,
         "cpu_busy_share": 1 - (ticks[_IDLE] + ticks[_IOWAIT]) / total if total else None,
         "temperature_celsius_before": before.temperature_celsius,

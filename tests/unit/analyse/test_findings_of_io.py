@@ -42,6 +42,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import BlockSizeShare, Contents, Pacing
 
 READS = [counted(reads=2000)]
+USED_BY_OTHERS = {"count": 2, "duration_ns": 2e9, "busy": 1.4, "own": 0.3, "kernel_threads": 0.1}
 NULL_BACKEND = {"name": "null", "reason": ""}
 
 
@@ -200,7 +201,10 @@ class TestForeignWork:
         ("context", "words"),
         [
             ({"cpu_steal_share": 0.2}, "hypervisor"),
-            ({"pressure": {"cpu_some_share": 0.3}}, "waited for a processor"),
+            (
+                {"processors": USED_BY_OTHERS, "pressure": {"cpu_some_share": 0.3}},
+                "other programs used 1.0 of 2 processors, and tasks waited for one 30% of the time",
+            ),
             (
                 {"command_counts": {"foreign_requests": 40, "data_writes": 400, "foreign": {"postgres": 40}}},
                 "postgres",
@@ -218,7 +222,7 @@ class TestForeignWork:
                 "busy with other work",
             ),
         ],
-        ids=["steal", "pressure", "requests", "before"],
+        ids=["steal", "processors", "requests", "before"],
     )
     def test_each_sign_of_others_is_told(self, context: dict[str, object], words: str) -> None:
         (found,) = foreign_work.find(evidence(measured(devices=READS, context=context)))

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.findings.foreign_bytes import foreign_bytes
 from drivelab.model.finding import Finding
+from drivelab.model.units import format_bytes
 
 CODE = "foreign-work"
 # methodology, row 21
 FOREIGN_SHARE_MAX = 0.01
 STEAL_SHARE_MAX = 0.01
+# of all processors, and at least so many of them
+PROCESSOR_SHARE_MAX, PROCESSORS_MAX = 0.10, 0.5
+# the kernel counts in ticks of 4 to 10 ms: of a trial of a few of them nothing can be said
+PROCESSOR_NS_MIN = 50_000_000
+# only told of processors that others used: a thread that sleeps for every I/O waits for a processor on an idle computer
 CPU_PRESSURE_MAX = 0.05
 # a write or two of a journal in a short watch before the trial are not a neighbour
 IDLE_REQUESTS_MIN = 3
 IDLE_SHARE_MAX = 0.1
-# a direct read of n bytes makes the drive read n bytes, and hardly any metadata
-READ_EXCESS_MAX = 0.02
 FOREIGN_REQUESTS_MIN = 3
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """Requests of other programs, stolen time, processors with a queue."""
+    """Requests and bytes of other programs, stolen time, processors that others used."""
     if evidence.is_null:
         return []
     found = list(_signs(evidence))
@@ -34,17 +39,42 @@ def find(evidence: TrialEvidence) -> list[Finding]:
 
 def _signs(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     yield from _foreign_requests(evidence)
-    yield from _excess_reads(evidence)
+    yield from _foreign_bytes(evidence)
     yield from _work_before(evidence)
     steal = evidence.measured.context.get("cpu_steal_share")
     if steal is not None and steal > STEAL_SHARE_MAX:
         yield f"the hypervisor took {steal:.0%} of the processors", {"cpu_steal_share": steal}
+    yield from _used_processors(evidence)
+
+
+def others_processors(processors: Mapping[str, float | None]) -> float:
+    """Processor time of other programs, in processors: 0.5 is half of one.
+
+    Parameters
+    ----------
+    processors : mapping
+        ``context["processors"]`` of a trial: all were at work for `busy`, this
+        program for `own` and threads of the kernel, which also serve our I/O, for
+        `kernel_threads`.
+    """
+    return (processors["busy"] or 0.0) - (processors["own"] or 0.0) - (processors["kernel_threads"] or 0.0)
+
+
+def _used_processors(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
+    processors = evidence.measured.context.get("processors")
+    if not processors:
+        return
+    others, count = others_processors(processors), int(processors["count"])
+    is_long = others * processors["duration_ns"] >= PROCESSOR_NS_MIN
+    if not is_long or others < max(PROCESSORS_MAX, PROCESSOR_SHARE_MAX * count):
+        return
+    facts = {"other_processors": others, "other_processor_share": others / count}
+    text = f"other programs used {others:.1f} of {count} processors"
     pressure = (evidence.measured.context.get("pressure") or {}).get("cpu_some_share")
     if pressure is not None and pressure > CPU_PRESSURE_MAX:
-        yield (
-            f"tasks waited for a processor {pressure:.0%} of the time",
-            {"cpu_pressure_some_share": pressure},
-        )
+        text += f", and tasks waited for one {pressure:.0%} of the time"
+        facts["cpu_pressure_some_share"] = pressure
+    yield text, facts
 
 
 def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
@@ -61,14 +91,14 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
         yield f"{share:.0%} of the drive's requests were others'{who}", {"foreign_request_share": share}
 
 
-def _excess_reads(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
-    """Bytes that the drive read beyond those of a trial that only reads, past the page cache."""
-    counts, issued = evidence.counts, evidence.issued("read")
-    if counts is None or not evidence.is_direct or evidence.operations("write") or issued < 1 << 20:
-        return
-    excess = counts.bytes_read / issued - 1
-    if excess > READ_EXCESS_MAX:
-        yield f"the drive read {excess:.0%} more than this trial asked for", {"excess_read_share": excess}
+def _foreign_bytes(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
+    for found in foreign_bytes(evidence):
+        verb = "read" if found.direction == "read" else "wrote"
+        yield (
+            f"the drive {verb} {format_bytes(found.count)} more than this trial accounts for, "
+            f"{found.share:.0%} of what it moved",
+            {f"excess_{found.direction}_share": found.share},
+        )
 
 
 def _work_before(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:

@@ -1,0 +1,118 @@
+"""Bytes that a drive moved during a trial beyond those that the trial and its file system account for.
+
+Direct I/O reaches the drive byte for byte, so in a trial that only reads every
+written byte is somebody else's, and in one that only writes every byte read.
+What a file system does for the trial is allowed for: its journal, its metadata,
+and blocks that must be read before a part of them can be written.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from drivelab.analyse.expected_commands import filesystem_name
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.measurement import DeviceCounts
+
+# of what was issued: metadata, and a moment before and after the trial
+EXCESS_MAX = 0.02
+# below that much a page or two of metadata are a large part
+ISSUED_BYTES_MIN = 1 << 20
+# a journal is written every 5 s (ext4) or 30 s (xfs): inode, bitmap, group, descriptor and commit, or a log buffer
+JOURNAL_BYTES = 256 * 1024
+JOURNAL_EVERY_NS = 5_000_000_000
+# journal and log of one sync call: xfs rounds its log to stripe units, ext4 writes descriptor, metadata and commit
+COMMIT_BYTES = 64 * 1024
+# extent tree of space that is written for the first time
+EXTENT_BYTES = 512
+# what is known of: others write trees and checksums, collect garbage, or keep copies
+KNOWN_FILESYSTEMS = frozenset({"raw", "ext2", "ext3", "ext4", "xfs", "vfat"})
+_COMMITTING_CALLS = frozenset({"fsync", "o_sync"})
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignBytes:
+    """Bytes of one direction that nothing in the trial accounts for.
+
+    Attributes
+    ----------
+    direction : str
+        read or write.
+    count : int
+        Such bytes.
+    share : float
+        Of all bytes that the trial issued.
+    """
+
+    direction: str
+    count: int
+    share: float
+
+
+def foreign_bytes(evidence: TrialEvidence) -> list[ForeignBytes]:
+    """What a drive read and wrote for others; of each direction only where it is more than can be the trial's own.
+
+    Parameters
+    ----------
+    evidence : TrialEvidence
+        A trial. Of buffered I/O, operations on files, trims, several drives without
+        an array of their own, and file systems whose own writes nobody can count,
+        nothing is said.
+    """
+    counts = evidence.given
+    issued = {name: evidence.issued(name) for name in ("read", "write")}
+    total = sum(issued.values())
+    if counts is None or total < ISSUED_BYTES_MIN or not _is_accountable(evidence, counts):
+        return []
+    allowed = {"read": _own_reads(evidence), "write": _own_writes(evidence)}
+    moved = {"read": counts.bytes_read, "write": counts.bytes_written}
+    found = []
+    for name in ("read", "write"):
+        excess = moved[name] - issued[name]
+        if excess > EXCESS_MAX * total + allowed[name]:
+            found.append(ForeignBytes(name, excess, excess / total))
+    return found
+
+
+def _is_accountable(evidence: TrialEvidence, counts: DeviceCounts) -> bool:
+    """Whether every byte of the trial can be told from those of others."""
+    workload = evidence.measured.workload
+    is_plain = workload.tree is None and all(one.operation in ("read", "write") for one in workload.operations)
+    is_one_device = "+" not in counts.device
+    # thin volumes, snapshots and checksums are written beside the data, and their layer is only one of "dm"
+    is_mapped = any(layer.kind == "dm" for layer in evidence.target.devices)
+    is_known = filesystem_name(evidence.target) in KNOWN_FILESYSTEMS and not is_mapped
+    return evidence.is_direct and is_plain and is_one_device and (is_known or not evidence.operations("write"))
+
+
+def _own_reads(evidence: TrialEvidence) -> float:
+    """Bytes that a file system may read for the writes of a trial: parts of blocks cannot be written."""
+    if not evidence.operations("write"):
+        return 0.0
+    block = evidence.target.filesystem.block_size_bytes if evidence.target.filesystem else 0
+    workload = evidence.measured.workload
+    sizes = [one.bytes for one in workload.block_sizes] + [workload.shift_bytes]
+    is_whole = not block or all(size % block == 0 for size in sizes)
+    partly_written = 0 if is_whole else 2 * block * evidence.operations("write")
+    return float(partly_written + _journal_bytes(evidence))
+
+
+def _own_writes(evidence: TrialEvidence) -> float:
+    """Bytes that a file system may write beside those of a trial."""
+    allowed = _journal_bytes(evidence)
+    writes = evidence.operations("write")
+    if not writes or evidence.target.filesystem is None:
+        return float(allowed)
+    workload = evidence.measured.workload
+    is_first_write = workload.file_state != "overwrite"
+    commits = evidence.is_durable and (is_first_write or workload.durability.method in _COMMITTING_CALLS)
+    allowed += COMMIT_BYTES * evidence.durable_operations if commits else 0
+    return float(allowed + (EXTENT_BYTES * writes if is_first_write else 0))
+
+
+def _journal_bytes(evidence: TrialEvidence) -> int:
+    """What a journal comes to in the time of a trial, whoever changes an inode now and then."""
+    engine = evidence.measured.engine
+    elapsed_ns = sum(int(engine.get(part, 0)) for part in ("ramp_ns", "measured_ns", "drain_ns"))
+    return JOURNAL_BYTES * math.ceil(max(1, elapsed_ns) / JOURNAL_EVERY_NS)

@@ -1,0 +1,97 @@
+"""A real trial beside real neighbours: a program that burns processors, one that writes to the same drive."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MIB = 1 << 20
+BURN = "print(flush=True)\nwhile True: pass"
+WRITE = """
+import mmap, os, sys
+path, begin = sys.argv[1], int(sys.argv[2])
+target = os.open(path, os.O_WRONLY | os.O_DIRECT)
+block = mmap.mmap(-1, 1 << 20)
+print(flush=True)
+while True:
+    os.pwrite(target, block, begin)
+"""
+
+
+@contextmanager
+def beside(program: str, *arguments: object, count: int = 1) -> Iterator[None]:
+    """Another program, or several of them, at work until the end of the block."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
+    try:
+        for other in others:
+            assert other.stdout is not None
+            other.stdout.readline()
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.communicate()
+
+
+def evidence_of(*arguments: str | Path) -> dict[str, Any]:
+    """What the finding of a trial that was not alone rests on; empty without it."""
+    command = [sys.executable, "-m", "drivelab", "io", *map(str, arguments), "--json"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    assert answer.returncode in (0, 4), answer.stderr
+    findings = json.loads(answer.stdout)["findings"]
+    return next((found["evidence"] for found in findings if found["code"] == "foreign-work"), {})
+
+
+def test_a_program_that_burns_processors_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.write_bytes(os.urandom(4 * MIB))
+    # a tenth of them, and one more
+    count = (os.cpu_count() or 1) // 10 + 1
+    with beside(BURN, count=count):
+        found = evidence_of(data, "--runtime", "1s")
+    assert found["other_processors"] >= 0.5
+    assert 0 < found["other_processor_share"] <= 1.05
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("losetup")
+def test_writes_of_others_are_told_of_a_trial_that_only_reads(make_loop_device: Callable[..., Path]) -> None:
+    device = make_loop_device(64 * MIB)
+    read = (device, "--direct", "--size", "32MiB", "--runtime", "1s")
+    assert "excess_write_share" not in evidence_of(*read)
+    with beside(WRITE, device, 48 * MIB):
+        assert evidence_of(*read)["excess_write_share"] > 0.02
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("losetup", "mkfs.ext4")
+def test_writes_of_others_are_told_of_a_trial_that_writes(mount_filesystem: Callable[..., Path]) -> None:
+    directory = mount_filesystem("ext4", size_bytes=128 * MIB)
+    (directory / "other").write_bytes(bytes(2 * MIB))
+    write = (directory / "new", "--operation", "write", "--direct", "--size", "16MiB", "--runtime", "0.5s")
+    with beside(WRITE, directory / "other", 0):
+        assert evidence_of(*write)["excess_write_share"] > 0.02
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("losetup", "mkfs.ext4", "mkfs.xfs")
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+@pytest.mark.parametrize(
+    ("state", "durability"), [("overwrite", "fsync"), ("preallocated", "none"), ("append", "fsync")]
+)
+def test_a_file_system_at_work_for_the_trial_is_no_neighbour(
+    mount_filesystem: Callable[..., Path], filesystem: str, durability: str, state: str
+) -> None:
+    directory = mount_filesystem(filesystem)
+    options = ("--operation", "write", "--direct", "--durability", durability, "--file-state", state)
+    found = evidence_of(directory / "new", *options, "--size", "16MiB", "--runtime", "0.3s")
+    assert not {"excess_write_share", "excess_read_share"} & set(found)
