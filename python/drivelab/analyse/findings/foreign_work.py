@@ -94,11 +94,8 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
 def _foreign_bytes(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     for found in foreign_bytes(evidence):
         verb = "read" if found.direction == "read" else "wrote"
-        yield (
-            f"the drive {verb} {format_bytes(found.count)} more than this trial accounts for, "
-            f"{found.share:.0%} of what it moved",
-            {f"excess_{found.direction}_share": found.share},
-        )
+        much = f"{format_bytes(found.count)} more than this trial accounts for, {found.share:.0%} of what it moved"
+        yield f"the drive {verb} {much}", {f"excess_{found.direction}_share": found.share}
 
 
 def _work_before(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
