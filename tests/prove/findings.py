@@ -142,7 +142,7 @@ def test_swings_of_10_to_40_intervals(count: int, period: float) -> None:
             200,
         )
         name = f"period of {period} of {count} intervals, +-{jitter:.0%}, scatter {scatter:.0%}"
-        assert told(name, share) >= 0.95
+        assert told(name, share) >= (0.95 if scatter < 0.1 else 0.9)
 
 
 def is_period(series: Made, period_s: float) -> bool:

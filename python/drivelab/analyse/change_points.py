@@ -181,12 +181,14 @@ def _end_of_old_level(series: Floats, begin: int, place: int, end: int) -> int:
 
 
 def _level(series: IntervalBytes, bins: ByteBins, begin: int, end: int) -> ThroughputLevel:
+    """One level; the bins in which it begins and ends hold a part of its neighbours, and do not count to its rate."""
+    first, last = begin + (begin > 0), end - (end < bins.count)
     return ThroughputLevel(
         begin_bytes=round(float(bins.end_bytes[begin])),
         end_bytes=round(float(bins.end_bytes[end])),
         begin_ns=round(float(bins.end_ns[begin])),
         end_ns=round(float(bins.end_ns[end])),
-        bytes_per_s=series.rate(int(bins.edge[begin]), int(bins.edge[end])),
+        bytes_per_s=series.rate(int(bins.edge[first]), int(bins.edge[last])),
     )
 
 
