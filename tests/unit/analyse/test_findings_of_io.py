@@ -42,7 +42,6 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import BlockSizeShare, Contents, Pacing
 
 READS = [counted(reads=2000)]
-USED_BY_OTHERS = {"count": 2, "duration_ns": 2e9, "busy": 1.4, "own": 0.3, "kernel_threads": 0.1}
 NULL_BACKEND = {"name": "null", "reason": ""}
 
 
@@ -190,56 +189,6 @@ class TestTooLittleData:
         (found,) = too_little_data.find(evidence(measured(values={"read": np.round(phases)}, intervals=90)))
         assert "worth" in found.text
         assert found.evidence["independent_operations"] < found.evidence["independent_operations_needed"]
-
-
-class TestForeignWork:
-    def test_a_quiet_computer_says_nothing(self) -> None:
-        quiet = {"cpu_steal_share": 0.001, "pressure": {"cpu_some_share": 0.01}, "other_work": None}
-        assert foreign_work.find(evidence(measured(devices=READS, context=quiet))) == []
-
-    @pytest.mark.parametrize(
-        ("context", "words"),
-        [
-            ({"cpu_steal_share": 0.2}, "hypervisor"),
-            (
-                {"processors": USED_BY_OTHERS, "pressure": {"cpu_some_share": 0.3}},
-                "other programs used 1.0 of 2 processors, and tasks waited for one 30% of the time",
-            ),
-            (
-                {"command_counts": {"foreign_requests": 40, "data_writes": 400, "foreign": {"postgres": 40}}},
-                "postgres",
-            ),
-            (
-                {
-                    "other_work": {
-                        "duration_ns": 50_000_000,
-                        "reads": 100,
-                        "writes": 0,
-                        "bytes_read": 1 << 20,
-                        "bytes_written": 0,
-                    }
-                },
-                "busy with other work",
-            ),
-        ],
-        ids=["steal", "processors", "requests", "before"],
-    )
-    def test_each_sign_of_others_is_told(self, context: dict[str, object], words: str) -> None:
-        (found,) = foreign_work.find(evidence(measured(devices=READS, context=context)))
-        assert words in found.text
-        assert found.severity == "warning"
-
-    def test_a_single_write_of_a_journal_is_not_a_neighbour(self) -> None:
-        idle = {"duration_ns": 50_000_000, "reads": 0, "writes": 1, "bytes_read": 0, "bytes_written": 1 << 20}
-        assert foreign_work.find(evidence(measured(devices=READS, context={"other_work": idle}))) == []
-
-    def test_reads_that_nobody_asked_for_here_are_told(self) -> None:
-        assert "19%" in foreign_work.find(evidence(measured(devices=[counted(reads=2380)])))[0].text
-        assert foreign_work.find(evidence(measured(devices=[counted(reads=2010)]))) == []
-
-    def test_foreign_requests_in_the_trial_itself_are_told(self) -> None:
-        counts = counted(reads=2000, foreign_requests=500)
-        assert "25%" in foreign_work.find(evidence(measured(devices=[counts])))[0].text
 
 
 class TestGeneratorSaturated:

@@ -31,6 +31,9 @@ RECORDED = {
 }
 
 
+USED_BY_OTHERS = {"count": 2, "duration_ns": 2e9, "busy": 1.4, "own": 0.3, "kernel_threads": 0.1}
+
+
 def judged(pressure: float, processors: dict[str, Any]) -> list[Finding]:
     context = {"pressure": {"cpu_some_share": pressure}, "processors": processors}
     return foreign_work.find(evidence(measured(devices=[counted(reads=2000)], context=context)))
@@ -143,3 +146,56 @@ def test_nothing_is_said_where_nobody_can_account_for_every_byte() -> None:
 
 def layer(kind: str) -> BlockLayer:
     return BlockLayer("dm-0", "/dev/dm-0", "253:0", kind, 10**9, 0, 512, 4096, None, None, False, False, None)
+
+
+def test_a_quiet_computer_says_nothing() -> None:
+    quiet = {"cpu_steal_share": 0.001, "pressure": {"cpu_some_share": 0.01}, "other_work": None}
+    assert foreign_work.find(evidence(measured(devices=[counted(reads=2000)], context=quiet))) == []
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ({"cpu_steal_share": 0.2}, "hypervisor"),
+        (
+            {"processors": USED_BY_OTHERS, "pressure": {"cpu_some_share": 0.3}},
+            "other programs used 1.0 of 2 processors, and tasks waited for one 30% of the time",
+        ),
+        (
+            {"command_counts": {"foreign_requests": 40, "data_writes": 400, "foreign": {"postgres": 40}}},
+            "postgres",
+        ),
+        (
+            {
+                "other_work": {
+                    "duration_ns": 50_000_000,
+                    "reads": 100,
+                    "writes": 0,
+                    "bytes_read": 1 << 20,
+                    "bytes_written": 0,
+                }
+            },
+            "busy with other work",
+        ),
+    ],
+    ids=["steal", "processors", "requests", "before"],
+)
+def test_each_sign_of_others_is_told(context: dict[str, object], words: str) -> None:
+    (found,) = foreign_work.find(evidence(measured(devices=[counted(reads=2000)], context=context)))
+    assert words in found.text
+    assert found.severity == "warning"
+
+
+def test_a_single_write_of_a_journal_is_not_a_neighbour() -> None:
+    idle = {"duration_ns": 50_000_000, "reads": 0, "writes": 1, "bytes_read": 0, "bytes_written": 1 << 20}
+    assert foreign_work.find(evidence(measured(devices=[counted(reads=2000)], context={"other_work": idle}))) == []
+
+
+def test_reads_that_nobody_asked_for_here_are_told() -> None:
+    assert "19%" in foreign_work.find(evidence(measured(devices=[counted(reads=2380)])))[0].text
+    assert foreign_work.find(evidence(measured(devices=[counted(reads=2010)]))) == []
+
+
+def test_foreign_requests_in_the_trial_itself_are_told() -> None:
+    counts = counted(reads=2000, foreign_requests=500)
+    assert "25%" in foreign_work.find(evidence(measured(devices=[counts])))[0].text

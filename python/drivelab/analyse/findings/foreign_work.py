@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.analyse.findings.foreign_bytes import foreign_bytes
+from drivelab.analyse.foreign_bytes import foreign_bytes
 from drivelab.model.finding import Finding
 from drivelab.model.units import format_bytes
 

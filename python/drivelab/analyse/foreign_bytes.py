@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from drivelab.analyse.expected_commands import filesystem_name
-from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.measurement import DeviceCounts
+
+if TYPE_CHECKING:
+    from drivelab.analyse.findings.evidence import TrialEvidence
 
 # of what was issued: metadata, and a moment before and after the trial
 EXCESS_MAX = 0.02
