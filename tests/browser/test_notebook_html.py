@@ -33,7 +33,7 @@ def test_figures_of_several_cells_draw_themselves_offline(chromium: Browser, tmp
         "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data.flatMap(t => t.text ?? []))"
     )
     assert page.locator(".js-plotly-plot").count() == 3
-    assert any("level 510 MB/s until 612 MB, then 117 MB/s" in text for text in hovers)
+    assert any("level 511 MB/s until 612 MB, then 116 MB/s" in text for text in hovers)
     assert asked == [page_file.as_uri()]
     assert failed == []
     context.close()

@@ -117,7 +117,7 @@ def test_single_ios_are_there_where_they_were_recorded() -> None:
 
 
 def test_courses_tell_the_levels_of_every_trial(run: OpenedRun) -> None:
-    assert run.courses["0003-random-write"].text == "510 MB/s until 612 MB, then 117 MB/s"
+    assert run.courses["0003-random-write"].text == "511 MB/s until 612 MB, then 116 MB/s"
     cliff = run.courses["0003-random-write"].cliff
     assert cliff is not None
     assert cliff.at_bytes == 612368384

@@ -231,7 +231,7 @@ def test_changes_of_level_and_the_steady_window_are_marked(filled: StoredRun) ->
     course = answer.courses["0003-random-write"]
     assert marks[1]["x"] == [pytest.approx(course.changes[0].at_bytes / 1e9)]
     assert marks[1]["marker"]["symbol"] == ["diamond"]
-    assert "<b>level 510 MB/s until 612 MB, then 117 MB/s</b>" in marks[1]["text"][0]
+    assert "<b>level 511 MB/s until 612 MB, then 116 MB/s</b>" in marks[1]["text"][0]
     at_s = next(trace for trace in figure.plots[0].data if trace["mode"] == "markers")["x"]
     assert at_s == [pytest.approx(answer.courses["0002-random-write"].changes[0].at_ns / 1e9)]
     rate = Estimate(2.6e8, 2.5e8, 2.7e8, "B/s", 9, 9.0, "")
