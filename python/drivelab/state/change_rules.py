@@ -27,6 +27,8 @@ _MOUNT_POINT = re.compile(r"/run/drivelab/[^/\s]+-[0-9a-f]{8}")
 _SCRATCH_FILE = re.compile(r"drivelab-scratch-[0-9a-f]{12}\.img")
 _DATA_DIRECTORY = re.compile(r"drivelab-data-[0-9a-f]{12}")
 _WORKING_FILES = re.compile(r"\.drivelab-check-[A-Za-z0-9-]+-")
+# inode and birth; empty where they are not known
+_FILE_IDENTITY = re.compile(r"(\d{1,20}:\d{1,20})?")
 _RAID_NAME = re.compile(r"drivelab-[0-9a-f]{8}")
 _GROUP_OF_PROCESSORS = re.compile(r"policy\d+")
 
@@ -110,7 +112,7 @@ _FLAG = _one_of(True, False)
 RULES: dict[str, dict[str, Check]] = {
     "scratch_file": {"path": _path_named(_SCRATCH_FILE)},
     "loop_device": {"backing_file": _path_named(_SCRATCH_FILE)},
-    "data_directory": {"path": _path_named(_DATA_DIRECTORY)},
+    "data_directory": {"path": _path_named(_DATA_DIRECTORY), "identity": _matches(_FILE_IDENTITY)},
     "working_files": {
         "directory": _plain_path,
         "device": _number,

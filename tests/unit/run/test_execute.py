@@ -132,7 +132,7 @@ def test_every_step_is_measured_judged_and_stored(bench: Bench) -> None:
     assert [(row["asked_block_size"], row["repeat"], row["step"]) for row in rows] == [
         (step.levels["block_size"], step.repeat, step.number) for step in bench.plan.steps
     ]
-    assert {row["label"] for row in rows} == {"log, 4KiB", "log, 64KiB"}
+    assert {row["label"] for row in rows} == {"log, block size 4 KiB", "log, block size 64 KiB"}
     assert [finding.code for finding in open_run(bench.writer.directory).findings] == ["made-up"] * 4
     assert bench.events() == ["step done"] * 4
 
