@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # the binding is a Python module: its own test binary could not be linked
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
-.PHONY: help build demo test test-rust test-python test-vm fuzz lint lint-python lint-rust format bench docs site lock clean \
+.PHONY: help build demo test test-rust test-python test-vm prove fuzz lint lint-python lint-rust format bench docs site lock clean \
 	dev packages
 
 help: ## This list
@@ -48,6 +48,9 @@ endif
 test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS as above
 	@$(MAKE) -j2 build dev
 	$(BIN)/python -m pytest tests/vm -n auto --dist loadgroup $(ARGS)
+
+prove: build dev ## Statistics against simulated truth, 500 series each (minutes); ARGS="-k quantiles" picks some
+	$(BIN)/python -m pytest -q tests/prove/*.py $(ARGS)
 
 fuzz: ## Hostile input to the reader of block traces for an hour; SECONDS=60 for each of 8 kinds
 	DRIVELAB_FUZZ_SECONDS=$(or $(SECONDS),450) cargo test --locked --profile fuzz -p drivelab-trace \

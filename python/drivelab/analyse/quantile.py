@@ -1,18 +1,21 @@
 """Latency quantiles with 95 % intervals that hold for autocorrelated latencies.
 
-Two ways to the same numbers: from every single latency in order of time, and
-from a histogram per interval where single latencies were not kept. Both count
-how many observations exceed the quantile, how much that count varies, and read
-the interval off the observations in order of size. Nothing is assumed about
-the distribution.
+Two questions have two answers. What the quantile was in this window is the
+sample's own: a fact, exact to a bucket, and always given. What it is for the
+drive, if it goes on like this, is the interval: all values that the share of
+observations below them does not rule out.
 
-The published form of the method (indicator, effective sample size, ranks at
--/+ 1.96 standard deviations) covers 70 to 93 % where bursts are few; the three
-changes that mend it are told where they are made: the estimate on two scales
-(`long_run_variance`), binomial ranks (`ranks.quantile_ranks`) and Student's t
-(`ranks.widened`). What cannot be mended: a quantile that lives in events of
-which the data hold fewer than about ten, say four stalls. Nothing in the data
-tells four stalls by chance from three or eight, and the interval covers 80 %.
+For each such value the share below it is compared with the share that the
+quantile asks for, in logits, by Student's t and the long-run variance that the
+share has *there* (`long_run_variance`, the one that means and rates use). The
+published form of the method takes the variance at the sample's quantile only,
+and that fails where the level moves: half of the window above the median and
+half below says much about the median, although all of it seems to vary.
+Nothing is assumed about the distribution.
+
+What cannot be mended: what is slower than about a tenth of the window, and a
+quantile that lives in events of which the data hold fewer than about ten, say
+four stalls. Nothing in the data tells four stalls by chance from three or eight.
 """
 
 from __future__ import annotations
@@ -24,13 +27,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from drivelab.analyse.distributions import student_t
 from drivelab.analyse.interval_series import IntervalSeries, series_from_histograms
-from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
-from drivelab.analyse.ranks import quantile_ranks, widened
+from drivelab.analyse.ordered_sample import IntervalSample, LikeSample, OrderedSample, RawSample, ShareBelow
+from drivelab.analyse.ranks import ONE_SIDED_TAIL, TAIL, quantile_ranks
 from drivelab.model.estimate import Estimate, Unit
-from drivelab.model.histogram import SUB_BUCKET_COUNT, Histogram, bucket_high_ns, bucket_low_ns
+from drivelab.model.histogram import Histogram
 
 Floats = NDArray[np.float64]
+
+# observations beyond a quantile that give it a value, and an interval with two ends
+VALUE_FROM = 1
+INTERVAL_FROM = 5
+# What bursts cost in degrees of freedom, and the fewest that they leave. Theory says 0.5 (the kurtosis of their
+# number); with 1.5 a p99 is covered about as well as a p50, found by simulation (tests/prove/quantiles.py).
+_BURST_WEIGHT = 1.5
+_FEWEST_DEGREES = 2.0
+# an end is looked for to so small a part of its distance, or of what is left beyond it
+_PRECISION = 32
 
 
 def quantile_estimate_from_series(values: Floats, at: float, unit: Unit = "ns") -> Estimate:
@@ -54,28 +68,18 @@ def quantile_estimates_from_series(values: Floats, at: Sequence[float], unit: Un
     -------
     list of Estimate
         `value` is the observation of rank ceil(at * n) (Hyndman and Fan 1996,
-        definition 1). Where the upper end does not exist `value` is None and
-        `low` is the largest observation that lies below the quantile with 95 %
-        probability, which is rarely the largest of all; `observed` is the
-        sample's own quantile.
+        definition 1), wherever at least one observation is expected beyond the
+        quantile: n (1 - at) >= 1, or n at >= 1 below the median. Fewer than
+        that leave `value` None, and `observed` is that observation. Below five
+        there is no end on the far side, and the near one is a one-sided bound.
 
     Notes
     -----
-    O(n log n): one sort for all quantiles, and one pass and one Fourier
-    transform of at most 65 536 sums for each.
+    O(n log n): one sort for all quantiles, and some ten passes and Fourier
+    transforms of at most 4096 sums for each end of each.
     """
-    series = np.asarray(values, dtype=np.float64)
-    count = int(series.shape[0])
-    ordered = np.sort(series)
-
-    def observation(rank: int) -> float:
-        return float(ordered[rank - 1])
-
-    found = [
-        _estimate(q, count, _series_inflation(series, ordered, q), (observation, observation, observation), unit)
-        for q in at
-    ]
-    return monotone(found, at)
+    sample = RawSample(np.asarray(values, dtype=np.float64))
+    return monotone([_estimate(sample, q, unit) for q in at], at)
 
 
 def quantile_estimate_from_intervals(histogram_per_interval: Sequence[Histogram], at: float) -> Estimate:
@@ -99,34 +103,32 @@ def quantile_estimates_from_intervals(series: IntervalSeries, at: Sequence[float
         In ns. `value` is exact to half a bucket (0.1 %); the interval ends are
         the outer edges of their buckets. One interval alone has no neighbours
         to compare with: value without interval.
-
-    Notes
-    -----
-    How many latencies exceed the quantile varies from interval to interval; the
-    variance of those counts, autocorrelation between intervals included, over
-    the binomial variance is the inflation. Counts per interval differ, so the
-    count expected from the number of operations is taken off first (the
-    residual of a ratio estimator). Few intervals have few degrees of freedom
-    and widen the result through Student's t.
     """
-    edges = (
-        lambda rank: _edge(series.merged, rank, bucket_low_ns),
-        series.merged.value_at_rank,
-        lambda rank: _edge(series.merged, rank, bucket_high_ns),
-    )
-    count = series.merged.total_count
-    return monotone([_estimate(q, count, interval_inflation(series, q), edges, "ns") for q in at], at)
+    if series.length < 2:
+        return [_without_interval(series.merged, q) for q in at]
+    sample = IntervalSample(series)
+    return monotone([_estimate(sample, q, "ns") for q in at], at)
+
+
+def quantile_estimates_from_histogram(
+    histogram: Histogram, at: Sequence[float], like: IntervalSeries
+) -> list[Estimate]:
+    """Quantiles of a latency that has no interval series of its own.
+
+    Submission and completion latency are kept for the whole window only. Their
+    bursts are taken to be those of the total latency `like`, of which they are parts.
+    """
+    if like.length < 2:
+        return [_without_interval(histogram, q) for q in at]
+    sample = LikeSample(histogram, IntervalSample(like))
+    return monotone([_estimate(sample, q, "ns") for q in at], at)
 
 
 def monotone(estimates: Sequence[Estimate], at: Sequence[float]) -> list[Estimate]:
-    """Quantiles of one latency whose bounds do not contradict each other.
+    """Quantiles of one latency whose intervals do not contradict each other.
 
     Whatever lies below a quantile lies below every higher one, and the other
-    way round, so the tighter bound of a neighbour holds here, too. A quantile
-    that is only a bound loses it where the bound lies below the estimate of a
-    lower quantile, or where a lower one has not even a bound: "p50 6.6 ms, p99
-    at least 3 ms" says less than the p50 alone. It is not raised to that
-    estimate, for which the 95 % of a bound do not hold.
+    way round, so the tighter end of a neighbour holds here, too.
     """
     order = sorted(range(len(at)), key=lambda position: at[position])
     found = list(estimates)
@@ -142,112 +144,107 @@ def monotone(estimates: Sequence[Estimate], at: Sequence[float]) -> list[Estimat
         # a value that is withheld stays so: a quantile above it cannot give it an end that its own data lack
         if found[position].value is not None:
             found[position] = replace(found[position], high=high)
-    return _without_idle_bounds(found, order)
-
-
-def _without_idle_bounds(estimates: Sequence[Estimate], order: Sequence[int]) -> list[Estimate]:
-    """The estimates without the bounds that say less than a lower quantile."""
-    found = list(estimates)
-    # the highest number that a lower quantile is published with; infinite where one of them has none
-    floor = 0.0
-    for position in order:
-        one = found[position]
-        if one.value is not None:
-            floor = max(floor, one.value)
-        elif one.low is None or one.low < floor * (1 - 1 / SUB_BUCKET_COUNT):
-            found[position] = replace(one, low=None)
-            floor = math.inf
-        else:
-            # the lower edge of the bucket in whose middle the lower quantile lies
-            floor = max(floor, one.low)
-            found[position] = replace(one, low=floor)
     return found
 
 
-def quantile_estimates_from_histogram(
-    histogram: Histogram, at: Sequence[float], like: IntervalSeries
-) -> list[Estimate]:
-    """Quantiles of a latency that has no interval series of its own.
-
-    Submission and completion latency are kept for the whole window only. Their
-    bursts are taken to be those of the total latency `like`, of which they are parts.
-    """
-    edges = (
-        lambda rank: _edge(histogram, rank, bucket_low_ns),
-        histogram.value_at_rank,
-        lambda rank: _edge(histogram, rank, bucket_high_ns),
-    )
-    return monotone([_estimate(q, histogram.total_count, interval_inflation(like, q), edges, "ns") for q in at], at)
-
-
-def _series_inflation(series: Floats, ordered: Floats, at: float) -> tuple[float, float]:
-    """Variance inflation of the count above the quantile, and its degrees of freedom."""
-    count = series.shape[0]
-    if count < 2:
-        return 1.0, 1e9
-    threshold = ordered[_rank(at, count) - 1]
-    above = (series > threshold).astype(np.float64)
-    share = float(above.mean())
-    if share == 0.0:
-        above = (series >= threshold).astype(np.float64)
-        share = float(above.mean())
-    if not 0.0 < share < 1.0:
-        return 1.0, 1e9
-    size = group_size(count)
-    variance = long_run_variance(add_up_groups(above - share, size))
-    return max(1.0, variance.per_element / size / (share * (1 - share))), variance.degrees_of_freedom
-
-
-def interval_inflation(series: IntervalSeries, at: float) -> tuple[float, float] | None:
-    """Variance inflation of the count above a quantile and its degrees of freedom; None from one interval."""
-    count = series.merged.total_count
-    if series.length < 2:
-        return None
-    if count < 2:
-        return 1.0, 1e9
-    position = int(np.searchsorted(np.cumsum(series.merged.count), _rank(at, count)))
-    above = series.count_above_bucket(int(series.merged.bucket[position]))
-    if above.sum() == 0 and position > 0:
-        above = series.count_above_bucket(int(series.merged.bucket[position - 1]))
-    share = float(above.sum() / count)
-    if not 0.0 < share < 1.0:
-        return 1.0, 1e9
-    variance = long_run_variance(above - share * series.count)
-    per_operation = variance.per_element * series.length / count
-    return max(1.0, per_operation / (share * (1 - share))), variance.degrees_of_freedom
-
-
-def _estimate(
-    at: float,
-    count: int,
-    inflation: tuple[float, float] | None,
-    values: tuple[Callable[[int], float], Callable[[int], float], Callable[[int], float]],
-    unit: Unit,
-) -> Estimate:
-    low_end, middle, high_end = values
-    if count == 0:
-        return Estimate(None, None, None, unit, 0, 0.0, "no data")
-    if inflation is None:
-        return Estimate(middle(_rank(at, count)), None, None, unit, count, 0.0, "one interval: no interval estimate")
-    factor = widened(*inflation, count * min(at, 1 - at))
-    ranks = quantile_ranks(count, at, factor)
-    method = f"order statistics, variance x {factor:.3g} for autocorrelation"
-    effective = count / factor
-    if ranks.high is None:
-        bound = None if ranks.one_sided_low is None else low_end(ranks.one_sided_low)
-        seen = middle(_rank(at, count))
-        return Estimate(None, bound, None, unit, count, effective, f"{method}; one-sided 95 % bound", seen)
-    low = None if ranks.low is None else low_end(ranks.low)
-    return Estimate(middle(_rank(at, count)), low, high_end(ranks.high), unit, count, effective, method)
-
-
-def _rank(at: float, count: int) -> int:
+def sample_rank(at: float, count: int) -> int:
+    """The rank of the observation that is the sample's own quantile."""
     # 0.99 * 100 is a little more than 99 in binary
     return min(count, max(1, int(np.ceil(at * count - 1e-9))))
 
 
-def _edge(histogram: Histogram, rank: int, of: Callable[[NDArray[np.int64]], Floats]) -> float:
-    """The lower or upper edge of the bucket that holds a rank, within the exact extremes."""
-    position = np.searchsorted(np.cumsum(histogram.count), rank)
-    edge = float(of(histogram.bucket[position : position + 1])[0])
-    return min(max(edge, float(histogram.minimum_ns)), float(histogram.maximum_ns))
+def _estimate(sample: OrderedSample, at: float, unit: Unit) -> Estimate:
+    count = sample.count
+    if count == 0:
+        return Estimate(None, None, None, unit, 0, 0.0, "no data")
+    rank = sample_rank(at, count)
+    seen = sample.value(rank)
+    inflation = sample.share_below(rank, inclusive=True).inflation
+    method = f"ranks by Student's t, variance x {inflation:.3g} for autocorrelation"
+    # 0.999 is a little less than itself in binary
+    beyond = count * min(at, 1 - at) + 1e-9
+    if beyond < INTERVAL_FROM:
+        low, high = _one_sided(sample, at)
+        value, observed = (seen, None) if beyond >= VALUE_FROM else (None, seen)
+        return Estimate(value, low, high, unit, count, count / inflation, f"{method}; one-sided 95 % bound", observed)
+    ranks = quantile_ranks(count, at)
+    low = sample.low_edge(_low_end(sample, at, ranks.low, TAIL))
+    high = sample.high_edge(_high_end(sample, at, ranks.high, TAIL))
+    return Estimate(seen, low, high, unit, count, count / inflation, method)
+
+
+def _without_interval(histogram: Histogram, at: float) -> Estimate:
+    count = histogram.total_count
+    if count == 0:
+        return Estimate(None, None, None, "ns", 0, 0.0, "no data")
+    value = histogram.value_at_rank(sample_rank(at, count))
+    return Estimate(value, None, None, "ns", count, 0.0, "one interval: no interval estimate")
+
+
+def _one_sided(sample: OrderedSample, at: float) -> tuple[float | None, float | None]:
+    """A bound on the side that has observations."""
+    ranks = quantile_ranks(sample.count, at)
+    if at >= 0.5:
+        rank = ranks.one_sided_low
+        return None if rank is None else sample.low_edge(_low_end(sample, at, rank, ONE_SIDED_TAIL)), None
+    rank = ranks.one_sided_high
+    return None, None if rank is None else sample.high_edge(_high_end(sample, at, rank, ONE_SIDED_TAIL))
+
+
+def _low_end(sample: OrderedSample, at: float, nearest: int | None, tail: float) -> int:
+    """The largest rank whose observation lies too low to be the quantile; 1 where that cannot be told of any."""
+
+    def is_out(distance: int) -> bool:
+        below = sample.share_below(middle - distance, inclusive=False)
+        return below.share < at and _is_ruled_out(below, sample.count, at, tail)
+
+    middle = sample_rank(at, sample.count)
+    return middle - _distance(is_out, middle - (nearest or 1), middle - 1)
+
+
+def _high_end(sample: OrderedSample, at: float, nearest: int | None, tail: float) -> int:
+    """The smallest rank whose observation lies too high to be the quantile; the last where that cannot be told."""
+
+    def is_out(distance: int) -> bool:
+        below = sample.share_below(middle + distance, inclusive=True)
+        return below.share > at and _is_ruled_out(below, sample.count, at, tail)
+
+    middle = sample_rank(at, sample.count)
+    return middle + _distance(is_out, (nearest or sample.count) - middle, sample.count - middle)
+
+
+def _distance(is_out: Callable[[int], bool], nearest: int, farthest: int) -> int:
+    """The distance from the middle at which values are ruled out, to within a small part; at most `farthest`.
+
+    Goes outwards from the exact end for independent observations with steps that double, then halves what is left.
+    """
+    inner, outer = 0, max(0, nearest)
+    while outer < farthest and not is_out(outer):
+        inner, outer = outer, min(farthest, max(1, 2 * outer))
+    if inner == 0:
+        return outer
+    while outer - inner > max(1, min(outer, farthest - inner) // _PRECISION):
+        halfway = (inner + outer) // 2
+        inner, outer = (inner, halfway) if is_out(halfway) else (halfway, outer)
+    return outer
+
+
+def _is_ruled_out(below: ShareBelow, count: int, at: float, tail: float) -> bool:
+    """Whether the share below a value differs from that of the quantile by more than chance."""
+    share = below.share
+    if not 0 < share < 1:
+        return True
+    worth = count / below.inflation
+    degrees = below.degrees_of_freedom
+    if below.inflation > 1:
+        # bursts vary in number and size: the rarer, the more it matters, and at the median not at all
+        bursts = _BURST_WEIGHT * (1 / (share * (1 - share)) - 4) / worth
+        degrees = max(min(degrees, _FEWEST_DEGREES), 1 / (1 / degrees + bursts))
+    else:
+        degrees = math.inf
+    spread = math.sqrt(1 / (worth * share * (1 - share)))
+    return abs(_logit(share) - _logit(at)) > student_t(degrees, tail) * spread
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))

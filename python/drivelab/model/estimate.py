@@ -19,7 +19,8 @@ class Estimate:
     value : float or None
         The estimate; None when the data carry only a bound.
     low, high : float or None
-        Ends of the 95 % interval; None where the data give no end.
+        Ends of the 95 % interval; None where the data give no end. Where only
+        one of them is known it is a one-sided 95 % bound.
     unit : str
         ns, B/s, 1/s, B or 1.
     sample_count : int
@@ -34,8 +35,8 @@ class Estimate:
 
     Notes
     -----
-    A quantile that the data cannot carry has ``value`` None and ``low`` set:
-    it is published as "at least low". A count that is only known to lie
+    A quantile with less than one observation expected beyond it has ``value``
+    None and ``low`` set: it is published as "at least low". A count that is only known to lie
     between bounds has ``value`` None and both ends.
     """
 
@@ -58,9 +59,13 @@ class Estimate:
         return format_quantity(self.value, self.unit)
 
     def interval_text(self) -> str:
-        """The interval for people: ``320 us to 345 us``; empty when there is none."""
-        if self.value is None or self.low is None or self.high is None:
+        """The interval for people: ``320 us to 345 us``, ``at least 320 us``; empty when there is none."""
+        if self.value is None or (self.low is None and self.high is None):
             return ""
+        if self.high is None:
+            return f"at least {format_quantity(self.low or 0.0, self.unit)}"
+        if self.low is None:
+            return f"at most {format_quantity(self.high, self.unit)}"
         return f"{format_quantity(self.low, self.unit)} to {format_quantity(self.high, self.unit)}"
 
     def to_json(self) -> dict[str, Any]:

@@ -173,8 +173,9 @@ def _estimate_text(estimate: Estimate | None) -> str:
 def _interval_text(estimate: Estimate | None) -> str:
     if estimate is None or estimate.value is None or (estimate.low is None and estimate.high is None):
         return ""
-    low = "…" if estimate.low is None else _quantity(estimate.low, estimate.unit)
-    high = "…" if estimate.high is None else _quantity(estimate.high, estimate.unit)
+    low, high = ("" if end is None else _quantity(end, estimate.unit) for end in (estimate.low, estimate.high))
+    if not low or not high:
+        return f"at least {low}" if low else f"at most {high}"
     return f"{low} to {high}"
 
 

@@ -130,15 +130,13 @@ def _others(of: str, ranges: Mapping[str, Range]) -> str:
 
 
 def _few(of: str, ranges: Mapping[str, Range]) -> str:
-    if not {"quantile", "independent_operations"} <= ranges.keys():
+    if not {"quantile", "operations"} <= ranges.keys():
         return ""
     low, high = (f"p{round(100 * at, 6):g}" for at in ranges["quantile"])
-    least, most = (f"{max(1.0, worth):.0f}" for worth in ranges["independent_operations"])
+    least, most = (f"{count:.0f}" for count in ranges["operations"])
     which = f"{low} and above" if low == high else f"the quantiles from {low} or up to {high} on"
-    return (
-        f"{of} have too few I/Os for {which}: they are worth {_span(least, most)} independent ones; "
-        "a lower bound or the sample's own value is given, and marked"
-    )
+    lack = f"{of} have too few I/Os for an upper end of {which}: {_span(least, most)}"
+    return f"{lack}; a lower bound stands beside the value"
 
 
 _WRITERS: dict[str, Callable[[str, Mapping[str, Range]], str]] = {

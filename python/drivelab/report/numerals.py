@@ -146,9 +146,10 @@ def quantile_name(at: float) -> str:
 def estimate_numbers(estimate: Estimate, unit: DisplayUnit) -> tuple[str, str]:
     """An estimate in a column's unit: the value, and its interval (``320–345``; empty when there is none).
 
-    A quantile that the data cannot carry is a bound, ``≥ 812``, with the
-    sample's own value below it, ``seen 930``; a count that is known only between
-    bounds is both of them, ``1.00–2.00``.
+    Where one end of the interval is all that is known, it is a bound, ``≥ 812``.
+    A quantile that lies beyond all that was measured is a bound itself, with the
+    largest observation below it, ``seen 930``; a count that is known only
+    between bounds is both of them, ``1.00–2.00``.
     """
     write = rate_text if estimate.unit == "1" else number_text
     if estimate.value is None and estimate.low is not None and estimate.high is not None:
@@ -159,6 +160,6 @@ def estimate_numbers(estimate: Estimate, unit: DisplayUnit) -> tuple[str, str]:
     value = write(estimate.value / unit.scale)
     low = "" if estimate.low is None else write(estimate.low / unit.scale)
     high = "" if estimate.high is None else write(estimate.high / unit.scale)
-    if not low and not high:
-        return value, ""
-    return value, f"{low or '…'}–{high or '…'}"
+    if not low or not high:
+        return value, f"≥{THIN_SPACE}{low}" if low else f"≤{THIN_SPACE}{high}" if high else ""
+    return value, f"{low}–{high}"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from latency_histograms import histogram_of
 from numpy.typing import NDArray
 
 from drivelab.analyse.findings.evidence import TrialEvidence
@@ -19,6 +18,7 @@ from drivelab.model.host import HostFacts
 from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.workload import Access, BlockSizeShare, Durability, OperationShare, TargetRange, Workload
+from latency_histograms import histogram_of
 
 INTERVAL_NS = 100_000_000
 Latencies = NDArray[np.float64]

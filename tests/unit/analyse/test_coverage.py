@@ -1,6 +1,6 @@
-"""95 % intervals cover the truth: 1,000 simulated series of each kind, every number that is published.
+"""95 % intervals cover the truth: 60 simulated series of each kind, every number that is published.
 
-Published numbers may be bounds; a bound covers when the truth does not lie below it.
+An interval that is not there is neither hit nor miss, and all but a few have to be there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from latency_histograms import interval_series_of
 from simulated_latencies import LAWS, Law, autoregressive, bursts, pareto
 
 from drivelab.analyse.quantile import quantile_estimates_from_intervals, quantile_estimates_from_series
@@ -19,36 +18,43 @@ from drivelab.analyse.ratio import (
     rate_estimate_from_intervals,
 )
 from drivelab.model.estimate import Estimate
+from latency_histograms import interval_series_of
+from simulated_drives import hits_at_least
 
-SERIES = 1000
+SERIES = 60
 LENGTH = 6000
-COVERAGE_MIN = 0.93
+# 93 %, and what chance allows for so many series
+HITS_MIN = hits_at_least(0.93, SERIES)
 NS_PER_UNIT = 100_000.0
 
 
 def covers(estimate: Estimate, truth: float) -> bool:
-    return (estimate.low is None or estimate.low <= truth) and (estimate.high is None or truth <= estimate.high)
+    assert estimate.value is not None
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.low <= truth <= estimate.high
 
 
-def coverages(law: Law, estimates: Iterable[list[Estimate]], unit: float = 1.0) -> dict[str, float]:
-    """Share of the series whose interval covers, by metric: p50, p99, mean."""
+def hits(law: Law, estimates: Iterable[list[Estimate]], unit: float = 1.0) -> dict[str, int]:
+    """How many of the series have an interval that covers, by metric: p50, p99, mean."""
     truths = [law.quantile(0.5) * unit, law.quantile(0.99) * unit, law.mean * unit]
-    hits = [[covers(e, truth) for e, truth in zip(of_one, truths, strict=True)] for of_one in estimates]
-    return dict(zip(("p50", "p99", "mean"), np.mean(hits, axis=0).tolist(), strict=True))
+    found = [[covers(e, truth) for e, truth in zip(of_one, truths, strict=True)] for of_one in estimates]
+    return dict(zip(("p50", "p99", "mean"), np.sum(found, axis=0).tolist(), strict=True))
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_intervals_from_raw_series_cover_the_truth(law: Law) -> None:
     drawn = law.draw(np.random.default_rng(5), SERIES, LENGTH)
-    found = coverages(
+    found = hits(
         law, ([*quantile_estimates_from_series(row, [0.5, 0.99]), mean_estimate_from_series(row)] for row in drawn)
     )
-    assert min(found.values()) >= COVERAGE_MIN, found
+    assert min(found.values()) >= HITS_MIN, found
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_intervals_from_sixty_histograms_cover_the_truth(law: Law) -> None:
-    assert min(interval_coverages(law, 60).values()) >= COVERAGE_MIN
+    found = interval_hits(law, 60)
+    assert min(found.values()) >= HITS_MIN, found
 
 
 @pytest.mark.parametrize("intervals", [4, 10])
@@ -56,13 +62,14 @@ def test_intervals_from_sixty_histograms_cover_the_truth(law: Law) -> None:
     "law", [autoregressive(0.0), autoregressive(0.97), bursts(0.05, 20), pareto(2.5)], ids=lambda law: law.name
 )
 def test_intervals_from_few_histograms_cover_the_truth(law: Law, intervals: int) -> None:
-    assert min(interval_coverages(law, intervals).values()) >= COVERAGE_MIN
+    found = interval_hits(law, intervals)
+    assert min(found.values()) >= HITS_MIN, found
 
 
-def interval_coverages(law: Law, intervals: int) -> dict[str, float]:
+def interval_hits(law: Law, intervals: int) -> dict[str, int]:
     drawn = np.round(law.draw(np.random.default_rng(6), SERIES, LENGTH) * NS_PER_UNIT)
     series = (interval_series_of(row, intervals) for row in drawn)
-    return coverages(
+    return hits(
         law,
         ([*quantile_estimates_from_intervals(one, [0.5, 0.99]), mean_estimate_from_intervals(one)] for one in series),
         NS_PER_UNIT,
@@ -76,8 +83,8 @@ def test_intervals_of_rates_cover_the_truth(intervals: int, correlation: float) 
     speeds = law.draw(np.random.default_rng(7), SERIES, intervals * 10).reshape(SERIES, intervals, 10).mean(axis=2)
     counts = np.random.default_rng(8).poisson(speeds * 500).astype(float)
     durations_ns = np.full(intervals, 1e8)
-    hits = [covers(rate_estimate_from_intervals(row, durations_ns), law.mean * 5000) for row in counts]
-    assert np.mean(hits) >= COVERAGE_MIN
+    found = [covers(rate_estimate_from_intervals(row, durations_ns), law.mean * 5000) for row in counts]
+    assert sum(found) >= HITS_MIN
 
 
 def test_intervals_are_not_wide_without_need() -> None:

@@ -97,13 +97,13 @@ def test_numbers_of_a_part_are_those_of_its_series_in_order_of_time() -> None:
     assert found.traced_ns == quantile_estimate_from_series(latency, 0.5)
 
 
-def test_a_p99_that_the_operations_cannot_carry_is_a_bound() -> None:
+def test_a_p99_of_few_operations_has_no_upper_end() -> None:
     found = explained(operations(200))
     for estimate in (found.part("flush").p99, found.traced_p99_ns):
         assert estimate is not None
-        assert estimate.value is None
+        assert estimate.value is not None
         assert estimate.low is not None
-        assert estimate.observed is not None
+        assert estimate.high is None
 
 
 def test_intervals_of_autocorrelated_parts_are_wider() -> None:
@@ -284,20 +284,22 @@ def test_one_number_of_several_repeats_is_their_geometric_mean() -> None:
     assert over_repeats([estimates[0], Estimate(None, 1.0, None, "ns", 1, 1.0, "")]) is None
 
 
-def test_medians_that_are_withheld_are_told_as_seen() -> None:
+def test_medians_of_a_level_that_moves_are_told_with_wide_intervals() -> None:
     # a latency that rises all the time: worth a handful of independent operations
     rising = [table_of({"device": np.arange(1, 301, dtype=np.int64) * step}) for step in (1000, 1010, 1030)]
     passes = [traced(table, trial=f"t{number}") for number, table in enumerate(rising)]
     medians = [150 * step for step in (1000, 1010, 1030)]
-    assert quantile_estimate_from_series(passes[0].operations.latency_ns.astype(float), 0.5).value is None
     found = explanation_of(passes, "durable_write")
     assert found.traced_ns is not None
     assert found.traced_ns.value == pytest.approx(math.prod(medians) ** (1 / 3))
     assert found.tracing_cost is not None
     assert found.tracing_cost.value == pytest.approx(found.traced_ns.value / 320_000)
     alone = explanation_of(passes[:1], "durable_write")
-    assert (alone.traced_ns.value, alone.traced_ns.observed) == (None, 150_000)  # type: ignore[union-attr]
-    assert (alone.tracing_cost.low, alone.tracing_cost.high) == (None, None)  # type: ignore[union-attr]
+    assert alone.traced_ns is not None
+    assert alone.traced_ns.value == 150_000
+    assert alone.traced_ns.low is not None
+    assert alone.traced_ns.high is not None
+    assert alone.traced_ns.low < 75_000 < 225_000 < alone.traced_ns.high
 
 
 def test_q2c_is_that_of_btt_without_flushes_and_splits() -> None:

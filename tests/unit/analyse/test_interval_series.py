@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from latency_histograms import bucket_of, histogram_of
 from simulated_trials import INTERVAL_NS, interval_table, latencies, measured, workload
 
 from drivelab.analyse.interval_series import series_from_histograms, series_from_measurement
 from drivelab.model.histogram import EMPTY, SUB_BUCKET_COUNT, bucket_high_ns, bucket_low_ns
+from latency_histograms import bucket_of, histogram_of
 
 
 def test_an_interval_without_operations_counts_zero() -> None:

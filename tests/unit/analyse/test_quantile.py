@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from latency_histograms import histogram_of
 from numpy.typing import NDArray
 
 from drivelab.analyse.interval_series import series_from_histograms
@@ -16,12 +15,12 @@ from drivelab.analyse.quantile import (
     monotone,
     quantile_estimate_from_intervals,
     quantile_estimate_from_series,
-    quantile_estimates_from_histogram,
     quantile_estimates_from_intervals,
     quantile_estimates_from_series,
 )
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram, bucket_high_ns, bucket_low_ns, merge
+from latency_histograms import histogram_of
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +42,64 @@ def test_independent_data_are_worth_about_their_number(latencies_ns: NDArray[np.
     assert quantile_estimate_from_series(latencies_ns, 0.5).effective_sample_count > 3500
 
 
-def test_a_quantile_of_too_few_is_a_bound_and_not_the_largest_by_habit() -> None:
-    values = np.arange(1.0, 301.0)
-    np.random.default_rng(2).shuffle(values)
-    estimate = quantile_estimate_from_series(values, 0.99)
-    assert estimate.value is None
-    assert estimate.high is None
-    # P(Binomial(300, 0.99) <= 293) is 3.4 %, <= 294 is 8.3 %: the observation of rank 294
-    assert estimate.low == 294.0
-    assert estimate.observed == 297.0
+def shuffled(count: int) -> NDArray[np.float64]:
+    return np.random.default_rng(2).permutation(np.arange(1.0, count + 1))
+
+
+def test_a_quantile_with_few_beyond_it_has_a_value_and_one_end() -> None:
+    estimate = quantile_estimate_from_series(shuffled(300), 0.99)
+    assert (estimate.value, estimate.high, estimate.observed) == (297.0, None, None)
+    # P(Binomial(300, 0.99) <= 293) is 3.4 %, <= 294 is 8.3 %: the observation of rank 294 at most
+    assert estimate.low is not None
+    assert 292.0 <= estimate.low <= 294.0
+    assert estimate.interval_text().startswith("at least")
+
+
+def test_a_quantile_beyond_all_that_was_seen_is_a_bound() -> None:
+    estimate = quantile_estimate_from_series(shuffled(300), 0.999)
+    assert (estimate.value, estimate.high, estimate.observed) == (None, None, 300.0)
+    # P(Binomial(300, 0.999) <= 298) is 3.7 %: the observation of rank 299 at most
+    assert estimate.low is not None
+    assert 297.0 <= estimate.low <= 299.0
     assert str(estimate).startswith("at least")
+
+
+@pytest.mark.parametrize(("count", "at"), [(1, 0.5), (2, 0.5), (99, 0.01), (100, 0.01), (100, 0.99), (1000, 0.999)])
+def test_the_value_is_there_from_one_observation_beyond_it_on(count: int, at: float) -> None:
+    estimate = quantile_estimate_from_series(shuffled(count), at)
+    assert (estimate.value is not None) == (count * min(at, 1 - at) >= 1 - 1e-9)
+
+
+@pytest.mark.parametrize(("count", "at"), [(9, 0.5), (10, 0.5), (499, 0.01), (500, 0.01), (499, 0.99), (5000, 0.999)])
+def test_there_are_two_ends_from_five_observations_beyond_it_on(count: int, at: float) -> None:
+    estimate = quantile_estimate_from_series(shuffled(count), at)
+    assert (None not in (estimate.low, estimate.high)) == (count * min(at, 1 - at) >= 5 - 1e-9)
+
+
+def test_the_half_below_the_median_mirrors_the_other() -> None:
+    values = np.random.default_rng(8).lognormal(0, 1, 800)
+    low, high = quantile_estimate_from_series(values, 0.0025), quantile_estimate_from_series(-values, 0.9975)
+    assert low.low is None
+    assert high.high is None
+    assert high.low is not None
+    assert low.high == -high.low
+
+
+def test_a_level_that_moves_makes_the_interval_wide_and_not_empty() -> None:
+    """A fall of the level by a fifth, of which each half alone is well known."""
+    random = np.random.default_rng(9)
+    values = np.repeat([500e3, 405e3], [500, 1500]).repeat(20) * np.exp(0.1 * random.standard_normal(40_000))
+    parts = [histogram_of(np.round(part)) for part in np.array_split(values, 40)]
+    at = [0.5, 0.9, 0.99, 0.999]
+    for one in quantile_estimates_from_intervals(series_from_histograms(parts), at):
+        assert one.value is not None
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low < one.value < one.high
+    median = quantile_estimates_from_intervals(series_from_histograms(parts), at)[0]
+    assert median.low is not None
+    assert median.high is not None
+    assert 300e3 < median.low < 405e3 < median.high < 700e3
 
 
 def test_bounds_do_not_contradict_each_other() -> None:
@@ -64,55 +111,6 @@ def test_bounds_do_not_contradict_each_other() -> None:
     assert [(one.low, one.high) for one in monotone(known, [0.5, 0.9, 0.99])] == [(1, 3.5), (1, 3.5), (4, None)]
 
 
-def known(value: float, low: float | None = None, high: float | None = None) -> Estimate:
-    return Estimate(value, low, high, "ns", 100, 9.0, "")
-
-
-def bound(low: float | None) -> Estimate:
-    return Estimate(None, low, None, "ns", 100, 9.0, "", observed=7.0)
-
-
-def test_a_bound_below_a_lower_quantile_is_none() -> None:
-    found = monotone([known(6.63e6, 2e6, 8e6), bound(3.07e6), bound(9e6)], [0.5, 0.99, 0.999])
-    assert [str(one) for one in found] == ["6.63 ms", "too few data", "too few data"]
-    assert found[1].observed == 7.0
-    kept = monotone([known(2e6, 1e6, 3e6), bound(3.07e6), bound(9e6)], [0.5, 0.99, 0.999])
-    assert [one.low for one in kept] == [1e6, 3.07e6, 9e6]
-
-
-def test_no_quantile_has_a_bound_where_a_lower_one_has_none() -> None:
-    found = monotone([bound(314e3), bound(None), known(5e5, 4e5, 6e5)], [0.99, 0.5, 0.9])
-    assert [one.low for one in found] == [None, None, 4e5]
-
-
-def test_a_bound_in_the_bucket_of_a_lower_quantile_is_raised_to_it() -> None:
-    value = 1_000_000.0
-    found = monotone([known(value, value, value), bound(value * (1 - 1 / 1024))], [0.99, 0.999])
-    assert found[1].low == value
-
-
-@given(seed=st.integers(0, 300))
-def test_no_bound_lies_below_a_lower_quantile(seed: int) -> None:
-    """Stalls in one stretch: the data of a high quantile are worth little."""
-    random = np.random.default_rng(seed)
-    values = random.lognormal(0, 1, 40) * np.repeat(random.lognormal(0, 2, 4), 10)
-    intervals = [histogram_of(np.round(part * 1e6)) for part in np.array_split(values, 4)]
-    at = [0.5, 0.9, 0.99, 0.999]
-    series = series_from_histograms(intervals)
-    for estimates in (
-        quantile_estimates_from_series(values, at),
-        quantile_estimates_from_intervals(series, at),
-        quantile_estimates_from_histogram(series.merged, at, series),
-    ):
-        floor: float | None = 0.0
-        for one in estimates:
-            if one.value is None and one.low is not None:
-                assert floor is not None
-                assert one.low >= floor
-            number = one.low if one.value is None else one.value
-            floor = None if number is None or floor is None else max(floor, number)
-
-
 @given(seed=st.integers(0, 200))
 def test_bounds_grow_with_the_quantile(seed: int) -> None:
     values = np.random.default_rng(seed).lognormal(0, 2, 400) * np.repeat([1, 50, 1, 80], 100)
@@ -121,9 +119,9 @@ def test_bounds_grow_with_the_quantile(seed: int) -> None:
     assert known == sorted(known)
 
 
-def test_the_median_of_three_is_not_known_at_all() -> None:
+def test_the_median_of_three_is_the_middle_one_and_nothing_more() -> None:
     estimate = quantile_estimate_from_series(np.array([1.0, 2.0, 3.0]), 0.5)
-    assert (estimate.value, estimate.low, estimate.high, estimate.sample_count) == (None, None, None, 3)
+    assert (estimate.value, estimate.low, estimate.high, estimate.sample_count) == (2.0, None, None, 3)
 
 
 def test_no_data_give_no_estimate() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from drivelab.analyse.ranks import quantile_ranks, widened
+from drivelab.analyse.ranks import quantile_ranks
 
 
 def slow_ranks(count: int, at: float) -> tuple[int | None, int | None, int | None]:
@@ -40,25 +40,11 @@ def test_ranks_of_a_million_are_near_the_normal_ones() -> None:
     assert ranks.high == pytest.approx(990_000 + spread, abs=3)
 
 
-def test_correlated_observations_enclose_more() -> None:
-    alone, in_bursts = quantile_ranks(10_000, 0.99), quantile_ranks(10_000, 0.99, inflation=9.0)
-    assert alone.low is not None
-    assert in_bursts.low is not None
-    assert alone.high is not None
-    assert in_bursts.high is not None
-    assert 9900 - in_bursts.low == pytest.approx(3 * (9900 - alone.low), rel=0.15)
-    assert in_bursts.high > alone.high
+@pytest.mark.parametrize("count", [5, 100, 1000])
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.95])
+def test_the_lower_half_mirrors_the_upper(count: int, at: float) -> None:
+    def mirrored(rank: int | None) -> int | None:
+        return None if rank is None else count + 1 - rank
 
-
-def test_too_few_bursts_leave_no_upper_end() -> None:
-    assert quantile_ranks(1000, 0.99).high is not None
-    assert quantile_ranks(1000, 0.99, inflation=5.0).high is None
-
-
-def test_independent_data_are_not_widened() -> None:
-    assert widened(1.0, degrees_of_freedom=3, rarer_count=1) == 1.0
-
-
-def test_the_fewer_bursts_the_wider() -> None:
-    assert widened(4.0, 1e6, 1e6) == pytest.approx(4.0, rel=1e-3)
-    assert 4.0 < widened(4.0, 50, 1e6) < widened(4.0, 5, 1e6) < widened(4.0, 5, 8)
+    here, there = quantile_ranks(count, at), quantile_ranks(count, 1 - at)
+    assert (here.high, here.one_sided_high) == (mirrored(there.low), mirrored(there.one_sided_low))

@@ -66,18 +66,21 @@ def test_a_bound_below_the_limit_decides_nothing() -> None:
     assert verdict.outcome == "undecided"
     assert "no less than 3 ms: too few operations" in verdict.why
     assert verdict.checks[0].margin_ratio is None
-    assert "the computer was too unsteady" in judge_need(ETCD, unsteady(2.1 * MS), []).why
+    told = judge_need(ETCD, unsteady(2.1 * MS), []).why
+    assert "400 us (95 %: 300 us to 12 ms), and the limit lies between" in told
+    few = estimate(0.4 * MS, 0.3 * MS, None)
+    assert "(95 %: at least 300 us), and too little was measured" in judge_need(ETCD, etcd_trials(few), []).why
 
 
 def unsteady(p999_ns: float, count: int = 5000) -> list[TrialSummary]:
-    """A trial whose p99 is only a bound."""
-    p99 = Estimate(None, 0.3 * MS, None, "ns", count, 300.0, "", observed=0.4 * MS)
-    p999 = Estimate(None, 0.4 * MS, None, "ns", count, 300.0, "", observed=p999_ns)
+    """A trial whose level moves so much that the interval of its p99 reaches across the limit."""
+    p99 = Estimate(0.4 * MS, 0.3 * MS, 12 * MS, "ns", count, 3.0, "")
+    p999 = Estimate(p999_ns, 0.4 * MS, 12 * MS, "ns", count, 3.0, "")
     estimates = {"total_latency_ns_p99": p99, "total_latency_ns_p999": p999}
     return [TrialSummary("sync-write-2300", "", "durable_write", estimates), *etcd_trials(p99)[1:]]
 
 
-def test_a_limit_out_of_all_reach_is_met_without_an_interval() -> None:
+def test_a_limit_out_of_all_reach_is_met_although_the_interval_reaches_it() -> None:
     verdict = judge_need(ETCD, unsteady(1.9 * MS), [])
     assert verdict.outcome == "pass"
     assert verdict.sentence == (

@@ -40,13 +40,14 @@ def test_what_disturbed_some_trials_is_told_by_kind() -> None:
 
 def test_too_few_ios_say_that_what_is_shown_is_marked() -> None:
     findings = [
-        Finding("too-little-data", "note", "x", f"t{n}", {"quantile": at, "independent_operations": worth})
-        for n, (at, worth) in enumerate([(0.5, 0.2), (0.999, 362.3)])
+        Finding("too-little-data", "note", "x", f"t{n}", {"quantile": at, "operations": count})
+        for n, (at, count) in enumerate([(0.5, 8), (0.999, 362)])
     ]
     (line,) = finding_lines(findings, 24)
-    assert line.text.startswith("2 of 24 trials have too few I/Os for the quantiles from p50 or up to p99.9 on")
-    assert "worth 1 to 362 independent ones" in line.text
-    assert "a lower bound or the sample's own value is given, and marked" in line.text
+    assert line.text == (
+        "2 of 24 trials have too few I/Os for an upper end of the quantiles from p50 or up to p99.9 on: 8 to 362; "
+        "a lower bound stands beside the value"
+    )
 
 
 def test_texts_that_differ_in_numbers_become_one_with_ranges() -> None:
