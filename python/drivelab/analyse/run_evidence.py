@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain, repeat
 
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
 from drivelab.model.estimate import Estimate
@@ -98,21 +99,23 @@ class RunEvidence:
     -----
     Kept are the throughput of the compression probe's passes (four in a check),
     a number of every reference trial (one per block: a run of ten thousand
-    trials in five blocks leaves six of them), and of every session when it began
-    and ended and what was found. Nothing is kept of any other trial.
+    trials in five blocks leaves six of them), of every session when it began
+    and ended and what was found, and between which lengths the measured windows
+    lie (`windows_ns`). Nothing else is kept of any other trial.
     """
 
     def __init__(self) -> None:
         self._probes: dict[str, Estimate] = {}
         self._references: dict[tuple[str, str, str], list[ReferenceValue]] = {}
         self._sessions: dict[int, Session] = {}
+        self.windows_ns: tuple[int, int] | None = None
 
     @classmethod
-    def of(cls, summaries: Iterable[TrialSummary]) -> RunEvidence:
-        """The evidence of trials among which there is no reference."""
+    def of(cls, summaries: Iterable[TrialSummary], windows_ns: Iterable[int] = ()) -> RunEvidence:
+        """The evidence of trials among which there is no reference; `windows_ns` are the lengths of their windows."""
         evidence = cls()
-        for summary in summaries:
-            evidence.add(summary.name, summary.estimates.get(THROUGHPUT))
+        for summary, window_ns in zip(summaries, chain(windows_ns, repeat(0)), strict=False):
+            evidence.add(summary.name, summary.estimates.get(THROUGHPUT), window_ns=window_ns)
         return evidence
 
     def add(
@@ -121,6 +124,7 @@ class RunEvidence:
         throughput: Estimate | None = None,
         reference: ReferenceTrial | None = None,
         session: SessionTrial | None = None,
+        window_ns: int = 0,
     ) -> None:
         """Take one trial.
 
@@ -134,7 +138,12 @@ class RunEvidence:
             Its judged number, when it is a trial of the reference; in the order in which they were measured.
         session : SessionTrial, optional
             When it was measured, and what was found.
+        window_ns : int
+            Length of its measured window; 0 where it is not known.
         """
+        if window_ns > 0 and not trial.startswith(PROBE):
+            low, high = self.windows_ns or (window_ns, window_ns)
+            self.windows_ns = min(low, window_ns), max(high, window_ns)
         if trial.startswith(PROBE) and throughput is not None:
             self._probes[trial] = throughput
         if reference is not None:

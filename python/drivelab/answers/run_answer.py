@@ -157,7 +157,8 @@ def findings_of_run(run: StoredRun) -> list[Finding]:
     for trial, (started_utc, measured_ns) in zip(_trials(run, table, units, notes), begun, strict=True):
         system = notes.get(trial.name, TrialNotes()).system
         session = SessionTrial(trial.session, started_utc, measured_ns or 0, trial.target, trial.found, system)
-        evidence.add(trial.name, reference=_reference(trial), session=session if started_utc else None)
+        session_of_it = session if started_utc else None
+        evidence.add(trial.name, reference=_reference(trial), session=session_of_it, window_ns=measured_ns or 0)
     texts = zip(table["trial"].to_pylist(), table["findings_json"].to_pylist(), strict=True)
     of_trials = (finding for trial, text in texts for finding in findings_in(text, trial))
     return group_findings(chain(run_findings(evidence), of_trials))

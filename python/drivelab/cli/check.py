@@ -197,7 +197,8 @@ def judge_check(
 ) -> CheckJudgement:
     """The findings and the verdict of a check."""
     summaries = results.summaries
-    findings = [*target_findings(target, host), *run_findings(RunEvidence.of(summaries)), *results.findings]
+    evidence = RunEvidence.of(summaries, (int(one.engine.get("measured_ns", 0)) for one in results.measurements))
+    findings = [*target_findings(target, host), *run_findings(evidence), *results.findings]
     findings = by_gravity([*findings, *check_findings(plan, results)])
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need))

@@ -17,6 +17,7 @@ _COMMANDS = ("device_writes_per_operation", "fua_writes_per_operation", "device_
 # the numbers that a kind of finding is about; a kind that is not here is about the trial as a whole
 _TOUCHED: dict[str, tuple[str, ...]] = {
     "drift": ("p50",),
+    "level-moves": ("p50",),
     "flush-count-unexpected": ("device_flushes_per_operation",),
     "flushes-missing": ("device_flushes_per_operation",),
     "no-flush-sent": ("device_flushes_per_operation",),

@@ -23,7 +23,9 @@ from drivelab.analyse.findings import (
     foreign_work,
     generator_saturated,
     host_cache_answered,
+    interval_reach,
     latency_implausible,
+    level_moves,
     link_below_maximum,
     merged_requests,
     names_in_memory,
@@ -87,11 +89,12 @@ TRIAL_KINDS = (
     short_measurement,
     no_flush_sent,
     flush_count_unexpected,
+    level_moves,
     too_little_data,
     trace_incomplete,
 )
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
-RUN_KINDS = (compressible_content, reference_drift, run_resumed)
+RUN_KINDS = (compressible_content, reference_drift, run_resumed, interval_reach)
 SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
 
@@ -145,7 +148,9 @@ def all_findings(
     host : HostFacts, optional
         The computer.
     """
-    found = target_findings(target, host) + run_findings(RunEvidence.of(summary for _, summary in trials))
+    windows_ns = (int(measured.engine.get("measured_ns", 0)) for measured, _ in trials)
+    evidence = RunEvidence.of((summary for _, summary in trials), windows_ns)
+    found = target_findings(target, host) + run_findings(evidence)
     for measured, summary in trials:
         found += trial_findings(measured, summary, target, host)
     return by_gravity(found)
