@@ -94,8 +94,9 @@ def test_a_count_between_bounds_is_printed_as_both(make_estimate: Callable[..., 
     assert estimate_numbers(make_estimate(None, 1, 2, "1"), PLAIN) == ("1.00–2.00", "")
 
 
-def test_an_interval_with_one_end_shows_that_the_other_is_missing(make_estimate: Callable[..., Estimate]) -> None:
-    assert estimate_numbers(make_estimate(5_000, None, 7_000), MICROSECONDS)[1] == "…–7.00"
+def test_an_interval_with_one_end_is_a_bound(make_estimate: Callable[..., Estimate]) -> None:
+    assert estimate_numbers(make_estimate(5_000, None, 7_000), MICROSECONDS) == ("5.00", "≤\u202f7.00")
+    assert estimate_numbers(make_estimate(5_000, 4_000, None), MICROSECONDS) == ("5.00", "≥\u202f4.00")
 
 
 def test_shares_and_quantiles_are_named_as_people_name_them() -> None:
