@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Single observations are added up in time to so many sums: their variance is the same, and it is asked for often.
-_SUMS_MAX = 1 << 12
+_SUMS_MAX = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ INTERVAL_FROM = 5
 _BURST_WEIGHT = 1.5
 _FEWEST_DEGREES = 2.0
 # an end is looked for to so small a part of its distance, or of what is left beyond it
-_PRECISION = 32
+_PRECISION = 128
 
 
 def quantile_estimate_from_series(values: Floats, at: float, unit: Unit = "ns") -> Estimate:
@@ -76,7 +76,7 @@ def quantile_estimates_from_series(values: Floats, at: Sequence[float], unit: Un
     Notes
     -----
     O(n log n): one sort for all quantiles, and some ten passes and Fourier
-    transforms of at most 4096 sums for each end of each.
+    transforms of at most 8192 sums for each end of each.
     """
     sample = RawSample(np.asarray(values, dtype=np.float64))
     return monotone([_estimate(sample, q, unit) for q in at], at)
