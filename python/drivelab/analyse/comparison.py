@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drivelab.analyse.comparability import TrialConduct, reasons_against
-from drivelab.analyse.comparison_interval import RESAMPLES, Shift, Side, shift_between
+from drivelab.analyse.comparison_interval import Shift, shifts_between
 from drivelab.analyse.effects import SIGNIFICANCE, command_changes, holm
 from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
@@ -18,10 +19,8 @@ from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricCompari
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT
 
-# with more rows than this the bootstrap draws less often: a run can have thousands of combinations
-_ROWS_AT_FULL_DRAW = 500
-_FEWER_RESAMPLES = 2000
 _P99 = "total_latency_ns_p99"
+Floats = NDArray[np.float64]
 Levels = tuple[tuple[str, str], ...]
 # place of the target, workload, levels that are the same on both sides
 Key = tuple[str, str, Levels]
@@ -71,8 +70,6 @@ class Compared:
         Combinations that the other side does not have.
     left_out : mapping of str to int
         Of metrics that some repeat has no value of: in how many combinations.
-    resamples : int
-        Draws of the bootstrap.
     """
 
     rows: tuple[MetricComparison, ...]
@@ -80,7 +77,19 @@ class Compared:
     only_base: tuple[str, ...]
     only_new: tuple[str, ...]
     left_out: Mapping[str, int]
-    resamples: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A row before it is judged: logarithms of each run of both sides."""
+
+    row: MetricComparison
+    pair: tuple[Floats, Floats]
+
+    @property
+    def family(self) -> str:
+        """What it lends its scatter to: judged numbers to each other, others to those of their name."""
+        return "" if self.row.is_judged else self.row.metric
 
 
 def compare_sides(
@@ -90,8 +99,6 @@ def compare_sides(
     *,
     margin: float = 0.05,
     metrics: Sequence[str] = (),
-    seed: int = 1,
-    resamples: int = RESAMPLES,
 ) -> Compared:
     """Every metric of every combination that both sides have.
 
@@ -104,10 +111,8 @@ def compare_sides(
     margin : float
         What still counts as the same: 0.05 is 5 %.
     metrics : sequence of str
-        Which to compare; otherwise the one that the workload is judged by, p99
-        of its latency, and the operations per second beside a median.
-    seed, resamples : int
-        Of the bootstrap.
+        Which to judge; otherwise the one that the workload is judged by, and
+        beside it, told only, p99 of its latency, and the operations per second beside a median.
 
     Returns
     -------
@@ -117,39 +122,35 @@ def compare_sides(
     -----
     *equivalent*: the 90 % interval lies within the margin (two one-sided tests
     at 5 %). Otherwise *slower* or *faster*: no difference at all is refused at
-    5 %, corrected for all rows (Holm 1979), and the 95 % interval leaves out 1.
-    Otherwise *no difference shown*, which says nothing about equality.
+    5 %, corrected for all judged numbers (Holm 1979), and the 95 % interval
+    leaves out 1. Otherwise *no difference shown*, which says nothing about
+    equality. *seen only*: fewer runs of a side than it takes, or a number that
+    is told beside the judged one.
     """
     sides = [[one for one in side if not one.trial.is_reference] for side in (base, new)]
     factors = compared_factors(*sides)
     unmatched = _unmatched_factors(*sides)
     cells = [_cells(side, factors, unmatched) for side in sides]
     common = [key for key in cells[0] if key in cells[1]]
-    wanted = {key: list(metrics) or told_metrics(cells[0][key], cells[1][key]) for key in common}
-    count = sum(map(len, wanted.values()))
-    draws = resamples if count <= _ROWS_AT_FULL_DRAW else min(resamples, _FEWER_RESAMPLES)
-    drafts: list[tuple[MetricComparison, Shift]] = []
+    drafts: list[_Draft] = []
     left_out: dict[str, int] = {}
     for key in common:
-        reasons = reasons_against(
-            [one.conduct for one in cells[0][key]], [one.conduct for one in cells[1][key]], factors
-        )
-        for place, metric in enumerate(wanted[key]):
-            both = [_by_run(cells[side][key], metric) for side in (0, 1)]
-            if not all(both):
+        both = cells[0][key], cells[1][key]
+        reasons = reasons_against([one.conduct for one in both[0]], [one.conduct for one in both[1]], factors)
+        for place, metric in enumerate(list(metrics) or told_metrics(*both)):
+            pair = _by_run(both[0], metric), _by_run(both[1], metric)
+            if not all(map(len, pair)):
                 left_out[metric] = left_out.get(metric, 0) + 1
                 continue
-            shift = shift_between(both[0], both[1], seed, draws)
-            row = _row(key, metric, units[metric], (cells[0][key], cells[1][key]), shift)
-            row = replace(row, margin=margin, why=reasons, is_judged=place == 0 and not metrics)
-            drafts.append((row, shift))
+            row = _row(key, metric, units[metric], both)
+            is_judged = place == 0 or bool(metrics)
+            drafts.append(_Draft(replace(row, margin=margin, why=reasons, is_judged=is_judged), pair))
     return Compared(
         rows=tuple(_in_order(_judged(drafts, margin))),
         factors={**_told_unmatched(sides, unmatched), **factors},
         only_base=tuple(_name(key) for key in cells[0] if key not in cells[1]),
         only_new=tuple(_name(key) for key in cells[1] if key not in cells[0]),
         left_out=left_out,
-        resamples=draws,
     )
 
 
@@ -232,28 +233,22 @@ def _name(key: Key) -> str:
     return ", ".join([workload, *(f"{name} {level}" for name, level in levels), *([place] if place else [])])
 
 
-def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Side:
-    """Logarithms by run; nothing where a repeat has no value: the others alone would be biased."""
+def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:
+    """The logarithm of each run; nothing where a repeat has no value: the others alone would be biased."""
     runs: dict[int, list[float]] = {}
     for one in trials:
         value = one.trial.values.get(metric)
         if value is None or not value > 0 or not math.isfinite(value):
-            return []
+            return np.array([])
         runs.setdefault(one.run, []).append(math.log(value))
-    return [np.array(values) for values in runs.values()]
+    return np.array([median(values) for values in runs.values()])
 
 
 def _row(
-    key: Key,
-    metric: str,
-    unit: Unit,
-    cells: tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]],
-    shift: Shift,
+    key: Key, metric: str, unit: Unit, cells: tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]]
 ) -> MetricComparison:
+    """A row without its ratio."""
     _, workload, levels = key
-    low, high = map(math.exp, shift.ends) if shift.ends else (None, None)
-    count = sum(shift.unit_counts)
-    inner = shift.inner_ends
     base, new = ([_of_row(one, metric) for one in side] for side in cells)
     return MetricComparison(
         workload=workload,
@@ -266,10 +261,7 @@ def _row(
         is_judged=False,
         base=_values(cells[0], base),
         new=_values(cells[1], new),
-        ratio=Estimate(math.exp(shift.value), low, high, "1", count, float(count), shift.method),
-        equivalence=(math.exp(inner[0]), math.exp(inner[1])) if inner else None,
-        p_value=shift.p_value,
-        units=shift.units,
+        ratio=Estimate(None, None, None, "1", 0, 0.0, ""),
         commands=command_changes(*([one.conduct.commands for one in side] for side in cells)),
     )
 
@@ -282,13 +274,19 @@ def _values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> SideVal
     return SideValues(median(values), min(values), max(values), len({one.run for one in trials}), len(values))
 
 
-def _judged(drafts: Sequence[tuple[MetricComparison, Shift]], margin: float) -> list[MetricComparison]:
-    """The rows with their verdicts, corrected for how many there are."""
-    tested = [place for place, (row, _) in enumerate(drafts) if row.p_value is not None and not row.why]
-    adjusted = dict(zip(tested, holm([drafts[place][0].p_value or 0.0 for place in tested]), strict=True))
-    significance = SIGNIFICANCE / max(1, len(tested))
+def _judged(drafts: Sequence[_Draft], margin: float) -> list[MetricComparison]:
+    """The rows with their ratios and verdicts, the judged ones corrected for how many they are."""
+    shifts = _shifts(drafts)
+    p_values = {
+        place: shift.p_value
+        for place, (draft, shift) in enumerate(zip(drafts, shifts, strict=True))
+        if draft.row.is_judged and not draft.row.why and shift.p_value is not None
+    }
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    significance = SIGNIFICANCE / max(1, len(p_values))
     found = []
-    for place, (row, shift) in enumerate(drafts):
+    for place, (draft, shift) in enumerate(zip(drafts, shifts, strict=True)):
+        row = _with_ratio(draft.row, shift)
         verdict, why = _verdict(row, shift, adjusted.get(place), margin)
         detectable = shift.detectable(significance) if place in adjusted else None
         found.append(
@@ -296,7 +294,7 @@ def _judged(drafts: Sequence[tuple[MetricComparison, Shift]], margin: float) -> 
                 row,
                 verdict=verdict,
                 why=why,
-                p_value=row.p_value if place in adjusted else None,
+                p_value=p_values.get(place),
                 adjusted_p_value=adjusted.get(place),
                 detectable_ratio=None if detectable is None else math.exp(detectable),
             )
@@ -304,13 +302,36 @@ def _judged(drafts: Sequence[tuple[MetricComparison, Shift]], margin: float) -> 
     return found
 
 
+def _shifts(drafts: Sequence[_Draft]) -> list[Shift]:
+    """The shift of each row; what means different things on both sides lends nothing to the others."""
+    families: dict[tuple[str, bool], list[int]] = {}
+    for place, draft in enumerate(drafts):
+        families.setdefault((draft.family, bool(draft.row.why)), []).append(place)
+    found: dict[int, Shift] = {}
+    for places in families.values():
+        found |= dict(zip(places, shifts_between([drafts[place].pair for place in places]), strict=True))
+    return [found[place] for place in range(len(drafts))]
+
+
+def _with_ratio(row: MetricComparison, shift: Shift) -> MetricComparison:
+    low, high = map(math.exp, shift.ends) if shift.ends else (None, None)
+    count, inner = sum(shift.run_counts), shift.inner_ends
+    return replace(
+        row,
+        ratio=Estimate(math.exp(shift.value), low, high, "1", count, float(count), shift.method),
+        equivalence=(math.exp(inner[0]), math.exp(inner[1])) if inner else None,
+    )
+
+
 def _verdict(
     row: MetricComparison, shift: Shift, adjusted: float | None, margin: float
 ) -> tuple[ComparisonVerdict, tuple[str, ...]]:
     if row.why:
         return "not comparable", row.why
-    if shift.ends is None or shift.inner_ends is None or adjusted is None:
-        return "no difference shown", (_too_few(shift),)
+    if shift.ends is None or shift.inner_ends is None:
+        return "seen only", (_too_few(shift),)
+    if adjusted is None:
+        return "seen only", ()
     bound = math.log1p(margin)
     if -bound < shift.inner_ends[0] and shift.inner_ends[1] < bound:
         return "equivalent", ()
@@ -320,10 +341,8 @@ def _verdict(
 
 
 def _too_few(shift: Shift) -> str:
-    counts = shift.unit_counts
-    if shift.units == "repeats":
-        return "one trial each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} trials"
-    return f"{counts[0]} and {counts[1]} runs"
+    counts = shift.run_counts
+    return "one run each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} runs"
 
 
 def _in_order(rows: Sequence[MetricComparison]) -> list[MetricComparison]:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
-from drivelab.analyse.comparison_interval import BESIDE_ONE_MIN, RESAMPLES
+from drivelab.analyse.comparison_interval import RUNS_ADVISED, RUNS_MIN
 from drivelab.analyse.effects import Bounds
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.explanations import explanation_differences
@@ -26,7 +26,6 @@ from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
 from drivelab.store.read import StoredRun
 
-SEED = 1
 _METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, "total_latency_ns_p99", "response_latency_ns_p99", "iops")
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
@@ -55,9 +54,6 @@ def compare_runs(
     new: Sequence[StoredRun],
     margin: float = 0.05,
     metrics: Sequence[str] = (),
-    *,
-    seed: int = SEED,
-    resamples: int = RESAMPLES,
 ) -> Comparison:
     """What the runs of NEW come to beside those of BASE.
 
@@ -70,8 +66,6 @@ def compare_runs(
     metrics : sequence of str
         Which metrics to compare, by their names in the trials table; left out,
         those that each workload is judged by.
-    seed, resamples : int
-        Of the bootstrap.
 
     Raises
     ------
@@ -87,15 +81,7 @@ def compare_runs(
     _refuse_unknown(metrics, units, [*base, *new])
     places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
     ours, theirs = (list(_compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
-    compared = compare_sides(
-        ours,
-        theirs,
-        units,
-        margin=margin,
-        metrics=metrics,
-        seed=seed,
-        resamples=resamples,
-    )
+    compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
     return Comparison(
         base=tuple(_compared_run(run) for run in base),
         new=tuple(_compared_run(run) for run in new),
@@ -105,8 +91,6 @@ def compare_runs(
         only_base=compared.only_base,
         only_new=compared.only_new,
         notes=tuple(_notes(base, new, compared)),
-        resamples=compared.resamples,
-        seed=seed,
         part_differences=_part_differences(base, new),
     )
 
@@ -252,18 +236,7 @@ def _found_values(side: Sequence[_ReadRun]) -> dict[str, dict[str, None]]:
 
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
-    counts = len(base), len(new)
-    if counts == (1, 1):
-        yield "One run each: what a reboot or a new day changes is not in these intervals."
-    elif min(counts) == 1:
-        name = "BASE" if counts[0] == 1 else "NEW"
-        if max(counts) < BESIDE_ONE_MIN:
-            yield f"One run of {name} beside {max(counts)}: how runs scatter takes {BESIDE_ONE_MIN} on one side."
-        else:
-            yield (
-                f"One run of {name} beside {max(counts)}: it is taken to scatter as those do, "
-                "and a run that was disturbed looks like a difference."
-            )
+    yield from _of_runs(base, new)
     for run in (*base, *new):
         if imported := as_mapping(run.run_json.get("imported")):
             yield _told_imported(run, imported)
@@ -284,3 +257,24 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
     for metric, count in compared.left_out.items():
         cells = "1 combination" if count == 1 else f"{count} combinations"
         yield f"{metric} is left out in {cells}: some repeat has no value of it."
+
+
+def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun]) -> Iterator[str]:
+    """How many runs there are, and in which order, as far as that limits what can be said."""
+    counts = len(base), len(new)
+    turns = "in turns (BASE, NEW, NEW, BASE ...)"
+    if min(counts) < RUNS_MIN:
+        yield (
+            f"Below {RUNS_MIN} runs a side nothing is judged: two runs of the same thing can differ by as much. "
+            f"Measure at least {RUNS_ADVISED} runs a side, {turns}, and name them with --base and --new."
+        )
+        return
+    if min(counts) < RUNS_ADVISED:
+        yield f"{min(counts)} runs of a side show large differences only: measure at least {RUNS_ADVISED} runs a side."
+    started = [sorted(as_text(run.run_json.get("started_utc")) for run in side) for side in (base, new)]
+    if all(map(all, started)) and (started[0][-1] < started[1][0] or started[1][-1] < started[0][0]):
+        first, then = ("BASE", "NEW") if started[0][0] < started[1][0] else ("NEW", "BASE")
+        yield (
+            f"All runs of {first} began before those of {then}: what changed with time, as a drive that fills or warms "
+            f"up, looks like a difference between them. Measure them {turns}."
+        )

@@ -48,7 +48,7 @@ def command(
     ] = None,
     margin: Annotated[str, typer.Option(metavar="SHARE", help="What still counts as the same.")] = "5%",
     metric: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Compare this metric instead; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="Judge this metric instead; may be repeated.")
     ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; else standard output.")] = None,
@@ -58,12 +58,12 @@ def command(
 
     Combinations of workload and levels are found on both sides and compared:
     the median latency or the throughput, p99 and IOPS, each as the ratio of NEW
-    to BASE with its 95 % interval. Give several runs a side, and the intervals
-    hold what changes from run to run.
+    to BASE with its 95 % interval. Only the first is judged, and that takes 3 runs
+    a side, or 5 to find more than large differences; run them in turns.
 
     Exit code 1: there is what --fail-on names. A regression is slower beyond
     noise and beyond the margin. 4: nothing could be compared; with --fail-on also
-    where nothing could be judged, since there is one trial of each.
+    where nothing could be judged, since a side has fewer than 3 runs.
 
     Raises
     ------
@@ -173,7 +173,8 @@ def exit_code(comparison: Comparison, fail_on: tuple[FailOn, ...]) -> int:
         FailOn.REGRESSION: len(comparison.regressions),
         FailOn.DIFFERENCE: sum(row.verdict in ("slower", "faster") and row.is_beyond_margin for row in rows),
         FailOn.NOT_COMPARABLE: comparison.counts["not comparable"] + missing,
-        FailOn.UNDECIDED: sum(row.is_undecided for row in rows),
+        # where nothing was judged that is told, and has a code of its own
+        FailOn.UNDECIDED: sum(row.is_undecided for row in rows) if comparison.is_anything_judged else 0,
     }
     hit = [f"{one} ({counts[one]})" for one in dict.fromkeys(fail_on) if counts[one]]
     is_judged = comparison.is_anything_judged or not comparison.is_anything_compared
@@ -191,19 +192,18 @@ def exit_code(comparison: Comparison, fail_on: tuple[FailOn, ...]) -> int:
 
 def _nothing_judged(comparison: Comparison) -> str:
     """That there is no verdict at all, why, and how to get one."""
-    reasons = "; ".join(dict.fromkeys(row.why[0] for row in comparison.rows if row.is_undecided and row.why))
+    reasons = "; ".join(dict.fromkeys(row.why[0] for row in comparison.rows if row.verdict == "seen only" and row.why))
     return (
         f"nothing was judged: {len(comparison.rows)} numbers have a ratio and no interval ({reasons}), so neither a "
-        "regression nor its absence is shown; repeat until each side has 3 or more: "
-        "more runs or checks of a side come with --base RUN and --new RUN"
+        "regression nor its absence is shown; measure at least 5 runs a side, in turns, and name them with "
+        "--base RUN and --new RUN"
     )
 
 
 def _undecided(comparison: Comparison) -> str:
     undecided = [row for row in comparison.rows if row.is_undecided]
-    without = sum(not row.is_judged_at_all for row in undecided)
-    few = f" ({without} of them not judged: too few repeats)" if without else ""
+    judged = sum(row.is_judged for row in comparison.rows)
     return (
-        f"undecided: {len(undecided)} of {len(comparison.rows)} numbers show neither a difference nor that there is "
-        f"none{few}; repeat more, or fail on them too: --fail-on undecided"
+        f"undecided: {len(undecided)} of {judged} judged numbers show neither a difference nor that there is none; "
+        "measure more runs a side, 5 at least, or fail on them too: --fail-on undecided"
     )

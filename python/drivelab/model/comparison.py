@@ -11,9 +11,16 @@ from drivelab.model.run_answer import CommandChange
 from drivelab.model.trace import ExplanationDifference
 from drivelab.model.units import format_percent
 
-ComparisonVerdict = Literal["slower", "faster", "equivalent", "no difference shown", "not comparable"]
+ComparisonVerdict = Literal["slower", "faster", "equivalent", "no difference shown", "not comparable", "seen only"]
 # of a pull request one wants to see first what became worse, then what nobody knows
-VERDICTS: tuple[ComparisonVerdict, ...] = ("slower", "not comparable", "no difference shown", "faster", "equivalent")
+VERDICTS: tuple[ComparisonVerdict, ...] = (
+    "slower",
+    "not comparable",
+    "no difference shown",
+    "faster",
+    "equivalent",
+    "seen only",
+)
 _EQUIVALENT_WORDS = "equivalent within"
 # what an operation costs
 _COSTS = ("_per_operation", "_per_issued_byte", "bytes_until_steady")
@@ -90,21 +97,19 @@ class MetricComparison:
     unit : str
         Of the values.
     is_judged : bool
-        Whether it is the number that the workload is about.
+        Whether it is the number that the workload is about, or was asked for by name; others are told beside it.
     base, new : SideValues or None
         None where the side has no value of it.
     ratio : Estimate
-        NEW over BASE with its 95 % interval; without ends where there were too few repeats.
+        NEW over BASE with its 95 % interval; without ends where a side had too few runs.
     equivalence : (float, float) or None
         The 90 % interval: equivalent when it lies within the margin (two one-sided tests at 5 %).
     p_value, adjusted_p_value : float or None
-        Of no difference at all; adjusted for all rows of the comparison (Holm).
+        Of no difference at all; adjusted for all judged numbers of the comparison (Holm).
     verdict : str
-        slower, faster, equivalent, no difference shown, or not comparable.
+        slower, faster, equivalent, no difference shown, not comparable, or seen only: too few runs, or not judged.
     why : tuple of str
-        Why it is not comparable, or why nothing can be shown.
-    units : str
-        What the interval is made of: runs, or the repeats of one run each.
+        Why it is not comparable, or how few runs there were.
     detectable_ratio : float or None
         A ratio this far from 1, either way, would have been found 4 times out of 5.
     margin : float
@@ -129,7 +134,6 @@ class MetricComparison:
     adjusted_p_value: float | None = None
     verdict: ComparisonVerdict = "no difference shown"
     why: tuple[str, ...] = ()
-    units: str = "repeats"
     detectable_ratio: float | None = None
     margin: float = 0.05
     commands: tuple[CommandChange, ...] = ()
@@ -165,21 +169,20 @@ class MetricComparison:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether neither a difference nor equivalence was shown."""
-        return self.verdict == "no difference shown"
+        """Whether neither a difference nor equivalence was shown of a number that is judged."""
+        return self.verdict == "no difference shown" or (self.is_judged and self.verdict == "seen only")
 
     @property
     def is_judged_at_all(self) -> bool:
-        """Whether there were enough repeats for an interval: a verdict, whichever it is."""
-        return self.verdict != "not comparable" and not (self.is_undecided and self.why)
+        """Whether there is a verdict, whichever it is: the judged number of a workload, with enough runs of it."""
+        return self.verdict not in ("not comparable", "seen only")
 
     @property
     def verdict_text(self) -> str:
         """The verdict in a few words."""
         within = f"{_EQUIVALENT_WORDS} {format_percent(self.margin)}"
-        if self.is_undecided and self.why:
-            # without an interval a difference of any size is not shown
-            return f"not judged: {self.why[0]}"
+        if self.verdict == "seen only" and self.why:
+            return f"{self.verdict}: {self.why[0]}"
         return within if self.verdict == "equivalent" else self.verdict
 
     def to_json(self) -> dict[str, Any]:
@@ -206,8 +209,6 @@ class Comparison:
         Combinations that the other side does not have.
     notes : tuple of str
         What limits the comparison.
-    resamples, seed : int
-        Of the bootstrap.
     part_differences : tuple of ExplanationDifference
         Where both sides were traced: which part of the latency differs.
     """
@@ -220,8 +221,6 @@ class Comparison:
     only_base: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    resamples: int = 0
-    seed: int = 0
     part_differences: tuple[ExplanationDifference, ...] = ()
     counts: Mapping[str, int] = field(init=False)
 
@@ -242,13 +241,13 @@ class Comparison:
 
     @property
     def is_anything_judged(self) -> bool:
-        """Whether some row had enough repeats on both sides to be judged."""
+        """Whether some row had enough runs on both sides to be judged."""
         return any(row.is_judged_at_all for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON; `schema` counts changes of its form."""
         return {
-            "schema": 1,
+            "schema": 2,
             "base": [asdict(run) for run in self.base],
             "new": [asdict(run) for run in self.new],
             "margin": self.margin,
@@ -261,5 +260,4 @@ class Comparison:
             "only_new": list(self.only_new),
             "notes": list(self.notes),
             "part_differences": [one.to_json() for one in self.part_differences],
-            "bootstrap": {"resamples": self.resamples, "seed": self.seed},
         }

@@ -143,7 +143,7 @@ def test_an_imported_run_is_compared_with_an_own_one(tmp_path: Path, capsys: pyt
     told = base.estimates("read4k-r1")["total_latency_ns_p50"].value
     assert rows["read4k", "total_latency_ns_p50"]["ratio"]["value"] == pytest.approx(1e6 / told, rel=0.01)
     # file state, contents and what else fio does not tell is no reason against it
-    assert all(row["verdict"] == "no difference shown" for row in found["rows"])
+    assert all(row["verdict"] == "seen only" for row in found["rows"])
     assert any("imported from fio 3.33" in note for note in found["notes"])
     assert {"what": "measured by", "base": ["fio 3.33"], "new": ["drivelab"]} in found["differences"]
 

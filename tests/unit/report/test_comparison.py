@@ -82,9 +82,9 @@ EVERY_KIND = comparison(
 def test_the_summary_counts_every_verdict() -> None:
     text = summary_sentence(EVERY_KIND)
     assert text == (
-        "Of 5 numbers 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by more "
-        "than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency x1.50 "
-        "(1.43 to 1.58). One run each: two runs of the same thing can differ like that."
+        "Of 5 judged numbers 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by "
+        "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency x1.50 "
+        "(1.43 to 1.58)."
     )
 
 
@@ -99,28 +99,29 @@ def test_by_more_than_the_margin_is_said_only_where_the_whole_interval_carries_i
     one = with_ratio(Estimate(1.3, low, 1.7, "1", 10, 10.0, "made"))
     # it fails a build either way: it is slower for sure, and most likely by more than the margin
     assert one.is_regression
-    assert f"Of 1 numbers 1 slower{words}." in summary_sentence(comparison(one))
+    assert f"Of 1 judged number 1 slower{words}." in summary_sentence(comparison(one))
     throughput = row(0.77, "slower", "throughput_bytes_per_s")
     throughput = replace(throughput, ratio=Estimate(1 / 1.3, 1 / 1.7, 1 / low, "1", 10, 10.0, "made"))
-    assert f"Of 1 numbers 1 slower{words}." in summary_sentence(comparison(throughput))
+    assert f"Of 1 judged number 1 slower{words}." in summary_sentence(comparison(throughput))
 
 
-def test_thirty_times_slower_in_one_trial_is_not_called_no_difference() -> None:
-    one = with_ratio(Estimate(30.0, None, None, "1", 2, 2.0, ""), "no difference shown", why=("one trial each",))
+def test_thirty_times_slower_in_one_run_is_not_called_no_difference() -> None:
+    one = with_ratio(Estimate(30.0, None, None, "1", 2, 2.0, ""), "seen only", why=("one run each",))
     assert summary_sentence(comparison(one)) == (
-        "Of 1 numbers 1 not judged (one trial each). Without an interval the ratios are what was seen, and no answer: "
-        "repeat it, or give three runs a side."
+        "Of 1 judged number 1 seen only (one run each). Without an interval the ratios are what was seen, and no "
+        "answer: measure at least 5 runs a side."
     )
     assert "no answer" not in summary_sentence(comparison(one, row(1.5)))
-    assert one.verdict_text == "not judged: one trial each"
+    assert one.verdict_text == "seen only: one run each"
     assert "no difference" not in comparison_markdown(comparison(one)).partition("<details>")[0]
 
 
-def test_one_run_each_is_told_with_the_answer_and_several_are_not() -> None:
-    several = comparison(row(1.5), base=(ComparedRun("a", "a"), ComparedRun("b", "b")))
-    assert "One run each" in summary_sentence(comparison(row(1.5)))
-    assert "One run each" not in summary_sentence(several)
-    assert "One run each" not in summary_sentence(comparison(row(1.0, "equivalent")))
+def test_what_is_told_beside_the_judged_number_is_not_counted() -> None:
+    beside = row(9.0, "seen only", "total_latency_ns_p99", is_judged=False)
+    assert summary_sentence(comparison(row(1.0, "equivalent"), beside)) == "Of 1 judged number 1 equivalent within 5 %."
+    assert not beside.is_regression
+    assert not beside.is_undecided
+    assert "seen only" in comparison_text(comparison(row(1.0, "equivalent"), beside))
 
 
 def test_ends_that_say_nothing_are_not_told_with_thirty_digits() -> None:

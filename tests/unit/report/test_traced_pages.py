@@ -55,7 +55,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, StoredRu
 @pytest.fixture(scope="module")
 def compared(sides: tuple[StoredRun, StoredRun]) -> Comparison:
     """The one beside the other."""
-    return compare_runs([sides[0]], [sides[1]], resamples=200)
+    return compare_runs([sides[0]], [sides[1]])
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def test_a_comparison_says_which_part_differs_in_every_format(compared: Comparis
 
 def test_nothing_is_said_of_parts_where_one_side_was_not_traced(sides: tuple[StoredRun, StoredRun]) -> None:
     untraced = open_run(RUNS / "ssd-latency-scratch")
-    assert compare_runs([untraced], [sides[0]], resamples=200).part_differences == ()
+    assert compare_runs([untraced], [sides[0]]).part_differences == ()
     assert joint_report([untraced, sides[0]]).part_differences == ()
 
 
@@ -195,7 +195,7 @@ def test_of_several_traced_runs_of_a_side_it_is_said_that_none_is_chosen(
     sides: tuple[StoredRun, StoredRun], tmp_path: Path
 ) -> None:
     third = traced_run(tmp_path / "third", levels=("off",), workloads=("log-append",), seed=4000)
-    several = compare_runs([sides[0]], [sides[1], third], resamples=200)
+    several = compare_runs([sides[0]], [sides[1], third])
     assert several.part_differences == ()
     assert any("Several runs of a side were traced" in note for note in several.notes)
 

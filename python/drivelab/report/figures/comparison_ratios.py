@@ -18,6 +18,7 @@ _MARKS: dict[str, tuple[str, str]] = {
     "equivalent": ("square-open", theme.BLUE),
     "no difference shown": ("diamond-open", theme.MUTED),
     "not comparable": ("x-thin-open", theme.MUTED),
+    "seen only": ("circle-open", theme.MUTED),
 }
 # where all ratios are close to 1
 _NEAR_1 = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0)
@@ -43,8 +44,8 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
         title="NEW over BASE",
         caption=(
             f"Whiskers are 95\u00a0% intervals; the grey band is {typeset(format_percent(comparison.margin))}. "
-            "A ratio without whiskers rests on too few repeats; one that is not comparable says nothing."
-            + (cut if len(pieces) > PLOTS_AT_MOST else "")
+            "A ratio without whiskers rests on too few runs; one that is not comparable says nothing. Seen only are "
+            "also numbers that are told beside the judged one." + (cut if len(pieces) > PLOTS_AT_MOST else "")
         ),
         plots=tuple(
             ratio_plot(rows, name, ends, _MARKS, axes=_AXES, ticks_near_1=_NEAR_1)

@@ -22,12 +22,13 @@ _FACTOR_FROM = 2.0
 # beyond this nobody wants to know by how much: nothing useful would have been found
 _FACTOR_MAX = 10.0
 _END_MAX = 1000.0
-_SUMMARY_ORDER = ("slower by", "slower", "not comparable", "without", "not judged", "faster by", "faster", "equivalent")
+_SUMMARY_ORDER = ("slower by", "slower", "not comparable", "without", "seen only", "faster by", "faster", "equivalent")
 HOW_TO_READ = (
-    "Ratio is NEW over BASE, a Hodges-Lehmann shift of the logarithms; a latency above 1 is slower, a throughput "
-    "above 1 is faster. Slower and faster: not by chance, corrected for all rows (Holm); by more than the margin "
-    "only where the whole interval lies beyond it. Equivalent: the 90 % interval lies within the margin. No difference "
-    "shown: neither of these; it does not mean that there is none. Not judged: too few repeats for an interval."
+    "Ratio is NEW over BASE, of geometric means over runs: a latency above 1 is slower, a throughput faster. "
+    "One number of each combination is judged, the one that the workload is about. Slower and faster: not by chance, "
+    "corrected for all judged numbers (Holm); by more than the margin only where the whole interval lies beyond it. "
+    "Equivalent: the 90 % interval lies within the margin. No difference shown: neither of these; it does not mean "
+    "that there is none. Seen only: too few runs, or told beside the judged number."
 )
 
 
@@ -52,13 +53,14 @@ def summary_sentence(comparison: Comparison) -> str:
         return "Nothing could be compared: BASE and NEW have no combination of workload and levels in common."
     if not comparison.is_anything_compared:
         return f"Nothing could be compared: all {len(comparison.rows)} numbers mean different things in BASE and NEW."
-    worse = comparison.regressions
-    found = Counter(_summary_words(row) for row in comparison.rows)
+    worse, judged = comparison.regressions, [row for row in comparison.rows if row.is_judged]
+    found = Counter(_summary_words(row) for row in judged)
     parts = [f"{found[words]} {words}" for words in sorted(found, key=_place)]
     worst = ""
     if worse:
         worst = f" Worst: {row_words(worse[0], {})}, {metric_words(worse[0].metric)} {change_words(worse[0])}."
-    return f"Of {len(comparison.rows)} numbers {', '.join(parts)}.{worst}{_caveat(comparison)}"
+    numbers = "1 judged number" if len(judged) == 1 else f"{len(judged)} judged numbers"
+    return f"Of {numbers} {', '.join(parts)}.{worst}{_caveat(comparison)}"
 
 
 def _summary_words(row: MetricComparison) -> str:
@@ -66,9 +68,9 @@ def _summary_words(row: MetricComparison) -> str:
     margin = format_percent(row.margin)
     if row.verdict in ("slower", "faster"):
         return f"{row.verdict}{_by_how_much(row, margin)}"
-    if row.verdict == "no difference shown":
-        return f"not judged ({row.why[0]})" if row.why else "without a difference shown"
-    return row.verdict_text
+    if row.verdict == "seen only":
+        return f"seen only ({row.why[0]})" if row.why else row.verdict
+    return "without a difference shown" if row.verdict == "no difference shown" else row.verdict_text
 
 
 def _by_how_much(row: MetricComparison, margin: str) -> str:
@@ -81,14 +83,10 @@ def _place(words: str) -> int:
 
 
 def _caveat(comparison: Comparison) -> str:
-    """That one run a side shows no difference between the sides, but one between two runs; or that there is none."""
-    judged = [row for row in comparison.rows if row.verdict != "not comparable"]
-    if all(row.verdict == "no difference shown" and row.why for row in judged):
-        return " Without an interval the ratios are what was seen, and no answer: repeat it, or give three runs a side."
-    is_told = comparison.counts["slower"] + comparison.counts["faster"] > 0
-    if is_told and len(comparison.base) == len(comparison.new) == 1:
-        return " One run each: two runs of the same thing can differ like that."
-    return ""
+    """That so few runs show what was seen, and no difference between the sides."""
+    if comparison.is_anything_judged:
+        return ""
+    return " Without an interval the ratios are what was seen, and no answer: measure at least 5 runs a side."
 
 
 def change_words(row: MetricComparison) -> str:
@@ -188,7 +186,7 @@ def _holds_one(row: MetricComparison) -> bool:
 
 
 def detection_sentence(comparison: Comparison) -> str:
-    """How small a difference these repeats would have shown; empty where there is no interval at all."""
+    """How small a difference these runs would have shown; empty where there is no interval at all."""
     by_metric: dict[str, list[float]] = {}
     for row in comparison.rows:
         if row.detectable_ratio is not None:
@@ -196,7 +194,7 @@ def detection_sentence(comparison: Comparison) -> str:
     if not by_metric:
         return ""
     parts = [f"{_size(median(found))} in {name}" for name, found in by_metric.items()]
-    return f"With these repeats a difference of {', '.join(parts)} would have been found 4 times out of 5."
+    return f"With these runs a difference of {', '.join(parts)} would have been found 4 times out of 5."
 
 
 def _size(ratio: float) -> str:

@@ -98,7 +98,8 @@ def _tables(comparison: Comparison) -> Iterator[str]:
 def _cells(row: MetricComparison) -> tuple[str, ...]:
     short = {
         "equivalent": f"within {format_percent(row.margin)}",
-        "no difference shown": row.why[0] if row.why else "none shown",
+        "no difference shown": "none shown",
+        "seen only": row.why[0] if row.why and row.is_judged else "seen only",
     }
     return (
         f"  {metric_words(row.metric)}",
