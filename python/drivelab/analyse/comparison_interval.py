@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.distributions import student_t
-from drivelab.analyse.effects import ERROR_MIN, SIGNIFICANCE, two_sided_p
+from drivelab.analyse.effects import SIGNIFICANCE
 from drivelab.analyse.moderation import moderated
+from drivelab.analyse.paired_ratios import ERROR_MIN, two_sided_p
 
 Floats = NDArray[np.float64]
 # two runs that fell into one of two modes of a drive look certain: one pair in fourteen and more, if there are two

@@ -11,7 +11,8 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.effects import BLOCKS_MIN, TrialValue
+from drivelab.analyse.effects import TrialValue
+from drivelab.analyse.paired_ratios import BLOCKS_MIN
 
 # in the order of the factors
 Cell = tuple[str, ...]

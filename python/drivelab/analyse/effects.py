@@ -12,21 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 
-from drivelab.analyse.distributions import incomplete_beta, student_t
+from drivelab.analyse.paired_ratios import Paired, PairedRatio, paired_ratios
 from drivelab.model.estimate import Estimate
-from drivelab.model.histogram import SUB_BUCKET_COUNT
 from drivelab.model.run_answer import CommandChange, EffectVerdict, LevelEffect
 
 # smaller changes of a median latency or a throughput matter to nobody
 MATTERS_FROM = 1.05
-BLOCKS_MIN = 3
 SIGNIFICANCE = 0.05
 # commands per operation differ between blocks by less than this when the levels do not
 COMMANDS_CHANGE_MIN = 0.05
-# the width of a histogram's bucket, relative: no median is known better, however often it falls into the same one
-ERROR_MIN = 1 / SUB_BUCKET_COUNT
+# from here on what a level without change does is told with the effects that it widens
+_UNCHANGED_TOLD = math.log(1.01)
 
 Levels = tuple[tuple[str, str], ...]
 # block of the randomised order, and session of the run
@@ -108,8 +106,9 @@ def level_effects(
     block is the mean of the logarithms of all its measurements, valid trials of
     the reference with the very same levels included: every level is held
     against it. The ratio is the geometric mean over blocks, its 95 % interval
-    that of Student's t with as many degrees of freedom as blocks less one;
-    below `BLOCKS_MIN` blocks there is none.
+    and p-value as of `paired_ratios`: scatter is moderated over all levels of
+    the workload on the target. A level that was found set already, beside the
+    same left as found, is no change: what it does widens all intervals.
 
     *matters*: the whole interval lies beyond `MATTERS_FROM`, either way, and no
     effect at all is refused at 5 % after Holm's correction for the number of
@@ -128,8 +127,13 @@ def level_effects(
     found = [
         effect
         for (_, workload), members in groups.items()
-        for factor, order in factors.items()
-        for effect in _effects_of_factor(members, factor, order, factors, metrics[workload])
+        for effect in _with_intervals(
+            [
+                effect
+                for factor, order in factors.items()
+                for effect in _effects_of_factor(members, factor, order, factors, metrics[workload])
+            ]
+        )
     ]
     by_target: dict[str, list[LevelEffect]] = {}
     for effect in found:
@@ -150,41 +154,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = highest
     return adjusted
-
-
-def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None]:
-    """The geometric mean of paired ratios with its 95 % interval, and the p-value of no effect at all.
-
-    Parameters
-    ----------
-    logarithms : sequence of float
-        Logarithm of level over baseline in each block.
-
-    Returns
-    -------
-    Estimate, float or None
-        Below `BLOCKS_MIN` blocks there are neither ends nor a p-value. The
-        standard error is taken to be `ERROR_MIN` at least.
-    """
-    count = len(logarithms)
-    if not count:
-        return Estimate(None, None, None, "1", 0, 0.0, "no block has both levels"), None
-    middle = fmean(logarithms)
-    value = math.exp(middle)
-    if count < BLOCKS_MIN:
-        method = f"{count} {'block' if count == 1 else 'blocks'}: an interval needs {BLOCKS_MIN}"
-        return Estimate(value, None, None, "1", count, float(count), method), None
-    error = max(ERROR_MIN, stdev(logarithms) / math.sqrt(count))
-    half = student_t(count - 1) * error
-    method = f"geometric mean over {count} blocks, Student t with {count - 1} degrees of freedom"
-    estimate = Estimate(value, math.exp(middle - half), math.exp(middle + half), "1", count, float(count), method)
-    return estimate, two_sided_p(middle, error, count - 1)
-
-
-def two_sided_p(middle: float, error: float, degrees_of_freedom: float) -> float:
-    """Probability of a mean this far from 0, or farther, when it is 0: Student's t with this standard error."""
-    square = (middle / error) ** 2
-    return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / (degrees_of_freedom + square))
 
 
 def _effects_of_factor(
@@ -272,7 +241,6 @@ def _effect(
         fmean(_logarithm(at_level[one, block]) - _logarithm(at_baseline[one, block]) for one in combinations)
         for block, combinations in pairs.items()
     ]
-    ratio, p_value = ratio_of_blocks(logarithms)
     keys = [(one, block) for block, combinations in pairs.items() for one in combinations]
     first = at_level[keys[0]][0]
     of_baseline = [trial for key in keys for trial in at_baseline[key]]
@@ -285,11 +253,11 @@ def _effect(
         level=level,
         baseline=baseline,
         metric=metric,
-        ratio=ratio,
+        ratio=Estimate(None, None, None, "1", 0, 0.0, ""),
         block_ratios=tuple(math.exp(one) for one in logarithms),
         verdict="not judged" if invalid else "not settled",
         bound=round(MATTERS_FROM - 1, 6),
-        p_value=None if invalid else p_value,
+        p_value=None,
         adjusted_p_value=None,
         combination_count=len({one for one, _ in keys}),
         commands=command_changes([trial.commands for trial in of_baseline], [trial.commands for trial in of_level]),
@@ -300,7 +268,34 @@ def _effect(
             math.exp(fmean(_logarithm(at_baseline[one, block]) for one in combinations))
             for block, combinations in pairs.items()
         ),
+        is_unchanged=all(trial.found.get(factor) == level for trial in of_baseline)
+        or all(trial.found.get(factor) == baseline for trial in of_level),
     )
+
+
+def _with_intervals(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
+    """The effects of one workload on one target with their ratios; what is invalid lends nothing to the others."""
+    found: dict[int, PairedRatio] = {}
+    for is_valid in (True, False):
+        places = [place for place, effect in enumerate(effects) if (not effect.invalid_trials) is is_valid]
+        groups = [places] if is_valid else [[place] for place in places]
+        for group in groups:
+            found |= dict(zip(group, paired_ratios([_paired(effects[place]) for place in group]), strict=True))
+    return [_with_ratio(effect, found[place]) for place, effect in enumerate(effects)]
+
+
+def _paired(effect: LevelEffect) -> Paired:
+    logarithms = tuple(math.log(ratio) for ratio in effect.block_ratios)
+    return Paired(logarithms, effect.combination_count, effect.is_unchanged)
+
+
+def _with_ratio(effect: LevelEffect, found: PairedRatio) -> LevelEffect:
+    note = effect.note
+    if found.unchanged_error > _UNCHANGED_TOLD:
+        off = f"{100 * math.expm1(found.unchanged_error):.0f} %"
+        more = f"levels that changed nothing are {off} off, which is in all intervals"
+        note = f"{note}; {more}" if note else more
+    return replace(effect, ratio=found.ratio, p_value=None if effect.invalid_trials else found.p_value, note=note)
 
 
 def _logarithm(trials: Sequence[TrialValue]) -> float:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from drivelab.analyse.command_check import CountedCommands, Stack, command_check
 from drivelab.analyse.distributions import student_t
-from drivelab.analyse.effects import ratio_of_blocks
 from drivelab.analyse.operation_parts import Integers, OperationParts, joined_parts
+from drivelab.analyse.paired_ratios import ratio_of_blocks
 from drivelab.analyse.quantile import quantile_estimates_from_series
 from drivelab.analyse.ratio import mean_estimate_from_series
 from drivelab.model.estimate import Estimate

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.distributions import student_t
-from drivelab.analyse.effects import COMMANDS_CHANGE_MIN, SIGNIFICANCE, holm, two_sided_p
+from drivelab.analyse.effects import COMMANDS_CHANGE_MIN, SIGNIFICANCE, holm
 from drivelab.analyse.explanation import REPEATS_MIN, ratio_error
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
 from drivelab.analyse.operation_parts import OperationParts, joined_parts
+from drivelab.analyse.paired_ratios import two_sided_p
 from drivelab.model.estimate import Estimate
 from drivelab.model.trace import DEVICE_WORK, PARTS, ExplanationDifference, PartDifference
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.distributions import student_t
-from drivelab.analyse.effects import ERROR_MIN
+from drivelab.analyse.paired_ratios import ERROR_MIN
 from drivelab.model.estimate import Estimate
 from drivelab.model.flush_fit import FlushCell, FlushFit, FlushVerdict
 

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 # the width of a histogram's bucket as a share: no number is known better than that
 VARIANCE_MIN = 2.0**-18
 # what the others tell is worth so many degrees of freedom at most
-_PRIOR_MAX = 4.0
+_PRIOR_MAX = 3.0
 # ... and not more than one for three of them, for what disturbs a run disturbs all of them alike
 _NUMBERS_A_DEGREE = 3.0
 # the ones that scatter most tell nothing of the others
@@ -65,7 +65,7 @@ def moderated(variances: Floats, degrees: Floats) -> Moderated:
     since a number that scatters more than the others must not borrow their
     certainty: none is taken to scatter less than the pooled variance, which
     keeps three values in the same mode of a drive from looking certain; and d0
-    is 4 at most, less where there are few numbers.
+    is 3 at most, less where there are few numbers.
 
     References
     ----------

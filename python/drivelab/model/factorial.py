@@ -10,29 +10,6 @@ from drivelab.model.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorStratum:
-    """What a kind of effect is tested against: how much things scatter that are set up anew equally often.
-
-    Attributes
-    ----------
-    name : str
-        ``file systems`` (each made once in a block), ``mounts``, ``settings``, ``trials``; ``effects`` for Lenth's
-        pseudo standard error.
-    degrees_of_freedom : float
-        Of the mean square; 0 where there was nothing to repeat.
-    mean_square : float or None
-        Scatter, as a square of natural logarithms, per trial; None without degrees of freedom.
-    share : float
-        Of all variance within blocks, from 0 to 1.
-    """
-
-    name: str
-    degrees_of_freedom: float
-    mean_square: float | None
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
 class FactorialTerm:
     """A factor, or two of them together, as a whole.
 
@@ -44,46 +21,16 @@ class FactorialTerm:
         As many as there are independent effects; 0 where none can be estimated.
     share : float
         Of all variance within blocks that this term accounts for, from 0 to 1.
-    stratum : str
-        Name of the `ErrorStratum` that it is tested against.
-    error_degrees_of_freedom : float
-        Of that stratum.
-    f_ratio, p_value, adjusted_p_value : float or None
-        Mean square of the term over that of the stratum, and the probability of
-        as much without any effect; adjusted for all terms on the target (Holm). None where it cannot be tested.
     """
 
     factors: tuple[str, ...]
     degrees_of_freedom: int
     share: float
-    stratum: str
-    error_degrees_of_freedom: float = 0.0
-    f_ratio: float | None = None
-    p_value: float | None = None
-    adjusted_p_value: float | None = None
 
     @property
     def name(self) -> str:
         """``write-cache``, or ``filesystem x write-cache``."""
         return " x ".join(self.factors)
-
-
-@dataclass(frozen=True, slots=True)
-class MainEffect:
-    """What a level does beside the first level of its factor, from the model of the whole design.
-
-    Attributes
-    ----------
-    factor, level, baseline : str
-        The two levels.
-    ratio : Estimate
-        Level over baseline, averaged over the combinations that were measured with both.
-    """
-
-    factor: str
-    level: str
-    baseline: str
-    ratio: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +74,7 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Factorial:
-    """Main effects and interactions of two factors of one workload on one target.
+    """Shares of the variance and interactions of two factors of one workload on one target.
 
     Attributes
     ----------
@@ -137,16 +84,10 @@ class Factorial:
         The complete blocks behind it, and the combinations of levels in each.
     terms : tuple of FactorialTerm
         Factors first, then pairs of them.
-    main_effects : tuple of MainEffect
-        Of every level beside the first one of its factor.
     interactions : tuple of Interaction
         Of every pair of levels that can be estimated.
-    strata : tuple of ErrorStratum
-        The coarsest first.
-    higher_order_share : float
-        Share of the variance that lies in interactions of three and more factors.
-    method : str
-        How the intervals were made, in a few words.
+    higher_order_share, scatter_share : float
+        Share of the variance that lies in interactions of three and more factors, and between repeats.
     notes : tuple of str
         What was left out, and what cannot be estimated.
     """
@@ -157,11 +98,9 @@ class Factorial:
     block_count: int
     cell_count: int
     terms: tuple[FactorialTerm, ...] = ()
-    main_effects: tuple[MainEffect, ...] = ()
     interactions: tuple[Interaction, ...] = ()
-    strata: tuple[ErrorStratum, ...] = ()
     higher_order_share: float = 0.0
-    method: str = ""
+    scatter_share: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property

@@ -160,6 +160,8 @@ class LevelEffect:
         Number of the block of each of `block_ratios`.
     block_baselines : tuple of float
         The baseline in each of these blocks, in the unit of `metric`: geometric mean.
+    is_unchanged : bool
+        Whether the level is what the drive was found at, and the baseline what it was left at: a change of nothing.
     """
 
     target: str
@@ -181,6 +183,7 @@ class LevelEffect:
     note: str = ""
     blocks: tuple[int, ...] = ()
     block_baselines: tuple[float, ...] = ()
+    is_unchanged: bool = False
 
     @property
     def is_slower(self) -> bool | None:

@@ -18,7 +18,7 @@ RUN_BYTES = 250_000
 PUBLISHED_PREFIX = "published-"
 PART_DIFFERENCES = "part-differences"
 # what a run's numbers were taken apart into; all other tables show the same numbers in another form
-_MODEL_TABLES = ("phases", "flush-model", "factorial-terms", "main-effects", "interactions")
+_MODEL_TABLES = ("phases", "flush-model", "factorial-terms", "interactions")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,19 +38,22 @@ def split_plot(
     *,
     of_plots: float = 0.0,
     of_trials: float = 0.02,
+    times: Mapping[str, float] | None = None,
 ) -> list[TrialValue]:
     """Trials of a full design; every making of the first factor's level adds a scatter of its own.
 
-    The truth names what is added to the logarithm where all of some levels are there.
+    The truth names what is added to the logarithm where all of some levels are there; `times` how much more than the
+    others levels of the first factor scatter.
     """
     random = np.random.default_rng(seed)
     names = list(factors)
     trials = []
     for block in range(1, blocks + 1):
         speed = random.normal(13, 0.3)
-        plots = {level: random.normal(0, of_plots) for level in factors[names[0]]}
+        more = {level: (times or {}).get(level, 1.0) for level in factors[names[0]]}
+        plots = {level: more[level] * random.normal(0, of_plots) for level in factors[names[0]]}
         for cell in itertools.product(*factors.values()):
             added = sum(size for levels, size in truth.items() if set(levels) <= set(cell))
-            scatter = plots[cell[0]] + random.normal(0, of_trials)
+            scatter = plots[cell[0]] + more[cell[0]] * random.normal(0, of_trials)
             trials.append(trial(block, speed + added + scatter, dict(zip(names, cell, strict=True))))
     return trials

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from drivelab.analyse.effects import (
-    BLOCKS_MIN,
     MATTERS_FROM,
     TrialValue,
     command_changes,
     holm,
     level_effects,
-    ratio_of_blocks,
 )
+from drivelab.analyse.paired_ratios import BLOCKS_MIN, ratio_of_blocks
 from drivelab.model.run_answer import LevelEffect
 
 FACTORS = {"write-cache": ("on", "off"), "scheduler": ("none", "bfq", "kyber")}

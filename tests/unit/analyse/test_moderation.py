@@ -56,7 +56,7 @@ def test_a_moderated_variance_is_that_of_the_formula() -> None:
     found = moderated(variances, degrees)
     # two of eight are left out of what all come to
     assert found.pooled == pytest.approx(np.mean([1, 2, 3, 4, 5, 6]))
-    prior = min(prior_degrees(variances, degrees), 4, 7 / 3)
+    prior = min(prior_degrees(variances, degrees), 3, 7 / 3)
     assert found.prior_degrees == pytest.approx(prior)
     expected = (prior * 3.5 + 4 * variances) / (prior + 4)
     assert found.variances == pytest.approx(np.maximum(expected, 3.5))

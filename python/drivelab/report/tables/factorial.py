@@ -15,12 +15,9 @@ from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 # the largest of them; the CSV holds all
 INTERACTIONS_SHOWN = 24
-# a factor by itself is told by its paired blocks from this many of them on
-PAIRED_BLOCKS_MIN = 3
 TERMS_CAPTION = (
-    "Share: of all variance of the logarithm within blocks. F: mean square of the term over that of what it is held "
-    "against; p: of as much without any effect, corrected for all terms (Holm). What is slow to change is held against "
-    "the scatter between the times at which it was set up anew, and not against that of trials."
+    "Share: of all variance of the logarithm within blocks. What a level does stands with the effects; where one "
+    "factor changes what another does stands below."
 )
 PAIRS_CAPTION = (
     "What a level does beside the first one of its factor, at two levels of another factor; the last ratio is 1 where "
@@ -50,9 +47,6 @@ def factorial_tables(answer: RunAnswer, run: str = "") -> tuple[Table, ...]:
         title = _title(one, answer, run)
         if one.terms:
             found.append(_terms(one, title, "factorial-terms"))
-        # with more blocks the paired ones tell it, and one thing has one interval
-        if one.block_count < PAIRED_BLOCKS_MIN and any(each.ratio.low is not None for each in one.main_effects):
-            found.append(_main_effects(one, title, "main-effects"))
         # without scatter nothing tells them from chance
         if any(pair.ratio.low is not None for pair in one.interactions):
             found.append(_pairs(one, title, "interactions"))
@@ -66,23 +60,12 @@ def _title(one: Factorial, answer: RunAnswer, run: str) -> str:
 
 
 def _terms(one: Factorial, title: str, key: str) -> Table:
-    rows = [
-        _row(term.name, term.degrees_of_freedom, term.share, term.stratum, term.f_ratio, term.adjusted_p_value)
-        for term in one.terms
-    ]
+    rows = [_row(term.name, term.share) for term in one.terms]
     if len({factor for term in one.terms for factor in term.factors}) > 2:
-        rows.append(_row("three factors and more together", None, one.higher_order_share, "", None, None))
-    for stratum in (each for each in one.strata if each.degrees_of_freedom):
-        name = f"scatter between {stratum.name}"
-        rows.append(_row(name, stratum.degrees_of_freedom or None, stratum.share, "", None, None))
-    columns = (
-        TableColumn("term"),
-        TableColumn("share", "%", is_number=True),
-        TableColumn("degrees of freedom", is_number=True),
-        TableColumn("F", is_number=True),
-        TableColumn("p", is_number=True),
-        TableColumn("held against"),
-    )
+        rows.append(_row("three factors and more together", one.higher_order_share))
+    if one.block_count > 1:
+        rows.append(_row("scatter between repeats", one.scatter_share))
+    columns = (TableColumn("term"), TableColumn("share", "%", is_number=True))
     words = [f"{_basis(one)}.", TERMS_CAPTION]
     if one.notes:
         words.append(f"To be known: {'; '.join(one.notes)}.")
@@ -92,47 +75,12 @@ def _terms(one: Factorial, title: str, key: str) -> Table:
 
 def _basis(one: Factorial) -> str:
     blocks = "block" if one.block_count == 1 else "blocks"
-    alone = " (one repeat: shares contain scatter too, and nothing tells it from chance)" if not _has_test(one) else ""
-    return f"{one.cell_count} combinations in {one.block_count} complete {blocks}{alone}"
+    alone = " (one repeat: shares contain scatter too, and nothing tells it from chance)"
+    return f"{one.cell_count} combinations in {one.block_count} complete {blocks}{alone * (one.block_count == 1)}"
 
 
-def _has_test(one: Factorial) -> bool:
-    return any(term.p_value is not None for term in one.terms)
-
-
-def _row(
-    name: str, degrees: float | None, share: float, stratum: str, f_ratio: float | None, p_value: float | None
-) -> tuple[TableCell, ...]:
-    held = f"scatter between {stratum}" if stratum and f_ratio is not None else _NOTHING
-    return (
-        TableCell(name),
-        TableCell(f"{100 * share:.1f}"),
-        TableCell(_NOTHING if degrees is None else f"{degrees:.3g}"),
-        TableCell(_NOTHING if f_ratio is None else number_text(f_ratio)),
-        TableCell(_p_text(p_value)),
-        TableCell(held),
-    )
-
-
-def _p_text(p_value: float | None) -> str:
-    if p_value is None:
-        return _NOTHING
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
-def _main_effects(one: Factorial, title: str, key: str) -> Table:
-    """Of a run that has too few blocks to pair."""
-    rows = tuple(
-        (
-            TableCell(f"{each.factor} {level_text(each.factor, each.level)}"),
-            TableCell(each.baseline),
-            _ratio(each.ratio),
-        )
-        for each in one.main_effects
-    )
-    columns = (TableColumn("level"), TableColumn("baseline"), TableColumn("ratio", is_number=True))
-    caption = f"Level over baseline: {one.method}. In parentheses 95\u00a0% intervals."
-    return Table(key, f"What each level does: {title}", columns, rows, caption)
+def _row(name: str, share: float) -> tuple[TableCell, ...]:
+    return TableCell(name), TableCell(f"{100 * share:.1f}")
 
 
 def _pairs(one: Factorial, title: str, key: str) -> Table:
@@ -169,15 +117,10 @@ def _ratio(ratio: Estimate) -> TableCell:
 
 
 def _terms_data(one: Factorial) -> DataTable:
-    columns = ("target", "workload", "metric", "term", "degrees_of_freedom", "share", "stratum", "error_degrees")
     rows: list[list[Cell]] = [
-        [
-            *(one.target, one.workload, one.metric, term.name, term.degrees_of_freedom, term.share, term.stratum),
-            *(term.error_degrees_of_freedom, term.f_ratio, term.p_value, term.adjusted_p_value),
-        ]
-        for term in one.terms
+        [one.target, one.workload, one.metric, term.name, term.degrees_of_freedom, term.share] for term in one.terms
     ]
-    return DataTable((*columns, "f_ratio", "p_value", "adjusted_p_value"), rows)
+    return DataTable(("target", "workload", "metric", "term", "degrees_of_freedom", "share"), rows)
 
 
 def _pairs_data(one: Factorial) -> DataTable:

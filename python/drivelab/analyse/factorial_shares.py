@@ -1,30 +1,46 @@
-"""Factors and pairs of factors as a whole: how much of the variance each accounts for, and whether that is chance."""
+"""Factors and pairs of factors as a whole: how much of the variance within blocks each accounts for."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.complete_blocks import CompleteBlocks
-from drivelab.analyse.effects import ERROR_MIN
-from drivelab.analyse.strata import LENTH, Stratum, f_tail, stratum_of_factors
 from drivelab.model.factorial import FactorialTerm
 
 Floats = NDArray[np.float64]
 
 
-def factorial_terms(complete: CompleteBlocks, strata: Sequence[Stratum]) -> tuple[tuple[FactorialTerm, ...], float]:
-    """Every factor and every pair of factors, and the share of what three and more do together.
+@dataclass(frozen=True, slots=True)
+class FactorialShares:
+    """Parts of all variance within blocks, from 0 to 1.
+
+    Attributes
+    ----------
+    terms : tuple of FactorialTerm
+        Factors, then pairs of them.
+    of_more_factors : float
+        What three factors and more do together.
+    of_scatter : float
+        What is left between repeats.
+    """
+
+    terms: tuple[FactorialTerm, ...]
+    of_more_factors: float
+    of_scatter: float
+
+
+def factorial_shares(complete: CompleteBlocks) -> FactorialShares:
+    """The share of every factor, of every pair of factors, and of scatter.
 
     Parameters
     ----------
     complete : CompleteBlocks
         Logarithms by block and cell.
-    strata : sequence of Stratum
-        What terms are tested against.
 
     Notes
     -----
@@ -40,31 +56,20 @@ def factorial_terms(complete: CompleteBlocks, strata: Sequence[Stratum]) -> tupl
         (*one, *other): _products(coded[one], coded[other]) for one, other in itertools.combinations(tuple(coded), 2)
     }
     total = float(((complete.logarithms - complete.logarithms.mean(axis=1, keepdims=True)) ** 2).sum())
+
+    def share(squares: float) -> float:
+        return blocks * max(squares, 0.0) / total if total > 0 else 0.0
+
     found = []
     for terms, beside in ((coded, coded), (pairs, coded | pairs)):
         whole, whole_rank = _explained(list(beside.values()), means)
         for factors in terms:
             rest, rank = _explained([columns for name, columns in beside.items() if name != factors], means)
-            squares = blocks * max(whole - rest, 0.0)
-            found.append(_term(factors, whole_rank - rank, squares, total, strata))
+            found.append(FactorialTerm(factors, whole_rank - rank, share(whole - rest)))
     explained, _ = _explained([*coded.values(), *pairs.values()], means)
-    higher = blocks * max(float(((means - means.mean()) ** 2).sum()) - explained, 0.0)
-    return tuple(found), higher / total if total > 0 else 0.0
-
-
-def _term(
-    factors: tuple[str, ...], degrees: int, squares: float, total: float, strata: Sequence[Stratum]
-) -> FactorialTerm:
-    share = squares / total if total > 0 else 0.0
-    is_lenth = strata[0].name == LENTH
-    name = LENTH if is_lenth else stratum_of_factors(factors, strata)
-    stratum = next(one for one in strata if one.name == name)
-    if not degrees or not stratum.degrees_of_freedom:
-        return FactorialTerm(factors, degrees, share, name, stratum.degrees_of_freedom)
-    # nothing is known better than a bucket of the histograms is wide
-    ratio = squares / degrees / max(stratum.mean_square, ERROR_MIN**2)
-    p_value = f_tail(ratio, degrees, stratum.degrees_of_freedom)
-    return FactorialTerm(factors, degrees, share, name, stratum.degrees_of_freedom, ratio, p_value)
+    of_cells = float(((means - means.mean()) ** 2).sum())
+    of_scatter = share(total / blocks - of_cells) if blocks > 1 else 0.0
+    return FactorialShares(tuple(found), share(of_cells - explained), of_scatter)
 
 
 def _sum_coding(levels: Sequence[str]) -> Floats:

@@ -1,0 +1,97 @@
+"""Whole scans of made-up levels: how often one is said to matter that does not, and one that does is found.
+
+Few of each, enough to see a wrong formula; thousands are in ``tests/prove/effects.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated_scans import Scan, effects_by_level, share_of_false, share_that_matters
+
+from drivelab.analyse.effects import TrialValue, level_effects
+
+REPEATS = 60
+# 5 % and two standard errors of so few
+ALARMS_MAX = 0.05 + 2 * (0.05 * 0.95 / REPEATS) ** 0.5
+
+
+@pytest.mark.parametrize(("ratio", "noise"), [(1.2, 0.03), (1.5, 0.06)])
+def test_three_blocks_find_what_anybody_would_see(ratio: float, noise: float) -> None:
+    assert share_that_matters(Scan(noise=noise, effects={4: ratio}), 4, REPEATS) >= 0.8
+
+
+@pytest.mark.parametrize(
+    "scan",
+    [
+        Scan(),
+        Scan(times={0: 3.0}),
+        Scan(times={5: 3.0}),
+        Scan(tails=True),
+        Scan(missing=0.15, has_reference=True),
+        Scan(blocks=5),
+    ],
+    ids=["alike", "the baseline scatters", "a level scatters", "heavy tails", "some are missing", "five blocks"],
+)
+def test_levels_without_effect_are_told_apart_in_one_scan_of_twenty_at_most(scan: Scan) -> None:
+    assert share_of_false(scan, ("matters",), REPEATS) <= ALARMS_MAX
+    assert share_of_false(scan, ("matters", "differs"), REPEATS) <= ALARMS_MAX
+
+
+def test_a_level_that_was_missed_in_some_block_keeps_its_interval() -> None:
+    random = np.random.default_rng(3)
+    found = [one for _ in range(20) for one in Scan(missing=0.15, has_reference=True).effects_of(random).values()]
+    assert sum(one.ratio.low is not None for one in found) >= 0.95 * len(found)
+    assert any(len(one.block_ratios) == 1 for one in found)
+
+
+@pytest.mark.parametrize("scan", [Scan(), Scan(times={5: 3.0}), Scan(missing=0.15), Scan(levels=2)], ids=str)
+def test_intervals_cover_the_truth(scan: Scan) -> None:
+    random = np.random.default_rng(4)
+    known = [one.ratio for _ in range(40) for one in scan.effects_of(random).values() if one.ratio.low is not None]
+    hits = [(one.low or 0) <= 1 <= (one.high or 0) for one in known]
+    assert sum(hits) / len(hits) >= 0.95 - 2 * (0.05 * 0.95 / len(hits)) ** 0.5
+
+
+def unchanged_scan(off: float, scatter: float, seed: int) -> list[TrialValue]:
+    """Levels beside a cache as it was found, which was on: `on` changes nothing, and yet is `off` away."""
+    random = np.random.default_rng(seed)
+    levels = {"as-found": 0.0, "on": off, "off": math.log(1.2)}
+    trials = []
+    for block in range(1, 6):
+        speed = random.normal(13, 0.3)
+        for level, size in levels.items():
+            noise = scatter if level == "on" else 0.01
+            value = math.exp(speed + size + noise * random.normal())
+            found = {"write-cache": "on"} if level == "as-found" else {}
+            trials.append(TrialValue("sda", "small", block, {"write-cache": level}, value, found=found))
+    return trials
+
+
+@pytest.mark.parametrize(("off", "scatter", "verdict"), [(0.0, 0.01, "matters"), (0.2, 0.01, ""), (0.0, 0.3, "")])
+def test_what_is_no_larger_than_what_an_unchanged_level_does_does_not_matter(
+    off: float, scatter: float, verdict: str
+) -> None:
+    factors = {"write-cache": ("as-found", "on", "off")}
+    for seed in range(10):
+        trials = unchanged_scan(off, scatter, seed)
+        found = {one.level: one for one in level_effects(trials, factors, {"small": "total_latency_ns_p50"})}
+        assert found["on"].is_unchanged
+        assert not found["off"].is_unchanged
+        assert found["on"].verdict in ("no effect", "not settled")
+        assert found["off"].verdict == verdict or (not verdict and found["off"].verdict != "matters")
+        if off:
+            assert "changed nothing" in found["off"].note
+    # without that level nobody would know
+    alone = [replace(one, found={}) for one in unchanged_scan(off, scatter, 1) if one.levels["write-cache"] != "on"]
+    (only,) = level_effects(alone, factors, {"small": "total_latency_ns_p50"})
+    assert only.verdict == "matters"
+
+
+def test_one_level_by_itself_is_a_paired_t_test() -> None:
+    random = np.random.default_rng(5)
+    (found,) = effects_by_level(Scan(levels=1, blocks=6).trials(random), 1).values()
+    assert "5 degrees of freedom" in found.ratio.method
