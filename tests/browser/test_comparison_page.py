@@ -33,7 +33,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         for name, seeds, given in (("base", (1, 4, 5), {}), ("new", (2, 3, 6), changes))
     )
-    found = compare_runs(base, new)
+    found = compare_runs(base, new, with_distributions=True)
     return write_html_report(joint_of_comparison(found), parent / "page.html")
 
 
@@ -58,6 +58,7 @@ def test_the_page_is_drawn_and_fits(chromium: Browser, page_file: Path, width: i
     assert len(requests) == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#comparison-ratios .main-svg").count() > 0
+    assert page.locator("#quantile-shift .main-svg").count() > 0
     # one number of each of three combinations is judged, and two are told beside it
     assert page.locator("#comparison-ratios .points path.point").count() == 6
     assert "3 slower by more than" in page.inner_text("section.answer")

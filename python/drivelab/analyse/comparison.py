@@ -70,6 +70,8 @@ class Compared:
         Combinations that the other side does not have.
     left_out : mapping of str to int
         Of metrics that some repeat has no value of: in how many combinations.
+    pairs : tuple of (sequence of ComparedTrial, sequence of ComparedTrial)
+        The trials of every combination that can be compared, in the order of `rows`.
     """
 
     rows: tuple[MetricComparison, ...]
@@ -77,6 +79,7 @@ class Compared:
     only_base: tuple[str, ...]
     only_new: tuple[str, ...]
     left_out: Mapping[str, int]
+    pairs: tuple[tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class _Draft:
 
     row: MetricComparison
     pair: tuple[Floats, Floats]
+    trials: tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]]
 
     @property
     def family(self) -> str:
@@ -144,13 +148,17 @@ def compare_sides(
                 continue
             row = _row(key, metric, units[metric], both)
             is_judged = place == 0 or bool(metrics)
-            drafts.append(_Draft(replace(row, margin=margin, why=reasons, is_judged=is_judged), pair))
+            drafts.append(_Draft(replace(row, margin=margin, why=reasons, is_judged=is_judged), pair, both))
+    rows = _judged(drafts, margin)
+    order = sorted(range(len(rows)), key=lambda place: _place(rows[place]))
+    pairs = {id(drafts[place].trials[0]): drafts[place].trials for place in order if not drafts[place].row.why}
     return Compared(
-        rows=tuple(_in_order(_judged(drafts, margin))),
+        rows=tuple(rows[place] for place in order),
         factors={**_told_unmatched(sides, unmatched), **factors},
         only_base=tuple(_name(key) for key in cells[0] if key not in cells[1]),
         only_new=tuple(_name(key) for key in cells[1] if key not in cells[0]),
         left_out=left_out,
+        pairs=tuple(pairs.values()),
     )
 
 
@@ -345,10 +353,6 @@ def _too_few(shift: Shift) -> str:
     return "one run each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} runs"
 
 
-def _in_order(rows: Sequence[MetricComparison]) -> list[MetricComparison]:
+def _place(row: MetricComparison) -> tuple[bool, int, float]:
     """What became worse beyond the margin first, then by verdict, the largest change first."""
-
-    def change(row: MetricComparison) -> float:
-        return abs(math.log(row.ratio.value or 1.0))
-
-    return sorted(rows, key=lambda row: (not row.is_regression, VERDICTS.index(row.verdict), -change(row)))
+    return not row.is_regression, VERDICTS.index(row.verdict), -abs(math.log(row.ratio.value or 1.0))

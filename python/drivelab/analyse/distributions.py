@@ -8,6 +8,7 @@ against scipy.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
 # Two-sided 95 % and one-sided 95 % points of the normal distribution.
@@ -98,6 +99,7 @@ def binomial_cdf(successes: float, trials: float, probability: float) -> float:
     return incomplete_beta(trials - successes, successes + 1, 1.0 - probability)
 
 
+@lru_cache(maxsize=1024)
 def student_t(degrees_of_freedom: float, upper_tail: float = 0.025) -> float:
     """The value that Student's t exceeds with probability `upper_tail`.
 

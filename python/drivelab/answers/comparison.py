@@ -12,6 +12,7 @@ from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import RUNS_ADVISED, RUNS_MIN
 from drivelab.analyse.effects import Bounds
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_mapping, as_text, measured_targets, targets_of
 from drivelab.answers.run_answer import COMMANDS, experiment_order, trials_of_run
@@ -54,6 +55,8 @@ def compare_runs(
     new: Sequence[StoredRun],
     margin: float = 0.05,
     metrics: Sequence[str] = (),
+    *,
+    with_distributions: bool = False,
 ) -> Comparison:
     """What the runs of NEW come to beside those of BASE.
 
@@ -66,6 +69,8 @@ def compare_runs(
     metrics : sequence of str
         Which metrics to compare, by their names in the trials table; left out,
         those that each workload is judged by.
+    with_distributions : bool
+        Whether to read the histograms too, for the ratio at every quantile.
 
     Raises
     ------
@@ -92,6 +97,7 @@ def compare_runs(
         only_new=compared.only_new,
         notes=tuple(_notes(base, new, compared)),
         part_differences=_part_differences(base, new),
+        distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
     )
 
 

@@ -82,7 +82,8 @@ def command(
     sides = [[run for name in names for run in runs_of(name)] for names in named]
     from drivelab.answers.comparison import compare_runs
 
-    comparison = compare_runs(sides[0], sides[1], share, tuple(metric or ()))
+    more = chosen is not Format.TEXT
+    comparison = compare_runs(sides[0], sides[1], share, tuple(metric or ()), with_distributions=more)
     write_comparison(comparison, chosen, out)
     return exit_code(comparison, tuple(fail_on or ()))
 

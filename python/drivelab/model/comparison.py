@@ -192,6 +192,57 @@ class MetricComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantileShift:
+    """One height of the distributions of both sides.
+
+    Attributes
+    ----------
+    quantile : float
+        0.999 is p99.9.
+    base_ns, new_ns : float
+        Geometric means over the runs of each side.
+    ratio : float
+        NEW over BASE.
+    low, high : float or None
+        Its 95 % interval, for this height by itself; None where a side had too few runs.
+    """
+
+    quantile: float
+    base_ns: float
+    new_ns: float
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionShift:
+    """The latencies of one operation of one combination on both sides.
+
+    Attributes
+    ----------
+    workload, label, target : str
+        What, for people, and where in NEW.
+    levels : mapping of str to str
+        Level of every factor that is the same on both sides.
+    operation : str
+        As in the histograms table.
+    points : tuple of QuantileShift
+        From the lowest quantile to the highest.
+    runs : (int, int)
+        Runs of BASE and of NEW.
+    """
+
+    workload: str
+    label: str
+    target: str
+    levels: Mapping[str, str]
+    operation: str
+    points: tuple[QuantileShift, ...]
+    runs: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything about two sides beside each other.
 
@@ -211,6 +262,8 @@ class Comparison:
         What limits the comparison.
     part_differences : tuple of ExplanationDifference
         Where both sides were traced: which part of the latency differs.
+    distributions : tuple of DistributionShift
+        Of what could be compared, the combinations with the worst numbers first; where they were asked for.
     """
 
     base: tuple[ComparedRun, ...]
@@ -222,6 +275,7 @@ class Comparison:
     only_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     part_differences: tuple[ExplanationDifference, ...] = ()
+    distributions: tuple[DistributionShift, ...] = ()
     counts: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -260,4 +314,5 @@ class Comparison:
             "only_new": list(self.only_new),
             "notes": list(self.notes),
             "part_differences": [one.to_json() for one in self.part_differences],
+            "distributions": [asdict(one) for one in self.distributions],
         }

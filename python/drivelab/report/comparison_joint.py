@@ -5,6 +5,7 @@ from __future__ import annotations
 from drivelab.model.comparison import Comparison
 from drivelab.report.figures.comparison_ratios import comparison_ratios
 from drivelab.report.figures.part_differences import part_differences
+from drivelab.report.figures.quantile_shift import quantile_shift_figure
 from drivelab.report.joint import Joint
 from drivelab.report.run_tables import numbered
 from drivelab.report.sentences.comparison import difference_words, sides_words, summary_sentence
@@ -15,7 +16,11 @@ from drivelab.report.tables.part_differences import part_differences_tables
 
 def joint_of_comparison(comparison: Comparison) -> Joint:
     """The report: the answer, all numbers, their ratios drawn, and what differs."""
-    figures = (comparison_ratios(comparison), part_differences(comparison.part_differences))
+    figures = (
+        comparison_ratios(comparison),
+        quantile_shift_figure(comparison),
+        part_differences(comparison.part_differences),
+    )
     tables = [comparison_table(comparison)] if comparison.rows else []
     told = told_differences(comparison.part_differences)
     return Joint(

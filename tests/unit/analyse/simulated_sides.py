@@ -114,13 +114,18 @@ def _turns(base: int, new: int) -> list[bool]:
     return order
 
 
-def compared_sides(sides: Sides, random: np.random.Generator, *, effect: float = 0.0) -> Compared:
-    """The comparison of such sides, three numbers of each workload; `effect` is added to one workload of NEW."""
+def compared_sides(
+    sides: Sides, random: np.random.Generator, *, effect: float = 0.0, is_judged_only: bool = False
+) -> Compared:
+    """The comparison of such sides; `effect` is added to one workload of NEW.
+
+    Three numbers of each workload, or only the one that it is judged by, which is sooner done.
+    """
     changed = sides[1].copy()
     changed[0] += effect
     trials = [
         [
-            _trial(run, row, float(values[row, run]), random)
+            _trial(run, row, float(values[row, run]), random, is_judged_only=is_judged_only)
             for run in range(values.shape[1])
             for row in range(len(values))
         ]
@@ -129,13 +134,12 @@ def compared_sides(sides: Sides, random: np.random.Generator, *, effect: float =
     return compare_sides(trials[0], trials[1], UNITS)
 
 
-def _trial(run: int, row: int, logarithm: float, random: np.random.Generator) -> ComparedTrial:
+def _trial(run: int, row: int, logarithm: float, random: np.random.Generator, *, is_judged_only: bool) -> ComparedTrial:
     median_ns = 3e5 * math.exp(logarithm)
-    values = {
-        "total_latency_ns_p50": median_ns,
-        "total_latency_ns_p99": 3 * median_ns * math.exp(0.03 * random.normal()),
-        "iops": 1e9 / median_ns * math.exp(0.005 * random.normal()),
-    }
+    values = {"total_latency_ns_p50": median_ns}
+    if not is_judged_only:
+        values["total_latency_ns_p99"] = 3 * median_ns * math.exp(0.03 * random.normal())
+        values["iops"] = 1e9 / median_ns * math.exp(0.005 * random.normal())
     return ComparedTrial(run, "", RunTrial(f"{run}-{row}", "sdb", f"w{row}", 1, {}, {}, _WAITED_FOR, values))
 
 
@@ -147,8 +151,8 @@ def alarms(found: Compared) -> list[MetricComparison]:
 def share_of_false_alarms(law: Law, counts: tuple[int, int], repeats: int, rows: int = WORKLOADS) -> float:
     """In how many comparisons of sides that are alike some number is said to be slower or faster."""
     random = np.random.default_rng(1)
-    found = [bool(alarms(compared_sides(law(random, rows, *counts), random))) for _ in range(repeats)]
-    return sum(found) / repeats
+    made = (law(random, rows, *counts) for _ in range(repeats))
+    return sum(bool(alarms(compared_sides(one, random, is_judged_only=True))) for one in made) / repeats
 
 
 def share_found(law: Law, counts: tuple[int, int], ratio: float, repeats: int, rows: int = WORKLOADS) -> float:
@@ -156,6 +160,6 @@ def share_found(law: Law, counts: tuple[int, int], ratio: float, repeats: int, r
     random = np.random.default_rng(2)
     hits = 0
     for _ in range(repeats):
-        found = compared_sides(law(random, rows, *counts), random, effect=math.log(ratio))
+        found = compared_sides(law(random, rows, *counts), random, effect=math.log(ratio), is_judged_only=True)
         hits += any(row.workload == CHANGED and row.verdict == "slower" for row in found.rows)
     return hits / repeats

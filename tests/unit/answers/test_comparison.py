@@ -66,6 +66,19 @@ def test_a_known_slowdown_is_found_and_its_ratio_is_covered(made: MakeRun) -> No
     assert all(one.ratio.low and not one.is_regression for one in found.rows if not one.is_judged)
 
 
+def test_distributions_are_there_where_they_are_asked_for(made: MakeRun) -> None:
+    base, new = three(made, repeats=2), three(made, repeats=2, factor=1.5)
+    assert compare_runs(base, new).distributions == ()
+    by_operation = {one.operation: one for one in compare_runs(base, new, with_distributions=True).distributions}
+    found = by_operation["write"]
+    assert (found.runs, found.levels) == ((3, 3), {"filesystem": "ext4"})
+    middle = min(found.points, key=lambda point: abs(point.quantile - 0.5))
+    assert middle.ratio == pytest.approx(1.5, rel=0.03)
+    assert (middle.low or 0) < 1.5 < (middle.high or 0)
+    # what means different things on both sides has none
+    assert compare_runs(base, [made(flushes=0.0)], with_distributions=True).distributions == ()
+
+
 def test_the_other_way_round_it_is_faster(made: MakeRun) -> None:
     base, new = three(made, factor=1.5), three(made)
     found = compare_runs(base, new)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from drivelab.model.comparison import Comparison, ComparisonVerdict, MetricComparison
+from drivelab.model.comparison import (
+    Comparison,
+    ComparisonVerdict,
+    DistributionShift,
+    MetricComparison,
+    QuantileShift,
+)
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
 from drivelab.report.numerals import typeset
 from drivelab.report.sentences.comparison import (
     HOW_TO_READ,
     constant_levels,
     difference_words,
+    distribution_words,
     interval_words,
     metric_words,
     reasons,
@@ -30,6 +38,8 @@ FOLDED_ROWS_MAX = 150
 _NAMED_MAX = 5
 _HEADS = ("combination", "number", "BASE", "NEW", "ratio", "95 % interval", "verdict")
 _IS_NUMBER = (False, False, True, True, True, False, False)
+# of those that are stored of a distribution
+_HEIGHTS = (0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
 _BOLD: tuple[ComparisonVerdict, ...] = ("slower",)
 
 
@@ -59,6 +69,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield f"- not comparable: {escaped(why)} ({escaped(named)})"
     yield from (f"- {escaped(remark)}" for remark in remarks(comparison))
     yield ""
+    yield from _distributions(comparison)
     yield from _why(comparison)
     if comparison.differences:
         yield "What differs between the two sides:"
@@ -84,6 +95,37 @@ def _why(comparison: Comparison) -> Iterator[str]:
         yield ""
         yield "</details>"
         yield ""
+
+
+def _distributions(comparison: Comparison) -> Iterator[str]:
+    """The ratio at some heights of the distribution, folded: a tail that grew shows here, and is not judged."""
+    shown = comparison.distributions[:ROWS_SHOWN_MAX]
+    if not shown:
+        return
+    cells = []
+    for one in shown:
+        known = {quantile: _nearest(one, quantile) for quantile in _HEIGHTS}
+        cells.append(
+            [escaped(distribution_words(one)), *("-" if point is None else _at(point) for point in known.values())]
+        )
+    yield "<details><summary>NEW over BASE over the whole distribution of latencies (seen, not judged)</summary>"
+    yield ""
+    heads = ("combination", *(f"p{100 * quantile:g}" for quantile in _HEIGHTS))
+    yield from grid_lines(heads, cells, (False, *(True for _ in _HEIGHTS)))
+    yield ""
+    yield "In parentheses 95 % intervals, each for itself. The page (`--format html`) draws every quantile."
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _nearest(one: DistributionShift, quantile: float) -> QuantileShift | None:
+    return next((point for point in one.points if math.isclose(point.quantile, quantile, rel_tol=1e-6)), None)
+
+
+def _at(point: QuantileShift) -> str:
+    interval = f" ({ratio_words(point.low)} to {ratio_words(point.high)})" if point.low and point.high else ""
+    return f"{ratio_words(point.ratio)}{interval}"
 
 
 def _folded(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterator[str]:
