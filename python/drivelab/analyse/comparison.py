@@ -353,6 +353,7 @@ def _too_few(shift: Shift) -> str:
     return "one run each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} runs"
 
 
-def _place(row: MetricComparison) -> tuple[bool, int, float]:
-    """What became worse beyond the margin first, then by verdict, the largest change first."""
-    return not row.is_regression, VERDICTS.index(row.verdict), -abs(math.log(row.ratio.value or 1.0))
+def _place(row: MetricComparison) -> tuple[bool, int, bool, float]:
+    """What became worse beyond the margin first, then by verdict, judged numbers first, the largest change first."""
+    change = abs(math.log(row.ratio.value or 1.0))
+    return not row.is_regression, VERDICTS.index(row.verdict), not row.is_judged, -change

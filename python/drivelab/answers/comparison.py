@@ -242,7 +242,7 @@ def _found_values(side: Sequence[_ReadRun]) -> dict[str, dict[str, None]]:
 
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
-    yield from _of_runs(base, new)
+    yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))
     for run in (*base, *new):
         if imported := as_mapping(run.run_json.get("imported")):
             yield _told_imported(run, imported)
@@ -265,7 +265,7 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
         yield f"{metric} is left out in {cells}: some repeat has no value of it."
 
 
-def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun]) -> Iterator[str]:
+def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun], *, is_open: bool) -> Iterator[str]:
     """How many runs there are, and in which order, as far as that limits what can be said."""
     counts = len(base), len(new)
     turns = "in turns (BASE, NEW, NEW, BASE ...)"
@@ -275,8 +275,8 @@ def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun]) -> Iterator[st
             f"Measure at least {RUNS_ADVISED} runs a side, {turns}, and name them with --base and --new."
         )
         return
-    if min(counts) < RUNS_ADVISED:
-        yield f"{min(counts)} runs of a side show large differences only: measure at least {RUNS_ADVISED} runs a side."
+    if is_open and min(counts) < RUNS_ADVISED:
+        yield f"{min(counts)} runs of a side leave much undecided: measure at least {RUNS_ADVISED} runs a side."
     started = [sorted(as_text(run.run_json.get("started_utc")) for run in side) for side in (base, new)]
     if all(map(all, started)) and (started[0][-1] < started[1][0] or started[1][-1] < started[0][0]):
         first, then = ("BASE", "NEW") if started[0][0] < started[1][0] else ("NEW", "BASE")
