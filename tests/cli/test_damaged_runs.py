@@ -192,6 +192,7 @@ def test_nobody_waits_for_a_pipe_or_reads_without_end(report: Report, tmp_path: 
     for run, kind in ((pipe, "a pipe"), (endless, "a character device")):
         status, said = report(run)
         assert status == 2
+        assert "error[S504]" in said
         assert f"it is {kind}, and no regular file" in said
 
 
@@ -253,6 +254,7 @@ def test_an_experiment_file_is_read_with_bounds(
         "long": "it is larger than 256 KiB",
     }
     assert words[kind] in said
+    assert ("error[P702]" if kind in ("deep", "dotted") else "error[P701]") in said
 
 
 ROWS_OF_ONE_VALUE = 8_000_000

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from latency_histograms import histogram_of
 from numpy.typing import NDArray
 
 from drivelab.analyse.quantile_shift import BEYOND_MIN, quantile_shift
 from drivelab.model.histogram import Histogram
+from latency_histograms import histogram_of
 
 COUNT = 100_000
 
