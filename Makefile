@@ -49,8 +49,10 @@ test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS 
 	@$(MAKE) -j2 build dev
 	$(BIN)/python -m pytest tests/vm -n auto --dist loadgroup $(ARGS)
 
-prove: build dev ## Statistics against simulated truth, 500 series each (minutes); ARGS="-k quantiles" picks some
+prove: build dev ## Statistics at full size, and a thousand kills and signals as root (an hour); ARGS="-k quantiles" picks some
 	$(BIN)/python -m pytest -q tests/prove/*.py $(ARGS)
+	DRIVELAB_PROVE=1 $(BIN)/python -m pytest -q tests/device/test_killed_commands.py \
+		tests/device/test_settings_come_back.py tests/unit/state/settings/test_settings_come_back.py $(ARGS)
 
 fuzz: ## Hostile input to the reader of block traces for an hour; SECONDS=60 for each of 8 kinds
 	DRIVELAB_FUZZ_SECONDS=$(or $(SECONDS),450) cargo test --locked --profile fuzz -p drivelab-trace \

@@ -139,6 +139,12 @@ def test_the_readme_leads_to_the_index() -> None:
     assert "docs/index.md" in links_of(PROJECT / "README.md")
 
 
+def test_every_test_that_the_page_on_safety_names_is_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+)(?:\.py)?`", (DOCS / "safety.md").read_text())
+    assert len(named) > 10
+    assert [name for name in named if not (PROJECT / f"{name}.py").is_file()] == []
+
+
 def test_every_need_stands_on_its_page_and_where_one_chooses() -> None:
     assert set(NEEDS) <= set(re.findall(r"^## `([\w-]+)`$", (DOCS / "needs.md").read_text(), re.MULTILINE))
     choice = next(line for line in (DOCS / "check.md").read_text().splitlines() if line.startswith("| `--for NEED`"))
