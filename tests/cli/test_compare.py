@@ -157,6 +157,18 @@ def test_markdown_begins_with_the_answer(runs: Runs, tmp_path: Path, capsys: pyt
     assert "| combination | number | BASE | NEW | ratio | 95 % interval | verdict |" in lines
 
 
+@pytest.mark.parametrize(
+    ("name", "begin"), [("c.html", "<!doctype html>"), ("c.md", "**"), ("c.json", "{"), ("c.txt", "")]
+)
+def test_a_file_is_written_in_the_format_that_its_name_ends_in(
+    runs: Runs, tmp_path: Path, name: str, begin: str
+) -> None:
+    assert compare(runs, "base", "alike", "--out", str(tmp_path / name)) == EXIT_OK
+    text = (tmp_path / name).read_text()
+    assert text.lower().startswith(begin)
+    assert text.startswith(("<", "{", "**")) == bool(begin)
+
+
 def test_no_name_from_outside_is_markup(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(runs, "base", "hostile") == EXIT_NOT_TRUSTED
     assert "\x1b" not in capsys.readouterr().out

@@ -29,6 +29,10 @@ class Format(StrEnum):
     JSON = "json"
 
 
+# by the ending of the file's name; any other is a text
+_FORMATS = {".html": Format.HTML, ".htm": Format.HTML, ".md": Format.MARKDOWN, ".json": Format.JSON}
+
+
 class FailOn(StrEnum):
     """What makes the command fail."""
 
@@ -50,7 +54,9 @@ def command(
     metric: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Judge this metric instead; may be repeated.")
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
+    format_: Annotated[
+        Format | None, typer.Option("--format", help="How to write it. [default: by the ending of --out, else text]")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; else standard output.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> int:
@@ -72,9 +78,9 @@ def command(
         cannot be. S504 to S506: not a run, or a damaged one. O801, O802: the file
         cannot be written.
     """
-    if as_json and format_ not in (Format.TEXT, Format.JSON):
+    if as_json and format_ not in (None, Format.JSON):
         raise DrivelabError("U004", f"--json and --format {format_} exclude each other", where="drivelab compare")
-    chosen = Format.JSON if as_json else format_
+    chosen = Format.JSON if as_json else format_ or _FORMATS.get(out.suffix.lower() if out else "", Format.TEXT)
     if chosen is Format.HTML and out is None:
         raise DrivelabError("U014", "a page is written to a file", where="--format html")
     share = parse_margin(margin)
