@@ -64,4 +64,4 @@ def labels_told_apart(explanations: Sequence[Explanation], short_labels: Sequenc
 
 def _rows(run: StoredRun, folder: str, trials: Sequence[str]) -> tuple[StoredRecords, ...]:
     paths = [run.directory / folder / layout.ios_name(trial) for trial in trials]
-    return tuple(StoredRecords(path) for path in paths if path.exists())
+    return tuple(StoredRecords(path, folder) for path in paths if path.exists())

@@ -15,12 +15,14 @@ _CHUNK_ROWS = 1 << 18
 
 
 class StoredRecords:
-    """The I/Os of one trial, in their file; nothing is read before it is asked for.
+    """The I/Os of one trial, or its traced operations or events, in their file; nothing is read before it is asked for.
 
     Parameters
     ----------
     path : Path
         The Parquet file.
+    table : str
+        What its rows are (`drivelab.store.table_check.COLUMNS`): single I/Os, operations or events.
 
     Raises
     ------
@@ -30,9 +32,9 @@ class StoredRecords:
         S506: it is none, or damaged.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with BoundedParquet(path, layout.IOS) as file:
+    def __init__(self, path: Path, table: str = layout.IOS) -> None:
+        self.path, self._table = path, table
+        with BoundedParquet(path, table) as file:
             self.num_rows: int = file.metadata.num_rows
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -43,7 +45,7 @@ class StoredRecords:
         DrivelabError
             S506: the file cannot be read.
         """
-        with BoundedParquet(self.path, layout.IOS) as file, ThreadPoolExecutor(1) as reader:
+        with BoundedParquet(self.path, self._table) as file, ThreadPoolExecutor(1) as reader:
             numbers = range(file.metadata.num_row_groups)
             # the next rows are decoded while these are looked at
             ahead = reader.submit(file.row_group, 0, columns, threads=False) if numbers else None
