@@ -84,7 +84,7 @@ def test_findings_of_many_trials_are_one_sentence(large: StoredRun) -> None:
     found = {finding.code: finding for finding in findings_of_run(large)}
     assert found["no-flush-sent"].trial_count == TRIALS // 2
     # four measurements of the reference are too few to tell a drift from chance
-    assert len(found) == 1
+    assert set(found) == {"no-flush-sent", "interval-reach"}
 
 
 def test_the_text_is_cut_and_says_so(
