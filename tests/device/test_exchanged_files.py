@@ -8,11 +8,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from device.program import Drivelab
 from device.swapper import NOBODY
+from drivelab.cli.main import run
+from drivelab.held_directory import HeldDirectory
+from drivelab.run import stage
+from drivelab.state.journal import Journal
 
 pytestmark = pytest.mark.needs_root
 SWAPPER = Path(__file__).with_name("swapper.py")
@@ -127,3 +132,44 @@ def test_io_on_files(drivelab: Drivelab, canary: Canary) -> None:
         done = drivelab.run("io", str(canary.directory), *options)
         assert "bug:" not in done.stderr
     assert canary.swaps
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+@pytest.mark.parametrize("moment", ["made", "looked at again"])
+def test_a_directory_of_ours_whose_name_comes_to_mean_a_file(
+    command: str, moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The moments between making a directory and finding out what its path leads to."""
+    secret, theirs = tmp_path / "secret", tmp_path / "theirs"
+    secret.write_bytes(b"precious" * 4096)
+    theirs.mkdir()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+
+    def exchange() -> None:
+        for made in theirs.glob("drivelab-data-*"):
+            if not made.is_symlink():
+                made.rename(theirs / "moved")
+                made.symlink_to(secret)
+
+    make, prepared = stage.make_data_directory, stage.TargetStage.prepare
+
+    def made_and_exchanged(parent: Path, journal: Journal) -> HeldDirectory:
+        directory = make(parent, journal)
+        exchange()
+        return directory
+
+    def exchanged_and_prepared(self: stage.TargetStage, *arguments: Any, **more: Any) -> Any:
+        exchange()
+        return prepared(self, *arguments, **more)
+
+    if moment == "made":
+        monkeypatch.setattr(stage, "make_data_directory", made_and_exchanged)
+    else:
+        monkeypatch.setattr(stage.TargetStage, "prepare", exchanged_and_prepared)
+    file = tmp_path / "small.toml"
+    file.write_text(EXPERIMENT)
+    arguments = ["run", str(file), str(theirs)] if command == "run" else ["explain", str(theirs), "--count", "50"]
+    assert run(arguments) != 0
+    assert "R459" in "".join(capsys.readouterr())
+    assert secret.read_bytes() == b"precious" * 4096

@@ -88,3 +88,19 @@ def kill(drivelab: Drivelab, data: Path, name: str, generator: random.Random) ->
         time.sleep(0.01)
     process.kill()
     process.communicate()
+
+
+@pytest.mark.parametrize(
+    "name", ["a\u3000b", "a\xa0b", "a\x1bb", "caf\udce9"], ids=["ideographic", "nbsp", "esc", "bytes"]
+)
+def test_directories_with_any_name_are_left_as_they_were(drivelab: Drivelab, name: str) -> None:
+    place = drivelab.folder / name
+    place.mkdir()
+    drivelab.environment["DRIVELAB_SCRATCH"] = os.fsencode(place)
+    (drivelab.folder / "plain.toml").write_text(PLAIN.replace("count = 300", "count = 20"))
+    target = "scratch:32MiB" if "\udce9" in name else str(place)
+    answer = drivelab.run("run", str(drivelab.folder / "plain.toml"), target)
+    assert answer.returncode in (0, 4), answer.stderr
+    assert list(place.iterdir()) == []
+    journals = drivelab.folder / "state" / "drivelab" / "journals"
+    assert list(journals.glob("*.jsonl")) == []

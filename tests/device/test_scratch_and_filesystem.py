@@ -190,3 +190,34 @@ def test_without_root_there_is_no_scratch_drive(journal: Journal, monkeypatch: p
         make_scratch(SIZE, journal)
     assert refusal.value.code == "R401"
     assert journal.outstanding == ()
+
+
+def test_only_our_own_loop_device_is_detached_whatever_its_file_is_called_by_now(
+    journal: Journal, scratch: ScratchDrive, make_loop_device, tmp_path: Path
+) -> None:
+    theirs = make_loop_device()
+    victim = Path(Path(f"/sys/block/{theirs.name}/loop/backing_file").read_text().strip())
+    moved = tmp_path / "moved"
+    scratch.backing_file.rename(moved)
+    scratch.backing_file.symlink_to(victim)
+    try:
+        done = undo_all(journal)
+        assert Path(f"/sys/block/{theirs.name}/loop").is_dir()
+        assert not Path(f"/sys/block/{Path(scratch.path).name}/loop").exists()
+        assert done == [f"detached {scratch.path}"]
+        assert victim.is_file()
+    finally:
+        scratch.backing_file.unlink()
+        moved.unlink()
+
+
+def test_another_file_under_the_name_of_ours_stays(journal: Journal, scratch: ScratchDrive, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    scratch.backing_file.rename(moved)
+    scratch.backing_file.write_text("theirs")
+    try:
+        assert f"left {scratch.backing_file} alone: it is not the file that drivelab made" in undo_all(journal)
+        assert scratch.backing_file.read_text() == "theirs"
+    finally:
+        scratch.backing_file.unlink()
+        moved.unlink()

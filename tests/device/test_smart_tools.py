@@ -35,7 +35,8 @@ def read(folder: Path, kind: str, transport: str, path: str) -> dict[str, Any]:
     # the tools are started without our environment, so the library has to know of itself what it plays
     command = ["cc", f'-DDRIVE="{kind}"', "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
     subprocess.run(command, check=True)
-    modules = os.pathsep.join([str(PROJECT / "python"), str(PROJECT / "tests" / "unit" / "analyse")])
+    places = (PROJECT / "python", PROJECT / "tests", PROJECT / "tests" / "unit" / "analyse")
+    modules = os.pathsep.join(map(str, places))
     environment = {**os.environ, "PYTHONPATH": modules, "LD_PRELOAD": str(library)}
     command = [sys.executable, "-c", READ, transport, path]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)

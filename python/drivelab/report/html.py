@@ -58,7 +58,8 @@ def html_pieces(page: JointPage, script: PlotlyScript) -> Iterator[bytes]:
         spark={"width": WIDTH, "height": HEIGHT, "base": BASE},
     )
     for text in head:
-        yield text.encode()
+        # the name of a file need not be UTF-8
+        yield text.encode("utf-8", "backslashreplace")
     # the scripts' elements hold nothing else, since the policy names them by their hash
     yield b"<script>"
     yield from script.pieces()

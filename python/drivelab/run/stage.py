@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -187,13 +188,15 @@ class TargetStage:
         self._filesystem.take_away()
 
     def _let_go(self) -> None:
-        """Close what is held of a directory that drivelab made: a file system can be unmounted then."""
+        """Close what is held of a file system that drivelab made, which can be unmounted then; a directory stays."""
+        if self.facts.kind == "directory":
+            return
         if self._files is not None:
             self._files.close()
         if self._trees is not None:
             self._trees.close()
         self._files = self._trees = None
-        if self.facts.kind != "directory" and self._directory is not None:
+        if self._directory is not None:
             self._directory.close()
             self._directory = None
 
@@ -207,7 +210,7 @@ class TargetStage:
             self._make_raid()
         elif self.facts.kind == "directory":
             self._directory = make_data_directory(Path(self.facts.path), self._journal)
-            self.facts = replace(resolve_measured(str(self._directory.path)), text=self.facts.text)
+            self.facts = replace(self._resolved(str(self._directory.path)), text=self.facts.text)
         self._require_same_drives(self.facts)
         if self.planned.kind in ("block_device", "raid"):
             self._held = HeldDevice(self.facts)
@@ -307,9 +310,18 @@ class TargetStage:
         if facts.raid is not None:
             now = look_at_raid(facts.path, facts, facts.identity)
         else:
-            now = replace(resolve_measured(facts.path), text=facts.text, identity=facts.identity)
+            now = replace(self._resolved(facts.path), text=facts.text, identity=facts.identity)
         self._require_same_drives(now)
         return now
+
+    def _resolved(self, path: str) -> TargetFacts:
+        """What a path leads to now; of a directory of ours only that very directory."""
+        found = resolve_measured(path)
+        if self.facts.kind == "directory" and self._directory is not None:
+            is_ours = found.kind == "directory" and found.inode == os.fstat(self._directory.descriptor).st_ino
+            if not is_ours or not self._directory.is_in_place:
+                raise exchanged(self._directory.path)
+        return found
 
     def _require_same_drives(self, facts: TargetFacts) -> None:
         """Return only if the drives beneath are those that the plan was made for; what was made is new."""
@@ -356,7 +368,7 @@ class TargetStage:
         # trees of those that run at the same time stay
         if self._trees is not None and not self._place_in_group:
             self._trees.remove()
-        if place.kind == "file":
+        if self.planned.kind == "file":
             target = TargetRange(path=place.path, size_bytes=size)
             return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
         if self._files is None:

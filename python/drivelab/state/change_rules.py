@@ -27,6 +27,7 @@ _MOUNT_POINT = re.compile(r"/run/drivelab/[^/\s]+-[0-9a-f]{8}")
 _SCRATCH_FILE = re.compile(r"drivelab-scratch-[0-9a-f]{12}\.img")
 _DATA_DIRECTORY = re.compile(r"drivelab-data-[0-9a-f]{12}")
 _WORKING_FILES = re.compile(r"\.drivelab-check-[A-Za-z0-9-]+-")
+_LOOP = re.compile(r"loop\d{1,6}")
 # inode and birth; empty where they are not known
 _FILE_IDENTITY = re.compile(r"(\d{1,20}:\d{1,20})?")
 _RAID_NAME = re.compile(r"drivelab-[0-9a-f]{8}")
@@ -34,7 +35,8 @@ _GROUP_OF_PROCESSORS = re.compile(r"policy\d+")
 
 
 def _text(value: Any) -> bool:
-    return isinstance(value, str) and value.isprintable()
+    # names may hold anything but this; whatever prints them makes them printable
+    return isinstance(value, str) and "\0" not in value
 
 
 def _matches(pattern: re.Pattern[str]) -> Check:
@@ -110,8 +112,8 @@ def _reference(value: Any) -> bool:
 _ON_OR_OFF = _one_of("on", "off")
 _FLAG = _one_of(True, False)
 RULES: dict[str, dict[str, Check]] = {
-    "scratch_file": {"path": _path_named(_SCRATCH_FILE)},
-    "loop_device": {"backing_file": _path_named(_SCRATCH_FILE)},
+    "scratch_file": {"path": _path_named(_SCRATCH_FILE), "identity": _matches(_FILE_IDENTITY)},
+    "loop_device": {"backing_file": _path_named(_SCRATCH_FILE), "loop": _matches(_LOOP), "diskseq": _number},
     "data_directory": {"path": _path_named(_DATA_DIRECTORY), "identity": _matches(_FILE_IDENTITY)},
     "working_files": {
         "directory": _plain_path,

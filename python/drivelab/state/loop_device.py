@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +46,7 @@ def attach_loop(backing_file: Path, journal: Journal) -> LoopDevice:
     DrivelabError
         R402, R403: losetup is not there, or failed. R459: another file bears the name of ours.
     """
-    journal.will_change("loop_device", backing_file=str(backing_file))
+    change = journal.will_change("loop_device", backing_file=str(backing_file))
     command = ["losetup", "--find", "--show"]
     try:
         path = run_program([*command, "--direct-io=on", "--sector-size=512", str(backing_file)], journal)
@@ -59,6 +58,8 @@ def attach_loop(backing_file: Path, journal: Journal) -> LoopDevice:
         # losetup opens the file by its name, which somebody may have given to another one; nothing was written yet
         run_program(["losetup", "--detach", path.strip()])
         raise exchanged(backing_file)
+    # the file may be renamed, and its name given to another one with a loop device of its own
+    journal.note(change, loop=name, diskseq=_disk_sequence(name))
     return LoopDevice(
         name=name,
         path=path.strip(),
@@ -74,21 +75,45 @@ def loops_over(backing_file: str) -> list[str]:
     return [name for name in loops if read_text(_SYS_BLOCK / name / "loop" / "backing_file") in names]
 
 
-def undo_loop_device(backing_file: str) -> str:
-    """Detach every loop device over a file; what was done, in words, or nothing.
+def undo_loop_device(backing_file: str, loop: str = "", diskseq: int = 0) -> str:
+    """Detach the loop device that was made; what was done, in words, or nothing.
+
+    Parameters
+    ----------
+    backing_file : str
+        What its file was called.
+    loop, diskseq : str, int
+        Which it is: its kernel name, and the kernel's count of disks. Where that is not known, as when
+        drivelab was killed right after attaching it, those over a file of that name are detached.
 
     Raises
     ------
     DrivelabError
         R406: something still uses it.
     """
-    names = loops_over(os.path.realpath(backing_file))
+
+    def attached() -> list[str]:
+        if not diskseq:
+            return loops_over(backing_file)
+        return [loop] if is_loop_attached(loop) and _disk_sequence(loop) == diskseq else []
+
+    names = attached()
     for name in names:
         run_program(["losetup", "--detach", f"/dev/{name}"])
     deadline = time.monotonic() + _DETACH_PATIENCE_S
-    while left := loops_over(os.path.realpath(backing_file)):
+    while left := attached():
         if time.monotonic() > deadline:
             what = f"/dev/{left[0]} is still in use"
             raise DrivelabError("R406", what, where=backing_file)
         time.sleep(0.02)
     return f"detached {', '.join(f'/dev/{name}' for name in names)}" if names else ""
+
+
+def is_loop_attached(name: str) -> bool:
+    """Whether a loop device has a file."""
+    return (_SYS_BLOCK / name / "loop").is_dir()
+
+
+def _disk_sequence(name: str) -> int:
+    """The kernel's count of disks, which no two attachments share; 0 before Linux 5.15."""
+    return int(read_text(_SYS_BLOCK / name / "diskseq") or 0)

@@ -9,6 +9,7 @@ measure the file system below.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -20,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from drivelab.file_identity import identity_of
+from drivelab.held_directory import HeldDirectory
 from drivelab.inventory.mounts import mount_of_path
 from drivelab.inventory.owned_loop import disown_scratch_file, own_scratch_file
 from drivelab.model.errors import DrivelabError
@@ -82,8 +85,8 @@ def make_scratch(size_bytes: int, journal: Journal, progress: FillProgress | Non
     size_bytes = -(-size_bytes // 4096) * 4096
     directory = choose_directory(size_bytes)
     file = directory / f"{_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
-    journal.will_change("scratch_file", path=str(file))
-    _fill(file, size_bytes, progress)
+    change = journal.will_change("scratch_file", path=str(file))
+    _fill(file, size_bytes, progress, lambda identity: journal.note(change, identity=identity))
     loop = attach_loop(file, journal)
     # this setting stays on the loop's number when it is detached: whoever had it last may have changed it
     set_attribute(loop.name, "queue/write_cache", "write back", journal)
@@ -113,10 +116,11 @@ def make_sparse_scratch(size_bytes: int, room_bytes: int, journal: Journal) -> s
         R402, R403: losetup is not there, or failed. R405: no directory has room.
     """
     file = choose_directory(room_bytes) / f"{_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
-    journal.will_change("scratch_file", path=str(file))
+    change = journal.will_change("scratch_file", path=str(file))
     try:
         with file.open("xb") as made:
             own_scratch_file(str(file), made.fileno())
+            journal.note(change, identity=identity_of(made.fileno()))
             made.truncate(size_bytes)
     except OSError as error:
         raise DrivelabError("R405", f"no scratch drive can be made: {error.strerror}", where=str(file)) from error
@@ -143,15 +147,38 @@ def choose_directory(size_bytes: int) -> Path:
     raise DrivelabError("R405", f"no directory for a scratch drive of {format_bytes(size_bytes)}: {'; '.join(reasons)}")
 
 
-def undo_scratch_file(path: str) -> str:
-    """Delete the file of a scratch drive; what was done, in words, or nothing."""
+def undo_scratch_file(path: str, identity: str = "") -> str:
+    """Delete the file of a scratch drive; what was done, in words, or nothing.
+
+    Parameters
+    ----------
+    path : str
+        What it was called.
+    identity : str
+        Which file it is (`drivelab.file_identity.identity_of`); empty where it was not known yet.
+
+    Raises
+    ------
+    DrivelabError
+        R406: it cannot be deleted.
+    """
     file = Path(path)
     assert file.name.startswith(_PREFIX), f"{path} is no scratch file"
     disown_scratch_file(path)
-    if not file.is_file() or file.is_symlink():
-        # gone, or something else bears its name
-        return ""
-    file.unlink()
+    try:
+        with HeldDirectory.open(file.parent) as parent:
+            descriptor = parent.open_file(file.name)
+            try:
+                if identity and identity_of(descriptor) != identity:
+                    return f"left {path} alone: it is not the file that drivelab made"
+                parent.remove(file.name, descriptor)
+            finally:
+                os.close(descriptor)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL):
+            # gone, or something else bears its name
+            return ""
+        raise DrivelabError("R406", f"cannot be deleted: {error.strerror}", where=path) from error
     return f"deleted {path}"
 
 
@@ -180,11 +207,12 @@ def _unfit(directory: Path, size_bytes: int) -> str:
     return "" if free >= needed else f"has {format_bytes(free)} free of {format_bytes(needed)}"
 
 
-def _fill(file: Path, size_bytes: int, progress: FillProgress | None) -> None:
+def _fill(file: Path, size_bytes: int, progress: FillProgress | None, made: Callable[[str], None]) -> None:
     """Write random data to every block of a new file, past the page cache where that is possible."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         own_scratch_file(str(file), descriptor)
+        made(identity_of(descriptor))
         _never_copy_on_write(descriptor)
         os.posix_fallocate(descriptor, 0, size_bytes)
         _bypass_page_cache(descriptor)

@@ -66,7 +66,7 @@ def _names(facts: Mapping[str, Any]) -> Iterator[str]:
     members = facts.get("members")
     yield from (name for name in (members if isinstance(members, list) else []) if isinstance(name, str))
     if isinstance(facts.get("backing_file"), str):
-        yield from (f"/dev/{loop}" for loop in loops_over(os.path.realpath(facts["backing_file"])))
+        yield from (f"/dev/{loop}" for loop in loops_over(facts["backing_file"]))
     yield from (mount.source for mount in read_mounts() if mount.mount_point == facts.get("mount_point"))
 
 
@@ -83,7 +83,7 @@ def _holding(change: Change) -> Iterator[str]:
             if mount.mount_point == mount_point:
                 yield f"{mount.source} is mounted there{_used_by(mount_point)}: umount {shlex.quote(mount_point)}"
     if change.kind == "loop_device" and isinstance(backing_file, str):
-        for loop in loops_over(os.path.realpath(backing_file)):
+        for loop in loops_over(backing_file):
             node = f"/dev/{loop}"
             places = [mount.mount_point for mount in read_mounts() if mount.source == node]
             unmount = "".join(f"umount {shlex.quote(place)}; " for place in places)

@@ -44,7 +44,7 @@ def undo_all(journal: Journal) -> list[str]:
     Raises
     ------
     DrivelabError
-        R406: something could not be put back; it stays in the journal.
+        R406: something could not be put back; it stays in the journal. R408: nothing of what is left is understood.
     """
     done: list[str] = []
     failures: list[DrivelabError] = []
@@ -57,10 +57,16 @@ def undo_all(journal: Journal) -> list[str]:
             else:
                 done += [sentence] if sentence else []
     if failures:
-        told = (f"{error.what} ({error.where})" if error.where else error.what for error in failures)
+        elsewhere = (error.where and error.where != str(journal.path) for error in failures)
+        told = (
+            f"{error.what} ({error.where})" if is_told else error.what
+            for error, is_told in zip(failures, elsewhere, strict=True)
+        )
         what = "; ".join(dict.fromkeys(told))
         dos = "; ".join(dict.fromkeys(error.do for error in failures if error.do != error.kind.advice))
-        raise DrivelabError("R406", what, where=str(journal.path), do=dos)
+        # what is not understood will not be understood later either
+        code = "R408" if all(error.code == "R408" for error in failures) else "R406"
+        raise DrivelabError(code, what, where=str(journal.path), do=dos)
     return done
 
 

@@ -124,7 +124,8 @@ def undo_working_tree(directory: str, device: int, inode: int) -> str:
             finally:
                 os.close(tree)
         except OSError as error:
-            what = f"{_TREE} cannot be removed: {error.strerror}"
+            # Python tells of a link in the way without a number or a reason of the system's
+            what = f"{_TREE} cannot be removed: {error.strerror or error}"
             raise DrivelabError("R406", what, where=directory) from error
     return f"removed the files that a measurement had made in {directory}"
 
