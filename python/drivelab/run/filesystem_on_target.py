@@ -34,6 +34,10 @@ class FileSystemOnTarget:
             return self._level is None
         return (self._level.type, self._level.mkfs_options) == (level.type, level.mkfs_options)
 
+    def is_mounted_as(self, level: FileSystemLevel) -> bool:
+        """Whether it is there with all options of a level, so that nothing needs to be done."""
+        return self.mounted is not None and self._level == level
+
     def bring(self, device: str, level: FileSystemLevel) -> MountedFileSystem:
         """Have a file system of that level on a device, mounted with its options.
 
@@ -45,7 +49,7 @@ class FileSystemOnTarget:
         if self._made is None:
             self._made = make_filesystem(device, level, self._journal)
             self._level = level
-        if self.mounted is not None and self._level != level:
+        if not self.is_mounted_as(level):
             self.unmount()
         if self.mounted is None:
             self.mounted = mount_filesystem(device, level, self._journal)

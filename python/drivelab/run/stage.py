@@ -249,14 +249,16 @@ class TargetStage:
         if level is None or level.type == "raw":
             self._place = self.facts
             return self.facts
-        before = self._filesystem.mounted
-        if before is None:
+        if self._filesystem.mounted is None:
             self._require_consent()
             self._progress.preparing(f"making {level.name} on {self.planned.label}")
             self._is_filled = False
-        mounted = self._filesystem.bring(self.facts.path, level)
-        if self._place is None or mounted is not before:
+        if not self._filesystem.is_mounted_as(level):
+            # what is held below a mount point keeps it from being unmounted
             self._let_go()
+            self._place = None
+        mounted = self._filesystem.bring(self.facts.path, level)
+        if self._place is None:
             self._place = self._in_mounted(mounted)
         return self._place
 
