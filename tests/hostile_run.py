@@ -24,7 +24,7 @@ MEANINGS = {
     "outcome",
     "type",
 }
-MEANINGS |= {"started_utc", "trial", "schema", "experiment", "key", "setting"}
+MEANINGS |= {"started_utc", "finished_utc", "resumed_utc", "trial", "schema", "experiment", "key", "setting"}
 
 
 def poisoned(value: Any, key: str = "") -> Any:
