@@ -80,14 +80,23 @@ def killed_again_and_again(drivelab: Drivelab, seed: int) -> int:
 
 
 def kill(drivelab: Drivelab, data: Path, name: str, generator: random.Random) -> None:
-    """Start a command, and kill it at some moment of its life."""
+    """Start a command, and kill it at some moment of its life, mostly from when it has changed something."""
     lasts_s, arguments = COMMANDS[name]
     process = drivelab.start(*arguments(drivelab, data))
-    deadline = time.monotonic() + lasts_s * generator.random()
+    if generator.random() < 0.8:
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline and not has_begun(drivelab, data):
+            time.sleep(0.01)
+    deadline = time.monotonic() + lasts_s * generator.random() ** 2
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     process.kill()
     process.communicate()
+
+
+def has_begun(drivelab: Drivelab, data: Path) -> bool:
+    """Whether something is there that a killed command leaves behind."""
+    return len(list(data.iterdir())) > 1 or any(drivelab.scratch.iterdir())
 
 
 @pytest.mark.parametrize(
