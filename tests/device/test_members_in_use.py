@@ -33,7 +33,8 @@ def second_member_of_a_mounted_btrfs(device: Path, folder: Path) -> Iterator[Typ
     with another_loop(folder, 256) as first, another_loop(folder, 256) as second:
         call("mkfs.btrfs", "-q", "-f", "-d", "raid1", "-m", "raid1", first, second)
         with mounted_as_it_is(first, folder / "place"):
-            says = f"error[C204] {second.name} is mounted btrfs file system of {first.name}, {second.name}"
+            members = ", ".join(sorted((first.name, second.name)))
+            says = f"error[C204] {second.name} is mounted btrfs file system of {members}"
             yield Typed(second, (f"{second.name}+contents",), second, says)
 
 
