@@ -49,7 +49,7 @@ def test_only_the_drive_that_it_concerns_is_kept_from(drivelab: Drivelab, make_l
     experiment.write_text(QUICK)
     answer = drivelab.run("run", str(experiment), str(other))
     assert answer.returncode in (0, 4), answer.stderr
-    assert "warning: a killed run left something changed: error[R406]" in answer.stderr
+    assert "warning: a killed run left something changed: error[R408]" in answer.stderr
     assert str(journal) in answer.stderr
     answer = drivelab.run("run", str(experiment), str(left))
     assert answer.returncode == 3
@@ -57,7 +57,7 @@ def test_only_the_drive_that_it_concerns_is_kept_from(drivelab: Drivelab, make_l
     assert f"drivelab restore --forget {journal.name}" in answer.stderr
     answer = drivelab.run("restore")
     assert answer.returncode == 1
-    assert "error[R406]" in answer.stderr
+    assert "error[R408]" in answer.stderr
     answer = drivelab.run("restore", "--forget", journal.name)
     assert answer.returncode == 0, answer.stderr
     assert str(left) in answer.stdout
