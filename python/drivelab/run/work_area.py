@@ -24,8 +24,8 @@ from drivelab.model.errors import DrivelabError
 from drivelab.run.process_owner import owner_lives, owner_tag
 from drivelab.state.data_directory import exchanged
 from drivelab.state.signals import signals_held, signals_obeyed
+from drivelab.state.working_files import FILE_PREFIX
 
-PREFIX = ".drivelab-check-"
 _FALLOC_FL_KEEP_SIZE = 1
 _GONE = "check a directory that stays, or make it again"
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -61,7 +61,7 @@ class WorkArea:
         """
         # no file without an entry here, which is what removes it
         with signals_held():
-            return self._new_file(self.directory / f"{PREFIX}{owner_tag()}-{secrets.token_hex(4)}")
+            return self._new_file(self.directory / f"{FILE_PREFIX}{owner_tag()}-{secrets.token_hex(4)}")
 
     def _new_file(self, path: Path) -> Path:
         try:
@@ -122,7 +122,7 @@ def work_area(directory: Path) -> Iterator[WorkArea]:
 def remove_leftovers(directory: Path) -> tuple[str, ...]:
     """Names of the working files whose process is dead, now removed."""
     removed = []
-    for path in sorted(directory.glob(f"{PREFIX}*")):
+    for path in sorted(directory.glob(f"{FILE_PREFIX}*")):
         if path.is_file() and not path.is_symlink() and _is_abandoned(path):
             with suppress(OSError):
                 path.unlink()
@@ -145,7 +145,7 @@ def _is_abandoned(path: Path) -> bool:
     finally:
         os.close(descriptor)
     # a file that was made a moment ago may not have its lock yet
-    return not owner_lives(path.name.removeprefix(PREFIX))
+    return not owner_lives(path.name.removeprefix(FILE_PREFIX))
 
 
 def _advice(refusal: int | None) -> str:

@@ -95,7 +95,7 @@ def undo_loop_device(backing_file: str, loop: str = "", diskseq: int = 0) -> str
     def attached() -> list[str]:
         if not diskseq:
             return loops_over(backing_file)
-        return [loop] if is_loop_attached(loop) and _disk_sequence(loop) == diskseq else []
+        return [loop] if _is_attached(loop) and _disk_sequence(loop) == diskseq else []
 
     names = attached()
     for name in names:
@@ -109,7 +109,7 @@ def undo_loop_device(backing_file: str, loop: str = "", diskseq: int = 0) -> str
     return f"detached {', '.join(f'/dev/{name}' for name in names)}" if names else ""
 
 
-def is_loop_attached(name: str) -> bool:
+def _is_attached(name: str) -> bool:
     """Whether a loop device has a file."""
     return (_SYS_BLOCK / name / "loop").is_dir()
 

@@ -19,7 +19,7 @@ from drivelab.state.journal import begin_journal, journal_directory
 from drivelab.state.signals import signals_held, signals_obeyed
 
 KIND_FILES, KIND_TREE = "working_files", "working_tree"
-_FILE_PREFIX = ".drivelab-check-"
+FILE_PREFIX = ".drivelab-check-"
 # as the engine calls them: crates/drivelab-engine/src/tree
 _TREE, _TREE_MARK, _TREE_FILES = "drivelab-tree", "made-by-drivelab", "files"
 
@@ -37,7 +37,7 @@ def files_in_journal(directory: str, owner: str, command: str) -> Iterator[None]
     command : str
         What is being done, for whoever finds the journal.
     """
-    facts = {"prefix": f"{_FILE_PREFIX}{owner}-"}
+    facts = {"prefix": f"{FILE_PREFIX}{owner}-"}
     with signals_held(), _in_journal(KIND_FILES, facts, directory, command), signals_obeyed():
         yield
 
@@ -81,7 +81,7 @@ def undo_working_files(directory: str, device: int, inode: int, prefix: str) -> 
     DrivelabError
         R406: one of them cannot be removed. R408: that is no name of ours.
     """
-    if not prefix.startswith(_FILE_PREFIX) or "/" in prefix:
+    if not prefix.startswith(FILE_PREFIX) or "/" in prefix:
         raise DrivelabError("R408", f"{prefix!r} is no name of working files", where=directory)
     removed = 0
     with _opened(directory, device, inode) as found:

@@ -15,7 +15,8 @@ import pytest
 from drivelab.model.errors import DrivelabError
 from drivelab.run import work_area as module
 from drivelab.run.process_owner import owner_lives, owner_tag
-from drivelab.run.work_area import PREFIX, can_preallocate, direct_io_refusal, remove_leftovers, work_area
+from drivelab.run.work_area import can_preallocate, direct_io_refusal, remove_leftovers, work_area
+from drivelab.state.working_files import FILE_PREFIX
 
 
 def in_another_process(directory: Path, rest: str) -> subprocess.Popen[str]:
@@ -37,7 +38,7 @@ def test_files_are_gone_when_the_context_ends(tmp_path: Path) -> None:
     with work_area(tmp_path) as area:
         first, second = area.new_file(), area.new_file()
         assert first.exists()
-        assert first.name.startswith(PREFIX)
+        assert first.name.startswith(FILE_PREFIX)
         area.remove(second)
         assert not second.exists()
     assert list(tmp_path.iterdir()) == []
@@ -71,9 +72,9 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> No
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
     mine = tmp_path / "data.bin"
     mine.touch()
-    link = tmp_path / f"{PREFIX}1-1-aaaa"
+    link = tmp_path / f"{FILE_PREFIX}1-1-aaaa"
     link.symlink_to(mine)
-    folder = tmp_path / f"{PREFIX}1-1-bbbb"
+    folder = tmp_path / f"{FILE_PREFIX}1-1-bbbb"
     folder.mkdir()
     assert remove_leftovers(tmp_path) == ()
     assert mine.exists()
@@ -82,14 +83,14 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_made_a_moment_ago_and_is_not_locked_yet_stays(tmp_path: Path) -> None:
-    (tmp_path / f"{PREFIX}{owner_tag()}-aaaa").touch()
+    (tmp_path / f"{FILE_PREFIX}{owner_tag()}-aaaa").touch()
     assert remove_leftovers(tmp_path) == ()
 
 
 def test_a_file_locked_by_a_process_in_another_container_stays(tmp_path: Path) -> None:
     with work_area(tmp_path) as area:
         made = area.new_file()
-        elsewhere = made.with_name(f"{PREFIX}999999999-1-aaaa")
+        elsewhere = made.with_name(f"{FILE_PREFIX}999999999-1-aaaa")
         made.rename(elsewhere)
         assert remove_leftovers(tmp_path) == ()
         elsewhere.unlink()
