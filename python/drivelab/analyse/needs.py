@@ -205,6 +205,8 @@ CEPH = Need(
 )
 
 NEEDS = {need.name: need for need in (ETCD, ZOOKEEPER, COCKROACHDB, CONSUL, LOGCABIN, REDIS, POSTGRES, KAFKA, CEPH)}
+# few run these: they are judged when somebody asks for them
+ONLY_BY_NAME = frozenset({LOGCABIN.name})
 
 
 def find_need(name: str) -> Need:

@@ -10,6 +10,8 @@ from drivelab.model.need import Threshold
 
 # no_limit: nobody published one, and what was measured is told instead
 Outcome = Literal["pass", "fail", "undecided", "no_limit"]
+# of several needs: what is met by all, by none, or only by some
+FitnessOutcome = Literal["pass", "fail", "undecided", "mixed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +108,14 @@ class Fitness:
     sentence : str
         The answer in words, for a reader who reads one sentence.
     outcome : str
-        pass when every need is met, fail when one is not, otherwise undecided.
+        pass when every need is met, fail when none is, undecided when none
+        could be decided, otherwise mixed.
     verdicts : tuple of Verdict
         One per need.
     """
 
     sentence: str
-    outcome: Outcome
+    outcome: FitnessOutcome
     verdicts: tuple[Verdict, ...]
 
     def to_json(self) -> dict[str, Any]:
