@@ -73,10 +73,15 @@ COMMANDS = (
         ("restore",),
     ),
     Command(
+        "runs",
+        "The runs that are kept: their names, targets and answers.",
+        ("runs", "runs /var/lib/etcd", "runs --all --json"),
+    ),
+    Command(
         "report",
         "Write the report of runs: one page that opens offline, or Markdown, CSV, JSON.",
         (
-            "report RUN",
+            "report LAST",
             "report RUN RUN --out both.html",
             "report RUN --with-reference ssd-latency --format markdown",
             "report reference:ssd-latency --text",

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.find_run import find_run
-from drivelab.store.layout import RUN_JSON, default_parent
+from drivelab.store.find_run import find_run, kept_runs
+from drivelab.store.layout import default_parent
 from drivelab.store.read import StoredRun, open_run
 
 
@@ -63,14 +63,12 @@ def command(
 
 def _kept_runs() -> list[StoredRun]:
     """All runs where runs are kept; one that cannot be read is named, and left out."""
-    parent = default_parent()
-    directories = sorted(path.parent for path in parent.glob(f"*/{RUN_JSON}")) if parent.is_dir() else []
     found = []
-    for directory in directories:
+    for directory in kept_runs():
         try:
             found.append(open_run(directory))
         except DrivelabError as error:
             print(f"left out: {directory.name}: {error.what}", file=sys.stderr)
     if not found:
-        raise DrivelabError("U009", "there are no runs to query", where=str(parent))
+        raise DrivelabError("U009", "there are no runs to query", where=str(default_parent()))
     return found

@@ -5,11 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.layout import default_parent
+from drivelab.store.layout import RUN_JSON, default_parent
+
+# stands for the newest run of those that are kept
+LAST = "LAST"
+_LIST = "list them: drivelab runs"
+_MAKE = "name a directory of a run, or make one: drivelab check ."
+
+
+def kept_runs() -> list[Path]:
+    """The directories of the runs where runs are kept, the oldest first: their names begin with the time."""
+    parent = default_parent()
+    return sorted(path.parent for path in parent.glob(f"*/{RUN_JSON}")) if parent.is_dir() else []
 
 
 def find_run(name: str) -> Path:
-    """The directory of a run: the path as given, else the run of that name where runs are kept.
+    """The directory of a run: the path as given, else the run of that name where runs are kept; ``LAST`` is the newest.
 
     Raises
     ------
@@ -17,6 +28,8 @@ def find_run(name: str) -> Path:
         S504: there is neither.
     """
     path = Path(name)
+    if name == LAST and not path.exists():
+        return _newest()
     kept = default_parent() / name
     # nothing typed is not the directory one happens to be in
     if name and path.exists():
@@ -24,5 +37,11 @@ def find_run(name: str) -> Path:
     if name and "/" not in name and kept.is_dir():
         return kept
     where = f"a directory, or the name of a run in {default_parent()}"
-    do = 'list them: drivelab sql "select run, status from runs"'
-    raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=do)
+    raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=_LIST)
+
+
+def _newest() -> Path:
+    runs = kept_runs()
+    if not runs:
+        raise DrivelabError("S504", "no run is kept, so there is no LAST", where=str(default_parent()), do=_MAKE)
+    return runs[-1]

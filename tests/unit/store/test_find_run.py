@@ -27,3 +27,15 @@ def test_what_is_neither_is_refused(name: str, tmp_path: Path, monkeypatch: pyte
     with pytest.raises(DrivelabError) as refusal:
         find_run(name)
     assert refusal.value.code == "S504"
+
+
+def test_last_is_the_newest_run_that_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivelab.store.find_run.default_parent", lambda: tmp_path)
+    with pytest.raises(DrivelabError, match="no run is kept") as refusal:
+        find_run("LAST")
+    assert refusal.value.code == "S504"
+    for name in ("20260102T000000Z-check-b", "20260101T000000Z-check-a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text("{}")
+    (tmp_path / "20260103T000000Z-no-run").mkdir()
+    assert find_run("LAST") == tmp_path / "20260102T000000Z-check-b"

@@ -1,0 +1,52 @@
+"""``drivelab runs``: what is kept, by target, and what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from drivelab.cli import main
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place with two runs and one that is damaged."""
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    shutil.copytree(GOLDEN / "check-directory", tmp_path / "20260101T000000Z-check-etcd")
+    shutil.copytree(GOLDEN / "queue-depth-grid", tmp_path / "20260102T000000Z-queue-depth-grid")
+    (tmp_path / "20260103T000000Z-damaged").mkdir()
+    (tmp_path / "20260103T000000Z-damaged" / "run.json").write_text("{")
+    return tmp_path
+
+
+def test_runs_are_listed_with_their_targets_and_answers(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["runs"]) == 0
+    out, err = capsys.readouterr()
+    heads, first, second = out.splitlines()
+    assert heads.split() == ["run", "target", "status", "answer"]
+    assert first.startswith("20260101T000000Z-check-etcd")
+    assert "/var/lib/etcd" in first
+    assert second.startswith("20260102T000000Z-queue-depth-grid")
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert "left out: 20260103T000000Z-damaged" in err
+
+
+def test_only_the_runs_of_a_target_are_listed(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["runs", "/var/lib/../lib/etcd/", "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["runs"]
+    assert one["run"] == "20260101T000000Z-check-etcd"
+    assert one["answer"]
+    assert main.run(["runs", "/nowhere"]) == 0
+    assert capsys.readouterr().out == "no run of /nowhere is kept\n"
+
+
+def test_the_newest_run_is_called_last(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(kept / "20260103T000000Z-damaged")
+    shutil.rmtree(kept / "20260102T000000Z-queue-depth-grid")
+    assert main.run(["report", "LAST", "--text"]) == 0
+    assert "etcd" in capsys.readouterr().out
