@@ -40,7 +40,9 @@ from drivelab.model.verdict import Fitness, Verdict
 from drivelab.plan.check import PROBE, CheckPlan, plan_check
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME, write_html_report
+from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import render_check, text_console
+from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.process_owner import owner_tag
 from drivelab.run.recorded_check import EXPERIMENT, CheckResults, facts_after, record_check, why_not_kept_in
@@ -85,6 +87,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory to keep the run in; else where all runs are kept.")
     ] = None,
+    details: Annotated[bool, typer.Option("--details", help="Print every number with its interval.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Check in under a minute whether a directory or drive is fit; nothing is destroyed.
@@ -118,8 +121,10 @@ def command(
     report = write_html_report(joint, writer.directory / FILE_NAME)
     if as_json:
         print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
-    else:
+    elif details:
         print_check(results, judgement, facts, joint.runs[0], writer.directory, report)
+    else:
+        print_screen(joint.runs[0], report)
     return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
 
 
@@ -308,6 +313,17 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
         else:
             shorter += members
     return shorter
+
+
+def print_screen(content: ReportContent, report: Path) -> None:
+    """Print the answer on one screen, and where the rest is."""
+    console = text_console()
+    trials = tuple(trial for trial in content.trials if not trial.name.startswith(PROBE))
+    shown = replace(content, trials=trials)
+    with console.capture() as capture:
+        console.print(render_check_screen(shown, plain=not console.encoding.startswith("utf")))
+    print(without_trailing_blanks(capture.get()), end="")
+    print(f"all numbers and intervals: drivelab report {content.name} --text\nreport: {report}")
 
 
 def print_check(

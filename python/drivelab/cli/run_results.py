@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from drivelab.report.headline import what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
+from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import trial_columns
 from drivelab.streams import make_console
@@ -34,7 +34,6 @@ ROWS_MAX = 60
 FAILURES_MAX = 10
 _OVER_TIME = "throughput-over-time"
 _LABEL_WIDTH_MAX = 36
-_TRAILING = re.compile(r"(?:[ ]|\x1b\[[0-9;]*m)+$", re.MULTILINE)
 
 
 def results_json(run: StoredRun, report: Path, answer: RunAnswer) -> Iterator[str]:
@@ -91,8 +90,7 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: Trace
     found = answer or answer_of_run(run, SHOWN_METRICS)
     with console.capture() as capture:
         _print_all(run, found, traced or TracedAnswer(run, found), console)
-    text = _TRAILING.sub(lambda blanks: blanks[0].replace(" ", ""), capture.get())
-    console.file.write(text)
+    console.file.write(without_trailing_blanks(capture.get()))
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
 
 

@@ -42,6 +42,7 @@ _OUTCOMES = {
     "fail": ("Fail", "bold red"),
     "undecided": ("Undecided", "bold yellow"),
     "no_limit": ("No published limit", "bold"),
+    "mixed": ("For some", "bold"),
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 # heading, estimate, the kind of unit its column has

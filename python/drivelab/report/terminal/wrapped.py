@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from drivelab.report.terminal.clean_text import terminal_text
 
 _GAP = "  "
+_TRAILING = re.compile(r"(?:[ ]|\x1b\[[0-9;]*m)+$", re.MULTILINE)
 
 
 def wrapped(text: str, width: int, plain: bool, indent: str = "") -> list[str]:
@@ -18,6 +20,11 @@ def wrapped(text: str, width: int, plain: bool, indent: str = "") -> list[str]:
     return [terminal_text(line, plain) for line in broken]
 
 
+def without_trailing_blanks(text: str) -> str:
+    """Text as a console drew it, without the blanks at the end of its lines; colours still end where they did."""
+    return _TRAILING.sub(lambda blanks: blanks[0].replace(" ", ""), text)
+
+
 def fitted(line: str, width: int) -> str:
     """A line no wider than a terminal, where some letters take two places."""
     from rich.cells import cell_len, set_cell_size
@@ -25,10 +32,13 @@ def fitted(line: str, width: int) -> str:
     return (line if cell_len(line) <= width else set_cell_size(line, width)).rstrip()
 
 
-def table_lines(rows: Sequence[Sequence[str]], plain: bool) -> Iterator[str]:
-    """Rows as columns: the first at the left, all others at the right."""
+def table_lines(rows: Sequence[Sequence[str]], plain: bool, left: int = 1) -> Iterator[str]:
+    """Rows as columns: the first `left` of them begin at the left, all others end at the right."""
     ready = [[terminal_text(cell, plain) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*ready, strict=True)]
-    for first, *others in ready:
-        cells = [first.ljust(widths[0]), *(cell.rjust(size) for cell, size in zip(others, widths[1:], strict=True))]
-        yield _GAP.join(cells).rstrip()
+    for row in ready:
+        padded = (
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield _GAP.join(padded).rstrip()

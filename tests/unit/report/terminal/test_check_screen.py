@@ -1,0 +1,150 @@
+"""The answer of a check on one screen: at most 25 lines of 80 columns, the verdict first, failures all."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
+from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.gather import gather
+from drivelab.report.reported_findings import reported
+from drivelab.report.terminal.check_screen import render_check_screen
+from drivelab.report.terminal.text import text_console
+from drivelab.store.read import StoredRun
+
+# the console adds where the page lies
+LINES_MAX = 25 - 2
+MakeEstimate = Callable[..., Estimate]
+
+
+def shown(content: ReportContent, *, plain: bool = False) -> list[str]:
+    """The lines that a console of 80 columns prints."""
+    file = io.StringIO()
+    text_console(file).print(render_check_screen(content, plain=plain))
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+def trial(name: str, label: str, operation: str, estimates: dict[str, Estimate], **workload: Any) -> TrialContent:
+    return TrialContent(name, label, operation, estimates=estimates, workload=workload)
+
+
+@pytest.fixture
+def whole(make_estimate: MakeEstimate) -> ReportContent:
+    """A check of a directory with every trial."""
+    durable = {
+        "iops": make_estimate(2630, 2600, 2660, "1/s"),
+        "total_latency_ns_p50": make_estimate(333_000, 320_000, 345_000),
+        "total_latency_ns_p99": make_estimate(950_000, 790_000, 1_250_000),
+        "device_writes_per_operation": make_estimate(3, 3, 3, "1"),
+        "device_flushes_per_operation": make_estimate(1, 1, 1, "1"),
+    }
+    rates = {
+        "iops": make_estimate(12_345, 12_000, 12_700, "1/s"),
+        "throughput_bytes_per_s": make_estimate(1.39e9, 1.37e9, 1.41e9, "B/s"),
+    }
+    trials = [
+        trial(f"sync-write-{size}", f"{size} B appended + fdatasync", "durable_write", durable)
+        for size in (512, 2300, 4096, 16384)
+    ]
+    for kind, size in (("sequential", 2**20), ("random", 4096)):
+        for depth in (1, 8):
+            for operation in ("read", "write"):
+                asked = {"block_sizes": [{"bytes": size}], "queue_depth": depth, "access": {"kind": kind}}
+                trials.append(trial(f"{kind}-{operation}-qd{depth}", "", operation, rates, **asked))
+    return ReportContent("check-a", "Check of /srv/a", "Is it fit?", tuple(trials))
+
+
+def need(name: str, outcome: str) -> dict[str, Any]:
+    return {"need": name, "title": name, "outcome": outcome, "sentence": f"No published limit for {name}: 5 a second"}
+
+
+def test_it_fits_a_screen_with_eight_needs_and_many_warnings(whole: ReportContent) -> None:
+    needs = [need(f"need {number}", "undecided") for number in range(8)]
+    verdict = {"outcome": "mixed", "sentence": "Fit for A. " * 11, "verdicts": needs}
+    findings = [
+        Finding(f"code-{number}", "warning", f"finding {number} " * 20, trials_name)
+        for number, trials_name in enumerate(["", "sync-write-512", "random-read-qd1", "", ""])
+    ]
+    lines = shown(replace(whole, verdict=verdict, findings=reported(findings)))
+    assert len(lines) <= LINES_MAX
+    assert max(map(len, lines)) <= 80
+    assert "and 3 more: --details" in lines[-1]
+
+
+def test_a_long_reason_is_cut_between_its_clauses(whole: ReportContent) -> None:
+    why = "Undecided for etcd: too slow; " + "; ".join(["because this and that happened meanwhile to it"] * 9)
+    verdict = need("etcd", "undecided") | {"sentence": why}
+    lines = shown(replace(whole, verdict=verdict))
+    assert lines[2].startswith("?  etcd: too slow; because")
+    assert lines[4].endswith("meanwhile to it")
+    assert lines[5] == ""
+
+
+def test_every_stored_check_fits(stored_run: StoredRun) -> None:
+    content = gather(stored_run)
+    if (content.facts.get("experiment") or {}).get("name") != "check":
+        content = replace(content, trials=content.trials[:4])
+    assert max(map(len, shown(content))) <= 80
+
+
+def test_a_durable_write_stands_with_its_intervals_and_its_commands(whole: ReportContent) -> None:
+    (line,) = (line for line in shown(whole) if line.startswith("2300 B"))
+    assert line.split() == [
+        "2300",
+        "B",
+        "333",
+        "us",
+        "320–345",
+        "950",
+        "us",
+        "790",
+        "us–1.25",
+        "ms",
+        "2",
+        "630",
+        "3",
+        "writes,",
+        "1",
+        "flush",
+    ]
+
+
+def test_reads_stand_beside_writes_of_their_shape(whole: ReportContent) -> None:
+    lines = shown(whole)
+    (large,) = (line for line in lines if line.startswith("sequential 1 MiB x 8"))
+    assert large.count("1.39 GB/s 1.37–1.41") == 2
+    (small,) = (line for line in lines if line.startswith("random 4 KiB x 1"))
+    assert small.count("12 300/s 12 000–12 700") == 2
+
+
+def test_all_failures_are_told_and_before_all_else(whole: ReportContent) -> None:
+    needs = [need(f"need {number}", "fail" if number > 2 else "undecided") for number in range(9)]
+    lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "Not fit.", "verdicts": needs}))
+    begin = lines.index("Not fit.") + 1
+    assert [line.split()[0] for line in lines[begin : begin + 6]] == ["No"] * 6
+    assert lines[begin + 6] == ""
+
+
+def test_what_holds_for_every_trial_marks_none(whole: ReportContent) -> None:
+    names = [one.name for one in whole.trials]
+    everywhere = [Finding("foreign-work", "warning", "this trial was not alone: awk", name) for name in names]
+    once = Finding("cliff", "invalid", "throughput fell", "random-read-qd1")
+    lines = shown(replace(whole, findings=reported([*everywhere, once])))
+    assert "! this trial was not alone (all trials)" in [" ".join(line.split()) for line in lines]
+    assert [line for line in lines if "x1" in line and not line.startswith("random")][-1].startswith("x1")
+    assert not any("!2" in line for line in lines)
+
+
+def test_a_bound_is_no_number(whole: ReportContent, make_estimate: MakeEstimate) -> None:
+    bound = {"total_latency_ns_p50": make_estimate(None, 900_000, None), "iops": make_estimate(None, None, None, "1/s")}
+    only = trial("sync-write-512", "512 B appended + fdatasync", "durable_write", bound)
+    text = "\n".join(shown(replace(whole, trials=(only,))))
+    assert "≥ 900 us" in text
+    assert "?" in text
+    assert "\n".join(shown(replace(whole, trials=(only,)), plain=True)).isascii()
