@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from drivelab.analyse.expected_commands import (
-    DURABLE_METHODS,
     CacheKind,
     Commands,
     Range,
@@ -20,7 +19,7 @@ from drivelab.analyse.expected_commands import (
     expected_commands_on,
 )
 from drivelab.model.trace import CommandCheck
-from drivelab.model.workload import Workload
+from drivelab.model.workload import DURABLE_METHODS, Workload
 
 # methodology: counts that differ by more per operation mean something
 SLACK = 0.05

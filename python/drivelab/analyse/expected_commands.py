@@ -34,7 +34,6 @@ _CALLS: dict[str, Call] = {
     "rwf_dsync": "dsync",
     "o_sync": "o_sync",
 }
-DURABLE_METHODS = frozenset(_CALLS)
 
 
 @dataclass(frozen=True, slots=True)

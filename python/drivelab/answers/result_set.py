@@ -247,7 +247,7 @@ def _of_trial(row: Mapping[str, Any], note: TrialNotes, targets: Mapping[str, Me
             levels=target.levels,
             block_size_bytes=row.get("block_size_bytes"),
             queue_depth=(row.get("asked_queue_depth") or 1) * (row.get("asked_job_count") or 1),
-            is_durable=row.get("durability") not in (None, "none"),
+            is_durable=note.is_durable,
             commands=commands,
             invalid_trials=int(note.is_invalid),
         )

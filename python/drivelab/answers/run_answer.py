@@ -26,7 +26,7 @@ from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
-from drivelab.model.workload import FILE_WRITING_OPERATIONS, TREE_OPERATIONS
+from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.store import layout
 from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
@@ -67,7 +67,6 @@ EFFECTS_TABLE = "effects"
 _WHOLE_TABLES = ("phases", "surfaces")
 # columns of the trials table that begin with asked_ and are no factor
 _NO_FACTORS = ("asked_backend", "asked_direct", "asked_queue_depth", "asked_job_count")
-_NOT_DURABLE = (None, "none")
 _FIXED = (
     "target",
     "workload",
@@ -75,8 +74,6 @@ _FIXED = (
     "block_size_bytes",
     "asked_queue_depth",
     "asked_job_count",
-    "durability",
-    "end_sync_ns",
     "operation",
     "is_reference",
 )
@@ -237,7 +234,7 @@ def _trials(
             achieved={
                 key.removeprefix("achieved_"): level for key in settings if (level := columns[key][place]) is not None
             },
-            kind=_kind(columns, place, is_imported=is_imported, is_phase=is_of_phases),
+            kind=_kind(columns, place, is_durable=note.is_durable, is_imported=is_imported, is_phase=is_of_phases),
             values={metric: columns[metric][place] for metric in metrics},
             ends={
                 metric: (columns[f"{metric}_low"][place], columns[f"{metric}_high"][place])
@@ -300,26 +297,23 @@ def _exact_quantiles(run: StoredRun, trials: pa.Table) -> dict[str, list[float |
     }
 
 
-def _kind(columns: Mapping[str, Sequence[Any]], place: int, *, is_imported: bool, is_phase: bool) -> TrialKind:
+def _kind(
+    columns: Mapping[str, Sequence[Any]], place: int, *, is_durable: bool, is_imported: bool, is_phase: bool
+) -> TrialKind:
     has_latency, has_mean, has_throughput = (
         name in columns and columns[name][place] is not None for name in (LATENCY, MEAN_LATENCY, THROUGHPUT)
     )
-    operation = columns["operation"][place]
-    is_on_files = operation in TREE_OPERATIONS
     return TrialKind(
         block_size_bytes=columns["block_size_bytes"][place],
         outstanding=(columns["asked_queue_depth"][place] or 1) * (columns["asked_job_count"][place] or 1),
-        # one sync call for all writes makes none of them durable by itself
-        is_durable=columns["durability"][place] not in _NOT_DURABLE
-        and ("end_sync_ns" not in columns or columns["end_sync_ns"][place] is None)
-        and (not is_on_files or operation in FILE_WRITING_OPERATIONS),
+        is_durable=is_durable,
         has_latency=has_latency,
         has_response=RESPONSE in columns and columns[RESPONSE][place] is not None,
         has_mean=has_mean,
         # a run of drivelab's own always has one
         has_throughput=has_throughput or not is_imported,
         is_mean_alone=is_imported and has_mean and not has_latency,
-        is_on_files=is_on_files,
+        is_on_files=columns["operation"][place] in TREE_OPERATIONS,
         is_phase=is_phase,
     )
 

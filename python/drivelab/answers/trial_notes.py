@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
+from drivelab.model.workload import ends_durable
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import reduced_rows
 
 _SYSTEM = ("kernel_release", "boot_id")
+_COLUMNS = ["trial", "operation", "findings_json", "context_json", "workload_json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class TrialNotes:
     ----------
     is_invalid : bool
         Whether a finding says that it does not describe the drive.
+    is_durable : bool
+        Whether the latency that it is about ends when what was changed is durable.
     session : int
         Session of the run, from 1.
     system : mapping of str to str
@@ -30,6 +35,7 @@ class TrialNotes:
     """
 
     is_invalid: bool = False
+    is_durable: bool = False
     session: int = 1
     system: Mapping[str, str] = field(default_factory=dict)
 
@@ -54,14 +60,16 @@ def trial_notes(run: StoredRun) -> dict[str, TrialNotes]:
 
 
 def _notes(rows: pa.Table) -> dict[str, TrialNotes]:
-    texts = zip(*(rows[name].to_pylist() for name in ("trial", "findings_json", "context_json")), strict=True)
-    return {name: _note(name, findings, context) for name, findings, context in texts}
+    return {row["trial"]: _note(row) for row in rows.select(_COLUMNS).to_pylist()}
 
 
-def _note(name: str, findings_text: str | None, context_text: str | None) -> TrialNotes:
-    context = cell_value("context_json", context_text, name)
+def _note(row: Mapping[str, Any]) -> TrialNotes:
+    name = row["trial"]
+    context = cell_value("context_json", row["context_json"], name)
+    asked = cell_value("workload_json", row["workload_json"], name).get("durability") or {}
     return TrialNotes(
-        is_invalid=any(finding.severity == "invalid" for finding in findings_in(findings_text, name)),
+        is_invalid=any(finding.severity == "invalid" for finding in findings_in(row["findings_json"], name)),
+        is_durable=ends_durable(row["operation"], asked),
         session=int(context.get("session", 1)),
         system={name: str(context[name]) for name in _SYSTEM if context.get(name)},
     )

@@ -7,7 +7,8 @@ so the field names here are the field names there.
 from __future__ import annotations
 
 import json
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -41,6 +42,39 @@ OPERATIONS: tuple[OperationName, ...] = get_args(OperationName)
 READING_OPERATIONS: tuple[OperationName, ...] = ("read", "stat", "read_file", "list")
 # what makes a file durable, as the workload's durability asks
 FILE_WRITING_OPERATIONS: tuple[TreeOperationName, ...] = ("create", "replace")
+# sync_file_range is none of them: it sends no flush and commits no metadata
+DURABLE_METHODS: tuple[DurabilityMethod, ...] = ("fdatasync", "fsync", "o_dsync", "o_sync", "rwf_dsync")
+_WITH_SYNC = ("durable_write", "sync")
+_WRITING = (*_WITH_SYNC, "write", "rewrite", *FILE_WRITING_OPERATIONS)
+
+
+def ends_durable(operation: str | None, asked: Mapping[str, Any]) -> bool:
+    """Whether the latency of an operation ends when what it changed is durable: the one place that decides it.
+
+    Parameters
+    ----------
+    operation : str or None
+        What is issued (``write``, ``create``), or what a trial is about (``durable_write``).
+    asked : mapping
+        Fields of a workload's `Durability`; empty where it is not known.
+
+    Notes
+    -----
+    One sync call after the last write makes none of them durable by itself; one for every few is part of some of
+    their latencies. An import may know the operation and no method: a durable write is one whatever made it so.
+    """
+    if operation in TREE_OPERATIONS and operation not in READING_OPERATIONS and asked.get("directory"):
+        return True
+    method = asked.get("method") or "none"
+    if method not in DURABLE_METHODS:
+        return method == "none" and operation in _WITH_SYNC
+    return operation in _WRITING and not (asked.get("at_end") and method in SYNC_CALLS)
+
+
+def any_ends_durable(operations: Iterable[str], rewrite_fraction: float, asked: Durability) -> bool:
+    """Whether some operation of a workload does, what is written back after a read among them."""
+    written_back = ["write"] if rewrite_fraction else []
+    return any(ends_durable(one, asked.model_dump()) for one in (*operations, *written_back))
 
 
 class _Frozen(BaseModel):
@@ -244,11 +278,9 @@ class Workload(_Frozen):
 
     @property
     def is_durable(self) -> bool:
-        """Whether what is written is made durable, by whatever method was asked for."""
-        if self.tree is not None and self.durability.directory and self.writes:
-            return True
-        written = {share.operation for share in self.operations} & {"write", *FILE_WRITING_OPERATIONS}
-        return self.durability.method != "none" and bool(written or self.rewrite_fraction)
+        """Whether the latency of some operation ends when what it changed is durable (`ends_durable`)."""
+        names = (share.operation for share in self.operations)
+        return any_ends_durable(names, self.rewrite_fraction, self.durability)
 
     @property
     def writes(self) -> bool:

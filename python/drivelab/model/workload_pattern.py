@@ -40,6 +40,7 @@ from drivelab.model.workload import (
     TargetRange,
     Tree,
     Workload,
+    any_ends_durable,
 )
 
 
@@ -216,6 +217,11 @@ class WorkloadPattern(FrozenModel):
     def writes(self) -> bool:
         """Whether the workload changes the contents of its target."""
         return self.rewrite_fraction > 0 or any(name not in READING_OPERATIONS for name in self.operation_names)
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether the latency of some operation ends when what it changed is durable."""
+        return any_ends_durable(self.operation_names, self.rewrite_fraction, self._durability())
 
     def used_bytes(self, size_bytes: int, logical_block_size_bytes: int) -> int:
         """Bytes of a target or file of `size_bytes` that are used: those from `offset` on, in whole blocks."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PaceName
+from drivelab.model.workload import DURABLE_METHODS
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.tree import (
     MAKE_FILE_NS,
-    is_durable_tree,
     makes_files,
     tree_bytes,
     tree_operation_ns,
@@ -117,14 +117,13 @@ def write_ns(size_bytes: int, *, pace: PaceName) -> int:
 
 def counting_pass(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> tuple[int, int]:
     """Bytes that the pass writes which counts the commands of a workload, at most, and its guessed time; 0 for none."""
+    if not pattern.is_durable:
+        return 0, 0
     if pattern.uses_tree:
-        if not is_durable_tree(pattern):
-            return 0, 0
         each_ns = _tree_operation_ns(pattern, filesystem, pace=pace)
         operations = min(COUNTED_OPERATIONS, round(tree_operations(pattern, each_ns)))
         return tree_written_bytes(pattern, operations), round(min(operations * each_ns, COUNTED_NS_MAX))
-    is_counted = pattern.writes and pattern.operation != "trim" and pattern.durability != "none"
-    if not is_counted or pattern.largest_block_bytes > COUNTED_BLOCK_BYTES_MAX:
+    if pattern.largest_block_bytes > COUNTED_BLOCK_BYTES_MAX:
         return 0, 0
     operations = min(COUNTED_OPERATIONS, pattern.count_limit or COUNTED_OPERATIONS)
     if pattern.runtime:
@@ -169,8 +168,8 @@ def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace
     roughly = _PACES[pace]
     transfer_ns = pattern.mean_block_bytes / roughly.throughput_bytes_per_s * 1e9
     # one call behind all of the writes is no cost of each
-    is_durable = pattern.writes and pattern.durability not in ("none", "sync_file_range")
-    if is_durable and (pattern.sync_every_writes != "end" or pattern.count_limit):
+    is_synced = pattern.writes and pattern.durability in DURABLE_METHODS
+    if is_synced and (pattern.sync_every_writes != "end" or pattern.count_limit):
         commands = _COMMANDS_PER_DURABLE_WRITE[filesystem.type if filesystem else "raw"]
         every = pattern.count_limit if pattern.sync_every_writes == "end" else pattern.sync_every_writes
         return transfer_ns + commands * roughly.durable_command_ns / every

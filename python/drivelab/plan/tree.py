@@ -118,16 +118,9 @@ def tree_operation_ns(pattern: WorkloadPattern, durable_ns: float, bytes_per_s: 
     found = float(CALL_NS)
     if set(pattern.operation_names) & {*FILE_WRITING_OPERATIONS, "read_file"}:
         found += _mean_file_bytes(pattern) / bytes_per_s * 1e9
-    if is_durable_tree(pattern):
+    if pattern.is_durable:
         found += durable_ns
     return found
-
-
-def is_durable_tree(pattern: WorkloadPattern) -> bool:
-    """Whether each operation, or every few, waits for the drive."""
-    writes_files = bool(set(pattern.operation_names) & set(FILE_WRITING_OPERATIONS))
-    is_synced = pattern.durability not in ("none", "sync_file_range") and pattern.sync_every_writes != "end"
-    return (is_synced and writes_files) or (pattern.sync_directory and pattern.writes)
 
 
 def written_share(pattern: WorkloadPattern) -> float:

@@ -12,7 +12,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference
-from drivelab.model.workload import FILE_WRITING_OPERATIONS, READING_OPERATIONS, TREE_OPERATIONS
+from drivelab.model.workload import ends_durable
 from drivelab.report.reported_findings import ReportedFinding
 
 _GROUPS = {
@@ -33,7 +33,6 @@ _GROUPS = {
     "symlink": "Symbolic links made",
     "list": "Directories listed",
 }
-DURABLE_OPERATIONS = ("durable_write", "sync")
 
 
 class IoRecords(Protocol):
@@ -99,19 +98,14 @@ class TrialContent:
     @property
     def group(self) -> str:
         """What kind of trial it is, for people."""
+        if self.operation == "durable_write" and not self.is_durable:
+            return "Writes and their sync calls"
         return _GROUPS.get(self.operation, self.operation)
 
     @property
     def is_durable(self) -> bool:
         """Whether its latency ends when a write, or an operation on files, is durable."""
-        if self.operation in DURABLE_OPERATIONS:
-            return True
-        asked = self.workload.get("durability", {})
-        is_synced = asked.get("method") not in (None, "none")
-        if self.operation in TREE_OPERATIONS:
-            is_written = is_synced and self.operation in FILE_WRITING_OPERATIONS
-            return is_written or bool(asked.get("directory") and self.operation not in READING_OPERATIONS)
-        return is_synced
+        return ends_durable(self.operation, self.workload.get("durability") or {})
 
     @property
     def block_size_bytes(self) -> int | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from drivelab.analyse.commands import drive_counts, given_counts, issued_bytes, issued_count
-from drivelab.analyse.expected_commands import DURABLE_METHODS
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.target import TargetFacts
@@ -80,8 +79,7 @@ class TrialEvidence:
     @property
     def is_durable(self) -> bool:
         """Whether each write, or every few, was to be on the drive before the next."""
-        workload = self.measured.workload
-        return workload.is_durable and workload.durability.method in DURABLE_METHODS
+        return self.measured.workload.is_durable
 
     @property
     def durable_operations(self) -> int:

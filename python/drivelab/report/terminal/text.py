@@ -15,7 +15,7 @@ from drivelab.model.histogram import Histogram
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
-from drivelab.report.content import DURABLE_OPERATIONS, ReportContent, TrialContent
+from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.numerals import (
     DisplayUnit,
     column_unit,
@@ -171,7 +171,7 @@ def _tables(
     parts: list[RenderableType] = []
     for group, members in groups.items():
         parts += [Text()] if parts else []
-        columns = _DURABLE_COLUMNS if members[0].operation in DURABLE_OPERATIONS else _COLUMNS
+        columns = _DURABLE_COLUMNS if any(trial.is_durable for trial in members) else _COLUMNS
         make = partial(_table, group, members, findings=findings, units=units, axis=axis, histograms=histograms)
         parts.append(FittingTable(columns, partial(make, plain=plain)))
     if axis:
