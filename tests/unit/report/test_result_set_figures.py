@@ -21,6 +21,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.reference.load import load_reference, reference_names
+from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
 from drivelab.report.figures.bar_groups import bar_groups
 from drivelab.report.figures.figure import Figure, Plot
@@ -28,6 +29,7 @@ from drivelab.report.figures.measured import drive_labels, level_number, measure
 from drivelab.report.figures.of_result_sets import figures_of
 from drivelab.report.figures.quantity import INVALID_NAME
 from drivelab.report.figures.queue_depth import queue_depth
+from drivelab.report.figures.size_series import panels_of_trials
 from drivelab.report.figures.surface import surface
 from drivelab.report.figures.write_size import LINES_PER_PLOT, write_size
 from drivelab.store.read import open_run
@@ -300,3 +302,45 @@ def test_observations_without_a_number_are_left_out() -> None:
     nothing = Estimate(None, 5.0, None, "ns", 3, 3.0, "a bound")
     seen = replace(nothing, observed=7.0)
     assert [each.value for each in measured([made(one(estimate=nothing), one(estimate=seen))])] == [7.0]
+
+
+def test_a_line_joins_one_workload_on_one_drive_only() -> None:
+    small = {"workload": "small-write", "title": "small appends", "block_size_bytes": 512}
+    large = {"workload": "bandwidth", "title": "large appends", "block_size_bytes": 32 << 20}
+    own = [one(drive=drive, **kind) for drive in ("fast", "slow") for kind in (small, large)]
+    assert write_size([made(*own)]) is None
+    page = made(*own, key="reference:page", is_reference=True)
+    assert write_size([page]) is None
+    assert write_size([made(*own), page]) is None
+
+
+def test_workloads_of_one_name_but_their_sizes_are_one_line() -> None:
+    sizes = [one(workload=f"sync-write-{size}", title=f"{size} B", block_size_bytes=size) for size in (512, 2300, 4096)]
+    other = one(workload="bandwidth", title="large appends", block_size_bytes=32 << 20)
+    figure = write_size([made(*sizes, other)])
+    assert figure is not None
+    assert [len(trace["x"]) for plot in figure.plots for trace in plot.data] == [3]
+
+
+def test_published_points_of_two_workloads_are_not_joined() -> None:
+    kinds = [("small-write", 512), ("bandwidth", 32 << 20)]
+    published = [one(workload=name, title=name, block_size_bytes=size, drive="theirs") for name, size in kinds]
+    figure = write_size([grid(), made(*published, key="reference:page", is_reference=True)])
+    assert figure is not None
+    theirs = [trace for plot in figure.plots for trace in plot.data if "published" in trace["name"]]
+    assert [len(trace["x"]) for trace in theirs] == [1, 1]
+
+
+def test_trials_of_two_workloads_are_not_joined() -> None:
+    asked = {"durability": {"method": "o_sync"}, "file_state": "append", "direct": True}
+    p50 = {"total_latency_ns_p50": Estimate(1e6, 9e5, 1.1e6, "ns", 900, 900.0, "made up")}
+
+    def trial(workload: str, size: int) -> TrialContent:
+        sized = asked | {"block_sizes": [{"bytes": size}]}
+        row = {"workload": workload, "target": "fast"}
+        return TrialContent(f"{workload}-{size}", workload, "write", estimates=p50, row=row, workload=sized)
+
+    assert panels_of_trials([trial("small-write", 512), trial("bandwidth", 32 << 20)]) == []
+    several = [trial(name, size) for name in ("small-write", "bandwidth") for size in (512, 4096)]
+    (panel,) = panels_of_trials(several)
+    assert [series.label.split(" · ")[0] for series in panel.series] == ["small-write", "bandwidth"]

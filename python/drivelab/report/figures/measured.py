@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -222,6 +223,11 @@ def point_of(members: Sequence[Measured], x: float = 0.0) -> Point:
         sample_count=sum(e.sample_count for e in estimates),
         members=tuple(members),
     )
+
+
+def sized_workload(name: str) -> str:
+    """The name of a workload without its size: workloads that are called alike beside it are one, at several sizes."""
+    return re.sub(r"\d+", "", name)
 
 
 def typical_latencies(items: Sequence[Measured]) -> list[Measured]:

@@ -63,16 +63,17 @@ class Panel:
 
 def panels_of_trials(trials: Sequence[TrialContent]) -> list[Panel]:
     """One drawing of all durable trials, each a point with its interval; empty when no series has two sizes."""
-    found: dict[str, list[TrialContent]] = {}
+    found: dict[tuple[str, str], list[TrialContent]] = {}
     for trial in trials:
         if trial.is_durable and trial.block_size_bytes and _value(trial, "p50"):
-            found.setdefault(_common(trial), []).append(trial)
-    kept = {label: members for label, members in found.items() if len({t.block_size_bytes for t in members}) > 1}
+            found.setdefault((_common(trial), trial.row.get("workload") or ""), []).append(trial)
+    kept = {key: members for key, members in found.items() if len({t.block_size_bytes for t in members}) > 1}
     series = []
-    for label, members in kept.items():
+    for (label, workload), members in kept.items():
         ordered = sorted(members, key=lambda trial: trial.block_size_bytes or 0)
         lines = {name: points for name in _SHOWN if (points := _trial_points(ordered, name))}
-        series.append(SizeSeries(label, lines, is_durable=True))
+        named = f"{workload} · {label}" if len({name for _, name in kept}) > 1 else label
+        series.append(SizeSeries(named, lines, is_durable=True))
     return [Panel(tuple(series), series[0].label if len(series) == 1 else "")] if series else []
 
 

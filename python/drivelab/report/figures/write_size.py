@@ -20,6 +20,7 @@ from drivelab.report.figures.measured import (
     levels_words,
     measured,
     points,
+    sized_workload,
     typical_latencies,
     varying,
 )
@@ -61,20 +62,22 @@ def write_size(sets: Sequence[ResultSet]) -> Figure | None:
     durable = [one for one in measured(sets) if one.observation.is_durable and BLOCK_SIZE in one.numbers]
     items = typical_latencies(durable)
     own = [one for one in items if not one.is_reference] or items
-    varied = varying(own, (BLOCK_SIZE, *_TOGETHER, *_names_of_sizes(own)))
+    varied = varying(own, (BLOCK_SIZE, WORKLOAD, *_TOGETHER))
     style = _style_factor(own, varied)
     panels: dict[tuple[str, ...], list[Measured]] = {}
     dividing = [factor for factor in varied if factor != style]
     for one in own:
-        panels.setdefault(tuple(level_of(one, factor) for factor in dividing), []).append(one)
+        key = (_workload_of(one), *(level_of(one, factor) for factor in dividing))
+        panels.setdefault(key, []).append(one)
     published = [one for one in items if one.is_reference] if own is not items else []
     drawn = []
+    naming = [*([WORKLOAD] if len({_workload_of(one) for one in own}) > 1 else []), *dividing]
     names = owners(items)
     for members in panels.values():
         lines = _lines(members, style, names)
         if any(len(line.points) > 1 for line in lines):
             beside = [one for one in published if _is_compatible(one, members[0], style)]
-            drawn.append((levels_words(members[0], dividing), [*lines, *_lines(beside, style, names)]))
+            drawn.append((levels_words(members[0], naming), [*lines, *_lines(beside, style, names)]))
     if not drawn:
         return None
     pieces = [(name, piece) for name, lines in drawn for piece in _pieces(lines)]
@@ -94,12 +97,8 @@ def write_size(sets: Sequence[ResultSet]) -> Figure | None:
     )
 
 
-def _names_of_sizes(items: Sequence[Measured]) -> tuple[str, ...]:
-    """The workload, where each has one size: then their names tell the sizes, and nothing else."""
-    sizes: dict[str, set[float]] = {}
-    for one in items:
-        sizes.setdefault(one.observation.workload, set()).add(one.numbers[BLOCK_SIZE])
-    return (WORKLOAD,) if len(sizes) > 1 and all(len(found) == 1 for found in sizes.values()) else ()
+def _workload_of(one: Measured) -> str:
+    return sized_workload(one.observation.workload)
 
 
 def _style_factor(items: Sequence[Measured], varied: Sequence[str]) -> str:
@@ -122,8 +121,8 @@ def _is_compatible(one: Measured, other: Measured, style: str) -> bool:
 def _lines(items: Sequence[Measured], style: str, names: Mapping[tuple[str, str], str]) -> list[_Line]:
     groups: dict[tuple[str, ...], list[Measured]] = {}
     for one in items:
-        # a page prints numbers of settings that no run varied: each is a mark of its own
-        others = tuple(sorted(one.levels.items())) if one.is_reference else ()
+        # a page prints numbers of workloads and settings that no run varied: each is a mark of its own
+        others = (_workload_of(one), *sorted(one.levels.items())) if one.is_reference else ()
         key = (one.source, one.drive, one.machine, level_of(one, style), *(str(other) for other in others))
         groups.setdefault(key, []).append(one)
     return [
