@@ -13,6 +13,7 @@ from drivelab.experiments.load import built_in_names, built_in_text, load_experi
 from drivelab.experiments.schema import experiment_schema
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
+from drivelab.report.terminal.wrapped import fitted, table_lines
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
@@ -55,11 +56,9 @@ def command(
     if name:
         _print_in_full(experiments[0], console)
         return
-    for experiment in experiments:
-        console.print(experiment.name, style="bold", markup=False)
-        for line in experiment_lines(experiment, max(console.width, _WIDTH_MIN)):
-            console.print(line, markup=False)
-        console.print()
+    plain = not console.encoding.startswith("utf")
+    for line in table_lines([(one.name, one.question) for one in experiments], plain, left=2):
+        console.print(fitted(line, max(console.width, _WIDTH_MIN)), markup=False)
     console.print("one in full: drivelab experiments NAME", style="dim")
 
 
@@ -72,19 +71,6 @@ def _toml_of(name: str | None) -> str:
             "U006", f"{name} is a file of yours already", where="drivelab experiments", do=f"cat {name}"
         )
     return built_in_text(name)
-
-
-def experiment_lines(experiment: Experiment, width: int) -> list[str]:
-    """What an experiment is about, in lines no wider than `width`."""
-    lines = textwrap.wrap(experiment.question, width - 4)
-    for factor in experiment.factors:
-        levels = ", ".join([factor.name_of(level) for level in factor.levels])
-        lines += textwrap.wrap(f"{factor.name}: {levels}", width - 4, subsequent_indent="  ", max_lines=2)
-    titles = "; ".join(workload.title or workload.name for workload in experiment.workloads)
-    lines += textwrap.wrap(f"workloads: {titles}", width - 4, subsequent_indent="  ")
-    repeats = experiment.repeats
-    lines.append(f"repeats: {repeats.full}, with --quick {repeats.quick}")
-    return [f"    {line}" for line in lines]
 
 
 def _print_in_full(experiment: Experiment, console: Console) -> None:
