@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
+from device.drive_times import TimedPart, timed_part
 from device.program import Drivelab
 from drivelab.model.trace import PARTS
 from drivelab.store.read import open_run
@@ -17,9 +18,9 @@ from shaped_drive.loop import LoopDrive
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup")]
 
-MS = 1_000_000
 COUNT = 300
 Explain = Callable[..., dict[str, Any]]
+Parts = tuple[TimedPart, TimedPart]
 
 
 @pytest.fixture
@@ -125,38 +126,41 @@ def test_several_reads_in_flight_each_get_their_own_bio(drivelab: Drivelab, expl
 
 @pytest.mark.needs_tool("qemu-storage-daemon")
 class TestShapedDrive:
-    """A drive whose latencies are known.
+    """A drive whose latencies are known, and which knows for how long it had each command.
 
-    The way from the loop device to the drive adds 0.1 to 0.5 ms to each command
-    (`shaped_drive.loop`), which is a part of the loop device's own latency. What
-    two shapes differ by is free of it.
+    The way from the loop device to the drive (`shaped_drive.loop`) is a part of
+    the loop device's own latency, and the longer the busier the machine is. What
+    the least of two shapes differ by is free of it: load only adds.
     """
 
     WRITE_NS, FLUSH_NS = 2_900_000, 7_200_000
-    PATH_NS_MAX = MS // 2
+    COUNT, REPEATS = 60, 2
 
     @pytest.fixture
-    def parts_of(self, shaped_drive: LoopDrive, explain: Explain) -> Callable[[int], dict[str, float]]:
-        """Means of the typical operations when the drive's latencies are so many times 2.9 and 7.2 ms."""
+    def parts_of(self, drivelab: Drivelab, shaped_drive: LoopDrive, explain: Explain) -> Callable[[int], Parts]:
+        """The device and the flush part when the drive's latencies are so many times 2.9 and 7.2 ms."""
 
-        def run(times: int) -> dict[str, float]:
-            write_ns, flush_ns = times * self.WRITE_NS, times * self.FLUSH_NS
-            shaped_drive.shape(write_latency_ns=write_ns, flush_latency_ns=flush_ns)
+        def run(times: int) -> Parts:
+            shaped_drive.shape(write_latency_ns=times * self.WRITE_NS, flush_latency_ns=times * self.FLUSH_NS)
             shaped_drive.reset_counts()
+            before = set(drivelab.runs.glob("*"))
             erase = ("--erase", f"{shaped_drive.name}+contents")
-            found = explain(str(shaped_drive.path), *erase, "--direct", "--count", "60", "--repeats", "2")
-            sent = shaped_drive.counts()
-            assert (sent.writes, sent.flushes) == (240, 240), "2 repeats, timed and traced"
+            limits = ("--count", str(self.COUNT), "--repeats", str(self.REPEATS))
+            found = explain(str(shaped_drive.path), *erase, "--direct", *limits)
+            sent, expected = shaped_drive.counts(), 2 * self.REPEATS * self.COUNT
+            assert (sent.writes, sent.flushes) == (expected, expected), "timed and traced"
             assert found["work_per_operation"]["flushes"] == found["work_per_operation"]["device_writes"] == 1
-            return {part["part"]: part["typical_ns"] for part in found["parts"]}
+            (directory,) = set(drivelab.runs.iterdir()) - before
+            stored, answered = open_run(directory), shaped_drive.answered()
+            return timed_part(stored, answered, "device", "write"), timed_part(stored, answered, "flush", "flush")
 
         return run
 
-    def test_the_device_and_flush_parts_are_the_injected_latencies(
-        self, parts_of: Callable[[int], dict[str, float]]
-    ) -> None:
-        once, twice = parts_of(1), parts_of(2)
-        assert self.WRITE_NS <= once["device"] <= self.WRITE_NS + self.PATH_NS_MAX
-        assert self.FLUSH_NS <= once["flush"] <= self.FLUSH_NS + self.PATH_NS_MAX
-        assert twice["device"] - once["device"] == pytest.approx(self.WRITE_NS, rel=0.05)
-        assert twice["flush"] - once["flush"] == pytest.approx(self.FLUSH_NS, rel=0.05)
+    def test_the_device_and_flush_parts_are_the_injected_latencies(self, parts_of: Callable[[int], Parts]) -> None:
+        once, thrice = parts_of(1), parts_of(3)
+        for injected_ns, part, slower in zip((self.WRITE_NS, self.FLUSH_NS), once, thrice, strict=True):
+            for times, one in ((1, part), (3, slower)):
+                assert one.found_ns.size == self.REPEATS * self.COUNT
+                assert one.least_ns.min() >= times * injected_ns
+                one.assert_within()
+            assert slower.found_ns.min() - part.found_ns.min() == pytest.approx(2 * injected_ns, rel=0.05)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from shaped_drive.server import Counts
+from shaped_drive.server import Answered, Counts
 
 _ANSWER_S = 20
 _TESTS = Path(__file__).resolve().parents[1]
@@ -75,6 +75,10 @@ class ShapedDrive:
     def counts(self) -> Counts:
         """What it was sent since the last `reset_counts`."""
         return Counts(**self._order("counts"))
+
+    def answered(self) -> list[Answered]:
+        """When it took and answered each of the last commands since the last `reset_counts`, in that order."""
+        return [Answered(**one) for one in self._order("answered")]
 
     def reset_counts(self) -> None:
         """Begin to count from zero."""

@@ -18,6 +18,7 @@ import select
 import socket
 import sys
 import time
+from collections import deque
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -30,6 +31,8 @@ _HANDSHAKE_S = 5
 _PR_SET_TIMERSLACK = 29
 # a processor that slept answers up to 0.1 ms late, so the last of a latency is waited for awake
 _AWAKE_NS = 100_000
+# more than any test looks at one by one
+_REMEMBERED_COMMANDS = 20_000
 
 
 @dataclass
@@ -119,12 +122,30 @@ class Counts:
             self.write_zeroes += 1
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What the drive itself knows of a command's time (CLOCK_MONOTONIC), whatever the way to it adds.
+
+    It was at the drive when `taken_ns` was read, and still there when `answered_ns` was.
+    """
+
+    command: str
+    taken_ns: int
+    answered_ns: int
+
+    @property
+    def took_ns(self) -> int:
+        """How long the drive had it: never less than its latency."""
+        return self.answered_ns - self.taken_ns
+
+
 @dataclass(order=True)
 class Pending:
-    """A command that will be answered at `due_ns` (CLOCK_MONOTONIC)."""
+    """A command that arrived at `taken_ns` and will be answered at `due_ns` (CLOCK_MONOTONIC)."""
 
     due_ns: int
     number: int
+    taken_ns: int = field(compare=False)
     request: Request = field(compare=False)
     last_write: int = field(compare=False)
 
@@ -138,6 +159,7 @@ class Server:
         self.shape = Shape()
         self.failures: list[Failure] = []
         self.counts = Counts()
+        self._answered: deque[Answered] = deque(maxlen=_REMEMBERED_COMMANDS)
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
         self._listener.listen()
@@ -166,7 +188,7 @@ class Server:
         """Answer at once, fail nothing, hold nothing, have counted nothing."""
         self.medium = Medium(self.medium.size_bytes, self._cache_bytes)
         self.failures.clear()
-        self.counts = Counts()
+        self.do_reset_counts()
         self.do_shape(**asdict(Shape()))
 
     def do_shape(self, **changes: int) -> None:
@@ -182,6 +204,11 @@ class Server:
     def do_reset_counts(self) -> None:
         """Begin to count from zero."""
         self.counts = Counts()
+        self._answered.clear()
+
+    def do_answered(self) -> list[dict[str, Any]]:
+        """The last commands that were answered since the last reset, in that order."""
+        return [asdict(one) for one in self._answered]
 
     def do_fail(self, commands: list[str], offset_bytes: int, end_bytes: int) -> None:
         """Answer such commands with EIO from now on."""
@@ -245,7 +272,8 @@ class Server:
             due_ns = start_ns + self.shape.latency_ns(request, self.counts.flushes)
             heapq.heappush(self._free_at_ns, due_ns)
             self._arrived += 1
-            heapq.heappush(self._pending, Pending(due_ns, self._arrived, request, self.medium.last_write()))
+            pending = Pending(due_ns, self._arrived, now_ns, request, self.medium.last_write())
+            heapq.heappush(self._pending, pending)
         if not piece:
             self._disconnect()
 
@@ -259,6 +287,8 @@ class Server:
             done = heapq.heappop(self._pending)
             error, data = self._carry_out(done)
             self.counts.errors += error != 0
+            # before the answer is sent: whoever waits for it may run at once
+            self._answered.append(Answered(done.request.command.name.lower(), done.taken_ns, time.monotonic_ns()))
             try:
                 self._client.sendall(nbd.reply(done.request.handle, error, data))
             except ConnectionError:
