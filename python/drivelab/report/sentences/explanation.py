@@ -106,7 +106,9 @@ def cost_words(explanation: Explanation) -> str:
         return ""
     medians = f"median {_value(traced)} traced, {_value(untraced)} untraced"
     ends = "" if ratio.low is None or ratio.high is None else f", 95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
-    return f"{medians}: {ratio.value:.2f} times{ends}"
+    # a trace makes nothing faster: what looks like it is the scatter of two passes
+    is_seen = ratio.value > 1 and (ratio.low is None or ratio.low > 1)
+    return f"{'' if is_seen else 'not measurable: '}{medians}: {ratio.value:.2f} times{ends}"
 
 
 def check_words(explanation: Explanation) -> str:

@@ -161,6 +161,8 @@ def test_words_of_single_lines() -> None:
         plain_text(cost_words(one)),
     )
     assert cost_words(explanation("append", tracing_cost=None)) == ""
+    faster = explanation("append", tracing_cost=Estimate(0.61, 0.18, 2.03, "1", 3, 3.0, ""))
+    assert plain_text(cost_words(faster)).startswith("not measurable: median 1.14 ms traced")
     assert check_words(one).startswith("as expected: 3.00 writes, 2.00 flushes, as ext4 on a volatile cache should")
     assert trace_words(one) == (
         "tracefs (a private instance can be made); 0 events lost, 0 own bios unmatched, 0 records doubled, "
