@@ -53,6 +53,8 @@ class TrialValue:
         Session of the run in which it was measured, from 1.
     found : mapping of str to str
         What was read back of the settings that it left as they were found.
+    refused : mapping of str to str
+        What was read back of the settings that did not take the level asked for.
     is_invalid : bool
         Whether it does not describe the drive.
     is_reference : bool
@@ -68,8 +70,13 @@ class TrialValue:
     commands: Mapping[str, Bounds] = field(default_factory=dict)
     session: int = 1
     found: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
     is_invalid: bool = False
     is_reference: bool = False
+
+    def set_to(self, factor: str) -> str:
+        """What a factor was at, as far as it was read back; otherwise its level."""
+        return self.refused.get(factor) or self.found.get(factor) or self.levels.get(factor, "")
 
 
 Cells = dict[Key, list[TrialValue]]
@@ -108,14 +115,15 @@ def level_effects(
     against it. The ratio is the geometric mean over blocks, its 95 % interval
     and p-value as of `paired_ratios`: scatter is moderated over all levels of
     the workload on the target. A level that was found set already, beside the
-    same left as found, is no change: what it does widens all intervals.
+    same left as found, is no change, nor is one that was refused: what they do
+    widens all intervals.
 
     *matters*: the whole interval lies beyond `MATTERS_FROM`, either way, and no
     effect at all is refused at 5 % after Holm's correction for the number of
     levels that were tried on the target. *differs*: the latter only, and the
     interval reaches below that threshold. *no effect*: the interval lies within
     the threshold on both sides. *not judged*: some of its trials do not describe
-    the drive. Anything else is not settled.
+    the drive, or had another level than the one asked for. Anything else is not settled.
 
     A setting that was left as found is one level only as long as it was found
     the same. Where it was not, the blocks with the value that most of them have
@@ -246,6 +254,8 @@ def _effect(
     of_baseline = [trial for key in keys for trial in at_baseline[key]]
     of_level = [trial for key in keys for trial in at_level[key]]
     invalid = sum(trial.is_invalid for trial in (*of_baseline, *of_level))
+    refused = sorted({trial.refused[factor] for trial in (*of_baseline, *of_level) if factor in trial.refused})
+    set_to = {trial.set_to(factor) for trial in (*of_baseline, *of_level)}
     return LevelEffect(
         target=first.target,
         workload=first.workload,
@@ -255,7 +265,7 @@ def _effect(
         metric=metric,
         ratio=Estimate(None, None, None, "1", 0, 0.0, ""),
         block_ratios=tuple(math.exp(one) for one in logarithms),
-        verdict="not judged" if invalid else "not settled",
+        verdict="not judged" if invalid or refused else "not settled",
         bound=round(MATTERS_FROM - 1, 6),
         p_value=None,
         adjusted_p_value=None,
@@ -268,8 +278,8 @@ def _effect(
             math.exp(fmean(_logarithm(at_baseline[one, block]) for one in combinations))
             for block, combinations in pairs.items()
         ),
-        is_unchanged=all(trial.found.get(factor) == level for trial in of_baseline)
-        or all(trial.found.get(factor) == baseline for trial in of_level),
+        refused_for=" or ".join(refused),
+        is_unchanged=len(set_to) == 1,
     )
 
 
@@ -295,7 +305,8 @@ def _with_ratio(effect: LevelEffect, found: PairedRatio) -> LevelEffect:
         off = f"{100 * math.expm1(found.unchanged_error):.0f} %"
         more = f"levels that changed nothing are {off} off, which is in all intervals"
         note = f"{note}; {more}" if note else more
-    return replace(effect, ratio=found.ratio, p_value=None if effect.invalid_trials else found.p_value, note=note)
+    p_value = None if effect.verdict == "not judged" else found.p_value
+    return replace(effect, ratio=found.ratio, p_value=p_value, note=note)
 
 
 def _logarithm(trials: Sequence[TrialValue]) -> float:
@@ -343,7 +354,7 @@ def _corrected(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
 
 def _verdict(effect: LevelEffect, adjusted_p_value: float | None) -> EffectVerdict:
     ratio = effect.ratio
-    if effect.invalid_trials:
+    if effect.verdict == "not judged":
         return "not judged"
     if adjusted_p_value is None or ratio.low is None or ratio.high is None:
         return "not settled"

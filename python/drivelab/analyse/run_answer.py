@@ -75,6 +75,15 @@ class RunTrial:
             if asked == AS_FOUND and name in SETTING_NAMES and name in self.achieved
         }
 
+    @property
+    def refused(self) -> dict[str, str]:
+        """What was read back of the settings that did not take the level asked for."""
+        return {
+            name: self.achieved[name]
+            for name, asked in self.levels.items()
+            if asked != AS_FOUND and name in SETTING_NAMES and self.achieved.get(name, asked) != asked
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentOrder:
@@ -259,6 +268,7 @@ def _trial_values(trials: Sequence[RunTrial], metrics: Mapping[str, str]) -> lis
             commands=_commands(trial),
             session=trial.session,
             found=trial.found,
+            refused=trial.refused,
             is_invalid=trial.is_invalid,
             is_reference=trial.is_reference,
         )

@@ -15,7 +15,7 @@ from drivelab.model.units import format_quantity
 # above this share of its bytes at the drive a trial of writes has measured the drive, and not memory
 REACHED_WHOLE = 0.98
 # matters: it changes the number by enough to care; differs: it changes it, perhaps by less; no effect: not by that
-# much; not judged: some of its trials do not describe the drive
+# much; not judged: some of its trials do not describe the drive, or had another level
 EffectVerdict = Literal["matters", "differs", "no effect", "not settled", "not judged"]
 
 
@@ -142,7 +142,7 @@ class LevelEffect:
         The same in every block, in order.
     verdict : str
         matters, differs (perhaps by less than `bound`), no effect (of `bound` or
-        more), not settled, or not judged (there are `invalid_trials`).
+        more), not settled, or not judged (there are `invalid_trials`, or it was refused).
     bound : float
         The threshold: an effect smaller than this share is called none (0.05).
     p_value, adjusted_p_value : float or None
@@ -161,7 +161,9 @@ class LevelEffect:
     block_baselines : tuple of float
         The baseline in each of these blocks, in the unit of `metric`: geometric mean.
     is_unchanged : bool
-        Whether the level is what the drive was found at, and the baseline what it was left at: a change of nothing.
+        Whether the drive was at the same with both: it was found at the level, or refused it. A change of nothing.
+    refused_for : str
+        What was read back instead of a level that was not taken; empty where all were.
     """
 
     target: str
@@ -184,6 +186,7 @@ class LevelEffect:
     blocks: tuple[int, ...] = ()
     block_baselines: tuple[float, ...] = ()
     is_unchanged: bool = False
+    refused_for: str = ""
 
     @property
     def is_slower(self) -> bool | None:
@@ -201,6 +204,8 @@ class LevelEffect:
             return f"no effect of {bound} or more"
         if self.verdict == "differs":
             return f"differs, perhaps by less than {bound}: {'slower' if self.is_slower else 'faster'}"
+        if self.verdict == "not judged" and self.refused_for:
+            return f"not judged: {self.refused_for} was read back"
         if self.verdict == "not judged":
             return f"not judged: {self.invalid_trials} of {self.trial_count} trials do not describe the drive"
         if self.verdict == "not settled":

@@ -91,6 +91,24 @@ def test_what_is_no_larger_than_what_an_unchanged_level_does_does_not_matter(
     assert only.verdict == "matters"
 
 
+def test_a_level_that_was_refused_is_not_judged_and_widens_the_others() -> None:
+    factors = {"write-cache": ("as-found", "on", "off")}
+    trials = unchanged_scan(0.2, 0.01, 1)
+    refusing = [
+        replace(one, levels={"write-cache": "cold"}, refused={"write-cache": "on"})
+        if one.levels["write-cache"] == "on"
+        else one
+        for one in trials
+    ]
+    known = {"write-cache": ("as-found", "cold", "off")}
+    refused, other = level_effects(refusing, known, {"small": "total_latency_ns_p50"})
+    assert (refused.verdict, refused.refused_for, refused.p_value) == ("not judged", "on", None)
+    assert refused.is_unchanged
+    (_, same) = level_effects(trials, factors, {"small": "total_latency_ns_p50"})
+    assert (other.ratio, other.note) == (same.ratio, same.note)
+    assert other.verdict != "matters"
+
+
 def test_one_level_by_itself_is_a_paired_t_test() -> None:
     random = np.random.default_rng(5)
     (found,) = effects_by_level(Scan(levels=1, blocks=6).trials(random), 1).values()

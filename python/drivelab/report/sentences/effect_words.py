@@ -34,9 +34,10 @@ def effects_title(effects: Sequence[LevelEffect], answer: RunAnswer) -> str:
 def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
     """How the numbers of a table of effects came about, and what they do not say."""
     blocks = _blocks(sorted({effect.ratio.sample_count for effect in effects}))
-    judged = [effect for effect in effects if not effect.invalid_trials]
+    judged = [effect for effect in effects if not (effect.invalid_trials or effect.refused_for)]
     tested = sum(effect.p_value is not None for effect in judged)
-    notes = [*_invalid_notes(effects), *dict.fromkeys(f"{effect.note}." for effect in effects if effect.note)]
+    notes = [*_invalid_notes(effects), *_refused_notes(effects)]
+    notes += dict.fromkeys(f"{effect.note}." for effect in effects if effect.note)
     notes += _outlying_notes(effects)
     if not judged:
         return notes
@@ -101,13 +102,25 @@ def _invalid_notes(effects: Sequence[LevelEffect]) -> list[str]:
     ]
 
 
+def _refused_notes(effects: Sequence[LevelEffect]) -> list[str]:
+    """Which levels were not taken, and what was read back."""
+    return [
+        (
+            f"{effect.factor} {level_text(effect.factor, effect.level)} was not taken: "
+            f"{level_text(effect.factor, effect.refused_for)} was read back."
+        )
+        for effect in effects
+        if effect.refused_for
+    ]
+
+
 def verdict_words(effect: LevelEffect) -> str:
     """The verdict in the narrow column of a terminal."""
     bound = f"{100 * effect.bound:.0f} %"
     short = {
         "no effect": f"less than {bound}",
         "differs": f"differs: {'slower' if effect.is_slower else 'faster'}",
-        "not judged": f"{effect.invalid_trials} of {effect.trial_count} invalid",
+        "not judged": "not taken" if effect.refused_for else f"{effect.invalid_trials} of {effect.trial_count} invalid",
     }
     return short.get(effect.verdict, effect.verdict_text)
 

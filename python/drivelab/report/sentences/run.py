@@ -77,7 +77,10 @@ def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
         yield f"Nothing is settled; the largest change seen: {name} ({change_words(largest)}{_interval(largest)})."
     elif open_ones:
         yield f"Not settled: {_named(open_ones, has_several)}."
-    unjudged = [effect for effect in effects if effect.verdict == "not judged"]
+    refused = [effect for effect in effects if effect.refused_for]
+    if refused:
+        yield f"Not taken by the drive, so not judged: {_named(refused, has_several)}."
+    unjudged = [effect for effect in effects if effect.verdict == "not judged" and not effect.refused_for]
     if unjudged:
         named = _named(unjudged, has_several)
         yield f"Not judged, because some of the trials do not describe the drive: {named}."
