@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from drivelab.model.errors import DrivelabError
@@ -11,11 +12,15 @@ from drivelab.model.units import format_bytes, format_duration_ns, parse_bytes
 # factors whose levels say of themselves what they are: ext4, discard
 _SAID_BY_THEIR_LEVELS = ("filesystem", "mount")
 # keys of workloads that are numbers of bytes
-_BYTES_KEYS = ("block_size", "file_size", "shift", "offset", "size")
+_BYTES_KEYS = ("block_size", "record_size", "file_size", "shift", "offset", "size", "bytes")
 
 
 def level_text(name: str, level: str) -> str:
-    """A level with its unit, where it is a number that has one: ``128 KiB``."""
+    """A level with its unit, where it is a number that has one, and sizes in one form: ``128 KiB``, ``1 B``."""
+    if name in _BYTES_KEYS:
+        return _size(level)
+    if re.fullmatch(r"[0-9.]+%", level):
+        return f"{level[:-1]} %"
     if not level.isdecimal():
         return level
     unit = UNITS.get(name)
@@ -51,7 +56,7 @@ def _phrase(name: str, level: str) -> str:
         return level
     if name == "direct":
         return "page cache bypassed" if level == "true" else "page cache used"
-    return f"{name.replace('_', ' ')} {_size(level) if name in _BYTES_KEYS else level_text(name, level)}"
+    return f"{name.replace('_', ' ')} {level_text(name, level)}"
 
 
 def _size(level: str) -> str:

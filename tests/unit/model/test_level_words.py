@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 from drivelab.model import level_words
-from drivelab.model.level_words import levels_phrase
+from drivelab.model.level_words import level_text, levels_phrase
 
 
 def test_the_examples_hold() -> None:
@@ -15,11 +15,26 @@ def test_the_examples_hold() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "written", "text"),
+    [
+        *(("block_size", written, "4 KiB") for written in ("4KiB", "4 KiB", "4096")),
+        ("shift", "0", "0 B"),
+        ("file_size", "1", "1 B"),
+        ("fill_level", "20%", "20 %"),
+        ("fill_level", "1GiB", "1GiB"),
+        ("queue_depth", "4096", "4096"),
+    ],
+)
+def test_one_size_has_one_form(name: str, written: str, text: str) -> None:
+    assert level_text(name, written) == text
+
+
+@pytest.mark.parametrize(
     ("levels", "phrase"),
     [
         ({}, ""),
         ({"scheduler": "none", "read-ahead": "131072"}, "scheduler none, read-ahead 128 KiB"),
-        ({"fill_level": "20%", "file_size": "4MiB"}, "fill level 20%, file size 4 MiB"),
+        ({"fill_level": "20%", "file_size": "4MiB"}, "fill level 20 %, file size 4 MiB"),
         ({"block_size": "4KiB-16KiB"}, "block size 4KiB-16KiB"),
         ({"mount": "discard", "direct": "true"}, "discard, page cache bypassed"),
     ],

@@ -84,20 +84,24 @@ def test_the_table_of_effects_tells_level_baseline_and_commands(scanned: RunAnsw
     assert cache.verdict_text == "matters: faster"
     assert rows["scheduler bfq"].verdict_text == "matters: slower"
     assert rows["read-ahead 128 KiB"].verdict_text == "no effect of 5 % or more"
-    assert "corrected for 4 levels tried (Holm)" in table.notes[0]
+    assert rows["scheduler none -> mq-deadline"].verdict_text == "not judged: mq-deadline was read back"
+    assert table.notes[0] == "scheduler none was not taken: mq-deadline was read back."
+    assert "corrected for 3 levels tried (Holm)" in table.notes[1]
+    assert not any("too few blocks" in note for note in table.notes)
 
 
 def test_the_answer_of_a_scan_says_what_matters(scanned: RunAnswer) -> None:
     assert run_sentences(scanned) == (
         "Matters: write-cache off (3.3 times faster), scheduler bfq (21 % slower).",
-        "No effect of 5 % or more: scheduler none, read-ahead 128 KiB.",
+        "No effect of 5 % or more: read-ahead 128 KiB.",
+        "Not taken by the drive, so not judged: scheduler none.",
     )
 
 
 def test_without_effects_the_answer_tells_the_medians(filled: StoredRun) -> None:
     (sentence,) = run_sentences(answer_of_run(filled, SHOWN_METRICS))
     assert (
-        sentence == "8 MiB random writes: fill_level 20% -> 100%: 478 MB/s -> 173 MB/s (x0.362 within "
+        sentence == "8 MiB random writes: fill_level 20 % -> 100 %: 478 MB/s -> 173 MB/s (x0.362 within "
         "blocks; 2 blocks, no interval)."
     )
     assert run_sentences(RunAnswer()) == ()
@@ -170,10 +174,10 @@ def test_the_figure_of_effects_draws_every_level_with_its_interval(scanned: RunA
     assert figure is not None
     (plot,) = figure.plots
     marks = {trace["name"]: trace for trace in plot.data}
-    assert list(marks) == ["matters", "no effect of 5 % or more"]
+    assert list(marks) == ["matters", "no effect of 5 % or more", "not judged"]
     assert marks["matters"]["x"] == [pytest.approx(0.3, rel=0.02), pytest.approx(1.22, rel=0.02)]
     assert all(width > 0 for width in marks["matters"]["error_x"]["array"])
-    assert len({trace["marker"]["symbol"] for trace in plot.data}) == 2
+    assert len({trace["marker"]["symbol"] for trace in plot.data}) == 3
     assert len(figure.table.rows) == 4
     json.dumps([plot.data, plot.layout], allow_nan=False)
     assert effects_overview(RunAnswer()) is None
@@ -209,7 +213,7 @@ def test_throughput_over_time_has_a_line_per_trial_and_tells_how_far_it_fell(fil
     lines = [trace for trace in plot.data if trace["mode"] == "lines"]
     assert [trace["mode"] for trace in plot.data] == ["lines"] * 6 + ["markers"] * 2
     shown = [trace["name"] for trace in plot.data if trace["showlegend"]]
-    assert shown[2].startswith("fill_level 100%: 20.8\u00a0% (503 MB/s → 105 MB/s)")
+    assert shown[2].startswith("fill_level 100 %: 20.8\u00a0% (503 MB/s → 105 MB/s)")
     assert len({trace["line"]["color"] for trace in lines}) == 3
     assert [trace["line"]["width"] for trace in plot.data[:2]] == [1.8, 0.8]
     first, last = plot.data[4]["y"][0], plot.data[4]["y"][-1]
@@ -279,7 +283,7 @@ def test_the_last_tenth_stands_in_the_page_and_in_the_terminal(
     text = capsys.readouterr().out
     # the head of a column has two lines
     assert re.search(r"first +last +last over.*\n.*tenth +tenth +first", text)
-    assert re.search(r"100% .* 503 MB/s +105 MB/s +21 %", text)
+    assert re.search(r"100 % .* 503 MB/s +105 MB/s +21 %", text)
 
 
 def intervals(moved: list[int], duration_ns: int = 10**8) -> pa.Table:
