@@ -146,7 +146,8 @@ class TestShapedDrive:
             before = set(drivelab.runs.glob("*"))
             erase = ("--erase", f"{shaped_drive.name}+contents")
             limits = ("--count", str(self.COUNT), "--repeats", str(self.REPEATS))
-            found = explain(str(shaped_drive.path), *erase, "--direct", *limits)
+            # a busy machine makes doubtful what was measured, and no part of it wrong
+            found = explain(str(shaped_drive.path), *erase, "--direct", *limits, statuses=(0, 4))
             sent, expected = shaped_drive.counts(), 2 * self.REPEATS * self.COUNT
             assert (sent.writes, sent.flushes) == (expected, expected), "timed and traced"
             assert found["work_per_operation"]["flushes"] == found["work_per_operation"]["device_writes"] == 1
