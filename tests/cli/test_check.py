@@ -20,7 +20,7 @@ from drivelab.store.read import open_run
 MIB = 2**20
 PROGRAM = [sys.executable, "-m", "drivelab", "check"]
 PEAK_KIB_MAX = 200 * 10**6 / 1024
-TRIALS = 16
+TRIALS = 17
 Refused = Callable[..., tuple[str, int]]
 
 
@@ -89,6 +89,23 @@ def test_text_fits_a_terminal_and_names_the_report(
     (run,) = (tmp_path / "runs").iterdir()
     outcome = open_run(run).run_json["verdict"]["outcome"]
     assert status == {"pass": 0, "fail": 1, "undecided": 4}[outcome]
+
+
+def test_a_rate_of_commits_makes_a_program_without_a_limit_a_verdict(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["check", str(place), "--for", "postgresql", "--at-least", "500", "--quick", "--json"]
+    status = main.run([*arguments, "--out", str(tmp_path / "runs")])
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert status == {"pass": 0, "fail": 1, "undecided": 4}[verdict["outcome"]]
+    (check,) = verdict["checks"]
+    assert (check["threshold"]["limit"], check["threshold"]["unit"]) == (500, "1/s")
+    assert verdict["forecast"]["commits_per_s"]["value"] > 0
+    assert [band["client_count"] for band in verdict["forecast"]["bands"]] == [8, 32]
+
+
+def test_a_rate_without_a_program_is_refused(place: Path, refused: Refused) -> None:
+    assert refused(place, "--at-least", "500") == ("U045", 2)
 
 
 def test_ctrl_c_shows_what_was_measured_and_cleans_up(place: Path, tmp_path: Path) -> None:

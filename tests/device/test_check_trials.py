@@ -83,7 +83,7 @@ def test_every_trial_of_a_file_system_is_measured_and_nothing_is_left(
     (directory / "mine").write_text("untouched")
     told, outcome = check(directory)
     assert told.failed == {} == outcome.failures
-    assert len(told.measured) == 16
+    assert len(told.measured) == 17
     assert sorted(path.name for path in directory.iterdir() if path.name != "lost+found") == ["mine"]
     assert (directory / "mine").read_text() == "untouched"
     for name in ("sync-write-512", "sync-write-16384"):
@@ -126,7 +126,7 @@ def test_a_device_is_written_when_its_owner_names_it(make_loop_device: Callable[
     device = make_loop_device(64 * MIB)
     told, outcome = check(device, erase=device.name)
     assert outcome.failures == {}
-    assert len(told.measured) == 16
+    assert len(told.measured) == 17
     counts = told.measured["sync-write-4096"].context["command_counts"]
     assert counts["data_writes_per_operation"] == pytest.approx(1, abs=0.05)
     assert counts["flushes_per_operation"] == pytest.approx(1, abs=0.05)

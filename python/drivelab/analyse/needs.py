@@ -1,7 +1,8 @@
 """Named needs: which programs ask what of the storage beneath them, and who says so.
 
-A need has a limit only where somebody published one. PostgreSQL, Kafka and Ceph
-have none: for them the measured number is translated into what it means.
+A need has a limit only where somebody published one. Where none is, the measured
+number is translated into what it means, or into commits a second for the programs
+that were traced (`drivelab.model.programs`).
 ``docs/needs.md`` lists them; a test holds the two together.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.need import Capability, Need, Threshold
+from drivelab.model.programs import MARIADB, POSTGRESQL, REDIS_ALWAYS, SQLITE, SQLITE_WAL
 
 _MS = 1_000_000.0
 _S = 1_000_000_000.0
@@ -165,19 +167,41 @@ REDIS = Need(
             "way, then it may block every client",
         ),
     ),
-    remark="With appendfsync always every write waits for a sync, as in PostgreSQL; no limit is published for that.",
+    remark="With appendfsync always every write waits for a sync: that is `redis-always`.",
 )
 
 POSTGRES = Need(
     name="postgres",
-    title="PostgreSQL",
-    text="syncs its log in pages of 8 KiB at each commit",
-    capability=Capability(
-        trials=("sync-write-8192", "sync-write-4096", "sync-write-16384"),
-        metric="iops",
-        text="one session can commit at most {value} times a second; sessions that commit together share a sync",
-    ),
+    title=POSTGRESQL.title,
+    text="writes the page of 8 KiB where its log ends over recycled space, and syncs it, at each commit",
     remark="PostgreSQL's documentation gives pg_test_fsync to measure with, and no limit.",
+)
+
+REDIS_SYNCED = Need(
+    name=REDIS_ALWAYS.need,
+    title=REDIS_ALWAYS.title,
+    text="appends each command to a file and syncs it before it answers",
+)
+
+SQLITE_LOGGED = Need(
+    name=SQLITE_WAL.need,
+    title=SQLITE_WAL.title,
+    text="writes changed pages to a log that it uses again, and syncs it at each commit",
+    remark="There is one writer at a time: more clients commit no more often.",
+)
+
+SQLITE_ROLLED_BACK = Need(
+    name=SQLITE.need,
+    title=SQLITE.title,
+    text="keeps old pages in a new file for each commit, and syncs four times",
+    remark="There is one writer at a time: more clients commit no more often. The trial of 4 KiB stands for three of "
+    "its syncs, that of the directory among them.",
+)
+
+INNODB = Need(
+    name=MARIADB.need,
+    title=MARIADB.title,
+    text="writes the block of 4 KiB where its log ends with direct I/O, and syncs it, at each commit",
 )
 
 KAFKA = Need(
@@ -204,9 +228,17 @@ CEPH = Need(
     remark="The usual test is that of S. Han (2014): 4 KiB synchronous writes, one at a time.",
 )
 
-NEEDS = {need.name: need for need in (ETCD, ZOOKEEPER, COCKROACHDB, CONSUL, LOGCABIN, REDIS, POSTGRES, KAFKA, CEPH)}
+NEEDS = {
+    need.name: need
+    for need in (
+        *(ETCD, ZOOKEEPER, COCKROACHDB, CONSUL, LOGCABIN, REDIS, POSTGRES, KAFKA, CEPH),
+        *(REDIS_SYNCED, SQLITE_LOGGED, SQLITE_ROLLED_BACK, INNODB),
+    )
+}
 # few run these: they are judged when somebody asks for them
 ONLY_BY_NAME = frozenset({LOGCABIN.name})
+# what people call them as well
+_ALSO_CALLED = {"postgresql": "postgres", "innodb": "mariadb"}
 
 
 def find_need(name: str) -> Need:
@@ -217,7 +249,7 @@ def find_need(name: str) -> Need:
     DrivelabError
         U005: there is none.
     """
-    need = NEEDS.get(name.lower())
+    need = NEEDS.get(_ALSO_CALLED.get(name.lower(), name.lower()))
     if need is None:
         raise DrivelabError("U005", f"'{name}' is not a known need", do=f"choose one of: {', '.join(NEEDS)}")
     return need

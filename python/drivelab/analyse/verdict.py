@@ -17,17 +17,19 @@ burst of the slow kind fits into the measurement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from drivelab.analyse.findings import DURABILITY_CODES, foreign_work
+from drivelab.analyse.forecast import forecast
 from drivelab.analyse.needs import NEEDS, ONLY_BY_NAME
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.need import Need, Threshold
+from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Outcome, Verdict
+from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Verdict
 
 _DURABLE_TRIALS = "sync-write-"
 # out of all reach: so much below the limit, at a tenth of the probability, among so many
@@ -40,7 +42,9 @@ _RARE = {"_p90": "99 %", "_p99": "99.9 %", "_p999": "99.99 %"}
 _TEN_TIMES_RARER = {"_p90": "_p99", "_p99": "_p999", "_p999": "_p9999"}
 
 
-def judge_need(need: Need, summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Verdict:
+def judge_need(
+    need: Need, summaries: Sequence[TrialSummary], findings: Sequence[Finding], *, at_least_per_s: float = 0.0
+) -> Verdict:
     """Whether what was measured meets a need.
 
     Parameters
@@ -51,6 +55,8 @@ def judge_need(need: Need, summaries: Sequence[TrialSummary], findings: Sequence
         The numbers of every trial.
     findings : sequence of Finding
         About the run and its trials.
+    at_least_per_s : float
+        Commits a second of one client that are asked for, as a limit of its own; 0 for none.
 
     Returns
     -------
@@ -60,12 +66,15 @@ def judge_need(need: Need, summaries: Sequence[TrialSummary], findings: Sequence
         warnings about the trials that count, are caveats.
     """
     by_name = {summary.name: summary for summary in summaries}
-    checks = tuple(check_threshold(threshold, by_name, findings) for threshold in need.thresholds)
-    checks = tuple(sorted(checks, key=lambda check: check.threshold.force != "required"))
+    told = forecast(need.name, by_name)
+    checks = [check_threshold(threshold, by_name, findings) for threshold in need.thresholds]
+    if at_least_per_s:
+        checks.append(check_rate(need, at_least_per_s, told, findings))
+    checks.sort(key=lambda check: check.threshold.force != "required")
     caveats = _caveats(checks, findings)
     if not checks:
-        outcome, why, sentence = _without_limits(need, by_name, findings)
-        return Verdict(need.name, need.title, outcome, sentence, why, (), caveats)
+        outcome, why, sentence = _without_limits(need, by_name, findings, told)
+        return Verdict(need.name, need.title, outcome, sentence, why, (), caveats, told)
     required = [check for check in checks if check.threshold.force == "required"]
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
@@ -76,7 +85,9 @@ def judge_need(need: Need, summaries: Sequence[TrialSummary], findings: Sequence
         sentence = f"No, this does not carry {need.title}: {measured}"
     else:
         sentence = f"Undecided for {need.title}: {deciding.why}"
-    return Verdict(need.name, need.title, outcome, sentence, deciding.why, checks, caveats)
+    if told is not None and not at_least_per_s:
+        sentence += f". {told.text}"
+    return Verdict(need.name, need.title, outcome, sentence, deciding.why, tuple(checks), caveats, told)
 
 
 def judge_fitness(summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Fitness:
@@ -91,9 +102,11 @@ def judge_fitness(summaries: Sequence[TrialSummary], findings: Sequence[Finding]
 
     Notes
     -----
-    Needs without a published limit have a verdict each, and no part in the outcome.
+    Needs without a published limit have a verdict each, and no part in the outcome. Programs
+    whose writes are only issued when they are asked for are left out.
     """
-    asked = [need for need in NEEDS.values() if need.name not in ONLY_BY_NAME]
+    measured = {summary.name for summary in summaries}
+    asked = [need for need in NEEDS.values() if need.name not in ONLY_BY_NAME and _is_for_all(need, measured)]
     verdicts = tuple(judge_need(need, summaries, findings) for need in asked)
     limited = [verdict for verdict in verdicts if verdict.checks]
     titles: dict[Outcome, list[str]] = {"pass": [], "fail": [], "undecided": [], "no_limit": []}
@@ -127,16 +140,56 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     if far is not None:
         outcome, why, margin = "pass", "", threshold.limit / far[0]
         text = f"{_far_text(threshold, estimate, far)}; {limit_text(threshold)}"
+    outcome, why = _as_trusted(outcome, why, threshold, estimate, findings)
+    return Check(threshold, estimate, outcome, margin, text + _margin_text(margin), why)
+
+
+def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
+    """A rate of commits that was asked for held against the forecast; its trial is the last one behind it."""
+    trial = PROGRAMS[need.name].writes[-1].trial
+    threshold = Threshold(
+        trial=trial,
+        metric="commits_per_s",
+        direction="at_least",
+        limit=at_least_per_s,
+        unit="1/s",
+        text="it would commit about {value} times a second with one client",
+        force="required",
+        source="asked for with --at-least",
+    )
+    if told is None:
+        why = f"the trial {trial} was not measured"
+        return Check(threshold, None, "undecided", None, why, why)
+    estimate = told.commits_per_s
+    margin = _margin_ratio(threshold, estimate)
+    outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
+    text = f"{_told(threshold, estimate)}; {limit_text(threshold)}{_margin_text(margin)}"
+    return Check(threshold, estimate, outcome, margin, text, why)
+
+
+def _as_trusted(
+    outcome: Outcome, why: str, threshold: Threshold, estimate: Estimate, findings: Sequence[Finding]
+) -> tuple[Outcome, str]:
+    """The outcome and why it is undecided, where findings leave that much of it."""
     touching = [one for one in findings if touches(one, threshold.trial)]
     foreign = next((one for one in touching if one.code == foreign_work.CODE and one.severity != "note"), None)
     if outcome == "fail" and foreign is not None:
         outcome, why = "undecided", _not_alone(threshold, estimate, foreign)
     invalid = next((one for one in touching if one.severity == "invalid"), None)
-    if invalid is not None:
-        outcome, why = "undecided", invalid.text
-    if margin is not None:
-        text += f", margin {margin:.2g}x" if margin < 10 else f", margin {margin:.0f}x"
-    return Check(threshold, estimate, outcome, margin, text, why)
+    return ("undecided", invalid.text) if invalid is not None else (outcome, why)
+
+
+def _margin_text(margin: float | None) -> str:
+    if margin is None:
+        return ""
+    return f", margin {margin:.2g}x" if margin < 10 else f", margin {margin:.0f}x"
+
+
+def _is_for_all(need: Need, measured: Container[str]) -> bool:
+    """Whether a need is judged where none is named: not if nothing is known of it and its writes were not issued."""
+    if need.thresholds or need.capability or need.name == POSTGRESQL.need:
+        return True
+    return all(write.trial in measured for write in PROGRAMS[need.name].writes)
 
 
 def touches(finding: Finding, trial: str) -> bool:
@@ -281,25 +334,29 @@ def _caveat(check: Check) -> str:
 
 
 def _without_limits(
-    need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]
+    need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding], told: Forecast | None
 ) -> tuple[Outcome, str, str]:
     """Outcome, why it is undecided, and what the measured number means instead of a yes or no."""
-    capability = need.capability
-    name = next((trial for trial in capability.trials if trial in summaries), None) if capability else None
-    estimate = summaries[name].estimates.get(capability.metric) if capability and name else None
-    if capability is None or name is None or estimate is None:
+    program, capability = PROGRAMS.get(need.name), need.capability
+    if program is not None:
+        names, text = [write.trial for write in program.writes], told.text if told else ""
+    else:
+        name = next((trial for trial in capability.trials if trial in summaries), "") if capability else ""
+        estimate = summaries[name].estimates.get(capability.metric) if capability and name else None
+        if estimate is not None and estimate.value is None:
+            why = f"the number is only a bound: {estimate}"
+            return "undecided", why, f"No published limit for {need.title}, and {why}"
+        interval = estimate.interval_text() if estimate else ""
+        meaning = capability.text.format(value=str(estimate)) if capability and estimate else ""
+        names, text = [name], f"here {meaning}{f' (95 %: {interval})' if interval else ''}" if meaning else ""
+    if not text:
         why = "what it would mean was not measured"
         return "undecided", why, f"No published limit for {need.title}, and {why}"
-    invalid = next((one for one in findings if one.severity == "invalid" and touches(one, name)), None)
+    invalid = next((one for one in findings if one.severity == "invalid" and any(touches(one, n) for n in names)), None)
     if invalid is not None:
         sentence = f"No published limit for {need.title}, and the number cannot be trusted: {invalid.text}"
         return "undecided", invalid.text, sentence
-    if estimate.value is None:
-        why = f"the number is only a bound: {estimate}"
-        return "undecided", why, f"No published limit for {need.title}, and {why}"
-    interval = estimate.interval_text()
-    told = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"
-    return "no_limit", "", f"No published limit for {need.title}: here {told}"
+    return "no_limit", "", f"No published limit for {need.title}: {text}"
 
 
 def _listed(names: Sequence[str]) -> str:

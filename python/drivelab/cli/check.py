@@ -29,11 +29,12 @@ from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.joint_report import joint_report
-from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.need import Need
+from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
@@ -57,6 +58,22 @@ _SENTENCES_OF_A_KIND_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a target.
+
+    Attributes
+    ----------
+    need : Need or None
+        The one that was named; None for all of them.
+    at_least_per_s : float
+        Commits a second that one client shall reach; 0 where no rate was asked for.
+    """
+
+    need: Need | None = None
+    at_least_per_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class CheckJudgement:
     """What a check says in the end.
 
@@ -76,6 +93,10 @@ def command(
     target: Annotated[str, typer.Argument(help="A directory, a file or a block device.")],
     need_name: Annotated[
         str | None, typer.Option("--for", metavar="NEED", help=f"What it shall carry: {', '.join(NEEDS)}.")
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", help="Commits a second that are wanted of one client, with --for: yes or no."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Take 10 s instead of 45: wider intervals.")] = False,
     erase: Annotated[
@@ -101,11 +122,13 @@ def command(
     Raises
     ------
     DrivelabError
-        U005: an unknown need. T101 to T108: the target. C201 to C209: no consent.
+        U005: an unknown need. U045: a rate that makes no sense. T101 to T108: the target. C201 to C209: no consent.
         R451 to R454: no room or permission. E301 to E315: nothing could be measured.
     """
     keep_memory_low()
     need = find_need(need_name) if need_name is not None else None
+    if at_least is not None:
+        require_rate(need, at_least)
     if erase:
         require_unused(target)
     facts = resolve_target(target)
@@ -115,7 +138,7 @@ def command(
         require_erase_consent(facts, erase or ())
     writer = make_run(facts, out)
     with interruptible() as stop, held_drives(with_loop_as_drive(facts).drives, alone=bool(erase)):
-        results, judgement = _check(plan, facts, writer, need, erase or [], stop)
+        results, judgement = _check(plan, facts, writer, Asked(need, at_least or 0.0), erase or [], stop)
     give_memory_back()
     joint = joint_report([open_run(writer.directory)])
     report = write_html_report(joint, writer.directory / FILE_NAME)
@@ -126,6 +149,21 @@ def command(
     else:
         print_screen(joint.runs[0], report)
     return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
+
+
+def require_rate(need: Need | None, at_least_per_s: float) -> None:
+    """Return only if a rate of commits can be asked for.
+
+    Raises
+    ------
+    DrivelabError
+        U045: it is no rate, or no need with commits was named.
+    """
+    if need is None or need.name not in PROGRAMS:
+        what = f"{need.title} has no commits" if need else "--at-least is a rate of one program"
+        raise DrivelabError("U045", what, do=f"name a program that commits: --for {' or '.join(PROGRAMS)}")
+    if not 0 < at_least_per_s < float("inf"):
+        raise DrivelabError("U045", f"{at_least_per_s:g} commits a second ask for nothing that could be measured")
 
 
 def make_run(target: TargetFacts, out: Path | None) -> RunWriter:
@@ -149,7 +187,7 @@ def _check(
     plan: CheckPlan,
     target: TargetFacts,
     writer: RunWriter,
-    need: Need | None,
+    asked: Asked,
     erase: list[str],
     stop: Interruption,
 ) -> tuple[CheckResults, CheckJudgement]:
@@ -178,7 +216,7 @@ def _check(
         _close_failed(writer, status)
         raise
     give_memory_back()
-    judgement = judge_check(plan, results, target, host, need)
+    judgement = judge_check(plan, results, target, host, asked)
     writer.finish(judgement.findings, judgement.verdict.to_json(), **status)
     return results, judgement
 
@@ -198,17 +236,19 @@ def _close_failed(writer: RunWriter, status: dict[str, Any]) -> None:
 
 
 def judge_check(
-    plan: CheckPlan, results: CheckResults, target: TargetFacts, host: HostFacts, need: Need | None
+    plan: CheckPlan, results: CheckResults, target: TargetFacts, host: HostFacts, asked: Asked
 ) -> CheckJudgement:
     """The findings and the verdict of a check."""
+    need = asked.need
     summaries = results.summaries
     evidence = RunEvidence.of(summaries, (int(one.engine.get("measured_ns", 0)) for one in results.measurements))
     findings = [*target_findings(target, host), *run_findings(evidence), *results.findings]
     findings = by_gravity([*findings, *check_findings(plan, results)])
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need))
-    verdict = judge_need(need, summaries, findings) if need else judge_fitness(summaries, findings)
-    return CheckJudgement(findings, verdict)
+    if need is None:
+        return CheckJudgement(findings, judge_fitness(summaries, findings))
+    return CheckJudgement(findings, judge_need(need, summaries, findings, at_least_per_s=asked.at_least_per_s))
 
 
 def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:

@@ -70,6 +70,7 @@ _KINDS = (
     ErrorKind("U042", "not a member of a RAID set", "name drives, partitions or scratch:SIZE", EXIT_USAGE),
     ErrorKind("U043", "one drive twice in a RAID set", "name each drive once", EXIT_USAGE),
     ErrorKind("U044", "not a number of members", "write how many: raid5:3*scratch:1GiB", EXIT_USAGE),
+    ErrorKind("U045", "not a rate of commits", "write --for postgres --at-least 500", EXIT_USAGE),
     ErrorKind("U030", "a job file that cannot be read", "check its name and who may read it", EXIT_USAGE),
     ErrorKind("U031", "not a job file of fio", "write sections with options: [NAME], then rw=read", EXIT_USAGE),
     ErrorKind("U032", "an option of a job file with a value that fio would refuse", "correct the option", EXIT_USAGE),

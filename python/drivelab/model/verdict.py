@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.need import Threshold
+from drivelab.model.program import RateBand
 
 # no_limit: nobody published one, and what was measured is told instead
 Outcome = Literal["pass", "fail", "undecided", "no_limit"]
@@ -57,6 +58,41 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """How often a program would commit.
+
+    Attributes
+    ----------
+    commits_per_s : Estimate
+        Of one client.
+    bands : tuple of RateBand
+        Of more clients, where they share syncs.
+    log_latency : Estimate
+        Time of the log writes of one commit, in ns.
+    own_time_ns : float
+        What the program and its client take beside them.
+    text : str
+        All that in a sentence, with its place between published drives.
+    """
+
+    commits_per_s: Estimate
+    bands: tuple[RateBand, ...]
+    log_latency: Estimate
+    own_time_ns: float
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "commits_per_s": self.commits_per_s.to_json(),
+            "bands": [band.to_json() for band in self.bands],
+            "log_latency": self.log_latency.to_json(),
+            "own_time_ns": self.own_time_ns,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement of one need.
 
@@ -76,6 +112,8 @@ class Verdict:
         Every threshold, required ones first.
     caveats : tuple of str
         What limits a yes: recommended values missed, findings to know about.
+    forecast : Forecast or None
+        How often the program would commit here, where what it issues was measured.
     """
 
     need: str
@@ -85,6 +123,7 @@ class Verdict:
     why: str
     checks: tuple[Check, ...]
     caveats: tuple[str, ...] = ()
+    forecast: Forecast | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -96,6 +135,7 @@ class Verdict:
             "why": self.why,
             "checks": [check.to_json() for check in self.checks],
             "caveats": list(self.caveats),
+            "forecast": self.forecast.to_json() if self.forecast else None,
         }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.program import LogWrite
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import (
@@ -27,6 +28,7 @@ from drivelab.model.workload import (
     TargetRange,
     Workload,
 )
+from drivelab.plan.program_trials import log_workload, log_writes
 
 MIB = 2**20
 # what a check writes at once, at most: large enough to leave most small caches behind
@@ -40,8 +42,9 @@ _MARGIN_MIN, _MARGIN_MAX = 64 * MIB, 2048 * MIB
 TARGET_BYTES_MIN = 8 * MIB
 # all trials together: spares the drive when it is very fast
 WRITTEN_BYTES_MAX = 8192 * MIB
-# how it divides: each sequence of synchronous writes, each throughput trial, each trial of the probe
+# how it divides: each sequence of synchronous writes, each log of a program, each throughput trial, each of the probe
 _WRITTEN_SYNC = 512 * MIB
+_WRITTEN_LOG = 256 * MIB
 _WRITTEN = {
     "sequential-write-qd8": 2048 * MIB,
     "sequential-write-qd1": 1024 * MIB,
@@ -65,8 +68,6 @@ _LAYOUT_LEAST_MS = 1500
 _RECORDED_SYNC_SIZE = 4096
 _RECORDED_COUNT_MAX = 60_000
 _QUICK_DIVISOR = 5
-# one more size of synchronous write than the usual ones, by the program that is asked about
-_EXTRA_SYNC_SIZES = {"postgres": (8192,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +185,14 @@ def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False, 
         T101: the target does not exist. T105: a kind of target that is not
         checked. R452: not enough room. R453: the target is too small.
     """
-    plan = _full_plan(target, sorted({*_SYNC_SIZES, *_EXTRA_SYNC_SIZES.get(need, ())}), may_erase=may_erase)
+    plan = _full_plan(target, log_writes(need, target), may_erase=may_erase)
     return replace(plan, trials=tuple(_shortened(trial) for trial in plan.trials), is_quick=True) if is_quick else plan
 
 
-def _full_plan(target: TargetFacts, sizes: list[int], *, may_erase: bool) -> CheckPlan:
+def _full_plan(target: TargetFacts, logs: tuple[LogWrite, ...], *, may_erase: bool) -> CheckPlan:
     if target.kind == "directory" and target.filesystem is not None:
         room = working_bytes(target.filesystem, where=target.text)
-        return CheckPlan((*_sync_trials(sizes, room, "append"), *_throughput_trials(target, room)), room, True)
+        return CheckPlan((*_sync_trials(logs, room, "append"), *_throughput_trials(target, room)), room, True)
     if target.kind == "missing_file":
         do = f"check its directory: drivelab check {target.text.rpartition('/')[0] or '.'}"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
@@ -204,7 +205,7 @@ def _full_plan(target: TargetFacts, sizes: list[int], *, may_erase: bool) -> Che
         raise DrivelabError("R453", what, where=target.text)
     if target.kind == "block_device" and may_erase:
         room = min(WORKING_BYTES_MAX, target.size_bytes) // MIB * MIB
-        trials = (*_sync_trials(sizes, room, "overwrite"), *_throughput_trials(target, room))
+        trials = (*_sync_trials(logs, room, "overwrite"), *_throughput_trials(target, room))
         return CheckPlan(trials, room, True)
     reason = "an existing file is only read" if target.kind == "file" else "a device is only read without --erase"
     return CheckPlan(tuple(_read_trials(target, runtime_ms=4000)), 0, False, reason)
@@ -236,9 +237,32 @@ def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
     return int(size)
 
 
-def _sync_trials(sizes: list[int], room_bytes: int, state: FileState) -> list[CheckTrial]:
-    runtime_ms = _SYNC_TOTAL_MS // len(sizes)
-    return [_sync_trial(size, room_bytes, state, runtime_ms) for size in sizes]
+def _sync_trials(logs: tuple[LogWrite, ...], room_bytes: int, state: FileState) -> list[CheckTrial]:
+    runtime_ms = _SYNC_TOTAL_MS // (len(_SYNC_SIZES) + len(logs))
+    sizes = [_sync_trial(size, room_bytes, state, runtime_ms) for size in _SYNC_SIZES]
+    return [*sizes, *(_log_trial(log, room_bytes, state, runtime_ms) for log in logs)]
+
+
+def _log_trial(log: LogWrite, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:
+    """What a program issues for a commit."""
+    on_device = state == "overwrite"
+    workload = log_workload(log, room_bytes, exclusive=on_device, interval_ns=_INTERVAL_NS)
+    limits = Limits(runtime_ns=runtime_ms * _MS, bytes=min(room_bytes, _WRITTEN_LOG))
+    return CheckTrial(
+        name=log.trial,
+        label=f"{format_bytes(log.size_bytes)} {_HOW[log.file_state]} + fdatasync",
+        workload=workload.model_copy(update={"limits": limits, "ramp_ns": 100 * _MS}),
+        counts_commands=True,
+        needs_own_file=not on_device,
+    )
+
+
+_HOW = {
+    "append": "appended",
+    "overwrite": "written over what is there",
+    "preallocated": "into reserved space",
+    "sparse": "into a hole",
+}
 
 
 def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:

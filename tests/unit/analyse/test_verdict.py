@@ -15,6 +15,8 @@ from drivelab.analyse.verdict import judge_fitness, judge_need
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
+from drivelab.model.program import Program
+from drivelab.model.programs import PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -245,17 +247,57 @@ def test_what_must_be_at_least_fails_when_the_good_end_is_below() -> None:
 
 
 def test_without_a_published_limit_the_number_is_translated() -> None:
-    commits = [TrialSummary("sync-write-8192", "", "durable_write", {"iops": near(850, "1/s")})]
-    verdict = judge_need(POSTGRES, commits, [])
+    syncs = [TrialSummary("sync-write-4096", "", "durable_write", {"iops": near(850, "1/s")})]
+    verdict = judge_need(CEPH, syncs, [])
     assert (verdict.outcome, verdict.why, verdict.checks) == ("no_limit", "", ())
     assert verdict.sentence == (
-        "No published limit for PostgreSQL: here one session can commit at most 850 times a second; "
-        "sessions that commit together share a sync (95 %: 765 to 935)"
+        "No published limit for Ceph OSD: here its log takes 850 transactions a second, one after another "
+        "(95 %: 765 to 935)"
     )
-    assert judge_need(CEPH, commits, []).outcome == "undecided"
-    assert "not measured" in judge_need(CEPH, commits, []).sentence
-    cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-8192")
-    assert "cannot be trusted" in judge_need(POSTGRES, commits, [cached]).sentence
+    assert judge_need(NEEDS["kafka"], syncs, []).outcome == "undecided"
+    assert "not measured" in judge_need(NEEDS["kafka"], syncs, []).sentence
+    cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-4096")
+    assert "cannot be trusted" in judge_need(CEPH, syncs, [cached]).sentence
+
+
+def commits(latency_ns: Estimate) -> list[TrialSummary]:
+    return [TrialSummary("sync-write-postgres", "", "durable_write", {"total_latency_ns_mean": latency_ns})]
+
+
+def test_a_program_that_was_traced_is_told_in_commits() -> None:
+    verdict = judge_need(POSTGRES, commits(near(2 * MS)), [])
+    assert (verdict.outcome, verdict.checks) == ("no_limit", ())
+    assert verdict.sentence.startswith("No published limit for PostgreSQL: PostgreSQL would commit about 4")
+    assert verdict.forecast is not None
+    assert verdict.forecast.text in verdict.sentence
+    assert judge_need(POSTGRES, [], []).outcome == "undecided"
+    cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-postgres")
+    assert "cannot be trusted" in judge_need(POSTGRES, commits(near(2 * MS)), [cached]).sentence
+
+
+@pytest.mark.parametrize(("rate", "outcome"), [(300, "pass"), (490, "undecided"), (700, "fail")])
+def test_a_rate_that_is_asked_for_makes_the_forecast_a_verdict(rate: float, outcome: str) -> None:
+    verdict = judge_need(POSTGRES, commits(near(2 * MS)), [], at_least_per_s=rate)
+    assert verdict.outcome == outcome
+    assert f"at least {rate} a second wanted" in verdict.checks[0].text
+    assert verdict.checks[0].threshold.metric == "commits_per_s"
+    foreign = replace(NEIGHBOUR, trial="sync-write-postgres")
+    assert judge_need(POSTGRES, commits(near(2 * MS)), [foreign], at_least_per_s=700).outcome == "undecided"
+
+
+def test_a_rate_that_is_asked_for_is_undecided_where_nothing_was_measured() -> None:
+    verdict = judge_need(POSTGRES, [], [], at_least_per_s=300)
+    assert (verdict.outcome, verdict.why) == ("undecided", "the trial sync-write-postgres was not measured")
+
+
+def test_a_rate_is_asked_for_beside_published_limits() -> None:
+    log = TrialSummary("sync-write-etcd", "", "durable_write", {"total_latency_ns_mean": near(2 * MS)})
+    told = judge_need(ETCD, [*etcd_trials(near(1.2 * MS)), log], [])
+    assert told.outcome == "pass"
+    assert "etcd would commit about 4" in told.sentence
+    asked = judge_need(ETCD, [*etcd_trials(near(1.2 * MS)), log], [], at_least_per_s=5000)
+    assert asked.outcome == "fail"
+    assert [check.outcome for check in asked.checks] == ["pass", "fail", "pass"]
 
 
 def test_fitness_tells_every_need_in_one_sentence() -> None:
@@ -266,7 +308,9 @@ def test_fitness_tells_every_need_in_one_sentence() -> None:
         "Fit for ZooKeeper, CockroachDB and Redis with an append-only file; not fit for etcd; undecided for Consul."
     )
     assert fitness.outcome == "mixed"
-    assert [verdict.need for verdict in fitness.verdicts] == [name for name in NEEDS if name not in ONLY_BY_NAME]
+    # what other programs issue is measured only when they are named
+    asked_only = {"redis-always", "sqlite-wal", "sqlite", "mariadb", *ONLY_BY_NAME}
+    assert [verdict.need for verdict in fitness.verdicts] == [name for name in NEEDS if name not in asked_only]
     assert fitness.to_json()["verdicts"][0]["checks"][0]["threshold"]["source"]
 
 
@@ -275,6 +319,7 @@ def test_nothing_measured_is_fit_for_nothing_and_unfit_for_nothing() -> None:
 
 
 def test_needs_are_found_by_name() -> None:
+    assert find_need("PostgreSQL") is POSTGRES
     assert find_need("ETCD") is ETCD
     assert find_need("zookeeper") is ZOOKEEPER
 
@@ -289,7 +334,7 @@ def test_an_unknown_need_lists_the_known_ones() -> None:
 
 def test_every_limit_has_a_source_and_a_place_for_the_number() -> None:
     for need in NEEDS.values():
-        assert need.thresholds or need.capability, need.name
+        assert need.thresholds or need.capability or need.name in PROGRAMS, need.name
         for threshold in need.thresholds:
             assert len(threshold.source) > 20
             assert "{value}" in threshold.text
@@ -307,3 +352,17 @@ def test_the_page_of_needs_is_the_list() -> None:
             assert threshold.source in page, threshold.source
         if need.remark:
             assert need.remark in page
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
+def test_the_page_tells_what_was_traced(program: Program) -> None:
+    page = (DOCS / "needs.md").read_text()
+    section = page.partition(f"## `{program.need}`\n")[2].partition("\n## ")[0]
+    for told in (program.version, program.settings, program.commit, *program.calls):
+        assert told in section, told
+    for write in program.writes:
+        assert f"`{write.trial}`" in section
+    own, us = program.own, 1000
+    times = " / ".join(f"{value / us:.0f}" for value in own.memory_ns.values())
+    alone = f"{own.one_ns / us:.0f} ({own.low_ns / us:.0f} to {own.high_ns / us:.0f})"
+    assert f"| `{program.need}` | {alone} | {times} |" in page

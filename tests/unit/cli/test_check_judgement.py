@@ -10,12 +10,14 @@ import pytest
 
 from drivelab.analyse.needs import find_need
 from drivelab.cli.check import (
+    Asked,
     CheckJudgement,
     _with_fitting_advice,
     check_findings,
     condensed,
     exit_status,
     judge_check,
+    require_rate,
 )
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
@@ -65,6 +67,15 @@ def test_a_need_without_any_published_limit_is_no_reason_for_distrust() -> None:
     assert exit_status(CheckJudgement([finding("x", severity="invalid")], unlimited)) == 4
 
 
+@pytest.mark.provokes("U045")
+@pytest.mark.parametrize(("need", "rate"), [(None, 500), ("kafka", 500), ("postgres", 0), ("postgres", float("nan"))])
+def test_a_rate_is_asked_of_a_program_that_commits(need: str | None, rate: float) -> None:
+    with pytest.raises(DrivelabError) as refused:
+        require_rate(find_need(need) if need else None, rate)
+    assert refused.value.code == "U045"
+    require_rate(find_need("postgresql"), 500)
+
+
 def test_advice_to_measure_longer_fits_the_command() -> None:
     short = Finding("short-measurement", "note", "x", "t", advice=MEASURE_LONGER)
     assert _with_fitting_advice(short, is_quick=True).advice == "leave out --quick"
@@ -75,9 +86,9 @@ def test_what_is_only_read_says_so_and_nothing_about_each_need(directory: Target
     plan = CheckPlan((), 0, False, "a device is only read without --erase")
     device = replace(directory, kind="block_device")
     host = None
-    fitness = judge_check(plan, CheckResults(), device, host, None).verdict  # type: ignore[arg-type]
+    fitness = judge_check(plan, CheckResults(), device, host, Asked()).verdict  # type: ignore[arg-type]
     assert fitness == Fitness("Only read: writes need --erase SERIAL (or a directory).", "undecided", ())
-    verdict = judge_check(plan, CheckResults(), device, host, find_need("etcd")).verdict  # type: ignore[arg-type]
+    verdict = judge_check(plan, CheckResults(), device, host, Asked(find_need("etcd"))).verdict  # type: ignore[arg-type]
     assert verdict.sentence == "Undecided for etcd: only read: writes need --erase SERIAL (or a directory)"
 
 

@@ -33,10 +33,10 @@ def log_of(name: str) -> WorkloadPattern:
 
 def first_trial(need: Need) -> str:
     """The trial of a check that judges a need first of all."""
-    return need.thresholds[0].trial if need.thresholds else need.capability.trials[0] if need.capability else ""
+    return need.thresholds[0].trial
 
 
-@pytest.mark.parametrize("name", ["etcd", "postgres", "zookeeper"])
+@pytest.mark.parametrize("name", ["etcd", "zookeeper"])
 def test_a_log_is_written_in_the_size_that_a_check_judges_it_by(name: str) -> None:
     pattern = log_of(name)
     assert first_trial(find_need(name)) == f"sync-write-{pattern.block_size}"

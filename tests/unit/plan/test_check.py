@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.program import Program
+from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.plan.check import (
     MIB,
@@ -23,7 +25,8 @@ from drivelab.plan.check import (
 )
 
 GIB = 2**30
-SYNC = ["sync-write-512", "sync-write-2300", "sync-write-4096", "sync-write-16384"]
+SIZES = ["sync-write-512", "sync-write-2300", "sync-write-4096", "sync-write-16384"]
+SYNC = [*SIZES, "sync-write-postgres"]
 READS = ["sequential-read-qd1", "sequential-read-qd8", "random-read-qd1", "random-read-qd32"]
 WRITES = ["random-write-qd1", "random-write-qd32"]
 COMPRESSION = ["compression-random-1", "compression-zeros-1", "compression-zeros-2", "compression-random-2"]
@@ -54,14 +57,28 @@ def test_a_directory_gets_every_question_in_order(directory: TargetFacts) -> Non
 
 def test_a_check_is_over_within_a_minute(directory: TargetFacts) -> None:
     # each sequence of synchronous writes is followed by at most 1.2 s of counting, each trial by 0.1 s of looking
-    for need in ("", "postgres"):
+    for need in ("", "postgres", "sqlite"):
         plan = plan_check(directory, need=need)
         counting = 1.2e9 * sum(trial.counts_commands for trial in plan.trials)
         assert plan.longest_ns + counting + 0.1e9 * len(plan.trials) < 55e9
 
 
-def test_postgres_is_asked_about_its_page_too(directory: TargetFacts) -> None:
-    assert "sync-write-8192" in names(plan_check(directory, need="postgres"))
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
+def test_a_program_is_asked_about_with_what_it_issues(program: Program, directory: TargetFacts) -> None:
+    plan = plan_check(directory, need=program.need)
+    assert names(plan)[: len(SIZES) + len(program.writes)] == [*SIZES, *(write.trial for write in program.writes)]
+    for write, trial in zip(program.writes, plan.trials[len(SIZES) :], strict=False):
+        issued = trial.workload
+        assert [share.bytes for share in issued.block_sizes] == [write.size_bytes]
+        assert (issued.file_state, issued.access.kind, issued.direct) == (write.file_state, write.access, write.direct)
+        assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", 1)
+    assert plan.written_bytes_max <= WRITTEN_BYTES_MAX
+
+
+def test_a_bare_device_has_no_files_that_grow() -> None:
+    device = existing("block_device", GIB)
+    assert names(plan_check(device, need="redis-always", may_erase=True))[:5] == [*SIZES, "sequential-write-qd8"]
+    assert "sync-write-mariadb" in names(plan_check(device, need="mariadb", may_erase=True))
 
 
 def test_write_ahead_logs_are_imitated_by_buffered_appends_each_made_durable(directory: TargetFacts) -> None:
@@ -128,7 +145,7 @@ def test_everything_that_is_written_is_limited(directory: TargetFacts) -> None:
 
 
 def test_wear_is_bounded_however_fast_the_drive_is(directory: TargetFacts) -> None:
-    for need in ("", "postgres"):
+    for need in ("", "postgres", "sqlite"):
         plan = plan_check(directory, need=need)
         assert plan.written_bytes_max <= WRITTEN_BYTES_MAX == 8 * GIB
         layout = next(trial for trial in plan.trials if trial.lays_out)

@@ -1,0 +1,111 @@
+"""How often a program would commit here: its own time added to that of the calls that it issues for a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drivelab.analyse.drive_scale import place_on_scale
+from drivelab.model.estimate import Estimate
+from drivelab.model.program import Program, RateBand
+from drivelab.model.programs import CLIENT_COUNTS, PROGRAMS
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_quantity
+from drivelab.model.verdict import Forecast
+
+_LATENCY = "total_latency_ns_mean"
+_NS = 1e9
+
+
+def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | None:
+    """How often the program of a need would commit; None when it was not traced, or its writes were not measured."""
+    program = PROGRAMS.get(need)
+    latency = log_latency(program, summaries) if program else None
+    if program is None or latency is None or latency.value is None:
+        return None
+    rate, bands = commit_rate(program, latency), rate_bands(program, latency)
+    place = place_on_scale(rate.value or 0.0, program)
+    text = f"{forecast_text(program, rate, bands)}; that is {place}"
+    return Forecast(rate, bands, latency, program.own.one_ns, text)
+
+
+def log_latency(program: Program, summaries: Mapping[str, TrialSummary]) -> Estimate | None:
+    """Time that the log writes of one commit take, in ns; None when one of their trials was not measured.
+
+    The ends of several writes are added up, so that the interval is rather too wide.
+    """
+    parts = [_one(write.trial, summaries) for write in program.writes]
+    known = [part for part in parts if part is not None and part.value is not None]
+    if not known or len(known) != len(parts):
+        return None
+    times = [write.times for write in program.writes]
+
+    def total(ends: list[float | None]) -> float | None:
+        return None if None in ends else sum(n * end for n, end in zip(times, ends, strict=True) if end is not None)
+
+    return Estimate(
+        total([part.value for part in known]),
+        total([part.low for part in known]),
+        total([part.high for part in known]),
+        "ns",
+        min(part.sample_count for part in known),
+        min(part.effective_sample_count for part in known),
+        "mean latencies, added up",
+    )
+
+
+def commit_rate(program: Program, latency: Estimate) -> Estimate:
+    """Commits a second of one client.
+
+    Parameters
+    ----------
+    program : Program
+        With its own time, which has a range too.
+    latency : Estimate
+        `log_latency`, with a value.
+    """
+    own = program.own
+    return Estimate(
+        _NS / ((latency.value or 0.0) + own.one_ns),
+        None if latency.high is None else _NS / (latency.high + own.high_ns),
+        None if latency.low is None else _NS / (latency.low + own.low_ns),
+        "1/s",
+        latency.sample_count,
+        latency.effective_sample_count,
+        "1 / (latency of the log writes + the program's own time)",
+    )
+
+
+def rate_bands(program: Program, latency: Estimate) -> tuple[RateBand, ...]:
+    """Commits a second of 8 and of 32 clients; empty where clients share no sync.
+
+    Notes
+    -----
+    A commit waits for the sync under way and then for its own, so at least half of n
+    clients share each sync: at worst a commit takes 2/n of the latency. Its processor
+    time comes on top, and at worst twice, because clients that slept wake on cold
+    processors. At best every sync serves all of them, and the processors
+    work meanwhile: whichever of the two takes longer.
+    """
+    if not program.shares_syncs or latency.value is None:
+        return ()
+    bands = []
+    for count in CLIENT_COUNTS:
+        sync, busy = latency.value / count, program.own.memory_ns[count]
+        bands.append(RateBand(count, _NS / (2 * sync + 2 * busy), _NS / max(sync, busy)))
+    return tuple(bands)
+
+
+def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...]) -> str:
+    """The forecast in words, without a full stop."""
+    interval = rate.interval_text()
+    told = f"{program.title} would commit about {rate} times a second here with one client"
+    told += f" (95 %: {interval})" if interval else ""
+    for band in bands:
+        low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
+        told += f", {low} to {high} with {band.client_count}"
+    return told
+
+
+def _one(trial: str, summaries: Mapping[str, TrialSummary]) -> Estimate | None:
+    summary = summaries.get(trial)
+    return summary.estimates.get(_LATENCY) if summary else None

@@ -1,0 +1,110 @@
+"""Programs that commit: what each does for a commit, as traced, and what it costs the program itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from drivelab.model.workload import AccessKind, FileState
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class LogWrite:
+    """A write and the fdatasync after it, as a program issues them for a commit.
+
+    Attributes
+    ----------
+    trial : str
+        Name of the trial that issues the same.
+    size_bytes : int
+        Of the write.
+    file_state : str
+        What the file is before: written (``overwrite``), growing (``append``), reserved
+        (``preallocated``) or a hole (``sparse``).
+    access : str
+        ``same`` where commits write the same page again until it is full, else ``sequential``.
+    file_bytes : int
+        Size of the file, or how far it may grow.
+    direct : bool
+        Whether it goes around the page cache.
+    times : int
+        How many of them a commit waits for, one after another.
+    """
+
+    trial: str
+    size_bytes: int
+    file_state: FileState
+    access: AccessKind = "sequential"
+    file_bytes: int = 16 * MIB
+    direct: bool = False
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTime:
+    """What a commit costs the program and its client beside its log: their time with all data in memory.
+
+    Attributes
+    ----------
+    one_ns : float
+        With one client: time of a commit less that of its log writes, on a file system in memory.
+    low_ns, high_ns : float
+        Between which it was seen.
+    memory_ns : dict of int to float
+        Processor time of a commit, by the number of clients: time per commit on tmpfs, where a sync is no call at all.
+    """
+
+    one_ns: float
+    low_ns: float
+    high_ns: float
+    memory_ns: dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program as it was traced.
+
+    Attributes
+    ----------
+    need : str
+        Name of the need that it belongs to.
+    title : str
+        Its name for people.
+    version, settings : str
+        What was traced.
+    commit : str
+        What a client asked for.
+    calls : tuple of str
+        The calls on its files for each commit, in order, as traced.
+    writes : tuple of LogWrite
+        The same as trials.
+    own : OwnTime
+        Its own time.
+    shares_syncs : bool
+        Whether clients that commit together share a sync.
+    """
+
+    need: str
+    title: str
+    version: str
+    settings: str
+    commit: str
+    calls: tuple[str, ...]
+    writes: tuple[LogWrite, ...]
+    own: OwnTime
+    shares_syncs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RateBand:
+    """Commits a second of several clients: between which two rates."""
+
+    client_count: int
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)

@@ -1,0 +1,114 @@
+"""The programs that were traced. ``docs/needs.md`` tells of them, and a test holds the two together.
+
+`python bench/program_traces.py` takes the traces again, `python bench/own_time.py` the programs' own times.
+"""
+
+from __future__ import annotations
+
+from drivelab.model.program import MIB, LogWrite, OwnTime, Program
+
+# the machine that the own times are from
+OWN_TIMES_FROM = "Intel Xeon at 2.30 GHz, 2 processors, a virtual machine"
+CLIENT_COUNTS = (8, 32)
+_US = 1000.0
+_ROW = "64 characters"
+
+POSTGRESQL = Program(
+    need="postgres",
+    title="PostgreSQL",
+    version="15.18",
+    settings="as Debian has them: wal_sync_method fdatasync, synchronous_commit on, wal_recycle and wal_init_zero on",
+    commit=f"insert of a row of {_ROW}, prepared (pgbench), through a socket",
+    calls=("pwrite64 of 8192 B over a page that is there, the same until it is full", "fdatasync"),
+    writes=(LogWrite("sync-write-postgres", 8192, "overwrite", "same"),),
+    own=OwnTime(42 * _US, 34 * _US, 50 * _US, {1: 18 * _US, 8: 28 * _US, 32: 40 * _US}),
+)
+
+SQLITE_WAL = Program(
+    need="sqlite-wal",
+    title="SQLite with a write-ahead log",
+    version="3.40.1",
+    settings="journal_mode WAL, synchronous FULL",
+    commit=f"insert of a row of {_ROW} by the sqlite3 shell",
+    calls=(
+        "pwrite64 of 24 B and of 4096 B right behind, over a log that is there once 1000 pages were written",
+        "fdatasync",
+    ),
+    # the 4120 bytes lie across two pages, and both are written
+    writes=(LogWrite("sync-write-sqlite-wal", 8192, "overwrite", file_bytes=4 * MIB),),
+    own=OwnTime(20 * _US, 15 * _US, 30 * _US, {1: 22 * _US}),
+    shares_syncs=False,
+)
+
+SQLITE = Program(
+    need="sqlite",
+    title="SQLite with a rollback journal",
+    version="3.40.1",
+    settings="journal_mode DELETE, synchronous FULL, as Debian has them",
+    commit=f"insert of a row of {_ROW} by the sqlite3 shell",
+    calls=(
+        "openat of a new journal, 7 pwrite64 to it, 8720 B in all",
+        "fdatasync of the journal",
+        "fdatasync of the directory",
+        "pwrite64 of 12 B over the begin of the journal, fdatasync",
+        "3 pwrite64 of 4096 B over pages of the database, fdatasync",
+        "unlink of the journal",
+    ),
+    writes=(
+        LogWrite("sync-write-sqlite-journal", 8720, "append", file_bytes=512 * MIB),
+        LogWrite("sync-write-sqlite-pages", 4096, "overwrite", "same", times=3),
+    ),
+    own=OwnTime(100 * _US, 80 * _US, 130 * _US, {1: 100 * _US}),
+    shares_syncs=False,
+)
+
+REDIS_ALWAYS = Program(
+    need="redis-always",
+    title="Redis with appendfsync always",
+    version="7.0.15",
+    settings="appendonly yes, appendfsync always, no snapshots",
+    commit=f"set of a key to {_ROW} (redis-benchmark), through a socket",
+    calls=("write of 107 B to the end of the append-only file", "fdatasync"),
+    writes=(LogWrite("sync-write-redis", 107, "append", file_bytes=512 * MIB),),
+    own=OwnTime(38 * _US, 30 * _US, 45 * _US, {1: 19 * _US, 8: 30 * _US, 32: 30 * _US}),
+)
+
+ETCD = Program(
+    need="etcd",
+    title="etcd",
+    version="3.4.23",
+    settings="a cluster of one, as Debian has it",
+    commit=f"put of a key to {_ROW} through the HTTP gateway",
+    calls=("write of 160 B behind the last one, into 64 MB that were allocated before", "fdatasync"),
+    writes=(LogWrite("sync-write-etcd", 160, "preallocated", file_bytes=64 * MIB),),
+    own=OwnTime(400 * _US, 360 * _US, 500 * _US, {1: 400 * _US, 8: 260 * _US, 32: 450 * _US}),
+)
+
+MARIADB = Program(
+    need="mariadb",
+    title="MariaDB with InnoDB",
+    version="10.11.19",
+    settings="as Debian has them: innodb_flush_log_at_trx_commit 1, innodb_flush_method O_DIRECT, no binary log",
+    commit=f"insert of a row of {_ROW} (mariadb-slap), through a socket",
+    calls=(
+        "pwrite64 of 4096 B with O_DIRECT over a block of the log that is there, the same until it is full",
+        "fdatasync",
+    ),
+    writes=(LogWrite("sync-write-mariadb", 4096, "overwrite", "same", direct=True),),
+    own=OwnTime(40 * _US, 26 * _US, 60 * _US, {1: 25 * _US, 8: 30 * _US, 32: 38 * _US}),
+)
+
+ZOOKEEPER = Program(
+    need="zookeeper",
+    title="ZooKeeper",
+    version="3.8.0",
+    settings="a server alone, as Debian has it",
+    commit=f"set of a node to {_ROW}, through TCP",
+    calls=("write of 139 B behind the last one, into a hole that ends 64 MiB ahead", "fdatasync"),
+    writes=(LogWrite("sync-write-zookeeper", 139, "sparse", file_bytes=64 * MIB),),
+    own=OwnTime(200 * _US, 180 * _US, 300 * _US, {1: 200 * _US, 8: 53 * _US, 32: 40 * _US}),
+)
+
+PROGRAMS = {
+    program.need: program for program in (POSTGRESQL, SQLITE_WAL, SQLITE, REDIS_ALWAYS, ETCD, MARIADB, ZOOKEEPER)
+}

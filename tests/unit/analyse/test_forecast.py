@@ -1,0 +1,96 @@
+"""The arithmetic of a forecast: latency and own time add up, bands hold the one and the other extreme."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drivelab.analyse.drive_scale import MARKS, place_on_scale, rate_on
+from drivelab.analyse.forecast import commit_rate, forecast, log_latency, rate_bands
+from drivelab.model.estimate import Estimate
+from drivelab.model.program import OwnTime, Program
+from drivelab.model.programs import CLIENT_COUNTS, POSTGRESQL, PROGRAMS, SQLITE
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.reference.load import load_reference
+
+US = 1000.0
+MADE_UP = replace(POSTGRESQL, own=OwnTime(50 * US, 40 * US, 60 * US, {1: 20 * US, 8: 30 * US, 32: 40 * US}))
+
+
+def mean(value: float | None, low: float | None, high: float | None) -> Estimate:
+    return Estimate(value, low, high, "ns", 1000, 800.0, "")
+
+
+def measured(**latencies: Estimate) -> dict[str, TrialSummary]:
+    return {
+        f"sync-write-{name}": TrialSummary("", "", "durable_write", {"total_latency_ns_mean": latency})
+        for name, latency in latencies.items()
+    }
+
+
+def test_the_programs_own_time_is_added() -> None:
+    rate = commit_rate(MADE_UP, mean(150 * US, 140 * US, 165 * US))
+    assert rate.value == pytest.approx(1e6 / 200)
+    assert (rate.low, rate.high) == (pytest.approx(1e6 / 225), pytest.approx(1e6 / 180))
+    assert (rate.unit, rate.sample_count) == ("1/s", 1000)
+
+
+def test_an_end_that_is_not_known_stays_so() -> None:
+    rate = commit_rate(MADE_UP, mean(150 * US, 140 * US, None))
+    assert rate.low is None
+    assert rate.high is not None
+
+
+def test_a_commit_of_several_writes_takes_their_sum() -> None:
+    summaries = measured(**{"sqlite-journal": mean(300, 280, 310), "sqlite-pages": mean(200, 190, 220)})
+    latency = log_latency(SQLITE, summaries)
+    assert latency is not None
+    assert (latency.value, latency.low, latency.high) == (900, 850, 970)
+    summaries.pop("sync-write-sqlite-pages")
+    assert log_latency(SQLITE, summaries) is None
+    assert forecast("sqlite", summaries) is None
+
+
+def test_a_band_reaches_from_half_the_clients_a_sync_to_all_of_them() -> None:
+    few, many = rate_bands(MADE_UP, mean(800 * US, None, None))
+    assert (few.client_count, many.client_count) == CLIENT_COUNTS
+    assert few.low == pytest.approx(1e6 / (2 * 800 / 8 + 2 * 30))
+    assert few.high == pytest.approx(1e6 / (800 / 8))
+    # the processors are the limit where syncs are fast
+    assert many.high == pytest.approx(1e6 / 40)
+
+
+def test_one_writer_at_a_time_has_no_band() -> None:
+    assert rate_bands(SQLITE, mean(800 * US, None, None)) == ()
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
+def test_what_a_program_takes_itself_is_a_range_around_a_time(program: Program) -> None:
+    own = program.own
+    assert 0 < own.low_ns <= own.one_ns <= own.high_ns
+    assert set(own.memory_ns) == ({1, *CLIENT_COUNTS} if program.shares_syncs else {1})
+
+
+def test_a_forecast_tells_all_in_a_sentence() -> None:
+    found = forecast("postgres", measured(postgres=mean(2000 * US, 1900 * US, 2100 * US)))
+    assert found is not None
+    assert found.text.startswith("PostgreSQL would commit about 4")
+    assert " times a second here with one client (95 %: 4" in found.text
+    assert "with 8, " in found.text
+    assert found.text.endswith("that is between a Crucial M4 (365) and a SanDisk X100 (1 150)")
+    assert forecast("kafka", {}) is None
+
+
+def test_the_scale_reaches_beyond_its_ends() -> None:
+    assert place_on_scale(1, MADE_UP) == "less than on a hard disk of 7200 rpm (24.9)"
+    assert place_on_scale(1e6, MADE_UP) == "more than on an Intel 320, which has capacitors (4 000)"
+    assert rate_on(MARKS[-1], MADE_UP) == pytest.approx(1e6 / 250)
+
+
+def test_the_scale_is_in_order_and_as_published() -> None:
+    assert [mark.latency_ns for mark in MARKS] == sorted((mark.latency_ns for mark in MARKS), reverse=True)
+    for mark in MARKS:
+        page = load_reference(mark.page)
+        values = {one.estimate.value for one in page.observations if one.drive == mark.drive and one.is_durable}
+        assert mark.latency_ns in values, mark.title
