@@ -32,6 +32,8 @@ from cases import (
 from file_operations import FILES_KI, bonnie_version, file_operations
 from fio_agreement import JOB_FILES, agreement
 from peers import fio_version
+from program_forecasts import RUN_S, Forecasted, forecasts
+from program_forecasts import table as forecast_table
 from reports import FIO_PLOT, PEER_SECONDS_MAX, Reports, reports
 from target import read_target, write_directory
 from tracing import TracingCost, can_trace, tracing
@@ -41,6 +43,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 TRACING_SHORTER = 10
 AGREEMENT = "## The same job files by drivelab and by fio\n"
 FILES = "## Operations on files\n"
+FORECASTS = "## Programs beside their forecasts\n"
 REPORTS, BLOCK_TRACES, TRACING = "## Reports\n", "## Block traces\n", "## Tracing\n"
 # in the order of the page; the first has no heading of its own
 PARTS = {
@@ -50,6 +53,7 @@ PARTS = {
     "reports": REPORTS,
     "btt": BLOCK_TRACES,
     "tracing": TRACING,
+    "programs": FORECASTS,
 }
 
 
@@ -60,6 +64,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=4.0, help="length of one timed run (default 4)")
     parser.add_argument("--page", type=Path, default=PAGE, help="page to write (default docs/performance.md)")
     parser.add_argument("--only", choices=tuple(PARTS), help="measure one part, and keep the others")
+    parser.add_argument(
+        "--directory", type=Path, default=Path("/var/tmp"), help="where real programs keep their data (/var/tmp)"
+    )
     options = parser.parse_args()
     for tool, package in (("fio", "fio"), ("cc", "gcc"), ("btt", "blktrace")):
         if shutil.which(tool) is None:
@@ -101,6 +108,8 @@ def measured_part(name: str, options: argparse.Namespace) -> str:
         return agreement_part(agreement(options.rounds, options.seconds), options)
     if name == "files":
         return files_part(file_operations(options.rounds), options)
+    if name == "programs":
+        return forecasts_part(list(forecasts(options.rounds, options.directory)), options)
     if name == "btt":
         return block_traces_part(block_traces(options.rounds))
     if name == "tracing":
@@ -228,6 +237,28 @@ def tracing_part(found: TracingCost, target: str, pairs: str) -> str:
         *(f"- {text}" for text in found.notes),
     ]
     return "\n".join(lines) + "\n"
+
+
+def forecasts_part(found: list[Forecasted | str], options: argparse.Namespace) -> str:
+    """Real programs beside what a check tells of them."""
+    rows = [one for one in found if isinstance(one, Forecasted)]
+    lines = [
+        FORECASTS,
+        'Written by `make bench`, or alone by `make bench ARGS="--only programs"`. Each program of',
+        "[needs](needs.md#how-often-a-program-would-commit) kept its data in one directory; its clients committed, and",
+        f"drivelab issued its log writes there and made a forecast of them, in turn: {options.rounds} pairs of",
+        f"{RUN_S} s, each first every other time. Numbers are medians; the ratio is that of the medians, forecast over",
+        "real, with the smallest and the largest of a pair. Allowed are 15 %, or 10 % where a sync takes 1 ms or more.",
+        "",
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        "quarter of an hour.",
+        "",
+        *forecast_table(rows),
+        "",
+        *(f"- {text}" for text in found if isinstance(text, str)),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def table(rows: list[Row]) -> list[str]:

@@ -1,0 +1,167 @@
+"""Real programs beside the forecast of `drivelab check`: alternating pairs in one directory."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from real_programs import PROGRAMS as REAL_PROGRAMS
+from real_programs import RealProgram, Server
+
+from drivelab.analyse.forecast import commit_rate, rate_bands
+from drivelab.model.estimate import Estimate
+from drivelab.model.program import LogWrite, Program, RateBand
+from drivelab.model.programs import CLIENT_COUNTS, PROGRAMS
+from drivelab.model.workload import Limits
+from drivelab.plan.program_trials import log_workload
+from drivelab.run.engine import run_workload
+
+# whole seconds, because pgbench counts in them
+RUN_S = 2
+_SEVERAL_RUNS = 3
+_SLOW_SYNC_NS = 1e6
+_INTERVAL_NS = 100_000_000
+_NO_ROOM_LIMIT = 1 << 40
+
+
+@dataclass(frozen=True)
+class Several:
+    """What more clients reached, and the band that was forecast for them."""
+
+    band: RateBand
+    real: float
+
+    @property
+    def is_within(self) -> bool:
+        """Whether it lies in the band."""
+        return self.band.low <= self.real <= self.band.high
+
+
+@dataclass(frozen=True)
+class Forecasted:
+    """One program: rates pair by pair, and what several clients came to."""
+
+    program: Program
+    version: str
+    latencies_ns: tuple[float, ...]
+    forecasts: tuple[float, ...]
+    reals: tuple[float, ...]
+    several: tuple[Several, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Forecast over real rate, of the medians."""
+        return statistics.median(self.forecasts) / statistics.median(self.reals)
+
+    @property
+    def allowed(self) -> float:
+        """How far the ratio may be from 1: less where a sync takes 1 ms or longer."""
+        writes = sum(write.times for write in self.program.writes)
+        return 0.10 if statistics.median(self.latencies_ns) / writes >= _SLOW_SYNC_NS else 0.15
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the forecast is as good as it has to be."""
+        return abs(self.ratio - 1) <= self.allowed
+
+
+def forecasts(rounds: int, directory: Path) -> Iterator[Forecasted | str]:
+    """Each program with its forecast as soon as it is measured, or why it was left out."""
+    for real in REAL_PROGRAMS:
+        reason = real.missing()
+        if reason:
+            yield f"{PROGRAMS[real.need].title}: left out, {reason}"
+            continue
+        try:
+            yield _forecasted(real, rounds, directory)
+        except (RuntimeError, OSError) as error:
+            yield f"{PROGRAMS[real.need].title}: left out, {error}"
+
+
+def log_latency_ns(program: Program, directory: Path, seconds: float) -> float:
+    """Time of the log writes of one commit: drivelab's own measurement of them, as in a check."""
+    return sum(write.times * _mean_latency_ns(write, directory, seconds) for write in program.writes)
+
+
+@contextmanager
+def own_directory(parent: Path) -> Iterator[Path]:
+    """A new directory that a program of another user can reach; it is removed with all that is in it."""
+    directory = Path(tempfile.mkdtemp(prefix="drivelab-bench-", dir=parent))
+    directory.chmod(0o755)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def table(rows: list[Forecasted]) -> list[str]:
+    """The programs as a table of Markdown."""
+    several = " | ".join(f"{count} clients | band" for count in CLIENT_COUNTS)
+    head = f"| program | log writes (us) | commits a second | forecast | ratio (pairs) | allowed | {several} |"
+    lines = [head, "|---|---:|---:|---:|---:|---|---:|---:|---:|---:|"]
+    for row in rows:
+        ratios = [mine / its for mine, its in zip(row.forecasts, row.reals, strict=True)]
+        cells = [
+            f"{row.program.title} {row.program.version}",
+            f"{statistics.median(row.latencies_ns) / 1000:,.0f}",
+            f"{statistics.median(row.reals):,.0f}",
+            f"{statistics.median(row.forecasts):,.0f}",
+            f"{row.ratio:.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+            f"{1 - row.allowed:.2f} to {1 + row.allowed:.2f}"
+            + ("" if abs(row.ratio - 1) <= row.allowed else ": missed"),
+        ]
+        for one in row.several:
+            missed = "" if one.is_within else ": missed"
+            cells += [f"{one.real:,.0f}", f"{one.band.low:,.0f} to {one.band.high:,.0f}{missed}"]
+        cells += ["", ""] * (len(CLIENT_COUNTS) - len(row.several))
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _forecasted(real: RealProgram, rounds: int, parent: Path) -> Forecasted:
+    program = PROGRAMS[real.need]
+    latencies, rates = [], []
+    with own_directory(parent) as directory, real.start(directory) as server:
+        server.commits_per_s(1, RUN_S)
+        for number in range(rounds):
+            if number % 2:
+                rates.append(server.commits_per_s(1, RUN_S))
+            latencies.append(log_latency_ns(program, directory, RUN_S / len(program.writes)))
+            if not number % 2:
+                rates.append(server.commits_per_s(1, RUN_S))
+        several = _several(program, server, statistics.median(latencies))
+    each = tuple(commit_rate(program, _estimate(latency)).value or 0.0 for latency in latencies)
+    return Forecasted(program, real.version(), tuple(latencies), each, tuple(rates), several)
+
+
+def _several(program: Program, server: Server, latency_ns: float) -> tuple[Several, ...]:
+    found = []
+    for band in rate_bands(program, _estimate(latency_ns)):
+        reals = [server.commits_per_s(band.client_count, RUN_S / 2) for _ in range(_SEVERAL_RUNS)]
+        found.append(Several(band, statistics.median(reals)))
+    return tuple(found)
+
+
+def _mean_latency_ns(write: LogWrite, directory: Path, seconds: float) -> float:
+    workload = log_workload(write, _NO_ROOM_LIMIT, exclusive=False, interval_ns=_INTERVAL_NS)
+    path = directory / write.trial
+    timed = workload.model_copy(
+        update={
+            "target": workload.target.model_copy(update={"path": str(path)}),
+            "limits": Limits(runtime_ns=round(seconds * 1e9)),
+            "ramp_ns": 100_000_000,
+        }
+    )
+    try:
+        return run_workload(timed).histograms["durable_write", "total"].mean_ns
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _estimate(latency_ns: float) -> Estimate:
+    return Estimate(latency_ns, None, None, "ns", 0, 0.0, "")
