@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.model.program import LogWrite
+from drivelab.model.program import MIB, LogWrite
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.trace import OPERATION_NAMES
 from drivelab.model.workload import Limits
@@ -28,9 +28,13 @@ def test_a_trial_issues_what_was_traced(write: LogWrite, tmp_path: Path) -> None
     records = run_workload(workload.model_copy(update=limited)).records
     assert records is not None
     issued = [(OPERATION_NAMES[row["operation"]], row["offset_bytes"]) for row in records.to_pylist()]
-    step = 0 if write.access == "same" else write.size_bytes
-    # each write is followed by its sync
-    assert issued == [(name, number * step) for number in range(COUNT) for name in ("write", "sync")]
+    step = {"same": 0, "sequential": write.size_bytes, "strided": MIB // 2}[write.access]
+    expected = []
+    for number in range(COUNT):
+        expected.append(("write", number * step))
+        if (number + 1) % write.writes_per_sync == 0:
+            expected.append(("sync", number * step))
+    assert issued == expected
     assert set(records.column("size_bytes").to_pylist()) == {write.size_bytes}
     size, used = path.stat().st_size, path.stat().st_blocks * 512
     if write.file_state == "append":

@@ -12,7 +12,7 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class LogWrite:
-    """A write and the fdatasync after it, as a program issues them for a commit.
+    """Writes and the fdatasync after them, as a program issues them for a commit.
 
     Attributes
     ----------
@@ -24,13 +24,16 @@ class LogWrite:
         What the file is before: written (``overwrite``), growing (``append``), reserved
         (``preallocated``) or a hole (``sparse``).
     access : str
-        ``same`` where commits write the same page again until it is full, else ``sequential``.
+        ``same`` where commits write the same page again until it is full, ``strided`` where
+        the writes lie apart, else ``sequential``.
     file_bytes : int
         Size of the file, or how far it may grow.
     direct : bool
         Whether it goes around the page cache.
+    writes_per_sync : int
+        How many writes a sync follows.
     times : int
-        How many of them a commit waits for, one after another.
+        How many of these syncs a commit waits for, one after another.
     """
 
     trial: str
@@ -39,6 +42,7 @@ class LogWrite:
     access: AccessKind = "sequential"
     file_bytes: int = 16 * MIB
     direct: bool = False
+    writes_per_sync: int = 1
     times: int = 1
 
 

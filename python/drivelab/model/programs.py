@@ -56,7 +56,8 @@ SQLITE = Program(
     ),
     writes=(
         LogWrite("sync-write-sqlite-journal", 8720, "append", file_bytes=512 * MIB),
-        LogWrite("sync-write-sqlite-pages", 4096, "overwrite", "same", times=3),
+        LogWrite("sync-write-sqlite-header", 4096, "overwrite", "same", times=2),
+        LogWrite("sync-write-sqlite-pages", 4096, "overwrite", "strided", writes_per_sync=3),
     ),
     own=OwnTime(100 * _US, 80 * _US, 130 * _US, {1: 100 * _US}),
     shares_syncs=False,

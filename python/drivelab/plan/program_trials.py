@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivelab.model.program import LogWrite
+from drivelab.model.program import MIB, LogWrite
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import (
@@ -14,6 +14,9 @@ from drivelab.model.workload import (
     TargetRange,
     Workload,
 )
+
+# pages that lie apart make no common request
+_STRIDE_BYTES = MIB // 2
 
 
 def log_writes(need: str, target: TargetFacts) -> tuple[LogWrite, ...]:
@@ -34,8 +37,8 @@ def log_workload(write: LogWrite, room_bytes: int, *, exclusive: bool, interval_
         backend="sync",
         operations=(OperationShare(operation="write"),),
         block_sizes=(BlockSizeShare(bytes=write.size_bytes),),
-        access=Access(kind=write.access),
-        durability=Durability(method="fdatasync"),
+        access=Access(kind=write.access, stride_bytes=_STRIDE_BYTES if write.access == "strided" else 0),
+        durability=Durability(method="fdatasync", every_writes=write.writes_per_sync),
         file_state=write.file_state,
         direct=write.direct,
         limits=Limits(),

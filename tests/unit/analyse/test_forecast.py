@@ -43,10 +43,11 @@ def test_an_end_that_is_not_known_stays_so() -> None:
 
 
 def test_a_commit_of_several_writes_takes_their_sum() -> None:
-    summaries = measured(**{"sqlite-journal": mean(300, 280, 310), "sqlite-pages": mean(200, 190, 220)})
+    parts = {"journal": mean(300, 280, 310), "header": mean(200, 190, 220), "pages": mean(400, 390, 410)}
+    summaries = measured(**{f"sqlite-{name}": part for name, part in parts.items()})
     latency = log_latency(SQLITE, summaries)
     assert latency is not None
-    assert (latency.value, latency.low, latency.high) == (900, 850, 970)
+    assert (latency.value, latency.low, latency.high) == (1100, 1050, 1160)
     summaries.pop("sync-write-sqlite-pages")
     assert log_latency(SQLITE, summaries) is None
     assert forecast("sqlite", summaries) is None

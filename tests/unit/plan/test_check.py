@@ -71,7 +71,7 @@ def test_a_program_is_asked_about_with_what_it_issues(program: Program, director
         issued = trial.workload
         assert [share.bytes for share in issued.block_sizes] == [write.size_bytes]
         assert (issued.file_state, issued.access.kind, issued.direct) == (write.file_state, write.access, write.direct)
-        assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", 1)
+        assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", write.writes_per_sync)
     assert plan.written_bytes_max <= WRITTEN_BYTES_MAX
 
 
