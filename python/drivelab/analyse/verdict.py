@@ -356,7 +356,8 @@ def _without_limits(
     if invalid is not None:
         sentence = f"No published limit for {need.title}, and the number cannot be trusted: {invalid.text}"
         return "undecided", invalid.text, sentence
-    return "no_limit", "", f"No published limit for {need.title}: {text}"
+    named = "" if program else f" for {need.title}"
+    return "no_limit", "", f"No published limit{named}: {text}"
 
 
 def _listed(names: Sequence[str]) -> str:

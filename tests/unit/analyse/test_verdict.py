@@ -267,7 +267,7 @@ def commits(latency_ns: Estimate) -> list[TrialSummary]:
 def test_a_program_that_was_traced_is_told_in_commits() -> None:
     verdict = judge_need(POSTGRES, commits(near(2 * MS)), [])
     assert (verdict.outcome, verdict.checks) == ("no_limit", ())
-    assert verdict.sentence.startswith("No published limit for PostgreSQL: PostgreSQL would commit about 4")
+    assert verdict.sentence.startswith("No published limit: PostgreSQL would commit about 4")
     assert verdict.forecast is not None
     assert verdict.forecast.text in verdict.sentence
     assert judge_need(POSTGRES, [], []).outcome == "undecided"
