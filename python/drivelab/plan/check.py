@@ -259,7 +259,7 @@ def _log_trial(log: LogWrite, room_bytes: int, state: FileState, runtime_ms: int
 
 _HOW = {
     "append": "appended",
-    "overwrite": "written over what is there",
+    "overwrite": "overwritten",
     "preallocated": "into reserved space",
     "sparse": "into a hole",
 }

@@ -6,7 +6,7 @@ Everything else that a check stored is in its page, and in the long text of `ter
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WARNINGS_MAX = 3
 _WIDTH = 80
 _SENTENCE_LENGTH_MAX = 3 * 70
-_NAME_WIDTH_MAX = 22
+_NAME_WIDTH_MAX = 14
 # needs that are told in a line each; failures are told all
 _NEEDS_MAX = 3
 _OUTCOMES = {
@@ -38,7 +38,7 @@ _OUTCOMES = {
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 # a verdict begins with what the word before it says
-_SAID_ALREADY = re.compile(r"^(Yes, this carries|No, this does not carry|Undecided for|No published limit for) ")
+_SAID_ALREADY = re.compile(r"^(Yes, this carries|No, this does not carry|Undecided for|No published limit( for|:)) ")
 _CLAUSE = re.compile(r"[:;] ")
 _CLAUSE_LENGTH_MIN = 24
 _INTERVAL = re.compile(r" \(95 %: [^)]*\)$")
@@ -148,7 +148,7 @@ class _Writer:
         return self._line(("   ", ""), self._clean(f"{text}: {check.measured}, {word}"))
 
     def durable(self, trials: Sequence[TrialContent]) -> Table:
-        """What a durable write costs: its latency, how often a second, and what the drive does for it."""
+        """What a durable write costs: its latency, how often a second, and how many commands each takes."""
         from rich.text import Text
 
         names, shared = _shortened([trial.label for trial in trials])
@@ -159,15 +159,17 @@ class _Writer:
             "slowest 1 %",
             "",
             "a second",
-            "the drive does",
+            "writes",
+            "flushes",
         )
-        table = self._table(heads, left=(0, 2, 4, 6), names=names)
+        table = self._table(heads, left=(0, 2, 4), names=names)
         for trial, short in zip(trials, names, strict=True):
             p50, p99 = self._latency(trial.estimate("p50")), self._latency(trial.estimate("p99"))
             rate = trial.estimate("iops")
             often = number_text(rate.value) if rate and rate.value is not None else "?"
             name = Text.assemble(self._clean(short), (self._marks(trial), "yellow"))
-            table.add_row(name, *p50, *p99, self._clean(often), Text(self._clean(_commands(trial)), style="dim"))
+            commands = (_count(trial.estimate(f"device_{noun}_per_operation")) for noun in ("writes", "flushes"))
+            table.add_row(name, *p50, *p99, self._clean(often), *map(self._clean, commands))
         return table
 
     def reads_beside_writes(self, trials: Sequence[TrialContent]) -> Table:
@@ -262,20 +264,12 @@ def _shortened(labels: Sequence[str]) -> tuple[list[str], str]:
     return [" ".join(each) for each in words], " ".join(shared)
 
 
-def _commands(trial: TrialContent) -> str:
-    """What the drive executed for one operation: ``2 writes, 1 flush``."""
-    counts: Mapping[str, Estimate | None] = {
-        "write": trial.estimate("device_writes_per_operation"),
-        "flush": trial.estimate("device_flushes_per_operation"),
-    }
-    return ", ".join(
-        _count(one.value, noun) for noun, one in counts.items() if one is not None and one.value is not None
-    )
-
-
-def _count(number: float, noun: str) -> str:
-    text = rate_text(number).rstrip("0").rstrip(".") if "." in rate_text(number) else rate_text(number)
-    return f"{text} {noun}" if text == "1" else f"{text} {noun}{'es' if noun.endswith('sh') else 's'}"
+def _count(estimate: Estimate | None) -> str:
+    """Commands of a kind that the drive executed for one operation."""
+    if estimate is None or estimate.value is None:
+        return ""
+    text = rate_text(estimate.value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _shape(trial: TrialContent) -> tuple[int, int, str]:

@@ -109,9 +109,7 @@ def test_a_durable_write_stands_with_its_intervals_and_its_commands(whole: Repor
         "2",
         "630",
         "3",
-        "writes,",
         "1",
-        "flush",
     ]
 
 
