@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from drivelab.analyse.effects import Bounds, TrialValue, level_effects
 from drivelab.analyse.factorial import factorials
@@ -13,6 +13,7 @@ from drivelab.analyse.repeats import repeated_bounds, repeated_metric
 from drivelab.analyse.surface_shape import surface_shapes
 from drivelab.model.estimate import Unit
 from drivelab.model.factorial import Factorial
+from drivelab.model.operations_apart import operations_apart
 from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
@@ -50,6 +51,10 @@ class RunTrial:
         Whether a finding says that it does not describe the drive.
     seen : collection of str
         Metrics whose value is the sample's own, for want of independent I/Os for an interval.
+    operation : str
+        What its metrics without a prefix are of.
+    part : str
+        Of a trial that mixes operations, the one that alone is told of: ``read``, ``read and write``.
     """
 
     name: str
@@ -65,6 +70,8 @@ class RunTrial:
     session: int = 1
     is_invalid: bool = False
     seen: Collection[str] = ()
+    operation: str = ""
+    part: str = ""
 
     @property
     def found(self) -> dict[str, str]:
@@ -144,6 +151,7 @@ def run_answer(
     metrics = _judged_metrics(ordinary)
     effects = tuple(level_effects(_trial_values(known, metrics), order.factors, metrics))
     combinations = tuple(_combinations(ordinary, order, units, metrics))
+    parts = [part for trial in ordinary for part in trials_apart(trial)]
     return RunAnswer(
         combinations=combinations,
         effects=effects if with_effects else (),
@@ -151,8 +159,30 @@ def run_answer(
         trial_count=len(ordinary),
         contrasts=() if with_effects else effects,
         shapes=surface_shapes(combinations),
+        apart=tuple(_combinations(parts, order, units, metrics)) if len(parts) > len(ordinary) else (),
         factorials=() if order.is_one_at_a_time else tuple(_factorials(ordinary, order, metrics, factorial_metrics)),
     )
+
+
+def trials_apart(trial: RunTrial) -> list[RunTrial]:
+    """A trial that mixes operations as one of each of them, and one of all together without latencies; else itself."""
+    return [
+        replace(
+            trial,
+            values={name: trial.values[key] for name, key in names.items()},
+            ends={name: trial.ends[key] for name, key in names.items() if key in trial.ends},
+            seen={name for name, key in names.items() if key in trial.seen},
+            kind=_kind_of_part(trial.kind, part),
+            part=part,
+        )
+        for part, names in operations_apart(trial.values, trial.operation).items()
+    ] or [trial]
+
+
+def _kind_of_part(kind: TrialKind, part: str) -> TrialKind:
+    if " and " in part:
+        return replace(kind, is_durable=False, has_latency=False, has_response=False, has_mean=False)
+    return replace(kind, is_durable=kind.is_durable and part in ("write", "durable_write"))
 
 
 def reference_value(trial: RunTrial, metric: str) -> ReferenceValue | None:
@@ -172,11 +202,11 @@ def _judged_metrics(trials: Sequence[RunTrial]) -> dict[str, str]:
 def _combinations(
     trials: Sequence[RunTrial], order: ExperimentOrder, units: Mapping[str, Unit], metrics: Mapping[str, str]
 ) -> list[CombinationResult]:
-    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[RunTrial]] = {}
+    groups: dict[tuple[str, str, tuple[tuple[str, str], ...], str], list[RunTrial]] = {}
     for trial in trials:
-        groups.setdefault((trial.target, trial.workload, tuple(trial.levels.items())), []).append(trial)
+        groups.setdefault((trial.target, trial.workload, tuple(trial.levels.items()), trial.part), []).append(trial)
     found = []
-    for (target, workload, levels), members in groups.items():
+    for (target, workload, levels, part), members in groups.items():
         kinds = [trial.kind for trial in members]
         sizes = {kind.block_size_bytes for kind in kinds}
         found.append(
@@ -193,6 +223,7 @@ def _combinations(
                 is_durable=all(kind.is_durable for kind in kinds),
                 invalid_trials=sum(trial.is_invalid for trial in members),
                 bounds=_bounds(members, units),
+                operation=part,
             )
         )
     return sorted(found, key=_place_in_file(order))

@@ -14,6 +14,7 @@ from drivelab.answers.run_answer import COMMANDS
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import DURATION, LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND
@@ -55,7 +56,7 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
         S506: a table of the run cannot be read.
     """
     trials = _trial_facts(run)
-    combinations = [one for one in answer.combinations if one.workload]
+    combinations = [one for one in answer.rows if one.workload]
     labels = [one["target"] for one in trials.values()] + [one.target for one in combinations]
     targets = measured_targets(run.run_json, list(dict.fromkeys(labels)))
     asked = _asked_levels(combinations)
@@ -147,8 +148,8 @@ def _observations(
             drive=target.drive.name,
             machine=target.drive.machine,
             workload=one.workload,
-            title=one.label or one.workload,
-            operation=as_text(first["operation"]),
+            title=f"{one.label or one.workload}{f', {plural(one.operation)}' if one.operation else ''}",
+            operation=one.operation or as_text(first["operation"]),
             metric=metric,
             estimate=found,
             levels=levels,

@@ -23,7 +23,7 @@ from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
-from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
 from drivelab.model.workload import TREE_OPERATIONS
@@ -38,6 +38,12 @@ COMMANDS = (
     "device_flushes_per_operation",
     "fua_writes_per_operation",
     "device_reads_per_operation",
+)
+# of each operation of a mix
+_APART = tuple(
+    f"{operation}_{metric}"
+    for operation in ("read", "write", "durable_write", "trim")
+    for metric in (LATENCY, RESPONSE, MEAN_LATENCY, "total_latency_ns_p99", "total_latency_ns_max", RATE, THROUGHPUT)
 )
 # what tables and figures show of each combination
 SHOWN_METRICS = (
@@ -56,11 +62,10 @@ SHOWN_METRICS = (
     *COURSE_UNITS,
     "writes_returned_ns",
     "end_sync_ns",
-    "write_total_latency_ns_p50",
-    "write_total_latency_ns_p99",
     "reached_device_share",
     "device_bytes_per_operation",
     *COMMANDS,
+    *_APART,
 )
 EFFECTS_TABLE = "effects"
 # tables that experiments name which go through files as a whole
@@ -86,6 +91,7 @@ _WITH_ENDS = (
     "iops",
     THROUGHPUT,
     *COMMANDS,
+    *_APART,
 )
 
 
@@ -245,6 +251,7 @@ def _trials(
             session=note.session,
             is_invalid=note.is_invalid,
             seen=seen[place],
+            operation=columns["operation"][place] or "",
         )
 
 

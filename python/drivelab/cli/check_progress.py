@@ -10,6 +10,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
 from drivelab.run.engine import Progress
+from drivelab.run.progress import estimates_text
 from drivelab.streams import for_person, make_console
 
 
@@ -47,7 +48,7 @@ class CheckLines:
 
     def trial_done(self, trial: CheckTrial, summary: TrialSummary) -> None:  # noqa: ARG002 (named when it began)
         """A trial was measured and stored."""
-        self.say(f"{self._place}: {summary_text(summary)}")
+        self.say(f"{self._place}: {estimates_text(summary)}")
 
     def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:  # noqa: ARG002 (named when it began)
         """A trial could not be measured."""
@@ -97,18 +98,6 @@ class LiveCheck(CheckLines):
 
     def _show(self, text: str) -> None:
         self._live.update(self._text(text, style="dim", no_wrap=True, overflow="ellipsis"))
-
-
-def summary_text(summary: TrialSummary) -> str:
-    """The numbers of a trial that a person watches for, in a few words."""
-    found = summary.estimates
-    durable = "device_flushes_per_operation" in found and summary.operation == "durable_write"
-    shown = [("p50 {}", "total_latency_ns_p50"), ("p99 {}", "total_latency_ns_p99")]
-    if durable:
-        shown += [("{} writes", "device_writes_per_operation"), ("{} flushes each", "device_flushes_per_operation")]
-    else:
-        shown += [("{}", "throughput_bytes_per_s"), ("{} I/Os per s", "iops")]
-    return ", ".join(form.format(found[key]) for form, key in shown if key in found) or "nothing completed"
 
 
 def check_progress(plan: CheckPlan) -> CheckLines:

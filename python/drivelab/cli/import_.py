@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from drivelab.interop.foreign import PROGRAMS, Kind
+from drivelab.interop.foreign import PROGRAMS, ForeignTrial, Kind
 from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Estimate
+from drivelab.model.operations_apart import operations_apart, plural
 
 if TYPE_CHECKING:
     from drivelab.interop.imported_plan import ImportedPlan
@@ -176,15 +178,22 @@ def _lines(sources: Sequence[ImportedSource], plan: ImportedPlan, directory: Pat
     lines.append(f"targets: {', '.join(plan.targets)}")
     lines += [f"factor {name}: {', '.join(levels)}" for name, levels in plan.factors.items()]
     for placed in plan.trials[:_SHOWN_TRIALS]:
-        lines.append(f"  {placed.name}: {placed.trial.failure or _numbers(placed.trial.estimates)}")
+        lines.append(f"  {placed.name}: {placed.trial.failure or _numbers(placed.trial)}")
     if len(plan.trials) > _SHOWN_TRIALS:
         lines.append(f"  and {len(plan.trials) - _SHOWN_TRIALS} more")
     lines.append(f"imported into {directory}" if directory else "nothing was written (--dry-run)")
     return lines
 
 
-def _numbers(estimates: Any) -> str:
-    """The few numbers that say most."""
+def _numbers(trial: ForeignTrial) -> str:
+    """The few numbers that say most; of a mix those of each operation."""
+    told = trial.estimates
+    apart = operations_apart(told, trial.operation).items()
+    parts = [f"{plural(name)} {_few({new: told[key] for new, key in names.items()})}" for name, names in apart]
+    return "; ".join(parts) or _few(told) or "no number"
+
+
+def _few(estimates: Mapping[str, Estimate]) -> str:
     names = {
         "total_latency_ns_p50": "p50",
         "total_latency_ns_mean": "mean",
@@ -193,4 +202,4 @@ def _numbers(estimates: Any) -> str:
         "total_latency_ns_max": "max",
     }
     told = [f"{word} {estimates[name]}".strip() for name, word in names.items() if name in estimates]
-    return ", ".join(told[:3]) or "no number"
+    return ", ".join(told[:3])

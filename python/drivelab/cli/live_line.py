@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from drivelab.model.units import format_bytes, format_rate_per_s
+from drivelab.model.units import format_bytes
 from drivelab.run.engine import Progress
+from drivelab.run.progress import rates_text
 from drivelab.streams import for_person, make_console
 
 
@@ -55,5 +56,4 @@ def progress_text(progress: Progress) -> str:
     seconds = progress.elapsed_ns / 1e9
     if progress.is_ramping:
         return f"{seconds:.1f} s, ramp"
-    rate = format_rate_per_s(progress.operation_count() / seconds) if seconds > 0 else "0"
-    return f"{seconds:.1f} s, {rate} I/Os per s, {format_bytes(progress.byte_count())}"
+    return f"{seconds:.1f} s, {rates_text(progress)}, {format_bytes(progress.byte_count())}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from drivelab.model.judged_metric import MEAN_LATENCY, RATE, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, THROUGHPUT
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric
 from drivelab.model.units import format_quantity
 
@@ -56,10 +56,13 @@ def _columns(rows: Sequence[CombinationResult], repeats: int, over_time: bool) -
     latencies = [NumberColumn("p99", judged.replace("p50", "p99").replace("mean", "p99"))]
     sizes = [one.block_size_bytes for one in rows if one.block_size_bytes is not None]
     if by_throughput:
-        latencies = [NumberColumn("p50", "total_latency_ns_p50"), NumberColumn("p99", "total_latency_ns_p99")]
+        latencies = [NumberColumn("p50", LATENCY), NumberColumn("p99", "total_latency_ns_p99")]
+    if judged != MEAN_LATENCY and any(MEAN_LATENCY in one.metrics and LATENCY not in one.metrics for one in rows):
+        latencies.insert(0, NumberColumn("mean", MEAN_LATENCY))
     range_head = f"range of\n{head}" if repeats > 1 else f"95 % interval\nof {head}"
     columns = [NumberColumn(head, judged), NumberColumn(range_head, judged, is_range=True)]
-    if judged == THROUGHPUT and sizes and min(sizes) < _THROUGHPUT_FROM_BYTES:
+    is_mixed = any(one.operation for one in rows)
+    if is_mixed or (judged == THROUGHPUT and sizes and min(sizes) < _THROUGHPUT_FROM_BYTES):
         columns.append(NumberColumn("I/Os\nper s", "iops", write=_rate))
     if by_throughput and over_time:
         columns += [

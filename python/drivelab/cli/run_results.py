@@ -134,7 +134,7 @@ def _print_combinations(answer: RunAnswer, console: Console, *, is_one_at_a_time
 def _tables(answer: RunAnswer) -> list[list[CombinationResult]]:
     """The rows of each table: of a workload on a target, or on several where they have combinations in common."""
     by_workload: dict[str, dict[str, list[CombinationResult]]] = {}
-    for one in answer.combinations:
+    for one in answer.rows:
         by_workload.setdefault(one.workload, {}).setdefault(one.target, []).append(one)
     tables: list[list[CombinationResult]] = []
     for targets in by_workload.values():

@@ -81,6 +81,9 @@ class CombinationResult:
     bounds : mapping of str to (float, float or None)
         Of metrics that some repeat has only bounds of: between what they lie in
         all repeats; without an upper end, "at least".
+    operation : str
+        Where the trials mix operations, the one that `metrics` are of: ``read``, ``durable_write``, or all
+        of them together (``read and write``), which have rates and no latency. Empty where nothing is told apart.
     """
 
     target: str
@@ -95,6 +98,7 @@ class CombinationResult:
     is_durable: bool = False
     invalid_trials: int = 0
     bounds: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
+    operation: str = ""
 
     @property
     def trial_count(self) -> int:
@@ -300,6 +304,9 @@ class RunAnswer:
         How the throughput of each trial went, by its name, where the experiment asks for it.
     shapes : tuple of SurfaceShape
         Where throughput over file size and record size has troughs, and from where on it falls off.
+    apart : tuple of CombinationResult
+        The combinations once more as tables show them: one that mixes operations is told by each of them, so that no
+        latency stands beside the rate of others.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -310,11 +317,17 @@ class RunAnswer:
     factorials: tuple[Factorial, ...] = ()
     courses: Mapping[str, ThroughputCourse] = field(default_factory=dict)
     shapes: tuple[SurfaceShape, ...] = ()
+    apart: tuple[CombinationResult, ...] = ()
+
+    @property
+    def rows(self) -> tuple[CombinationResult, ...]:
+        """What tables show of the combinations."""
+        return self.apart or self.combinations
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
-            "results": [one.to_json() for one in self.combinations],
+            "results": [one.to_json() for one in self.rows],
             "effects": [one.to_json() for one in self.effects],
             "factorial": [one.to_json() for one in self.factorials],
             "reference": [one.to_json() for one in self.drifts],

@@ -68,8 +68,8 @@ class OpenedRun(OpenedResults):
 
     @property
     def combinations(self) -> Any:
-        """One row per combination of target, workload and levels: each metric over its repeats."""
-        return self._framed(_combinations(self._answer.combinations))
+        """One row per combination of target, workload, levels and operation of a mix: each metric over its repeats."""
+        return self._framed(_combinations(self._answer.rows))
 
     @property
     def effects(self) -> Any:
@@ -132,11 +132,17 @@ class OpenedRun(OpenedResults):
 def _combinations(combinations: Sequence[CombinationResult]) -> Any:
     factors = list(dict.fromkeys(name for one in combinations for name in one.levels))
     metrics = list(dict.fromkeys(name for one in combinations for name in one.metrics))
-    columns = ["target", "workload", "label", *factors, "trial_count", "invalid_trials", "judged_metric"]
+    columns = ["target", "workload", "label", "operation", *factors, "trial_count", "invalid_trials", "judged_metric"]
     columns += [f"{metric}{end}" for metric in metrics for end in ("", "_lowest", "_highest")]
     rows = []
     for one in combinations:
-        row: list[Cell] = [one.target, one.workload, one.label, *(one.levels.get(name) for name in factors)]
+        row: list[Cell] = [
+            one.target,
+            one.workload,
+            one.label,
+            one.operation,
+            *(one.levels.get(name) for name in factors),
+        ]
         row += [one.trial_count, one.invalid_trials, one.judged_metric]
         for metric in metrics:
             found = one.metrics.get(metric)

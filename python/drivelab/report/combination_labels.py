@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.level_words import level_text
+from drivelab.model.operations_apart import OPERATION, plural
 from drivelab.model.run_answer import CombinationResult
 from drivelab.model.setting import AS_FOUND
 
@@ -51,7 +52,7 @@ def combination_labels(
     """
     if not combinations:
         return CombinationLabels((), (), "")
-    cells = [{name: level_words(one, name) for name in one.levels} for one in combinations]
+    cells = [_of_operation(one) | {name: level_words(one, name) for name in one.levels} for one in combinations]
     names = list(dict.fromkeys(name for row in cells for name in row))
     varying = [name for name in names if len({row.get(name, "") for row in cells}) > 1]
     if is_one_at_a_time and len(combinations) >= _FEW_MIN:
@@ -64,6 +65,11 @@ def combination_labels(
         return CombinationLabels(tuple(varying), tuple(rows), common)
     joined = tuple((", ".join(cell for cell in row if cell != NOT_APPLICABLE),) for row in rows)
     return CombinationLabels((", ".join(varying),), joined, common)
+
+
+def _of_operation(one: CombinationResult) -> dict[str, str]:
+    """Which of its operations a row is of, where it mixes some."""
+    return {OPERATION: plural(one.operation)} if one.operation else {}
 
 
 def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> CombinationLabels:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drivelab.model.operations_apart import OPERATION
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.csv_text import csv_file_name, csv_link
@@ -30,7 +31,8 @@ _COLUMNS = (
     ("device_writes_per_operation", "device, per operation", "writes", "count"),
     ("device_flushes_per_operation", "device, per operation", "flushes", "count"),
 )
-_IOPS, _THROUGHPUT, _MEAN = "iops", "throughput_bytes_per_s", "total_latency_ns_mean"
+_IOPS, _THROUGHPUT = "iops", "throughput_bytes_per_s"
+_MEDIAN, _MEAN = "total_latency_ns_p50", "total_latency_ns_mean"
 # smaller I/Os are counted, larger ones are issued for the bytes that they move
 _IOPS_BELOW_BYTES = 1 << 16
 _SEEN = "seen"
@@ -106,7 +108,7 @@ def combinations_table(
     over_time : bool
         Whether the experiment asks how the throughput changes.
     """
-    combinations = answer.combinations
+    combinations = answer.rows
     if not combinations:
         return None
     units = {kind: _unit(combinations, kind) for kind in _UNITS}
@@ -144,7 +146,7 @@ def _headers(
         is_dull = metric == "reached_device_share" and all(each >= REACHED_WHOLE for each in found)
         is_dull = is_dull or (metric == _IOPS and not any(map(_is_counted, combinations)))
         # beside a median the mean tells little; some programs tell nothing else
-        is_dull = is_dull or (metric == _MEAN and all(one.judged_metric != _MEAN for one in combinations))
+        is_dull = is_dull or (metric == _MEAN and not any(map(_has_mean_alone, combinations)))
         if not found or is_dull or (name in _TENTHS and not over_time):
             continue
         unit = units[kind].name if kind in units else {"share": "%", "rate": "1/s"}.get(kind, "1")
@@ -152,10 +154,15 @@ def _headers(
     return tuple(headers)
 
 
+def _has_mean_alone(one: CombinationResult) -> bool:
+    """Whether the mean is what it is judged by, or all that is known of its latency."""
+    return one.judged_metric == _MEAN or (_MEAN in one.metrics and _MEDIAN not in {**one.metrics, **one.bounds})
+
+
 def _is_counted(one: CombinationResult) -> bool:
-    """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule, or without bytes."""
+    """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule, mixed, no bytes."""
     is_small = one.block_size_bytes is not None and one.block_size_bytes < _IOPS_BELOW_BYTES
-    return one.judged_metric == _IOPS or (is_small and one.judged_metric == _THROUGHPUT)
+    return bool(one.operation) or one.judged_metric == _IOPS or (is_small and one.judged_metric == _THROUGHPUT)
 
 
 def _group(
@@ -225,12 +232,13 @@ def combinations_data(combinations: Sequence[CombinationResult]) -> DataTable:
     """Every combination with every metric that is shown somewhere, in internal units."""
     factors = list(dict.fromkeys(name for one in combinations for name in one.levels))
     metrics = [metric for metric, *_ in _COLUMNS if any(metric in one.metrics for one in combinations)]
-    columns = ["target", "workload", *factors, "trial_count", "invalid_trials"]
+    is_mixed = any(one.operation for one in combinations)
+    columns = ["target", "workload", *factors, *([OPERATION] if is_mixed else []), "trial_count", "invalid_trials"]
     columns += [f"{metric}{end}" for metric in metrics for end in ("_median", "_lowest", "_highest")]
     rows: list[list[Cell]] = []
     for one in combinations:
         row: list[Cell] = [one.target, one.workload, *(one.levels.get(name) for name in factors)]
-        row += [one.trial_count, one.invalid_trials]
+        row += [*([one.operation] if is_mixed else []), one.trial_count, one.invalid_trials]
         for metric in metrics:
             found = one.metrics.get(metric)
             row += [None] * 3 if found is None else [_short(x) for x in (found.median, found.lowest, found.highest)]

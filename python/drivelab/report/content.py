@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram
+from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.model.workload import ends_durable
@@ -73,6 +74,8 @@ class TrialContent:
         One row per I/O, when they were recorded; nothing is read before it is asked for.
     is_invalid : bool
         Whether a finding says that it does not describe the drive.
+    part_of : str
+        Where this tells one operation of a mix alone, or all of them together: the operation that the trial is about.
     """
 
     name: str
@@ -89,6 +92,26 @@ class TrialContent:
     devices: tuple[Mapping[str, Any], ...] = ()
     records: IoRecords | None = None
     is_invalid: bool = False
+    part_of: str = ""
+
+    @property
+    def parts(self) -> tuple[TrialContent, ...]:
+        """What a mix is told by: each of its operations, and all of them together without latencies; else itself."""
+        return tuple(
+            replace(
+                self,
+                label=f"{self.label}, {plural(operation)}",
+                operation=operation,
+                estimates={name: self.estimates[key] for name, key in names.items()},
+                part_of=self.operation,
+            )
+            for operation, names in operations_apart(self.estimates, self.operation).items()
+        ) or (self,)
+
+    @property
+    def is_main(self) -> bool:
+        """Whether what is said of latencies of the trial is said of this one."""
+        return self.part_of in ("", self.operation)
 
     @property
     def histogram(self) -> Histogram:
@@ -100,7 +123,7 @@ class TrialContent:
         """What kind of trial it is, for people."""
         if self.operation == "durable_write" and not self.is_durable:
             return "Writes and their sync calls"
-        return _GROUPS.get(self.operation, self.operation)
+        return _GROUPS.get(self.operation, plural(self.operation).capitalize())
 
     @property
     def is_durable(self) -> bool:

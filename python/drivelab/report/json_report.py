@@ -113,12 +113,17 @@ def _trial(trial: TrialContent) -> dict[str, Any]:
         "label": trial.label,
         "operation": trial.operation,
         "latency": trial.latency,
-        "estimates": {name: estimate.to_json() for name, estimate in trial.estimates.items()},
+        "estimates": _estimates(trial),
+        "operations": {part.operation: _estimates(part) for part in trial.parts if part.part_of},
         "workload": plain(trial.workload),
         "engine": plain(trial.engine),
         "context": plain(trial.context),
         "devices": plain(trial.devices),
     }
+
+
+def _estimates(trial: TrialContent) -> dict[str, Any]:
+    return {name: estimate.to_json() for name, estimate in trial.estimates.items()}
 
 
 def _finding(finding: ReportedFinding) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ResultsTable:
-    """Headers, and rows by kind of trial."""
+    """Headers, and rows by kind of trial; a trial that mixes operations has a row for each."""
 
     headers: tuple[Header, ...]
     groups: tuple[tuple[str, tuple[Row, ...]], ...]
@@ -100,10 +100,11 @@ def results_table(trials: Sequence[TrialContent], findings: Sequence[ReportedFin
         Each marks the numbers that it touches, or the trial's name when it is
         about the whole trial or about a number that is not shown.
     """
-    units = _units(trials)
-    headers = _headers(trials, units)
+    shown = [part for trial in trials for part in trial.parts]
+    units = _units(shown)
+    headers = _headers(shown, units)
     groups: dict[str, list[Row]] = {}
-    for trial in trials:
+    for trial in shown:
         groups.setdefault(trial.group, []).append(_row(trial, headers, units, findings))
     return ResultsTable(headers, tuple((name, tuple(rows)) for name, rows in groups.items()))
 
@@ -159,6 +160,8 @@ def _row(
     cells = []
     for header in headers:
         marks = tuple(finding.number for finding in touching if header.key in finding.metrics[trial.name])
+        if header.band == "latency" and not trial.is_main:
+            marks = ()
         cell = _cell(trial, header, units, marks)
         # a mark without a number beside it would be lost
         placed |= set(marks) if cell.value else set()
@@ -167,6 +170,8 @@ def _row(
 
 
 def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit], marks: tuple[int, ...]) -> NumberCell:
+    if not trial.histogram.total_count and header.key in ("count", "max") and trial.part_of:
+        return NumberCell("", marks=marks)
     if header.key == "count":
         return NumberCell(count_text(trial.histogram.total_count), marks=marks)
     if header.key == "max":

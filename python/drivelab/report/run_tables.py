@@ -101,7 +101,7 @@ def _effects_table(table: EffectsTable) -> Table:
 
 def _combination_tables(table: CombinationsTable, content: ReportContent) -> Iterator[Table]:
     by_place: dict[tuple[str, str], list[CombinationResult]] = {}
-    for one in content.answer.combinations:
+    for one in content.answer.rows:
         by_place.setdefault((one.target, one.workload), []).append(one)
     for group, members in zip(table.groups, by_place.values(), strict=False):
         columns = [TableColumn(_bare(header.full), header.unit, is_number=True) for header in table.headers]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Self, TextIO
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Estimate
+from drivelab.model.operations_apart import DIRECTIONS, operations_apart, plural
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trial_summary import TrialSummary
@@ -148,8 +150,7 @@ class LiveProgress(RunProgress):
         if progress.is_ramping:
             now = "ramp"
         elif seconds > 0:
-            rate = format_rate_per_s(progress.operation_count() / seconds)
-            now = f"{rate} I/Os per s, {format_bytes(progress.byte_count())}"
+            now = f"{rates_text(progress)}, {format_bytes(progress.byte_count())}"
         else:
             now = "begins"
         self._show(f"{self._step}: {now}{self._left_text()}")
@@ -169,21 +170,34 @@ def others_of(plan: Plan, step: PlannedStep) -> list[str]:
     return others if len(others) <= _NAMED_MAX else [f"{len(others)} others"]
 
 
+def rates_text(progress: Progress) -> str:
+    """How many I/Os per s there were until now: of a mix of each operation alone."""
+    seconds = max(progress.elapsed_ns, 1) / 1e9
+    counts = {name: count for name in DIRECTIONS if (count := progress.counts.get(name))}
+    if len(counts) < 2:
+        return f"{format_rate_per_s(progress.operation_count() / seconds)} I/Os per s"
+    return ", ".join([f"{format_rate_per_s(count / seconds)} {plural(name)} per s" for name, count in counts.items()])
+
+
 def estimates_text(summary: TrialSummary) -> str:
-    """The numbers of a trial that a person watches for, in a few words."""
+    """The numbers of a trial that a person watches for, in a few words; of a mix those of each operation."""
     found = summary.estimates
-    shown = [("p50", "total_latency_ns_p50", ""), ("p99", "total_latency_ns_p99", "")]
-    if summary.operation == "read" or "total_latency_ns_p99" not in found:
-        shown.append(("", "iops", " I/Os per s"))
-    if summary.operation in TREE_OPERATIONS:
-        shown.append(("", "iops", " files per s"))
+    texts = []
+    for operation, names in operations_apart(found, summary.operation).items():
+        own = _numbers_text({name: found[key] for name, key in names.items()}, "I/Os")
+        texts.append(f"{plural(operation)} {own}")
+    unit = "files" if summary.operation in TREE_OPERATIONS else "I/Os"
+    return "; ".join(texts) or _numbers_text(found, unit) or "nothing completed"
+
+
+def _numbers_text(found: Mapping[str, Estimate], unit: str) -> str:
+    shown = [("p50", "total_latency_ns_p50", ""), ("p99", "total_latency_ns_p99", ""), ("", "iops", f" {unit} per s")]
     moved = found.get("throughput_bytes_per_s")
     if moved is not None and moved.value != 0:
         shown.append(("", "throughput_bytes_per_s", ""))
     shown += [("", "device_writes_per_operation", " device writes per operation")]
     shown += [("", "device_flushes_per_operation", " flushes")]
-    texts = [f"{name} {found[key]}{unit}".strip() for name, key, unit in shown if key in found]
-    return ", ".join(texts) or "nothing completed"
+    return ", ".join([f"{name} {found[key]}{unit}".strip() for name, key, unit in shown if key in found])
 
 
 def progress_for(plan: Plan, completed: Collection[str] = ()) -> RunProgress:

@@ -315,7 +315,7 @@ def test_intervals_are_joined_where_they_do_not_fit(check_content: ReportContent
     assert figure is not None
     first = [row for row in figure.table.rows if row[0] == "sync-write-512"]
     assert len(first) == 30
-    assert sum(row[3] for row in first) == check_content.trials[0].histogram.total_count  # type: ignore[misc]
+    assert sum(row[4] for row in first) == check_content.trials[0].histogram.total_count  # type: ignore[misc]
 
 
 def test_a_trial_without_even_a_bound_has_a_mark_in_the_overview(

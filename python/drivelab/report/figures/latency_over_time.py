@@ -32,9 +32,9 @@ def latency_over_time(trials: Sequence[TrialContent]) -> Figure | None:
     found = [trial for trial in trials if _has_intervals(trial)]
     if not found:
         return None
-    drawn = {trial.name: _Drawn.of(trial) for trial in found}
+    drawn = {(trial.name, trial.operation): _Drawn.of(trial) for trial in found}
     shown = found[:PANELS_AT_MOST]
-    series = [drawn[trial.name].series for trial in found]
+    series = [one.series for one in drawn.values()]
     return Figure(
         key="latency-over-time",
         title="Latency over time",
@@ -57,14 +57,15 @@ class _Drawn:
         return cls(edges, interval_series(trial.intervals, trial.operation, trial.latency, edges, COLUMNS_AT_MOST))
 
 
-def _plot(group: str, trials: Sequence[TrialContent], drawn: Mapping[str, _Drawn]) -> Plot:
+def _plot(group: str, trials: Sequence[TrialContent], drawn: Mapping[tuple[str, str], _Drawn]) -> Plot:
     height, domains = theme.panels(len(trials), PANEL_PX, top_px=TOP_PX, bottom_px=BOTTOM_PX, gap_px=26)
     layout = theme.layout(height, hovermode="x", annotations=[])
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX}
     layout["legend"]["traceorder"] = "reversed"
     data: list[dict[str, Any]] = []
     for number, (trial, domain) in enumerate(zip(trials, domains, strict=True), start=1):
-        one, edges = drawn[trial.name].series, drawn[trial.name].edges
+        drawing = drawn[trial.name, trial.operation]
+        one, edges = drawing.series, drawing.edges
         data += [_cells(one, edges, number), *_lines(one, number, is_first=number == 1)]
         layout[theme.layout_key("y", number)] = theme.latency_axis(
             edges[0],
@@ -183,6 +184,7 @@ def _caption(found: int, shown: int, series: Sequence[IntervalSeries]) -> str:
 def _table(trials: Sequence[TrialContent], series: Sequence[IntervalSeries]) -> DataTable:
     columns = (
         "trial",
+        "operation",
         "start_s",
         "duration_s",
         "io_count",
@@ -194,6 +196,7 @@ def _table(trials: Sequence[TrialContent], series: Sequence[IntervalSeries]) -> 
     rows = [
         [
             trial.name,
+            trial.operation,
             round(float(one.start_ns[index]) / 1e9, 6),
             round(float(one.duration_ns[index]) / 1e9, 6),
             int(one.count[index]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivelab.report.answer import thresholds_of
-from drivelab.report.content import ReportContent
+from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.commands_per_operation import commands_per_operation
 from drivelab.report.figures.effects_overview import effects_overview
 from drivelab.report.figures.figure import Figure
@@ -26,7 +26,7 @@ _OF_TRACES = ("waterfall", "parts-over-time", "part-cdf", "offset-map")
 
 def overview_of_run(content: ReportContent) -> Figure | None:
     """The one picture beside the numbers; None when no trial has any latency."""
-    return latency_overview(content.trials, thresholds_of(content.verdict))
+    return latency_overview(_parts(content), thresholds_of(content.verdict))
 
 
 def traced_figures_of_run(content: ReportContent) -> list[Figure]:
@@ -42,18 +42,23 @@ def is_of_traces(figure: Figure) -> bool:
 
 def figures_of_run(content: ReportContent) -> list[Figure]:
     """All the others that the run has the data for."""
-    trials, answer = content.trials, content.answer
+    trials, answer, parts = content.trials, content.answer, _parts(content)
     made = [
         effects_overview(answer),
         latency_over_size(trials, answer),
         throughput_over_time(trials, answer) if asks_over_time(content) else None,
-        latency_histogram(trials),
-        latency_cdf(trials),
-        latency_over_time(trials),
+        latency_histogram(parts),
+        latency_cdf(parts),
+        latency_over_time(parts),
         io_scatter(trials),
         commands_per_operation(trials),
     ]
     return [figure for figure in made if figure is not None]
+
+
+def _parts(content: ReportContent) -> tuple[TrialContent, ...]:
+    """The trials as figures of latencies show them: a mix by each of its operations."""
+    return tuple(part for trial in content.trials for part in trial.parts)
 
 
 def asks_over_time(content: ReportContent) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.model.level_words import level_text
+from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, number_text, value_writer
@@ -114,10 +115,26 @@ def _of_combinations(answer: RunAnswer) -> Iterator[str]:
         where = f" on {target}" if several_targets else ""
         contrasts = list(contrast_sentences(answer, target, workload))
         rest = f"{_memory(members)}{_invalid(members)}."
-        for contrast in contrasts or [_span(members)]:
-            yield f"{members[0].label}{where}: {contrast}{rest}"
+        told = [("", contrast) for contrast in contrasts] or [
+            (name, _span(own)) for name, own in _by_operation(answer, members)
+        ]
+        for operation, words in told:
+            yield f"{members[0].label}{operation}{where}: {words}{rest}"
     for sentence in memory_sentences(answer.combinations):
         yield f"{sentence}."
+
+
+def _by_operation(
+    answer: RunAnswer, members: Sequence[CombinationResult]
+) -> list[tuple[str, Sequence[CombinationResult]]]:
+    """The combinations of a place; by each of their operations where they mix some and are judged by a latency."""
+    first = members[0]
+    found: dict[str, list[CombinationResult]] = {}
+    for one in answer.apart if "latency" in first.judged_metric else ():
+        is_here = (one.target, one.workload) == (first.target, first.workload)
+        if is_here and one.operation and one.judged_metric in one.metrics:
+            found.setdefault(f", {plural(one.operation)}", []).append(one)
+    return list(found.items()) or [("", members)]
 
 
 def _invalid(members: Sequence[CombinationResult]) -> str:

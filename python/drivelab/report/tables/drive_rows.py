@@ -105,7 +105,7 @@ def _merged(members: Sequence[DriveRow]) -> list[DriveRow]:
 
 
 def _combination(one: Observation) -> tuple[object, ...]:
-    return (one.workload, one.metric, one.block_size_bytes, *sorted(one.levels.items()))
+    return (one.workload, one.operation, one.metric, one.block_size_bytes, *sorted(one.levels.items()))
 
 
 def _named_apart(rows: Sequence[DriveRow]) -> tuple[DriveRow, ...]:

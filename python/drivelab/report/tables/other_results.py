@@ -29,7 +29,7 @@ _CAPTION = (
     "holds the true value with 95 %. A latency reaches from the call to its completion, a response latency from the "
     "time at which the I/O was due."
 )
-_Key = tuple[str, int | None, tuple[tuple[str, str], ...]]
+_Key = tuple[str, str, int | None, tuple[tuple[str, str], ...]]
 
 
 def other_results(sets: Sequence[ResultSet]) -> Table | None:
@@ -53,7 +53,7 @@ def other_results(sets: Sequence[ResultSet]) -> Table | None:
 
 
 def _key(one: Observation) -> _Key:
-    return (one.workload, one.block_size_bytes, tuple(sorted(one.levels.items())))
+    return (one.workload, one.operation, one.block_size_bytes, tuple(sorted(one.levels.items())))
 
 
 def _is_told(row: DriveRow, one: Observation) -> bool:

@@ -159,8 +159,8 @@ def _tables(
     from rich.text import Text
 
     groups: dict[str, list[TrialContent]] = {}
-    for trial in trials:
-        groups.setdefault(trial.group, []).append(trial)
+    for part in (part for trial in trials for part in trial.parts):
+        groups.setdefault(part.group, []).append(part)
     units = {
         "latency": column_unit([shown_number(e) for trial in trials if (e := trial.estimate("p50"))], "ns"),
         "throughput": DisplayUnit("MB/s", 1e6),
@@ -264,7 +264,8 @@ def _table(
         table.add_column(heading, justify="right", no_wrap=True, min_width=width)
     for number, trial in enumerate(trials):
         histogram = histograms.get(trial.name)
-        picture = axis.draw(histogram, PLAIN_BLOCKS if plain else BLOCKS) if axis and histogram else ""
+        blocks = PLAIN_BLOCKS if plain else BLOCKS
+        picture = axis.draw(histogram, blocks) if axis and histogram and trial.is_main else ""
         label = Text.assemble(
             _text(trial.label, plain), (marks[trial.name].get("", ""), "yellow"), (f"\n{picture}", "cyan")
         )

@@ -1,0 +1,74 @@
+"""The numbers of a trial that mixes reads, writes and trims, told apart: no latency beside the rate of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drivelab.model.estimate import Estimate
+
+DIRECTIONS = ("read", "write", "trim")
+# the column that says which operation of a mix a row is of
+OPERATION = "operation"
+_DURABLE = "durable_write"
+_LATENCIES = ("submission_latency_ns_", "completion_latency_ns_", "total_latency_ns_", "response_latency_ns_")
+_RATES = ("iops", "throughput_bytes_per_s")
+_OF_ONE = ("sync_", *(f"{name}_" for name in (*DIRECTIONS, _DURABLE)))
+# what the drive executed is counted for each write, or for each read
+_COMMANDS = {
+    "read": ("device_reads_per_operation",),
+    "write": tuple(
+        f"{kind}_per_operation" for kind in ("device_writes", "device_flushes", "fua_writes", "metadata_writes")
+    ),
+}
+_PLURALS = {"read": "reads", "write": "writes", "trim": "trims", _DURABLE: "durable writes"}
+Values = Mapping[str, float | None] | Mapping[str, Estimate]
+
+
+def operations_apart(values: Values, main: str) -> dict[str, dict[str, str]]:
+    """Which numbers of a mixed trial are of which operation.
+
+    Parameters
+    ----------
+    values : mapping of str to number, Estimate or None
+        By metric; those of `main` have no prefix, those of other operations have theirs (``write_iops``).
+    main : str
+        The operation that the trial is about.
+
+    Returns
+    -------
+    dict of str to dict of str to str
+        ``read``, ``write`` (``durable_write`` where the latency ends when a write is durable) and ``trim``, each with
+        its latencies, rates and commands: the names that a trial of it alone has, and what they are called in `values`.
+        Behind them all together (``read and write``), with everything else and no latency. Empty where there is one
+        direction only, and where what was read was written back: that counts once.
+    """
+    rates = {name: rate for name in DIRECTIONS if (rate := _number(values, f"{name}_iops")) is not None}
+    whole = _number(values, "iops")
+    if len(rates) < 2 or whole is None or whole <= max(rates.values()):
+        return {}
+    is_durable = main == _DURABLE or _number(values, f"{_DURABLE}_total_latency_ns_mean") is not None
+    found = {}
+    for direction in rates:
+        name = _DURABLE if direction == "write" and is_durable else direction
+        own = _latencies(values, "" if main == name else f"{name}_")
+        own |= {rate: key for rate in _RATES if (key := f"{direction}_{rate}") in values}
+        found[name] = own | {command: command for command in _COMMANDS.get(direction, ()) if command in values}
+    told = {name for own in found.values() for name in own.values()}
+    rest = [name for name in values if name not in told and not name.startswith((*_LATENCIES, *_OF_ONE))]
+    found[" and ".join(rates)] = {name: name for name in rest}
+    return found
+
+
+def plural(operation: str) -> str:
+    """Some operations in words: ``reads``, ``durable writes``, ``reads and writes``."""
+    return " and ".join(_PLURALS.get(name, name) for name in operation.split(" and "))
+
+
+def _latencies(values: Values, prefix: str) -> dict[str, str]:
+    starts = tuple(f"{prefix}{latency}" for latency in _LATENCIES)
+    return {name.removeprefix(prefix): name for name in values if name.startswith(starts)}
+
+
+def _number(values: Values, name: str) -> float | None:
+    value = values.get(name)
+    return value.value if isinstance(value, Estimate) else value
