@@ -11,7 +11,7 @@ from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import RUNS_ADVISED, RUNS_MIN
 from drivelab.analyse.effects import Bounds
-from drivelab.analyse.run_answer import RunTrial
+from drivelab.analyse.run_answer import RunTrial, trials_apart
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_mapping, as_text, measured_targets, targets_of
@@ -23,11 +23,14 @@ from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.operations_apart import DIRECTIONS, OPERATION
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
 from drivelab.store.read import StoredRun
 
 _METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, "total_latency_ns_p99", "response_latency_ns_p99", "iops")
+# of each operation of a mix
+_METRICS_APART = tuple(f"{name}_{metric}" for name in (*DIRECTIONS, "durable_write") for metric in _METRICS)
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
 _OF_THE_MOMENT = (
@@ -81,11 +84,13 @@ def compare_runs(
     if not 0 < margin < 1:
         raise DrivelabError("U011", f"a margin of {100 * margin:g} % is not between 0 % and 100 %")
     _refuse_twice([*base, *new])
-    sides = [[_read(run, {*_METRICS, *metrics}) for run in runs] for runs in (base, new)]
+    sides = [[_read(run, {*_METRICS, *_METRICS_APART, *metrics}) for run in runs] for runs in (base, new)]
     units = {name: unit for side in sides for run in side for name, unit in run.units.items()}
     _refuse_unknown(metrics, units, [*base, *new])
     places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
-    ours, theirs = (list(_compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
+    ours, theirs = _by_operation(
+        *(list(_compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
+    )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
     return Comparison(
         base=tuple(_compared_run(run) for run in base),
@@ -199,6 +204,28 @@ def _compared_trials(side: Sequence[_ReadRun], places: Mapping[str, str]) -> Ite
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
             label = run.titles.get(trial.workload, trial.workload)
             yield ComparedTrial(number, places.get(trial.target, trial.target), trial, conduct, label)
+
+
+def _by_operation(*sides: Sequence[ComparedTrial]) -> list[list[ComparedTrial]]:
+    """The trials of both sides; a workload that mixes operations on both of them is compared by each operation."""
+    parts = [[[replace(one, trial=part) for part in trials_apart(one.trial)] for one in side] for side in sides]
+    mixed = [{own[0].workload for own in side if len(own) > 1} for side in parts]
+    whole = [{own[0].workload for own in side if len(own) == 1} for side in parts]
+    apart = mixed[0] & mixed[1] - whole[0] - whole[1]
+    return [
+        [
+            _at_level(part)
+            for one, own in zip(side, found, strict=True)
+            for part in (own if one.workload in apart else [one])
+        ]
+        for side, found in zip(sides, parts, strict=True)
+    ]
+
+
+def _at_level(one: ComparedTrial) -> ComparedTrial:
+    """A part of a mix stands apart as levels of a factor do."""
+    trial = one.trial
+    return replace(one, trial=replace(trial, levels={**trial.levels, OPERATION: trial.part})) if trial.part else one
 
 
 def _bounds(trial: RunTrial, metric: str) -> Bounds | None:

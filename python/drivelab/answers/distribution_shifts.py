@@ -38,7 +38,9 @@ def distribution_shifts(
     stored = [_stored(runs, [one for pair in pairs for one in pair[side]]) for side, runs in enumerate((base, new))]
     for pair in pairs:
         ours, theirs = (_by_operation(trials, known) for trials, known in zip(pair, stored, strict=True))
-        for operation in (one for one in ours if one in theirs):
+        part = pair[0][0].trial.part
+        # a part of a mix has the latencies of its operation
+        for operation in (one for one in ours if one in theirs and part in ("", one)):
             if points := quantile_shift(ours[operation], theirs[operation]):
                 yield _shift(pair, operation, points=points, runs=(len(ours[operation]), len(theirs[operation])))
 
@@ -54,7 +56,7 @@ def _stored(runs: Sequence[StoredRun], trials: Sequence[ComparedTrial]) -> list[
     """Of each run, the total latencies of these trials by trial and operation."""
     found: list[dict[str, dict[str, Histogram]]] = []
     for number, run in enumerate(runs):
-        names = [one.trial.name for one in trials if one.run == number]
+        names = list(dict.fromkeys(one.trial.name for one in trials if one.run == number))
         by_trial: dict[str, dict[str, Histogram]] = {}
         for row in rows_of_trials(run, layout.HISTOGRAMS, names).to_pylist():
             if row["latency"] == "total":

@@ -86,6 +86,9 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
         found["durability"] = f"{durability.get('method')}{when}"
     if access := workload.get("access"):
         found["access"] = _access_words(access)
+        if access.get("kind") == "random" and "covers_once" in access:
+            # another program may not tell it
+            found["places"] = "each block once" if access["covers_once"] else "some blocks again before others"
     if rewritten := workload.get("rewrite_fraction"):
         found["written back"] = f"{format_percent(rewritten)} of the reads"
     if contents := workload.get("contents"):
@@ -112,8 +115,6 @@ def _access_words(access: Mapping[str, Any]) -> str:
         words.append(f"runs of {access['run_blocks']} blocks")
     if access.get("random_fraction", 1.0) < 1:
         words.append(f"{format_percent(access['random_fraction'])} of it")
-    if access.get("covers_once") and kind == "random":
-        words.append("each block once")
     return ", ".join(words)
 
 

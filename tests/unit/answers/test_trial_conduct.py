@@ -26,7 +26,7 @@ def words_of(**changes: Any) -> dict[str, str]:
         (
             {"access": {"kind": "random", "random_fraction": 0.5, "covers_once": True}},
             "access",
-            "random, 50 % of it, each block once",
+            "random, 50 % of it",
         ),
         ({"durability": {"method": "fsync", "every_writes": 4}}, "durability", "fsync every 4 writes"),
         ({"durability": {"method": "fsync", "at_end": True}}, "durability", "fsync at the end"),

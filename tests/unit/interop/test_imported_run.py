@@ -199,3 +199,25 @@ def test_runs_of_several_programs_make_one_page(tmp_path: Path) -> None:
     assert run_program(["report", *(str(one.directory) for one in runs), "--out", str(page)]) == 0
     text = page.read_text()
     assert all(f"imported from {name}" in text for name in ("fio 3.33", "bonnie++ 1.97", "IOzone 3.492"))
+
+
+def test_an_import_meets_a_run_of_the_same_job_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = imported(tmp_path / "imported", "fio-3.33-same-jobs.json")
+    (tmp_path / "target").mkdir()
+    jobs = Path(__file__).parent / "same_jobs.fio"
+    assert run_program(["run", str(jobs), str(tmp_path / "target"), "--out", str(tmp_path / "own")]) in (0, 4)
+    (new,) = (tmp_path / "own").iterdir()
+    capsys.readouterr()
+    assert run_program(["compare", str(base.directory), str(new), "--json"]) in (0, 4)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["only_base"], found["only_new"]) == ([], [])
+    # memory, which may answer here, is a reason of its own
+    apart = [row for row in found["rows"] if row["verdict"] == "not comparable"]
+    reasons = {(row["workload"], text) for row in apart for text in row["why"]}
+    assert {one for one in reasons if "do not describe the drive" not in one[1]} == set()
+    assert {row["workload"] for row in found["rows"]} == set(base.trials["workload"].to_pylist())
+    mixed = [row for row in found["rows"] if row["workload"] == "mixed-in-order"]
+    told = {(row["levels"]["operation"], row["metric"]) for row in mixed}
+    latencies = {("read", "total_latency_ns_p50"), ("write", "total_latency_ns_p50")}
+    rates = {("read", "iops"), ("write", "iops"), ("read and write", "throughput_bytes_per_s")}
+    assert told == latencies | rates

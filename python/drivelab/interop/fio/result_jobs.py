@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from drivelab.interop.fio.result_options import SYNC_ENGINES, Asked
+from drivelab.interop.fio.result_options import Asked, is_one_call
 from drivelab.interop.fio.result_stats import (
     DirectionStats,
     LatencyStats,
@@ -68,12 +68,14 @@ def trial_of_job(job: JobResult) -> tuple[ForeignTrial | None, list[str]]:
         return None, [f"job {job.name} issued nothing: it is left out"]
     main = _main_operation(job, directions)
     sync = sync_together([one for part in job.parts if (one := latency_stats(part.below("sync", "lat_ns")))])
-    is_synced = bool(job.asked.sync_every and sync and main == "write")
+    is_synced = bool(job.asked.sync_every and sync and "write" in directions)
+    if is_synced and main == "write":
+        main = "durable_write"
     notes: list[str] = []
     estimates = dict(_rates(directions))
     histograms: dict[tuple[str, str], Histogram] = {}
     for name, stats in directions.items():
-        prefix = f"{name}_" if name != main or is_synced else ""
+        prefix = f"{name}_" if name != main else ""
         found, whole, why = _latencies(job, name, stats, prefix)
         estimates |= found
         histograms |= whole
@@ -82,7 +84,8 @@ def trial_of_job(job: JobResult) -> tuple[ForeignTrial | None, list[str]]:
         estimates |= _of_latency(sync, "sync_total_latency_ns_", "sync lat_ns")
         histograms |= {("sync", "total"): sync.histogram} if sync.histogram else {}
     if is_synced and sync is not None:
-        estimates |= _durable(directions[main], sync)
+        every = job.asked.sync_every
+        estimates |= _durable(directions["write"], sync, every, "" if main == "durable_write" else "durable_write_")
         notes.append(
             "fio times a write and its sync call apart: a durable write has their mean together, and no quantiles"
         )
@@ -99,7 +102,7 @@ def trial_of_job(job: JobResult) -> tuple[ForeignTrial | None, list[str]]:
     if processor_ns and window_ns:
         method = "usr_cpu and sys_cpu over the time of the job"
         estimates["cpu_share"] = told(sum(processor_ns.values()) / window_ns, "1", method, count)
-    return _trial(job, directions, "durable_write" if is_synced else main, estimates, histograms, failure), notes
+    return _trial(job, directions, main, estimates, histograms, failure), notes
 
 
 def _trial(
@@ -216,7 +219,7 @@ def _waits_in_one_call(job: JobResult, stats: DirectionStats) -> bool:
     call, whole = stats.latencies.get("clat"), stats.latencies.get("lat")
     if call is None or whole is None or "slat" in stats.latencies:
         return False
-    is_engine = not job.asked.is_known or job.asked.engine in (*SYNC_ENGINES, "mmap")
+    is_engine = not job.asked.is_known or is_one_call(job.asked.engine)
     return is_engine and whole.mean_ns <= _SAME_MEAN_RATIO * call.mean_ns
 
 
@@ -241,12 +244,15 @@ def _quantiles(stats: LatencyStats, start: str, name: str) -> Iterator[tuple[str
             yield f"{start}{quantile}", told(value, "ns", f"{name} percentile, within 0.8 %", stats.count)
 
 
-def _durable(write: DirectionStats, sync: LatencyStats) -> dict[str, Estimate]:
+def _durable(write: DirectionStats, sync: LatencyStats, every: int, prefix: str) -> dict[str, Estimate]:
     whole = write.latencies.get("lat")
     if whole is None:
         return {}
-    method = "lat_ns mean of writes plus lat_ns mean of their sync calls"
-    return {"total_latency_ns_mean": told(whole.mean_ns + sync.mean_ns, "ns", method, sync.count)}
+    # a write waits for the others before its sync call, too: half of them on average
+    writes = (every + 1) / 2
+    of = "lat_ns mean of writes" if every == 1 else f"{writes:g} times the lat_ns mean of writes"
+    method = f"{of} plus lat_ns mean of their sync calls"
+    return {f"{prefix}total_latency_ns_mean": told(writes * whole.mean_ns + sync.mean_ns, "ns", method, sync.count)}
 
 
 def _processor_ns(job: JobResult) -> dict[str, float]:

@@ -5,43 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from drivelab.interop.fio.engines import ENGINES
+from drivelab.interop.fio.result_meaning import meaning_of
 from drivelab.interop.foreign import size_level
-from drivelab.model.workload import (
-    Access,
-    BlockSizeShare,
-    Contents,
-    Durability,
-    Limits,
-    OperationShare,
-    Pacing,
-    TargetRange,
-    Workload,
-)
+from drivelab.model.workload import BackendName, Durability, Limits, Pacing, TargetRange, Workload
 
-# engines that submit and wait in one call, then those that have a name here
-SYNC_ENGINES = ("sync", "psync", "vsync", "pvsync", "pvsync2")
-_BACKENDS = {**dict.fromkeys(SYNC_ENGINES, "sync"), "libaio": "aio", "io_uring": "uring", "mmap": "mmap"}
-_DIRECTIONS = {
-    "read": ("read",),
-    "write": ("write",),
-    "trim": ("trim",),
-    "randread": ("read",),
-    "randwrite": ("write",),
-    "randtrim": ("trim",),
-    "rw": ("read", "write"),
-    "readwrite": ("read", "write"),
-    "randrw": ("read", "write"),
-    "trimwrite": ("trim", "write"),
-    "randtrimwrite": ("trim", "write"),
-}
 _PACED = ("rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "rate_process", "flow")
 _MIXED_SIZES = ("bsrange", "blocksize_range", "bssplit", "bs_unaligned", "blocksize_unaligned")
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)(i?)(b?)", re.IGNORECASE)
 # the other names of options that decide what is issued
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "io_limit": "io_size"}
-_LARGEST_BLOCK = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +66,17 @@ def asked_of(given: Mapping[str, str]) -> Asked:
     if not given:
         return Asked(Workload(target=TargetRange(path="")), is_known=False)
     engine = options.get("ioengine", "psync")
-    durability = _durability(options)
+    is_direct = _is_on(options.get("direct", "0")) or ("buffered" in options and not _is_on(options["buffered"]))
     fields: dict[str, Any] = {
         "target": TargetRange(path=path, size_bytes=_size_bytes(options)),
-        "operations": _operations(options),
-        "durability": durability,
-        "queue_depth": _count(options.get("iodepth", "1"), 4096),
+        # a synchronous engine has one I/O outstanding, whatever is asked for
+        "queue_depth": 1 if is_one_call(engine) else _count(options.get("iodepth", "1"), 4096),
         "job_count": _count(options.get("numjobs", "1"), 1024),
-        "direct": _is_on(options.get("direct", "0")) or ("buffered" in options and not _is_on(options["buffered"])),
+        "direct": is_direct and engine != "mmap",
     }
-    backend = _BACKENDS.get(engine, "")
+    fields |= meaning_of(options)
+    backend = _backend(engine)
     fields |= {"backend": backend} if backend else {}
-    fields |= _block_sizes(options) | _access(options) | _contents(options)
     if not any(name in options for name in _PACED):
         fields["pacing"] = Pacing(kind="closed")
     if runtime_ns := _runtime_ns(options):
@@ -115,11 +89,26 @@ def asked_of(given: Mapping[str, str]) -> Asked:
         backend=backend,
         parameters=_parameters(options, engine, known),
         drive=path.removeprefix("/dev/") if re.fullmatch(r"/dev/[A-Za-z0-9_.!-]+", path) else "",
-        sync_every=durability.every_writes
-        if durability.method in ("fsync", "fdatasync") and not durability.at_end
-        else 0,
+        sync_every=_sync_every(known.durability),
         clones=known.job_count,
     )
+
+
+def is_one_call(engine: str) -> bool:
+    """Whether an engine submits an I/O and waits for it in one call."""
+    known = ENGINES.get(engine.partition(":")[0])
+    return known is not None and known.is_synchronous and not known.tree_operation
+
+
+def _backend(engine: str) -> BackendName | Literal[""]:
+    """Drivelab's name of what issued the I/O; empty where drivelab would issue it in another way."""
+    known = ENGINES.get(engine.partition(":")[0])
+    return known.backend if known and (known.effect == "honoured" or known.is_synchronous) else ""
+
+
+def _sync_every(durability: Durability) -> int:
+    is_called = durability.method in ("fsync", "fdatasync") and not durability.at_end
+    return durability.every_writes if is_called else 0
 
 
 def size_bytes(text: str, base: str = "1024") -> int | None:
@@ -141,68 +130,8 @@ def size_bytes(text: str, base: str = "1024") -> int | None:
     return int(match[1]) * unit
 
 
-def _operations(options: Mapping[str, str]) -> tuple[OperationShare, ...] | None:
-    directions = _DIRECTIONS.get(options.get("rw", "read").split(":")[0].strip().lower())
-    if directions is None:
-        return None
-    if directions != ("read", "write"):
-        return tuple(OperationShare(operation=name) for name in directions)  # type: ignore[arg-type]
-    reads = _per_cent(options.get("rwmixread"), 50.0)
-    if "rwmixread" not in options and "rwmixwrite" in options:
-        reads = 100 - _per_cent(options["rwmixwrite"], 50.0)
-    shares = (("read", reads), ("write", 100 - reads))
-    return tuple(OperationShare(operation=name, weight=share / 100) for name, share in shares if share > 0)  # type: ignore[arg-type]
-
-
-def _access(options: Mapping[str, str]) -> dict[str, Any]:
-    pattern = options.get("rw", "read").split(":")
-    if pattern[0] not in _DIRECTIONS or len(pattern) > 1 or "percentage_random" in options or "zonemode" in options:
-        return {}
-    if not pattern[0].startswith("rand"):
-        return {"access": Access(kind="sequential")}
-    kind, _, value = options.get("random_distribution", "random").partition(":")
-    theta = _fraction(value.split(",")[0].split(":")[0])
-    if kind == "random":
-        return {"access": Access(kind="random")}
-    if kind == "zipf" and theta is not None and 0 < theta < 5:
-        return {"access": Access(kind="zipf", zipf_theta=theta)}
-    if kind == "pareto" and theta is not None and 0 < theta < 1:
-        return {"access": Access(kind="pareto", pareto_h=theta)}
-    return {}
-
-
-def _block_sizes(options: Mapping[str, str]) -> dict[str, Any]:
-    if any(name in options for name in _MIXED_SIZES):
-        return {}
-    sizes = {size_bytes(text, options.get("kb_base", "1024")) for text in options.get("bs", "4k").split(",") if text}
-    size = sizes.pop() if len(sizes) == 1 else None
-    return {"block_sizes": (BlockSizeShare(bytes=size),)} if size and size <= _LARGEST_BLOCK else {}
-
-
 def _size_bytes(options: Mapping[str, str]) -> int:
     return size_bytes(options.get("size", ""), options.get("kb_base", "1024")) or 0
-
-
-def _durability(options: Mapping[str, str]) -> Durability:
-    flag = options.get("sync", "0").strip().lower()
-    if flag in ("1", "sync", ""):
-        return Durability(method="o_sync")
-    if flag == "dsync":
-        return Durability(method="o_dsync")
-    for name in ("fdatasync", "fsync"):
-        every = _count(options.get(name, "0"), 2**31, least=0)
-        if every:
-            return Durability(method=name, every_writes=every)
-    if "end_fsync" in options and _is_on(options["end_fsync"]):
-        return Durability(method="fsync", at_end=True)
-    return Durability(method="none")
-
-
-def _contents(options: Mapping[str, str]) -> dict[str, Any]:
-    if any(name.startswith(("buffer_", "dedupe_")) for name in options):
-        return {}
-    is_zero = "zero_buffers" in options and _is_on(options["zero_buffers"])
-    return {"contents": Contents(kind="zeros" if is_zero else "random")}
 
 
 def _parameters(options: Mapping[str, str], engine: str, known: Workload) -> dict[str, str]:
