@@ -3,7 +3,7 @@
 Directories that drivelab writes to may belong to somebody else, who can rename
 what lies there and put links in its place at any moment. So nothing there is
 reached by its path: names are looked up one by one below a descriptor, and no
-link is followed; files are made anew, and used from then on through the
+link is followed; files are made afresh, and used from then on through the
 descriptor that made them. No file that was there before is ever opened for
 writing.
 """
@@ -189,7 +189,7 @@ class HeldDirectory:
 
 
 class HeldFile:
-    """A file that was made anew in a directory, open as long as it is used.
+    """A file that was made afresh in a directory, open as long as it is used.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def killed_again_and_again(drivelab: Drivelab, seed: int) -> tuple[int, int]:
 
 
 def duration_of_a_whole_run(drivelab: Drivelab) -> float:
-    """Seconds from the begin of the filling until everything is put back."""
+    """Seconds from the start of the filling until everything is put back."""
     process = drivelab.start("run", str(drivelab.small), "scratch:32MiB")
     wait_for_line(process, "filling")
     begin = time.monotonic()

@@ -130,7 +130,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_leaves_nothing(drivelab: Drivelab
     with (small / "ballast").open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(b"x" * 4096)
-    # enough for the begin of the run only
+    # enough for the start of the run only
     os.truncate(small / "ballast", (small / "ballast").stat().st_size - 48 * 1024)
     answer = drivelab.run("run", str(drivelab.small), "scratch:32MiB", "--out", str(small))
     assert answer.returncode == 1

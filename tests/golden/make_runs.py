@@ -273,7 +273,7 @@ def write_experiment(directory: Path, summarise: Summarise) -> None:
 
 
 def build(parent: Path, summarise: Summarise) -> list[Path]:
-    """All golden runs, made anew in `parent`."""
+    """All golden runs, made afresh in `parent`."""
     parent.mkdir(parents=True, exist_ok=True)
     made = [parent / name for name in NAMES]
     write_check(made[0], summarise, model="SAMSUNG MZQL2480HCHQ", slow=1.0, hostile=False)

@@ -64,7 +64,7 @@ class LoopDrive(ShapedDrive):
 
     @property
     def kernel_cache_mode(self) -> Path:
-        """The file with the kernel's view of the cache; what a test writes to it is put back in the end."""
+        """The file with the kernel's view of the cache; what a test writes to it is put back at the end."""
         return Path("/sys/class/block", self.name, "queue", "write_cache")
 
     def shape(self, **changes: int) -> None:

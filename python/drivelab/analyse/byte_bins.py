@@ -88,7 +88,7 @@ def byte_bins(
     bin_bytes : float
         What a bin holds at least, above 0.
     keep_rest : bool
-        Whether what is left in the end, too little for a bin, is put to the last one; otherwise it is left out.
+        Whether what is left at the end, too little for a bin, is put to the last one; otherwise it is left out.
     longest_ns, least_bytes : float
         A bin that has lasted so long, and holds so many bytes, ends with fewer than `bin_bytes`: a drive that
         hardly moves anything any more has bins all the same.

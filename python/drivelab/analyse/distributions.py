@@ -76,7 +76,7 @@ def _away_from_zero(value: float) -> float:
 
 
 def binomial_cdf(successes: float, trials: float, probability: float) -> float:
-    """Probability of at most `successes` in a binomial, carried on to broken numbers.
+    """Probability of at most `successes` in a binomial, continued to fractional numbers.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def factorials(
     -----
     An interaction is the ratio of a level's effect at one level of another factor
     to that at another, taken within each block: the block's own speed cancels,
-    and what scatters between file systems that are made anew is in it. Its
+    and what scatters between file systems that are made afresh is in it. Its
     interval and p-value are those of `paired_ratios`, moderated over all
     interactions, and right where one file system scatters more than others.
 

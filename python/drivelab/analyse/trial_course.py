@@ -66,7 +66,7 @@ def interval_bytes(intervals: pa.Table | None, measured_ns: int) -> IntervalByte
 
 
 def course_of_intervals(intervals: pa.Table | None, measured_ns: int, capacity_bytes: int) -> ThroughputCourse | None:
-    """The levels of a trial and whether it was steady in the end; None where it had too few intervals.
+    """The levels of a trial and whether it was steady at the end; None where it had too few intervals.
 
     Parameters
     ----------
@@ -161,6 +161,6 @@ def _of_steady(steady: SteadyState | None) -> dict[str, Estimate]:
         return {}
     count = steady.round_count
     until = Estimate(
-        float(steady.bytes_until_steady), None, None, "B", count, float(count), "begin of the first steady window"
+        float(steady.bytes_until_steady), None, None, "B", count, float(count), "start of the first steady window"
     )
     return {"steady_throughput_bytes_per_s": steady.bytes_per_s, "bytes_until_steady": until}

@@ -295,7 +295,7 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
 def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun], *, is_open: bool) -> Iterator[str]:
     """How many runs there are, and in which order, as far as that limits what can be said."""
     counts = len(base), len(new)
-    turns = "in turns (BASE, NEW, NEW, BASE ...)"
+    turns = "alternately (BASE, NEW, NEW, BASE ...)"
     if min(counts) < RUNS_MIN:
         yield (
             f"Below {RUNS_MIN} runs a side nothing is judged: two runs of the same thing can differ by as much. "

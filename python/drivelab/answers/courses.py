@@ -71,7 +71,7 @@ def _each(
 ) -> Iterator[tuple[str, ThroughputCourse]]:
     for name in names:
         row = rows.get(name)
-        # the bytes that a sync call in the end makes durable are in memory until then
+        # the bytes that a sync call at the end makes durable are in memory until then
         if row is None or '"end_sync_ns"' in row["estimates_json"]:
             continue
         capacity = _capacity_bytes(

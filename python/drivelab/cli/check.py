@@ -75,7 +75,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class CheckJudgement:
-    """What a check says in the end.
+    """What a check says at the end.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def command(
     In a directory a hidden file of up to 1 GiB is written and removed again;
     at most 8 GiB are written in all, so that a fast drive is hardly worn.
     An existing file or a block device is only read. Exit codes: with --for 0
-    yes (or measured, where nobody published a limit), 1 no, 4 undecided;
+    yes (or measured, where no limit is published), 1 no, 4 undecided;
     without it 0, or 4 when some number does not describe the drive.
 
     Raises

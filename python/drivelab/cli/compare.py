@@ -65,7 +65,7 @@ def command(
     Combinations of workload and levels are found on both sides and compared:
     the median latency or the throughput, p99 and IOPS, each as the ratio of NEW
     to BASE with its 95 % interval. Only the first is judged, and that takes 3 runs
-    a side, or 5 to find more than large differences; run them in turns.
+    a side, or 5 to find more than large differences; run them alternately.
 
     Exit code 1: there is what --fail-on names. A regression is slower beyond
     noise and beyond the margin. 4: nothing could be compared; with --fail-on also
@@ -202,7 +202,7 @@ def _nothing_judged(comparison: Comparison) -> str:
     reasons = "; ".join(dict.fromkeys(row.why[0] for row in comparison.rows if row.verdict == "seen only" and row.why))
     return (
         f"nothing was judged: {len(comparison.rows)} numbers have a ratio and no interval ({reasons}), so neither a "
-        "regression nor its absence is shown; measure at least 5 runs a side, in turns, and name them with "
+        "regression nor its absence is shown; measure at least 5 runs a side, alternately, and name them with "
         "--base RUN and --new RUN"
     )
 

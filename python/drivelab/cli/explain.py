@@ -29,7 +29,7 @@ def command(**typed: Any) -> int:
     """Show where the time of an operation goes: software, queue, device, flush; and what it made the drive do.
 
     A TARGET is measured untraced, which gives the number, and traced, which
-    gives the explanation, in turn. Nothing of anybody's is overwritten: a block
+    gives the explanation, in turn. Nothing that belongs to anybody is overwritten: a block
     device and a file are only read, unless --erase names the device. A RUN that
     was made with --trace is explained again; of two runs, or two trials of one,
     the differences are shown. Needs root.

@@ -29,7 +29,7 @@ _OPTION_OF_KEY = {"job_count": "--jobs", "file_size": "--size"}
 
 
 def chosen_operation(options: ExplainOptions, target: TargetFacts) -> str:
-    """Whether the target is read or written: it is written where nothing of anybody's is lost.
+    """Whether the target is read or written: it is written where nothing that belongs to anybody is lost.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class ExplainOptions:
     ]
 
     operation: Annotated[
-        str | None, _what("read or write. Default: write, where nothing of anybody's is overwritten.")
+        str | None, _what("read or write. Default: write, where nothing that belongs to anybody is overwritten.")
     ] = None
     block_size: Annotated[str, _what("Bytes of one I/O.")] = "4KiB"
     access: Annotated[str | None, _what(f"{_names(ACCESSES)} Default: sequential writes, random reads.")] = None
@@ -77,7 +77,7 @@ class ExplainOptions:
     runtime: Annotated[str | None, _what("Time of each untraced pass: 5s, 2min.")] = None
 
     source: Annotated[Source | None, _how("Take the trace this way, instead of the first that works.")] = None
-    repeats: Annotated[int | None, _how(f"Untraced and traced, in turn, so often. Default: {REPEATS}.", min=1)] = None
+    repeats: Annotated[int | None, _how(f"Untraced and traced, N times each. Default: {REPEATS}.", min=1)] = None
     quick: Annotated[bool, _how(f"{QUICK_COUNT} operations, {QUICK_REPEATS} repeats: a first look.", "--quick")] = False
     seed: Annotated[int | None, _how("Decides the data and random offsets.", min=0, max=2**32 - 1)] = None
 

@@ -53,7 +53,7 @@ LabelOption = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="What to call a target; once for each, in the same order.")
 ]
 RepeatsOption = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=1000, help="Measure every combination so often, instead.")
+    int | None, typer.Option(metavar="N", min=1, max=1000, help="Measure every combination N times instead.")
 ]
 OnlyOption = Annotated[
     list[str] | None,

@@ -72,7 +72,7 @@ def _columns(rows: Sequence[CombinationResult], repeats: int, over_time: bool) -
         ]
     columns += [
         NumberColumn("writes\nreturned after", "writes_returned_ns"),
-        NumberColumn("the sync\ntook then", "end_sync_ns"),
+        NumberColumn("final\nsync", "end_sync_ns"),
     ]
     if any(_is_partly_memory(one) for one in rows):
         columns.append(NumberColumn("reached\nthe drive", "reached_device_share", write=_percent))

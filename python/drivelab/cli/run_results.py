@@ -1,4 +1,4 @@
-"""What ``drivelab run`` shows in the end: a table with the repeats of every combination of factors together."""
+"""What ``drivelab run`` shows at the end: a table with the repeats of every combination of factors together."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ _WORKLOAD = {
         "size of the file where the target is a file system; not needed to append, nor for one pass over space that "
         "is reserved or sparse: then it is as large as what is written",
     ),
-    "fill_level": Key("a share: `20%`, 0.2", "1.0", "part of the device or file that is used: its begin"),
+    "fill_level": Key("a share: `20%`, 0.2", "1.0", "part of the device or file that is used: its start"),
     "offset": Key(_SIZE, "0", "where in the device or file that part begins; nothing before it is used"),
     "shift": Key(
         _SIZE,

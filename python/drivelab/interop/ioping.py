@@ -202,7 +202,7 @@ def _quantity(text: str, units: dict[str, int], source: SourceText, line: int) -
 
 
 def _json_sessions(source: SourceText) -> list[_Session]:
-    """Each document is one run; of several statistics in it, each counts since the begin, so the last is taken."""
+    """Each document is one run; of several statistics in it, each counts since the start, so the last is taken."""
     documents, failure = json_documents(source, "[{")
     sessions = []
     for document in documents:

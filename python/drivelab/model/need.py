@@ -90,7 +90,7 @@ class Need:
     text : str
         What it does to the storage, in a sentence.
     thresholds : tuple of Threshold
-        What it asks for; empty when nobody published a number.
+        What it asks for; empty when no number is published.
     capability : Capability or None
         What to tell instead of a yes or no where there is no threshold.
     remark : str

@@ -131,7 +131,7 @@ def _as_getopt_reads(words: Sequence[str], options: dict[str, str]) -> Iterator[
 def _options_in(word: str, options: dict[str, str]) -> Iterator[tuple[str, str | None]]:
     """The options in a word, each with the value that stands in the same word, if one does."""
     if word.startswith("--"):
-        # getopt would take the begin of a long name too, which may mean another option in the next version
+        # getopt would take the start of a long name too, which may mean another option in the next version
         name, equals, value = word.partition("=")
         yield name, value if equals else None
         return

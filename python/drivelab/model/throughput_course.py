@@ -1,4 +1,4 @@
-"""How the throughput of a trial went: its levels, the changes between them, and whether it was steady in the end."""
+"""How the throughput of a trial went: its levels, the changes between them, and whether it was steady at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ThroughputLevel:
     Attributes
     ----------
     begin_bytes, end_bytes : int
-        Bytes moved when it began and when it ended, from the begin of the measured window.
+        Bytes moved when it began and when it ended, from the start of the measured window.
     begin_ns, end_ns : int
         The same in time.
     bytes_per_s : Estimate
@@ -81,7 +81,7 @@ class SteadyState:
         Bytes moved before the first window from which on every later one passed that criterion;
         None unless the verdict is steady.
     drift_ratio, trend_p_value : float or None
-        End over begin of the trend through the rounds of the last capacity, and the p-value of there being none.
+        End over start of the trend through the rounds of the last capacity, and the p-value of there being none.
     """
 
     verdict: SteadyVerdict
@@ -105,7 +105,7 @@ class SteadyState:
 
 @dataclass(frozen=True, slots=True)
 class ThroughputCourse:
-    """The levels of a trial's throughput, in order, and whether it was steady in the end.
+    """The levels of a trial's throughput, in order, and whether it was steady at the end.
 
     Attributes
     ----------

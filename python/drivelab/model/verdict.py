@@ -9,7 +9,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.need import Threshold
 from drivelab.model.program import RateBand
 
-# no_limit: nobody published one, and what was measured is told instead
+# no_limit: no limit is published, and what was measured is told instead
 Outcome = Literal["pass", "fail", "undecided", "no_limit"]
 # of several needs: what is met by all, by none, or only by some
 FitnessOutcome = Literal["pass", "fail", "undecided", "mixed"]
@@ -103,7 +103,7 @@ class Verdict:
     title : str
         Its name for people.
     outcome : str
-        pass, fail, undecided, or no_limit where nobody published one and there is a number.
+        pass, fail, undecided, or no_limit where no limit is published and there is a number.
     sentence : str
         The answer in words: "Yes, this carries etcd: ...".
     why : str

@@ -228,7 +228,7 @@ class Workload(_Frozen):
     then the address of an operation is the number of a file.
 
     ``verify`` checks that the stamps of what is read name the place it was read
-    from: one at the begin of each block, and at every 4 KiB of it. They say nothing
+    from: one at the beginning of each block, and at every 4 KiB of it. They say nothing
     of seed or run, so whatever drivelab wrote with random contents can be verified
     later, by blocks of the same size, or of any multiples of 4 KiB if all were.
     """

@@ -102,7 +102,7 @@ class WorkloadPattern(FrozenModel):
     workload ends at the first of `count`, `bytes` and `runtime` that it meets,
     and must have one. `file_size` is the size of the file that is read or
     overwritten where the target is a file system. `fill_level` is the share of
-    the target, or of that file, that is used: its begin, or what follows `offset`.
+    the target, or of that file, that is used: its start, or what follows `offset`.
     `capacities` is a limit of bytes, as a multiple of the target's size.
     `sync_every_writes` is a number of writes, or ``"end"``: one sync call after
     the last write. `block_sizes` is a mix of sizes and takes the place of `block_size`;

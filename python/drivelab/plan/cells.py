@@ -67,7 +67,7 @@ def units_of(cells: Sequence[Cell]) -> tuple[tuple[Cell, ...], ...]:
 
 
 def made_as(level: FileSystemLevel | None) -> Hashable:
-    """What has to be alike so that a file system need not be made anew; None for none at all."""
+    """What has to be alike so that a file system need not be made afresh; None for none at all."""
     return None if level is None or level.type == "raw" else (level.type, level.mkfs_options)
 
 

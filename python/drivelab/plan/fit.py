@@ -54,7 +54,7 @@ def fit(cell: Cell, target: PlannedTarget, *, goes_round: bool = False) -> tuple
     cell, notes = _whole_logical_blocks(cell, target)
     if on_device and cell.pattern.file_state != "overwrite":
         cell = replace(cell, pattern=cell.pattern.changed(file_state="overwrite"))
-        notes += (f"{cell.workload} on the device itself overwrites from its begin: there is nothing to append to",)
+        notes += (f"{cell.workload} on the device itself overwrites from its start: there is nothing to append to",)
     _refuse_small_target(cell, target, goes_round=goes_round)
     return cell, notes
 
@@ -79,7 +79,7 @@ def refuse_unless_together(unit: Sequence[Cell], target: PlannedTarget) -> None:
 
 
 def _file_bytes(cell: Cell) -> int:
-    """Size of the file, or of all files, of a cell in the end."""
+    """Size of the file, or of all files, of a cell at the end."""
     pattern = cell.pattern
     if pattern.uses_tree:
         return tree_bytes(pattern)

@@ -69,7 +69,7 @@ def turns(
     of settings, and within these the workloads (a split-plot design): making a file system before every
     trial would wear the drive and take most of the time. What runs at the same
     time stays together, in the order of the file. A reference is
-    measured at the begin of every block, and once more in the end: that one
+    measured at the beginning of every block, and once more at the end: that one
     belongs to the last block of its target.
     """
     block = group = 0

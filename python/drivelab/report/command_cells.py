@@ -51,9 +51,9 @@ class Marks:
     Attributes
     ----------
     issued_s, stretch_s : ndarray of float64, shape (marks,)
-        When issued since the first command; of a cell, its begin and its length; 0 of a single command.
+        When issued since the first command; of a cell, its start and its length; 0 of a single command.
     offset_bytes, extent_bytes : ndarray of int64, shape (marks,)
-        Where; of a cell, its begin and its height; otherwise the command's offset and size.
+        Where; of a cell, its start and its height; otherwise the command's offset and size.
     count : ndarray of int64, shape (marks,)
         Commands behind each mark.
     """

@@ -3,7 +3,7 @@
 Neither the time span nor the range of latencies is known before the last row is
 read. So columns of time are 2^n ns wide, and when they do not reach any more,
 neighbours are added up and n grows by one; rows of latency are narrow and cover
-everything that can be, and are added up in the end. No I/O is left out, and the
+everything that can be, and are added up at the end. No I/O is left out, and the
 memory needed does not grow with their number.
 """
 

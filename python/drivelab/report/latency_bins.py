@@ -73,7 +73,7 @@ class IntervalSeries:
     Attributes
     ----------
     start_ns, duration_ns : ndarray of int64, shape (columns,)
-        When each column begins, since the begin of the measured window, and how long it is.
+        When each column begins, since the start of the measured window, and how long it is.
     count, errors : ndarray of int64, shape (columns,)
         Operations completed and failed.
     p50_ns, p99_ns, max_ns : ndarray of float64, shape (columns,)

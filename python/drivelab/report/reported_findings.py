@@ -9,7 +9,7 @@ from drivelab.model.finding import Finding
 
 _GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
 _SIGNS = {"invalid": "x", "warning": "!", "note": "i"}
-_WORDS = {"invalid": "Not to be trusted", "warning": "Beware", "note": "Note"}
+_WORDS = {"invalid": "Not to be trusted", "warning": "Warning", "note": "Note"}
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 _LATENCIES = ("p50", "p99", "p999", "max")
 _RATES = ("iops", "throughput_bytes_per_s")

@@ -55,7 +55,7 @@ class Outcome:
     failures : dict of str to DrivelabError
         Why steps failed, by trial.
     restored : list of str
-        What was put back in the end, in words.
+        What was put back at the end, in words.
     is_interrupted : bool
         Whether the user asked for the end before the last step.
     is_stopped : bool

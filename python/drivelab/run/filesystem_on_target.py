@@ -29,7 +29,7 @@ class FileSystemOnTarget:
         self._level: FileSystemLevel | None = None
 
     def can_stay(self, level: FileSystemLevel | None) -> bool:
-        """Whether what is there need not be made anew for a level, but mounted at most."""
+        """Whether what is there need not be made afresh for a level, but mounted at most."""
         if level is None or level.type == "raw" or self._level is None:
             return self._level is None
         return (self._level.type, self._level.mkfs_options) == (level.type, level.mkfs_options)

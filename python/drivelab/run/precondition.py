@@ -12,7 +12,7 @@ _QUEUE_DEPTH = 8
 
 
 def write_once(target: TargetFacts, *, seed: int, stop: StopRequest, progress: ProgressListener) -> int:
-    """Write random data to a whole block device from its begin to its end; how many bytes were written.
+    """Write random data to a whole block device from its start to its end; how many bytes were written.
 
     Blocks that were never written, or were trimmed, cost a drive next to
     nothing to read, and the first write to one is not like the second.

@@ -176,7 +176,7 @@ def _executed(
 
 
 def _session(writer: RunWriter) -> dict[str, Any]:
-    """The how manieth part of the run this is, and on which boot of which kernel."""
+    """Which part of the run this is, counted from 1, and on which boot of which kernel."""
     resumed = open_run(writer.directory).run_json.get("resumed_utc", ())
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return {"session": 1 + len(resumed), "kernel_release": os.uname().release, "boot_id": boot}

@@ -326,7 +326,7 @@ def _change(line: dict[str, Any]) -> Change:
 def _entries(line: str) -> Iterator[dict[str, Any]]:
     """What a line holds: one entry, or a stump, or those and another entry behind them.
 
-    A stump is the begin of an entry that a crash or a full disk cut off. It
+    A stump is the start of an entry that a crash or a full disk cut off. It
     announced a change that was never made, and the next entry stands right
     behind it when it could not be taken away.
 
@@ -339,7 +339,7 @@ def _entries(line: str) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
         return
     except json.JSONDecodeError as error:
-        # quotes inside of texts are escaped, so that this stands at the begin of an entry only
+        # quotes inside of texts are escaped, so that this stands at the beginning of an entry only
         begin = max(line.rfind(text) for text in _ENTRY_BEGINS)
         if begin > 0:
             yield from _entries(line[:begin])

@@ -29,7 +29,7 @@ from drivelab.state.programs import require_program, require_root, run_program
 from drivelab.state.settings.drive_reference import boot_identifier
 
 KIND = "raid_set"
-# Documentation/md: version 1.2 keeps its superblock 4 KiB from the begin, the magic first, the identifier at 16
+# Documentation/md: version 1.2 keeps its superblock 4 KiB from the start, the magic first, the identifier at 16
 _SUPERBLOCK_OFFSET_BYTES, _MAGIC, _UUID_AT = 4096, bytes.fromhex("fc4e2ba9"), slice(16, 32)
 # a stop waits for whoever still looks at a device that has just changed, udev above all
 _PATIENCE_S = 10.0

@@ -238,7 +238,7 @@ def _bypass_page_cache(descriptor: int) -> None:
     try:
         fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_DIRECT)
     except OSError:
-        # the file system knows no direct I/O; the file is synced in the end either way
+        # the file system knows no direct I/O; the file is synced at the end either way
         pass
 
 

@@ -88,7 +88,7 @@ HISTOGRAM_COLUMNS = (
 INTERVAL_COLUMNS = (
     Column("trial", "string", "name of the trial"),
     Column("interval", "int32", "number of the interval, from 0"),
-    Column("start_ns", "int64", "begin of the interval, since the begin of the measured window"),
+    Column("start_ns", "int64", "start of the interval, since the start of the measured window"),
     Column("duration_ns", "int64", "length of the interval"),
     Column("operation", "string", "an operation of the workload, sync, durable_write, rewrite"),
     Column("latency", "string", "submission, completion, total, response"),

@@ -1,4 +1,4 @@
-"""Takes trials while a run goes on, makes segments of full logs, and one file per table in the end.
+"""Takes trials while a run goes on, makes segments of full logs, and one file per table at the end.
 
 Whatever instant a crash comes at, each trial that was taken is found once:
 a segment, or a whole file, appears under its name when it is durable, and

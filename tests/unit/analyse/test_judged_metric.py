@@ -20,7 +20,7 @@ KIB, MIB = 1 << 10, 1 << 20
         (TrialKind(MIB, 1, is_durable=True), THROUGHPUT),
         (TrialKind(8 * MIB, 1, is_durable=False), THROUGHPUT),
         (TrialKind(None, 1, is_durable=False), THROUGHPUT),
-        # one sync call in the end: a single latency has no median
+        # one sync call at the end: a single latency has no median
         (TrialKind(16 * KIB, 1, is_durable=True, has_latency=False), THROUGHPUT),
         (TrialKind(4 * KIB, 32, is_durable=False, has_response=True), RESPONSE),
         # a file that is gone through as a whole

@@ -38,7 +38,7 @@ def written(rate_after: Callable[[Floats], Floats], capacities: float, noise: fl
 
 
 def approach(rounds: float, excess: float) -> Callable[[Floats], Floats]:
-    """Exponential approach to the level with a time constant in rounds, so much above it in the begin."""
+    """Exponential approach to the level with a time constant in rounds, so much above it at the beginning."""
     return lambda moved: LEVEL * (1 + excess * np.exp(-moved / (rounds * ROUND)))
 
 

@@ -75,7 +75,7 @@ def test_import_tells_what_it_would_destroy(tmp_path: Path, capsys: pytest.Captu
     assert document["destroys"] == [f"what is in {tmp_path}/data (a)", "what is on /dev/nosuch (b)"]
     assert [job["name"] for job in document["jobs"]] == ["a", "b"]
     assert document["jobs"][0]["resolved"]["bs"] == "4096"
-    # a file that is too small is made anew, as in fio
+    # a file that is too small is made afresh, as in fio
     assert WorkloadPattern.from_json(document["jobs"][0]["pattern"]).file_state == "preallocated"
     assert {note["option"]: note["effect"] for note in document["notes"]}["rw"] == "honoured"
 

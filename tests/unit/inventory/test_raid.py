@@ -112,7 +112,7 @@ def test_the_command_line_resolves_sets_of_scratch_drives() -> None:
 )
 def test_a_set_is_as_large_as_the_members_that_hold_data(level: str, count: int, data_members: int) -> None:
     sizes = [GIB] * count
-    # what mdadm 4.2 made of members of 1 GiB: it begins 2 MiB from the begin of each
+    # what mdadm 4.2 made of members of 1 GiB: it begins 2 MiB from the start of each
     assert expected_bytes(level, sizes) == data_members * (GIB - 2 * MIB)  # type: ignore[arg-type]
     assert written_share(level, count) == 1 / data_members  # type: ignore[arg-type]
 

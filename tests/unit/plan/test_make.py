@@ -83,7 +83,7 @@ def test_quick_is_smaller_and_says_so(scratch: TargetFacts) -> None:
     assert plan.quick
     sizes = {step.workload: (step.pattern.block_size, step.pattern.count) for step in plan.steps}
     assert sizes == {"small-write": (512, 1000), "bandwidth": (32 * 2**20, 4)}
-    # in each of 3 blocks 5 small writes and 3 large ones; the reference before each and once more in the end
+    # in each of 3 blocks 5 small writes and 3 large ones; the reference before each and once more at the end
     assert Counter(step.workload for step in plan.steps) == {"small-write": 3 * 5 + 4, "bandwidth": 3 * 3}
     workloads = 19 * 512_000 + 9 * 128 * 2**20
     # in each block ext4 and xfs are made; small writes are counted once in each of 5 combinations

@@ -1,4 +1,4 @@
-"""Mixes of block sizes, and ranges that do not begin at the begin."""
+"""Mixes of block sizes, and ranges that do not begin at the beginning."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def check_content(check_run: StoredRun) -> ReportContent:
 
 @pytest.fixture
 def rebuilt_runs(tmp_path: Path) -> list[Path]:
-    """The golden runs, made anew by the code as it is."""
+    """The golden runs, made afresh by the code as it is."""
     return build(tmp_path / "runs", summarise)
 
 

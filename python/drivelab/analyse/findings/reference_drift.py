@@ -21,7 +21,7 @@ def _finding(drift: ReferenceDrift) -> Finding:
     trend = "" if drift.ratio.value is None else f"; along the trend of all it is {percent_change(drift.ratio.value)}"
     text = (
         f"the reference on {drift.target} did not stay the same: its {what} was {format_quantity(first, drift.unit)} "
-        f"first and {format_quantity(last, drift.unit)} in the end ({percent_change(last / first)}) of "
+        f"first and {format_quantity(last, drift.unit)} at the end ({percent_change(last / first)}) of "
         f"{len(drift.values)} measurements{trend}, more than chance explains; trials that lie far apart in the run "
         "cannot be compared"
     )

@@ -188,7 +188,7 @@ _AMOUNT = (
     Option("offset_increment", "size", "extended", "honoured", "each job begins so much further on", default="0"),
     Option("number_ios", "number", "extended", "honoured", "I/Os after which each job ends", default="0"),
     Option("num_range", "number", "further", "not-honoured", "a trim has one range", default="1"),
-    Option("loops", "number", "extended", "honoured", "the range is gone through so often", default="1"),
+    Option("loops", "number", "extended", "honoured", "the range is gone through this many times", default="1"),
     Option(
         "runtime",
         "duration",

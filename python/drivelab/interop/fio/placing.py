@@ -41,7 +41,7 @@ class Placing:
     increment_bytes : int
         How much further on each job begins, where that is not the size of its range.
     end_bytes : int
-        Where the ranges of such jobs end, when filesize says it; 0 is one range after the begin of each.
+        Where the ranges of such jobs end, when filesize says it; 0 is one range after the start of each.
     file_state : str
         State of files before they are written.
     """
@@ -176,7 +176,7 @@ def _with_range(placed: Placing, options: JobOptions, kind: LayoutKind, existing
     if not ranged and fraction == 1 and needs_size and not options.truth("fill_device"):
         raise options.refuse("size", "it has no size, and its file does not exist", code="U033", do="write size=")
     if offset_fraction < 1:
-        options.tell("offset", "approximated", "what is left is used from its begin: the target is not here")
+        options.tell("offset", "approximated", "what is left is used from its start: the target is not here")
         fraction = min(fraction, 1 - offset_fraction) or fraction
     return replace(placed, offset_bytes=offset, range_bytes=ranged, fraction=fraction)
 

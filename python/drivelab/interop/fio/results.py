@@ -135,7 +135,7 @@ def _last_of_each(runs: Sequence[_Run]) -> tuple[list[_Run], list[str]]:
         return found, []
     which = "the last of each run" if len(found) > 1 else "the last"
     count = dropped + len(found)
-    what = f"fio printed {count} documents as it went on, each with everything since the begin (status-interval)"
+    what = f"fio printed {count} documents as it went on, each with everything since the start (status-interval)"
     return found, [f"{what}: {which} is taken"]
 
 

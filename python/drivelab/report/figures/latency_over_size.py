@@ -16,8 +16,8 @@ from drivelab.report.numerals import count_text, latency_text
 HEIGHT_PX = 380
 PLOTS_AT_MOST = 12
 FLAT = "A flat line: the commands cost, not the bytes."
-FROM_DURABLE = "From the begin of the write call until its sync call returned."
-FROM_ANY = "From the begin of the call until the I/O had completed, durable writes until their sync call returned."
+FROM_DURABLE = "From the start of the write call until its sync call returned."
+FROM_ANY = "From the start of the call until the I/O had completed, durable writes until their sync call returned."
 OF_TRIALS = "Whiskers are 95\u00a0% intervals."
 OF_REPEATS = "Lines are medians over all trials of a size, bands reach from the fastest trial to the slowest."
 

@@ -201,7 +201,7 @@ def event_words(items: Sequence[Measured]) -> str:
     kinds = [word for word, end in (("median", "_p50"), ("mean", "_mean")) if any(m.endswith(end) for m in metrics)]
     kind = " or ".join(kinds) or "typical"
     response = any("response" in metric for metric in metrics)
-    begin = "the moment it was to be issued" if response else "the begin of the call"
+    begin = "the moment it was to be issued" if response else "the start of the call"
     is_durable = [one.observation.is_durable for one in latencies]
     if all(is_durable):
         return f"Latency is the {kind} time from {begin} of a write until its sync call had returned."

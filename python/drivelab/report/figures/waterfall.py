@@ -122,7 +122,7 @@ def _bars(group: _Group, scale: float, number: int) -> dict[str, Any]:
 
 
 def _steps(group: _Group, scale: float, number: int) -> dict[str, Any]:
-    """Thin lines from the end of each bar to the begin of the next."""
+    """Thin lines from the end of each bar to the start of the next."""
     xs: list[float | None] = []
     ys: list[float | None] = []
     for row, begin in enumerate(_begins(group)[1:]):

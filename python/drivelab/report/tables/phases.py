@@ -14,9 +14,9 @@ from drivelab.report.tables.table import Table, TableCell, TableColumn
 KEY = "phases"
 CAPTION = (
     "Medians over the repeats; in brackets from the lowest to the highest of them. Rate and throughput are over the "
-    "time until the last operation, a sync call in the end included. Processor: time of the threads that issue, over "
+    "time until the last operation, a sync call at the end included. Processor: time of the threads that issue, over "
     "the time that passed; several threads can have more than 100\u00a0%. Median and p99 are those of the single "
-    "calls, without the sync in the end; of what is read and written back, those of the reads. Longest is the slowest "
+    "calls, without the sync at the end; of what is read and written back, those of the reads. Longest is the slowest "
     "single operation of all repeats."
 )
 _NOTHING = "–"

@@ -29,7 +29,7 @@ from drivelab.state.settings.write_cache import WriteCache
 def make_settings(paths: SystemPaths = SYSTEM) -> dict[str, Setting]:
     """Every setting by its name, in the order in which they have to be set.
 
-    A setting comes after those that change it by the way: a scheduler brings
+    A setting comes after those that change it as a side effect: a scheduler brings
     its own number of requests.
     """
     made: tuple[Setting, ...] = (

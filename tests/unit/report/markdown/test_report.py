@@ -128,7 +128,7 @@ def test_the_report_of_a_run_parses_without_html_and_holds_everything(stored_run
 def test_the_answer_comes_first_then_the_first_table(check_content: ReportContent) -> None:
     own = Table("own", "Together", (TableColumn("x"),), text_rows([["1"]]))
     text = markdown_text(joint_of_one(check_content, tables=(own,)))
-    places = [text.index(part) for part in ("# Is /var", "So it is.", "## Together", "trial by trial", "Beware:")]
+    places = [text.index(part) for part in ("# Is /var", "So it is.", "## Together", "trial by trial", "Warning:")]
     assert places == sorted(places)
 
 

@@ -85,13 +85,13 @@ def test_the_answer_of_a_check_has_its_curve_before_its_findings(check_content: 
     file = io.StringIO()
     text_console(file).print(render_content(check_content))
     text = file.getvalue()
-    assert 0 < text.index("Durable writes") < text.index("p50 over the size of an I/O") < text.index("Beware:")
+    assert 0 < text.index("Durable writes") < text.index("p50 over the size of an I/O") < text.index("Warning:")
 
 
 def test_the_results_of_a_run_end_with_its_plots(capsys: pytest.CaptureFixture[str]) -> None:
     print_results(open_run(GOLDEN / "settings-scan-drive"))
     text = capsys.readouterr().out
-    table, plot = text.index("commands per op"), text.index("● matters   ○ no effect of 5 % or more")
+    table, plot = text.index("commands per op"), text.index("● matters   × not judged   ○ no effect of 5 % or more")
     assert table < plot < text.index("reference:")
 
 

@@ -76,7 +76,7 @@ def test_a_finding_about_the_whole_trial_marks_its_name(summary: TrialSummary) -
 def test_findings_that_say_much_the_same_are_listed_once(summary: TrialSummary) -> None:
     findings = [Finding("drift", "warning", f"it got {n} times slower", f"t{n}") for n in (2, 3)]
     text = " ".join(shown(render_run("Why?", [summary], findings)).split())
-    assert text.count("Beware") == 1
+    assert text.count("Warning") == 1
     assert "Much the same holds for 2 trials, marked !1." in text
 
 
