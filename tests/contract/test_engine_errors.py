@@ -297,7 +297,7 @@ def test_buffers_that_do_not_fit_into_memory(backend, tmp_path):
 def test_what_is_no_target_or_what_a_backend_cannot_do(data_backend, tmp_path, data_file):
     assert refusal_of(data_backend, tmp_path).code == "E313"
     assert refusal_of(data_backend, "/dev/null").code == "E313"
-    assert refusal_of("aio", data_file, operations=({"operation": "trim"},)).code == "E313"
+    assert refusal_of("stdio", data_file, operations=({"operation": "trim"},)).code == "E313"
     assert refusal_of("sync", data_file, queue_depth=2).code == "E313"
 
 

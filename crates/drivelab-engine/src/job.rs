@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::address::{Addresses, Random, random_for_job};
-use crate::backend::{Backend, Command, Completion};
+use crate::backend::{Backend, Command, Completion, Wait};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::error::Result;
@@ -206,12 +206,12 @@ impl<B: Backend> Job<B> {
     fn issue_and_collect(&mut self) -> Result<()> {
         self.wait_for_start();
         loop {
-            self.fill();
+            self.fill()?;
             if !self.sent.is_empty() {
                 self.send()?;
             }
             if self.outstanding() > 0 {
-                self.collect()?;
+                self.collect(self.patience())?;
             } else if !self.sleep_until_next_arrival() && !self.end_writes() {
                 return Ok(());
             }
@@ -224,28 +224,32 @@ impl<B: Backend> Job<B> {
 
     /// Makes commands for free slots, as many as the limits and the schedule allow.
     #[inline]
-    fn fill(&mut self) {
-        while let Some(&slot) = self.free.last() {
+    fn fill(&mut self) -> Result<()> {
+        while !self.free.is_empty() {
             if self.until_pause == 0 || !self.may_issue() {
-                return;
+                return Ok(());
             }
             let mut now = self.clock.ticks();
             if self.window.is_over(now) {
-                return;
+                return Ok(());
             }
             if self.schedule.is_open() {
                 match self.schedule.next_arrival() {
                     Some(intended) if intended <= now => {}
-                    _ => return,
+                    _ => return Ok(()),
                 }
             }
-            let Some((operation, offset, size)) = self.next_place(now) else { return };
+            let Some((operation, offset, size)) = self.next_place(now) else { return Ok(()) };
+            let is_alone = B::TRIMS_ALONE && operation == Operation::Trim;
+            if is_alone {
+                now = self.clear_the_way()?;
+            }
+            let Some(slot) = self.free.pop() else { return Ok(()) };
             let is_write = operation == Operation::Write;
             if is_write && self.buffers.stamp(slot, offset, size as usize, &mut self.random) {
                 now = self.clock.ticks();
             }
             let intended = self.take_arrival(now);
-            self.free.pop();
             self.until_pause -= 1;
             self.window.issued(u64::from(size));
             let slot_state = &mut self.slots[slot as usize];
@@ -260,7 +264,23 @@ impl<B: Backend> Job<B> {
                 phase: Phase::Whole,
             };
             self.queue(slot, operation);
+            if is_alone {
+                return Ok(());
+            }
         }
+        Ok(())
+    }
+
+    /// Sends what waits and takes what has ended: the call that follows holds both up. Returns the present tick.
+    #[cold]
+    fn clear_the_way(&mut self) -> Result<u64> {
+        if !self.sent.is_empty() {
+            self.send()?;
+        }
+        if self.outstanding() > 0 {
+            self.collect(Wait::No)?;
+        }
+        Ok(self.clock.ticks())
     }
 
     #[inline]
@@ -316,10 +336,9 @@ impl<B: Backend> Job<B> {
         Ok(())
     }
 
-    /// Takes what has completed, waiting as long as nothing else can be done.
+    /// Takes what has completed.
     #[inline]
-    fn collect(&mut self) -> Result<()> {
-        let wait = self.patience();
+    fn collect(&mut self, wait: Wait) -> Result<()> {
         self.backend.reap(wait, &mut self.completions)?;
         let now = self.clock.ticks();
         if self.window.enter(now) {

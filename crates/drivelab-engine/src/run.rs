@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::iolog::Chunk;
 use crate::job::JobOutcome;
 use crate::series::{DURABLE_WRITE, EVENTS, Interval, REWRITE, Row, Shape, Sum};
-use crate::target::{Target, is_block_device};
+use crate::target::Target;
 use crate::wake;
 use crate::workload::{BackendName, Operation, PacingKind, Workload};
 
@@ -123,7 +123,7 @@ pub fn run_beside(
     let workload = Arc::new(workload);
     let _clock = Clock::hold();
     refuse_more_than_memory(&workload)?;
-    let choice = choose(&workload, is_block_device(&workload.target.opened_by()))?;
+    let choice = choose(&workload)?;
     let shape = shape_of(&workload, choice.backend);
     let mut gathered = Gathered::new(&workload, shape);
     let mut asked_at = Instant::now();
@@ -174,7 +174,7 @@ pub fn run_beside(
 /// Everything that [`run`] finds before it begins.
 pub fn prepare(workload: &Workload, stop: &AtomicBool, on_tick: &mut dyn FnMut() -> bool) -> Result<bool> {
     refuse_more_than_memory(workload)?;
-    choose(workload, is_block_device(&workload.target.opened_by()))?;
+    choose(workload)?;
     let mut asked_at = Instant::now();
     let mut may_go_on = || {
         let is_due = asked_at.elapsed() >= PREPARING_TICK;

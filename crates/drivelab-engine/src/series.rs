@@ -23,6 +23,8 @@ pub const EVENTS: [&str; 17] = [
     "list",
     "rewrite",
 ];
+/// Position of the discard in [`EVENTS`].
+const TRIM: usize = 2;
 /// Position of "write until its sync call returned" in [`EVENTS`].
 pub const DURABLE_WRITE: usize = 4;
 /// Position of "read until the block was written back" in [`EVENTS`].
@@ -84,7 +86,8 @@ impl Shape {
             && match latency {
                 TOTAL => true,
                 RESPONSE => self.has_response && event != 3,
-                _ => self.has_submission && !is_pair(event),
+                // A discard has ended when its call returns, whatever issues it.
+                _ => self.has_submission && !is_pair(event) && event != TRIM,
             }
     }
 }

@@ -186,8 +186,7 @@ impl Target {
 }
 
 /// Whether a path leads to a block device.
-#[must_use]
-pub fn is_block_device(path: &Path) -> bool {
+fn is_block_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.file_type().is_block_device())
 }
 

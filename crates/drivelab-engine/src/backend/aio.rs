@@ -1,10 +1,11 @@
 //! Linux asynchronous I/O (io_submit), for kernels and containers without io_uring.
 //!
-//! Only direct I/O is really asynchronous here; buffered I/O completes inside `submit`.
+//! Only direct I/O is really asynchronous here; buffered I/O and discards complete inside `submit`.
 
 use std::io;
 use std::os::fd::RawFd;
 
+use super::sync::trimmed;
 use super::{Backend, Command, Completion, Wait};
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
@@ -48,12 +49,16 @@ struct IoEvent {
 pub struct Aio {
     context: libc::c_ulong,
     fd: RawFd,
+    is_block_device: bool,
     method: DurabilityMethod,
     write_flags: i32,
     blocks: Vec<Iocb>,
     queued: Vec<*mut Iocb>,
     events: Vec<IoEvent>,
-    failed: Vec<Completion>,
+    /// Sent last, by a call of its own.
+    discard: Option<Command>,
+    /// What has ended without an event: discards, and what the kernel refused to take.
+    done: Vec<Completion>,
 }
 
 impl Aio {
@@ -68,12 +73,14 @@ impl Aio {
         Ok(Self {
             context: setup(workload.queue_depth)?,
             fd: target.fd(),
+            is_block_device: target.is_block_device(),
             method: workload.durability.method,
             write_flags: if durable { libc::RWF_DSYNC } else { 0 },
             blocks: vec![Iocb::default(); depth],
             queued: Vec::with_capacity(depth),
             events: vec![IoEvent::default(); depth],
-            failed: Vec::with_capacity(depth),
+            discard: None,
+            done: Vec::with_capacity(depth),
         })
     }
 
@@ -102,6 +109,7 @@ impl Aio {
 
 impl Backend for Aio {
     const IS_ASYNCHRONOUS: bool = true;
+    const TRIMS_ALONE: bool = true;
 
     fn queue(&mut self, command: &Command) {
         let (opcode, rw_flags) = match command.operation {
@@ -109,7 +117,11 @@ impl Backend for Aio {
             Operation::Write => (IOCB_CMD_PWRITE, self.write_flags),
             Operation::Sync if self.method == DurabilityMethod::Fsync => (IOCB_CMD_FSYNC, 0),
             Operation::Sync => (IOCB_CMD_FDSYNC, 0),
-            operation => unreachable!("{operation:?} is refused before a context is made"),
+            Operation::Trim => {
+                self.discard = Some(*command);
+                return;
+            }
+            operation => unreachable!("{operation:?} is not for the blocks of a target"),
         };
         let has_data = command.operation != Operation::Sync;
         let block = &mut self.blocks[command.slot as usize];
@@ -146,19 +158,22 @@ impl Backend for Aio {
                 Some(errno) => {
                     // SAFETY: as above.
                     let slot = unsafe { (*rest[0]).data } as u32;
-                    self.failed.push(Completion { slot, result: -errno });
+                    self.done.push(Completion { slot, result: -errno });
                     sent += 1;
                 }
                 None => return Err(EngineError::from_os("submit asynchronous I/O", "io_submit", &error)),
             }
         }
         self.queued.clear();
+        if let Some(command) = self.discard.take() {
+            self.done.push(trimmed(self.fd, self.is_block_device, &command));
+        }
         Ok(())
     }
 
     fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
-        if !self.failed.is_empty() {
-            completions.append(&mut self.failed);
+        if !self.done.is_empty() {
+            completions.append(&mut self.done);
             return Ok(());
         }
         let no_time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -22,15 +22,15 @@ type Refusal = (&'static str, &'static str);
 ///
 /// [`Code::Unsupported`] when the backend asked for, or every one, cannot do the workload,
 /// [`Code::UringUnusable`] or [`Code::AioUnusable`] when the kernel does not allow it.
-pub fn choose(workload: &Workload, is_block_device: bool) -> Result<Choice> {
+pub fn choose(workload: &Workload) -> Result<Choice> {
     let asked = workload.backend;
     if workload.tree.is_some() {
         return calls_on_files(workload);
     }
     if asked == BackendName::Auto {
-        return automatic(workload, is_block_device);
+        return automatic(workload);
     }
-    refuse_impossible(asked, workload, is_block_device)?;
+    refuse_impossible(asked, workload)?;
     match asked {
         BackendName::Uring => uring::probe()?,
         BackendName::Aio => aio::probe()?,
@@ -51,16 +51,17 @@ fn calls_on_files(workload: &Workload) -> Result<Choice> {
         .advise("use --jobs for parallelism, with a queue depth of 1 and --backend sync"))
 }
 
-fn automatic(workload: &Workload, is_block_device: bool) -> Result<Choice> {
+fn automatic(workload: &Workload) -> Result<Choice> {
     let choice = |backend, reason: String| Ok(Choice { backend, reason });
-    if workload.uses(Operation::Trim) && is_block_device && !workload.polled_submission {
-        return choice(BackendName::Sync, "discards of a block device need a call each".to_owned());
+    let polls = workload.polled_completion || workload.polled_submission;
+    if workload.operations.iter().all(|share| share.operation == Operation::Trim) && !polls {
+        return choice(BackendName::Sync, "a discard is a call that returns when it is done".to_owned());
     }
-    if workload.queue_depth == 1 && !workload.polled_completion && !workload.polled_submission {
+    if workload.queue_depth == 1 && !polls {
         return choice(BackendName::Sync, "one I/O at a time: the plain call costs least".to_owned());
     }
     // What only io_uring can do is refused here in its words.
-    refuse_impossible(BackendName::Uring, workload, is_block_device)?;
+    refuse_impossible(BackendName::Uring, workload)?;
     let unusable = match uring::probe() {
         Ok(()) => {
             return choice(BackendName::Uring, "queue depth above 1, and io_uring is allowed".to_owned());
@@ -70,7 +71,7 @@ fn automatic(workload: &Workload, is_block_device: bool) -> Result<Choice> {
     if workload.polled_submission {
         return Err(unusable);
     }
-    let aio = refuse_impossible(BackendName::Aio, workload, is_block_device).and_then(|()| aio::probe());
+    let aio = refuse_impossible(BackendName::Aio, workload).and_then(|()| aio::probe());
     match aio {
         Ok(()) => choice(BackendName::Aio, unusable.what),
         // One I/O at a time is less than was asked for; what was achieved stands beside it.
@@ -139,8 +140,7 @@ fn refusal_of_streams(workload: &Workload) -> Option<Refusal> {
     refusals.into_iter().find(|refusal| refusal.0).map(|refusal| refusal.1)
 }
 
-fn refuse_impossible(backend: BackendName, workload: &Workload, is_block_device: bool) -> Result<()> {
-    let trims = workload.uses(Operation::Trim);
+fn refuse_impossible(backend: BackendName, workload: &Workload) -> Result<()> {
     let refusal = match backend {
         BackendName::Sync if workload.queue_depth > 1 => Some((
             "the sync backend keeps one I/O outstanding per job",
@@ -148,9 +148,6 @@ fn refuse_impossible(backend: BackendName, workload: &Workload, is_block_device:
         )),
         BackendName::Mmap => refusal_of_mapping(workload),
         BackendName::Stdio => refusal_of_streams(workload),
-        BackendName::Uring if trims && is_block_device => {
-            Some(("io_uring cannot discard a range of a block device", "use --backend sync"))
-        }
         BackendName::Uring if workload.polled_completion && workload.durability.needs_sync_call() => Some((
             "a ring with polled completions has no sync call",
             "use --durability rwf_dsync, or do not poll",
@@ -161,7 +158,6 @@ fn refuse_impossible(backend: BackendName, workload: &Workload, is_block_device:
         BackendName::Aio if workload.polled_completion => {
             Some(("asynchronous I/O has no polled completions", "use --backend uring or sync"))
         }
-        BackendName::Aio if trims => Some(("asynchronous I/O has no discard", "use --backend sync")),
         BackendName::Aio if workload.durability.method == DurabilityMethod::SyncFileRange => {
             Some(("asynchronous I/O has no sync_file_range", "use --backend sync or uring"))
         }

@@ -61,6 +61,10 @@ pub trait Backend {
     /// Whether the program itself holds written data back, in a buffer of its own.
     const HAS_BUFFER: bool = false;
 
+    /// Whether a discard is sent alone and has completed when `submit` returns. The kernel has no asynchronous one for
+    /// every target, so backends with a queue make the call that a synchronous one makes.
+    const TRIMS_ALONE: bool = false;
+
     /// Whether the operations are on files, whose numbers are the addresses.
     const IS_ON_TREE: bool = false;
 

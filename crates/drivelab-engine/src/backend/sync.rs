@@ -108,6 +108,13 @@ pub(super) fn trim(fd: RawFd, is_block_device: bool, command: &Command) -> i32 {
     if result < 0 { -1 } else { command.size as i32 }
 }
 
+/// Gives a range up, for a backend that cannot leave it to the kernel; what comes back is its completion.
+pub(super) fn trimmed(fd: RawFd, is_block_device: bool, command: &Command) -> Completion {
+    let size = trim(fd, is_block_device, command);
+    let errno = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    Completion { slot: command.slot, result: if size < 0 { -errno() } else { size } }
+}
+
 /// Makes earlier writes durable. Returns 0, or -1 with errno set.
 pub(crate) fn sync(fd: RawFd, method: DurabilityMethod) -> i32 {
     let write_and_wait =

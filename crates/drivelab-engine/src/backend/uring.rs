@@ -1,9 +1,11 @@
-//! io_uring: registered file and buffers, many commands per system call.
+//! io_uring: registered file and buffers, many commands per system call. Discards complete inside `submit`.
 
 use std::io;
+use std::os::fd::RawFd;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
+use super::sync::trimmed;
 use super::{Backend, Command, Completion, Wait};
 use crate::buffer::Buffers;
 use crate::error::{Code, EngineError, Result};
@@ -17,7 +19,12 @@ const ENTER_SQ_WAKEUP: u32 = 2;
 /// A ring of one job; must be used by the thread that made it.
 pub struct Uring {
     ring: IoUring,
+    fd: RawFd,
+    is_block_device: bool,
     queued: u32,
+    /// Sent last, by a call of its own.
+    discard: Option<Command>,
+    discarded: Option<Completion>,
     has_registered_buffers: bool,
     submits_by_poll: bool,
     completes_by_poll: bool,
@@ -49,7 +56,11 @@ impl Uring {
         let durable = workload.durability.method == DurabilityMethod::RwfDsync;
         Ok(Self {
             ring,
+            fd: target.fd(),
+            is_block_device: target.is_block_device(),
             queued: 0,
+            discard: None,
+            discarded: None,
             has_registered_buffers,
             submits_by_poll: workload.polled_submission,
             completes_by_poll: workload.polled_completion,
@@ -73,10 +84,6 @@ impl Uring {
             }
             Operation::Write => {
                 opcode::Write::new(FILE, buffer, size).offset(offset).rw_flags(self.write_flags).build()
-            }
-            Operation::Trim => {
-                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-                opcode::Fallocate::new(FILE, u64::from(size)).offset(offset).mode(mode).build()
             }
             Operation::Sync => self.sync_entry(),
             operation => unreachable!("{operation:?} is not for the blocks of a target"),
@@ -124,12 +131,15 @@ impl Uring {
 
 impl Backend for Uring {
     const IS_ASYNCHRONOUS: bool = true;
+    const TRIMS_ALONE: bool = true;
 
     #[inline]
     fn queue(&mut self, command: &Command) {
-        // A trim answers 0 when it has gone well, so its size travels with it.
-        let trimmed = if command.operation == Operation::Trim { command.size } else { 0 };
-        let entry = self.entry(command).user_data(u64::from(trimmed) << 32 | u64::from(command.slot));
+        if command.operation == Operation::Trim {
+            self.discard = Some(*command);
+            return;
+        }
+        let entry = self.entry(command).user_data(u64::from(command.slot));
         // SAFETY: the buffer and the file stay valid until the command has completed; the ring has at
         // least as many entries as can be waiting, so a push cannot fail.
         unsafe { self.ring.submission().push(&entry) }.expect("the ring has an entry for every slot");
@@ -144,10 +154,12 @@ impl Backend for Uring {
                 self.enter(self.queued, 0, None)?;
             }
             self.queued = 0;
-            return Ok(());
         }
         while self.queued > 0 {
             self.queued -= self.enter(self.queued, 0, None)?.min(self.queued);
+        }
+        if let Some(command) = self.discard.take() {
+            self.discarded = Some(trimmed(self.fd, self.is_block_device, &command));
         }
         Ok(())
     }
@@ -155,6 +167,7 @@ impl Backend for Uring {
     #[inline]
     fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
         let before = completions.len();
+        completions.extend(self.discarded.take());
         self.take(completions);
         if completions.len() > before {
             return Ok(());
@@ -178,11 +191,9 @@ impl Backend for Uring {
 impl Uring {
     #[inline]
     fn take(&mut self, completions: &mut Vec<Completion>) {
-        completions.extend(self.ring.completion().map(|entry| {
-            let trimmed = (entry.user_data() >> 32) as i32;
-            let result = if entry.result() == 0 { trimmed } else { entry.result() };
-            Completion { slot: entry.user_data() as u32, result }
-        }));
+        let ended = self.ring.completion();
+        completions
+            .extend(ended.map(|entry| Completion { slot: entry.user_data() as u32, result: entry.result() }));
     }
 }
 
@@ -218,7 +229,7 @@ fn build(workload: &Workload) -> io::Result<IoUring> {
     // One thread submits, and completions are worked off when it asks for them (since Linux 6.1).
     let mut modern = plain();
     modern.setup_single_issuer().setup_defer_taskrun();
-    if workload.pacing.kind != PacingKind::Closed {
+    if workload.pacing.kind != PacingKind::Closed || workload.uses(Operation::Trim) {
         // A loop that looks without waiting must be told that something waits to be worked off.
         modern.setup_taskrun_flag();
     }

@@ -1,8 +1,11 @@
 //! Every I/O is accounted for, once, in every place that counts.
 
+use drivelab_engine::clock::Clock;
 use serde_json::json;
 
-use crate::support::{BACKENDS, MIB, TestFile, WITH_DATA, depths, only, run_all, workload};
+use crate::support::{
+    BACKENDS, CAN_TRIM, MIB, ONE_AT_A_TIME, TestFile, WITH_DATA, depths, only, run_all, workload,
+};
 
 /// A prime: no queue depth, job count or chunk divides it.
 const PRIME: u64 = 10_007;
@@ -53,10 +56,12 @@ fn a_mix_of_operations_and_block_sizes_is_counted_exactly() {
 
 #[test]
 fn trims_are_counted_with_their_bytes() {
-    for backend in ["sync", "uring", "null"] {
+    for (backend, &depth) in
+        CAN_TRIM.iter().flat_map(|name| depths(name).iter().map(move |depth| (*name, depth)))
+    {
         let file = TestFile::filled(MIB, 1);
         let changes = json!({"operations": only("trim"), "access": {"kind": "sequential"}, "record_ios": true,
-            "target": {"size_bytes": MIB}});
+            "queue_depth": depth, "target": {"size_bytes": MIB}});
         let found = run_all(workload(backend, file.path(), changes)).unwrap();
         found.check_the_books();
         assert_eq!(found.number("operations", "trim", "bytes"), MIB, "{backend}");
@@ -148,5 +153,38 @@ fn failures_of_several_jobs_are_one_entry() {
         found.check_the_books();
         assert_eq!(found.summary["errors"].as_array().unwrap().len(), 1, "{backend}: {}", found.summary);
         assert_eq!((found.count(), found.stopped_by()), (0, "error"), "{backend}");
+    }
+}
+
+#[test]
+fn a_discard_beside_other_ios_has_a_total_latency_alone() {
+    for backend in CAN_TRIM {
+        for &depth in depths(backend) {
+            let file = TestFile::filled(MIB, 1);
+            let changes = json!({"limits": {"count": 600}, "queue_depth": depth, "record_ios": true,
+                "operations": [{"operation": "trim", "weight": 1.0}, {"operation": "write", "weight": 3.0}]});
+            let found = run_all(workload(backend, file.path(), changes)).unwrap();
+            found.check_the_books();
+            assert_eq!((found.count(), found.stopped_by()), (600, "count"), "{backend} {depth}");
+            assert!(found.row("trim", "submission").is_none() && found.row("trim", "completion").is_none());
+            let has_parts = !ONE_AT_A_TIME.contains(&backend);
+            assert_eq!(found.row("write", "submission").is_some(), has_parts, "{backend}");
+        }
+    }
+}
+
+#[test]
+fn no_discard_is_charged_with_another_one() {
+    // 32 discards queued behind each other would take 16 times as long as one, on average.
+    for backend in ["uring", "aio"] {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"operations": only("trim"), "limits": {"count": 500}, "queue_depth": 32,
+            "record_ios": true});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        let mut end = 0;
+        for trim in found.records_of("trim") {
+            assert!(trim.issue_ticks >= end, "{backend}: one was issued before the one before it had ended");
+            end = trim.issue_ticks + Clock::get().ticks_in(trim.total_ns) * 99 / 100;
+        }
     }
 }

@@ -182,7 +182,6 @@ fn what_a_backend_cannot_do_is_refused() {
         ("null", json!({"polled_submission": true})),
         ("null", json!({"verify": true})),
         ("aio", json!({"polled_completion": true})),
-        ("aio", json!({"operations": only("trim")})),
         ("aio", json!({"operations": only("write"), "durability": {"method": "sync_file_range"}})),
         ("uring", json!({"polled_completion": true})),
         ("uring", json!({"polled_completion": true, "direct": true, "durability": sync_calls})),

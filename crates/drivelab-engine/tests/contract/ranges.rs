@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{BACKENDS, KIB, MIB, TestFile, WITH_DATA, depths, only, run_all, run_while, workload};
+use crate::support::{
+    BACKENDS, CAN_TRIM, KIB, MIB, TestFile, WITH_DATA, depths, only, run_all, run_while, workload,
+};
 
 const GUARD: u64 = 64 * KIB;
 const PATTERN: u8 = 0xA5;
@@ -64,7 +66,7 @@ fn a_block_that_does_not_fit_into_a_jobs_part_is_refused() {
 
 #[test]
 fn a_trim_leaves_the_rest_alone() {
-    for backend in ["sync", "uring"] {
+    for backend in CAN_TRIM.into_iter().filter(|name| *name != "null") {
         let file = TestFile::filled(GUARD + MIB + GUARD, PATTERN);
         let changes = json!({"operations": only("trim"), "limits": {"count": 200},
             "target": {"offset_bytes": GUARD, "size_bytes": MIB}});

@@ -19,6 +19,8 @@ pub const BACKENDS: [&str; 6] = ["sync", "uring", "aio", "mmap", "stdio", "null"
 pub const WITH_DATA: [&str; 5] = ["sync", "uring", "aio", "mmap", "stdio"];
 /// Those that can bypass the page cache.
 pub const CAN_BE_DIRECT: [&str; 3] = ["sync", "uring", "aio"];
+/// Those that can give blocks up.
+pub const CAN_TRIM: [&str; 5] = ["sync", "uring", "aio", "mmap", "null"];
 /// Those under which a file can grow.
 pub const CAN_APPEND: [&str; 4] = ["sync", "uring", "aio", "stdio"];
 /// Those that do one I/O after the other.
