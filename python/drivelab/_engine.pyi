@@ -90,6 +90,15 @@ def prepare(workload_json: str, stop: StopFlag) -> bool:
         E301 to E315: what would keep the run from starting.
     """
 
+def require_backend(workload_json: str) -> None:
+    """Return only if the backend of a workload can issue it here, whatever its target is.
+
+    Raises
+    ------
+    EngineError
+        E301: it is no workload. E310, E311: the kernel does not allow the backend. E313: the backend cannot do it.
+    """
+
 def remove_tree(path: str | PathLike[str], stop: StopFlag) -> bool:
     """Remove the files of trees that were made below a directory; what others made is left alone.
 

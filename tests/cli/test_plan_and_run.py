@@ -112,6 +112,24 @@ def test_what_cannot_be_planned_is_refused(
     assert captured.out == ""
 
 
+def test_what_a_backend_cannot_issue_is_an_error_of_the_plan(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # the second step is the one that cannot be: nothing of the first is done either
+    text = Path(own).read_text()
+    Path(own).write_text(text + '\n[[factors]]\nsetting = "workload"\nkey = "queue_depth"\nlevels = ["1", "8"]\n')
+    Path(own).write_text(Path(own).read_text().replace("count = 400", 'count = 400\nbackend = "sync"'))
+    target = tmp_path / "target"
+    target.mkdir()
+    for arguments in (["plan"], ["run", "--dry-run"], ["run"]):
+        assert run([*arguments, own, str(target)]) != 0
+        error = capsys.readouterr().err
+        assert "error[E313]" in error, arguments
+        assert "the sync backend keeps one I/O outstanding per job" in error
+    assert list(target.iterdir()) == []
+    assert not (tmp_path / "runs").exists()
+
+
 def test_an_experiment_of_ones_own_runs_in_a_directory_without_root(
     own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

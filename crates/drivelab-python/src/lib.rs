@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use drivelab_engine::backend::choose::choose;
 use drivelab_engine::backend::{aio, uring};
 use drivelab_engine::clock::Clock;
 use drivelab_engine::error::{Code, EngineError as Failure};
@@ -164,6 +165,13 @@ fn prepare(py: Python<'_>, workload_json: &str, stop: &StopFlag) -> PyResult<boo
     }
 }
 
+/// Returns only if the backend of a workload can issue it here, whatever its target is.
+#[pyfunction]
+fn require_backend(workload_json: &str) -> PyResult<()> {
+    let workload = Workload::from_json(workload_json).map_err(errors::to_python)?;
+    choose(&workload).map(|_| ()).map_err(errors::to_python)
+}
+
 /// Removes the files that were made below a directory; False when the flag was set meanwhile.
 #[pyfunction]
 fn remove_tree(py: Python<'_>, path: PathBuf, stop: &StopFlag) -> PyResult<bool> {
@@ -251,6 +259,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(require_backend, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(remove_tree, module)?)?;
     module.add_function(wrap_pyfunction!(trace_read::btt_table, module)?)?;

@@ -25,6 +25,7 @@ from drivelab.plan.budget import TRACED_NS_MAX, TRACED_OPERATIONS
 from drivelab.plan.endurance import EnduranceShare, endurance_share
 from drivelab.plan.make import make_plan
 from drivelab.plan.narrow import narrowed
+from drivelab.run.preflight import require_issuable
 from drivelab.state.known_settings import known_settings
 from drivelab.state.scratch import choose_directory
 from drivelab.streams import make_console
@@ -192,7 +193,14 @@ def asked_plan(
 
 
 def show_plan(plan: Plan, targets: Mapping[str, TargetFacts], *, all_steps: bool, as_json: bool) -> None:
-    """Print a plan."""
+    """Print a plan that can be issued here.
+
+    Raises
+    ------
+    DrivelabError
+        E301, E310, E311, E313: the engine cannot issue one of its workloads.
+    """
+    require_issuable(plan)
     shares = endurance_shares(plan, targets)
     if as_json:
         wear = {name: share.to_json() for name, share in shares.items()}

@@ -163,6 +163,20 @@ def prepare_target(workload: Workload, *, stop: StopRequest | None = None) -> bo
         raise _as_drivelab_error(error) from None
 
 
+def require_backend(workload: Workload) -> None:
+    """Return only if the backend of a workload can issue it here, whatever its target is.
+
+    Raises
+    ------
+    DrivelabError
+        E301: the engine takes no such workload. E310, E311, E313: the backend cannot do it, or not here.
+    """
+    try:
+        _engine.require_backend(workload.to_engine_json())
+    except _engine.EngineError as error:
+        raise _as_drivelab_error(error) from None
+
+
 def remove_tree(path: str) -> None:
     """Remove the files of trees that the engine made below a directory; what others made is left alone.
 

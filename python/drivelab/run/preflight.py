@@ -11,6 +11,8 @@ from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.raid import RaidFacts
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
+from drivelab.model.workload import TargetRange
+from drivelab.run.engine import require_backend
 from drivelab.run.traceable import require_traceable
 from drivelab.run.trial_mount import try_file_systems
 from drivelab.state.filesystem import require_filesystem_programs
@@ -39,7 +41,8 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         R402: a program is not installed. R403: mkfs or mount do not take an
         option. R405: no room for a scratch drive. T102, T103: a directory does
         not take files. R430 to R440: trials are to be traced, and cannot be.
-        R450: this kernel has no RAID.
+        R450: this kernel has no RAID. E301, E310, E311, E313: the engine cannot
+        issue a workload.
     """
     types = {step.filesystem.type for step in plan.steps if step.filesystem is not None} - {"raw"}
     if any(target.scratch_bytes for target in plan.targets):
@@ -50,6 +53,7 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         require_filesystem_programs(types)
     if any(level != AS_FOUND for step in plan.steps for level in step.settings.values()):
         require_root("changing settings")
+    require_issuable(plan)
     writes = any(step.pattern.writes for step in plan.steps)
     for target in plan.targets:
         facts = targets[target.label]
@@ -68,6 +72,22 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         require_traceable([targets[target.label] for target in plan.targets], plan.trace)
     # consent first: whoever may not touch the drive need not know more
     try_file_systems(dict.fromkeys(step.filesystem for step in plan.steps if step.filesystem is not None))
+
+
+def require_issuable(plan: Plan) -> None:
+    """Return only if the engine can issue every workload of the plan here, as far as that is no matter of the target.
+
+    Raises
+    ------
+    DrivelabError
+        E301: a workload contradicts itself. E310, E311, E313: its backend cannot do it, or not here.
+    """
+    labels = {step.pattern: step.label for step in plan.steps}
+    for pattern, label in labels.items():
+        try:
+            require_backend(pattern.on(TargetRange(path=""), seed=0))
+        except DrivelabError as error:
+            raise DrivelabError(error.code, f"{label}: {error.what}", where=error.where, do=error.do) from None
 
 
 def _require_raid(raid: RaidFacts, consent: Consent) -> None:
