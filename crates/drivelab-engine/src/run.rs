@@ -134,13 +134,14 @@ pub fn run_beside(
         }
         !stop.load(Ordering::Relaxed) && (!is_due || (listener.on_progress)(&Progress::PREPARING))
     };
-    let Some(target) = Target::open(&workload, &mut may_go_on)? else {
+    let Some(targets) = Target::open_all(&workload, &mut may_go_on)? else {
         return Ok(gathered.summarise(choice, (false, String::new()), Clock::get().ticks()));
     };
+    let targets: Vec<_> = targets.into_iter().map(Arc::new).collect();
+    let target = &targets[0];
     if let Some(tree) = target.tree() {
         tree.begin(&workload);
     }
-    let target = Arc::new(target);
     wake::install_handler();
     // The jobs' own flag: a failed I/O or the listener sets it, and the caller's is copied to it.
     let halt = Arc::new(AtomicBool::new(stop.load(Ordering::Relaxed)));
@@ -148,8 +149,8 @@ pub fn run_beside(
         Some(gate) => gate.pass(&mut may_go_on),
         None => Some(Clock::get().ticks() + Clock::get().ticks_in(START_DELAY_NS)),
     };
-    let mut crew = Crew::start(&workload, &target, &choice, shape, &halt, &mut others_ready)
-        .inspect_err(|_| target.put_back())?;
+    let mut crew = Crew::start(&workload, &targets, &choice, shape, &halt, &mut others_ready)
+        .inspect_err(|_| targets.iter().for_each(|target| target.put_back()))?;
     if let Err(error) = crew.gather(&workload, (stop, &halt), listener, &mut gathered) {
         // No job may go on issuing I/O for a run that has failed.
         halt.store(true, Ordering::Relaxed);
@@ -164,7 +165,7 @@ pub fn run_beside(
     Ok(outcome)
 }
 
-/// Brings the target of a workload into the state that the workload expects, and issues nothing.
+/// Brings the targets of a workload into the state that the workload expects, and issues nothing.
 ///
 /// Whoever counts what a run does to a drive prepares first: laying a file out is not the workload.
 /// False when `stop` was set meanwhile; the target is then as it was.
@@ -183,7 +184,7 @@ pub fn prepare(workload: &Workload, stop: &AtomicBool, on_tick: &mut dyn FnMut()
         }
         !stop.load(Ordering::Relaxed) && (!is_due || on_tick())
     };
-    Ok(Target::open(workload, &mut may_go_on)?.is_some())
+    Ok(Target::open_all(workload, &mut may_go_on)?.is_some())
 }
 
 fn shape_of(workload: &Workload, backend: BackendName) -> Shape {

@@ -33,6 +33,25 @@ pub struct Target {
 const PRETENDED_SIZE: u64 = 1 << 40;
 
 impl Target {
+    /// Opens every target of a workload, as [`Self::open`] does: one for all jobs, or one for each.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open`]; what was done to the others is undone then.
+    pub fn open_all(workload: &Workload, keep_going: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Self>>> {
+        let mut opened = Vec::new();
+        for part in workload.on_each_target() {
+            match Self::open(&part, keep_going) {
+                Ok(Some(target)) => opened.push(target),
+                nothing => {
+                    opened.iter().for_each(Self::put_back);
+                    return nothing.map(|_| None);
+                }
+            }
+        }
+        Ok(Some(opened))
+    }
+
     /// Opens the target of a workload and brings a file into the state that the workload asks for.
     ///
     /// Writing a large file takes time: `keep_going` is asked again and again meanwhile, and when it
@@ -288,10 +307,4 @@ fn usable_by_job(workload: &Workload, length: u64) -> u64 {
     let part = range_of_job(workload, 0, 0, length).1.saturating_sub(workload.shift_bytes);
     let unit = workload.smallest_block();
     if workload.access.kind == AccessKind::Reverse { part - part % unit } else { part }
-}
-
-/// Number of parts that the range is divided into.
-#[must_use]
-pub fn jobs_with_own_range(workload: &Workload) -> u64 {
-    if workload.share_range { 1 } else { u64::from(workload.job_count) }
 }

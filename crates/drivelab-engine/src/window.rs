@@ -1,7 +1,6 @@
 //! The measured window of one job: when it begins, what ends it, and what it cost.
 
 use crate::clock::Clock;
-use crate::target::jobs_with_own_range;
 use crate::workload::{AccessKind, FileState, Workload};
 
 /// Why a job issued no more I/O.
@@ -283,7 +282,7 @@ fn share(total: u64, job: u32, workload: &Workload) -> u64 {
 /// A job's part of the range: start and length in bytes, a multiple of the smallest block.
 #[must_use]
 pub fn range_of_job(workload: &Workload, job: u32, start: u64, length: u64) -> (u64, u64) {
-    let parts = jobs_with_own_range(workload);
+    let parts = workload.jobs_with_own_range();
     if parts == 1 {
         return (start, length);
     }

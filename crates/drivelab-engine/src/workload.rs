@@ -326,6 +326,23 @@ impl Workload {
         self.issued_sizes().max().unwrap_or(0)
     }
 
+    /// The workload as each target of it has it: there is one for all jobs, or one for each.
+    pub fn on_each_target(&self) -> impl Iterator<Item = Self> {
+        let others = self.target.others.iter().map(|held| {
+            let mut other = self.clone();
+            other.target.held = Some(*held);
+            other
+        });
+        std::iter::once(self.clone()).chain(others)
+    }
+
+    /// Number of parts that the range of a target is divided into.
+    #[must_use]
+    pub fn jobs_with_own_range(&self) -> u64 {
+        let is_whole = self.share_range || !self.target.others.is_empty();
+        if is_whole { 1 } else { u64::from(self.job_count) }
+    }
+
     /// Whether blocks are written back after they were read.
     #[must_use]
     pub fn rewrites(&self) -> bool {

@@ -50,7 +50,7 @@ impl Crew {
     /// the moment; `None` is a wish to stop.
     pub(super) fn start(
         workload: &Arc<Workload>,
-        target: &Arc<Target>,
+        targets: &[Arc<Target>],
         choice: &Choice,
         shape: Shape,
         halt: &Arc<AtomicBool>,
@@ -65,7 +65,7 @@ impl Crew {
             start_ticks: 0,
         };
         let mut gates = Vec::new();
-        for job in 0..workload.job_count {
+        for (job, target) in (0..workload.job_count).zip(targets.iter().cycle()) {
             let (gate, gate_receiver) = channel::<u64>();
             let (interval_return, intervals) = channel();
             let (chunk_return, chunks) = channel();

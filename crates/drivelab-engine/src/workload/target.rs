@@ -24,6 +24,9 @@ pub struct TargetRange {
     /// What the caller holds open: used instead of whatever the path leads to by now.
     #[serde(default)]
     pub held: Option<Held>,
+    /// A file for each job after the first, held as well; without any, all jobs have one target.
+    #[serde(default)]
+    pub others: Vec<Held>,
 }
 
 /// A file or directory that the caller of the engine holds open.

@@ -38,6 +38,10 @@ impl Workload {
             (self.largest_block() > 1 << 30, "block_sizes: at most 1 GiB"),
             (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
             (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
+            (
+                !self.target.others.is_empty() && self.target.others.len() + 1 != self.job_count as usize,
+                "target: it has a file for each job, or one for all",
+            ),
             (self.durability.every_writes == 0, "every_writes: at least 1"),
             (!(0.0..=1.0).contains(&self.rewrite_fraction), "rewrite_fraction: 0 to 1"),
             (

@@ -99,3 +99,41 @@ fn files_of_a_tree_that_became_links_are_not_read_through() {
     let found = run_all(place.workload(only("read_file"), 1, json!({}))).unwrap();
     assert_eq!(found.summary["errors"][0]["name"], json!("ELOOP"));
 }
+
+#[test]
+fn each_job_has_a_file_of_its_own_where_several_are_held() {
+    for backend in WITH_DATA {
+        let files = [TestFile::filled(0, 0), TestFile::filled(0, 0), TestFile::filled(0, 0)];
+        let opened =
+            files.each_ref().map(|file| OpenOptions::new().read(true).write(true).open(&file.0).unwrap());
+        let changes = json!({"operations": only("write"), "job_count": 3, "limits": {"count": 3 * 256},
+            "access": {"kind": "sequential"}, "file_state": "sparse", "record_ios": true,
+            "target": {"size_bytes": MIB, "create": true}});
+        let mut asked = workload(backend, files[0].path(), changes);
+        asked.target.held = held(&opened[0]);
+        asked.target.others = opened[1..].iter().filter_map(held).collect();
+        let found = run_all(asked.clone()).unwrap();
+        found.check_the_books();
+        // All of each file was written, by one job and from its own begin.
+        assert!(
+            files
+                .iter()
+                .all(|file| file.bytes().chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)))
+        );
+        let begins = found.records.iter().filter(|(_, record)| record.offset == 0).count();
+        assert_eq!((begins, found.count()), (3, 768), "{backend}");
+        // One that cannot be brought into its state leaves none of the others changed.
+        asked.target.size_bytes = 2 * MIB;
+        asked.target.others[1].inode += 1;
+        assert_eq!(run_all(asked).map(drop).unwrap_err().code.as_str(), "E315", "{backend}");
+        assert!(files.iter().all(|file| file.bytes().len() as u64 == MIB), "{backend}");
+    }
+}
+
+#[test]
+fn there_is_one_file_for_all_jobs_or_one_for_each() {
+    let held = json!({"descriptor": 0, "device": 0, "inode": 0});
+    let changes = json!({"job_count": 3, "target": {"others": [held]}});
+    let text = crate::support::workload_json("sync", "", changes).to_string();
+    assert_eq!(Workload::from_json(&text).map(drop).unwrap_err().code.as_str(), "E301");
+}

@@ -70,7 +70,8 @@ impl Drop for TestFile {
 /// A workload: 4 KiB reads, with what `changes` says otherwise.
 pub fn workload_json(backend: &str, path: &str, changes: Value) -> Value {
     let mut workload = json!({
-        "target": {"path": path, "offset_bytes": 0, "size_bytes": 0, "create": false, "exclusive": false},
+        "target": {"path": path, "offset_bytes": 0, "size_bytes": 0, "create": false, "exclusive": false,
+            "held": null, "others": []},
         "backend": backend,
         "operations": [{"operation": "read", "weight": 1.0}],
         "block_sizes": [{"bytes": 4096, "weight": 1.0}],
