@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from drivelab.cli.job_file import is_job_file
 from drivelab.cli.main import run
+from drivelab.model.workload import Workload
+from drivelab.run.tree_cache import drop_cached
 from drivelab.store.read import StoredRun, open_run
 
 JOBS = """\
@@ -105,6 +108,44 @@ def test_workloads_at_the_same_time_run_from_the_command_line(
     assert [first["title"], second["title"]] == ["writer", "reader"]
     assert all("ran-together" in row["findings_json"] for row in stored.trials.to_pylist())
     assert list(target.iterdir()) == []
+
+
+def test_each_of_several_jobs_has_a_file_of_its_own(
+    tmp_path: Path, target: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[set[str], list[int]]] = []
+
+    def looked(workload: Workload) -> dict[str, Any]:
+        found = {Path(os.readlink(path)).name: path for path in workload.target.all_opened_by}
+        seen.append((set(found), [os.stat(path).st_ino for path in found.values()]))
+        return drop_cached(workload)
+
+    monkeypatch.setattr("drivelab.run.measure.drop_cached", looked)
+    size, three = 256 * 1024, "numjobs=3\nsize=256k\nbs=4k\n"
+    text = f"[w]\nrw=randwrite\n{three}fdatasync=8\n[r]\nstonewall\nrw=randread\n{three}"
+    assert run(["run", job_file(tmp_path, text), str(target)]) in (0, 4)
+    assert "numjobs" in capsys.readouterr().err.split("options honoured: ")[1].splitlines()[0]
+    assert [names for names, _ in seen] == [{f"{job}.{number}.0" for number in range(3)} for job in "wr"]
+    assert all(len(set(inodes)) == 3 for _, inodes in seen)
+    for row in only_run(tmp_path).trials.to_pylist():
+        context, workload = json.loads(row["context_json"]), json.loads(row["workload_json"])
+        assert (workload["own_files"], workload["target"]["size_bytes"]) == (True, size)
+        assert context["extents"]["range_bytes"] == context["page_cache"]["range_bytes"] == 3 * size
+        engine = json.loads(row["engine_json"])["operations"]
+        assert sum(engine.get(name, {"bytes": 0})["bytes"] for name in ("read", "write")) == 3 * size
+    assert list(target.iterdir()) == []
+
+
+def test_a_plan_has_room_for_the_files_of_all_jobs(
+    tmp_path: Path, target: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    free = os.statvfs(target)
+    size = free.f_bavail * free.f_frsize // 2
+    assert run(["plan", job_file(tmp_path, f"[j]\nrw=randread\nsize={size}\nnumjobs=3\n"), str(target)]) == 2
+    assert "error[P705] j needs" in capsys.readouterr().err
+    assert run(["plan", job_file(tmp_path, "[j]\nrw=randread\nsize=1m\nnumjobs=3\n"), str(target), "--json"]) == 0
+    (step,) = json.loads(capsys.readouterr().out)["steps"]
+    assert step["preparation_bytes"] == 3 * 2**20
 
 
 def test_a_job_file_runs_in_its_order_and_leaves_nothing(

@@ -116,6 +116,9 @@ _WORKLOAD = {
     "share_range": Key(
         "`true`, `false`", "false", "whether all jobs work on the whole range, or on the same directories"
     ),
+    "own_files": Key(
+        "`true`, `false`", "false", "whether each job has a file of its own, of `file_size`, in place of a part of one"
+    ),
     "range_size": Key(_SIZE, "0", "bytes of the device or file that are used, in place of `fill_level`; 0: all"),
     "pin_cpus": Key("a list of numbers", "[]", "processors that the jobs run on, in turn"),
     "polled_completion": Key("`true`, `false`", "false", "whether completions are polled for at the device (`uring`)"),

@@ -175,6 +175,11 @@ class HeldTarget(_Frozen):
     device: int
     inode: int
 
+    @property
+    def opened_by(self) -> str:
+        """A path to exactly this file or directory."""
+        return f"/proc/self/fd/{self.descriptor}"
+
 
 class TargetRange(_Frozen):
     """Where I/O is sent.
@@ -182,7 +187,8 @@ class TargetRange(_Frozen):
     ``size_bytes`` is the size of the range used; 0 is the whole target. A
     missing file is created only when ``create`` is set. ``exclusive`` opens a
     block device so that it cannot be mounted meanwhile. What is ``held`` is
-    used instead of whatever the path leads to by now; it is not stored.
+    used instead of whatever the path leads to by now; it is not stored, nor are
+    `others`: files that are held for the jobs after the first, one for each.
     """
 
     path: str
@@ -191,11 +197,23 @@ class TargetRange(_Frozen):
     create: bool = False
     exclusive: bool = False
     held: HeldTarget | None = Field(default=None, exclude=True)
+    others: tuple[HeldTarget, ...] = Field(default=(), exclude=True)
 
     @property
     def opened_by(self) -> str:
         """What is to be opened: the path, or exactly what is held."""
-        return self.path if self.held is None else f"/proc/self/fd/{self.held.descriptor}"
+        return self.path if self.held is None else self.held.opened_by
+
+    def of_job(self, job: int) -> TargetRange:
+        """The target of a job, from 0: its own file, or the one of all."""
+        if not self.others:
+            return self
+        return self.model_copy(update={"held": (self.held, *self.others)[job], "others": ()})
+
+    @property
+    def all_opened_by(self) -> tuple[str, ...]:
+        """What is to be opened for each job, where each has a file of its own; else the one target."""
+        return (self.opened_by, *(held.opened_by for held in self.others))
 
 
 class Tree(_Frozen):
@@ -221,8 +239,9 @@ class Workload(_Frozen):
     -----
     ``queue_depth`` is the number of I/Os kept outstanding by each job;
     ``job_count`` jobs run side by side, each in its own part of the range
-    unless ``share_range`` is set. ``shift_bytes`` is added to every aligned
-    offset. ``ramp_ns`` of I/O precede the measured window and are not counted.
+    unless ``share_range`` is set; with ``own_files`` each has all of a file of
+    its own. ``shift_bytes`` is added to every aligned offset. ``ramp_ns`` of I/O
+    precede the measured window and are not counted.
     ``rewrite_fraction`` of the reads are written back, changed, to the same place
     right after. ``tree`` is there if the operations are on a tree of files, and
     then the address of an operation is the number of a file.
@@ -242,6 +261,7 @@ class Workload(_Frozen):
     queue_depth: int = Field(default=1, ge=1, le=4096)
     job_count: int = Field(default=1, ge=1, le=1024)
     share_range: bool = False
+    own_files: bool = False
     direct: bool = False
     durability: Durability = Durability()
     file_state: FileState = "overwrite"
@@ -264,7 +284,8 @@ class Workload(_Frozen):
         if self.target.held is None:
             return self.model_dump_json()
         asked = self.model_dump(mode="json")
-        return json.dumps(asked | {"target": asked["target"] | {"held": self.target.held.model_dump()}})
+        held = {"held": self.target.held.model_dump(), "others": [each.model_dump() for each in self.target.others]}
+        return json.dumps(asked | {"target": asked["target"] | held})
 
     def held_by(self, held: HeldTarget) -> Workload:
         """The same on what is held open."""

@@ -107,7 +107,9 @@ class WorkloadPattern(FrozenModel):
     `sync_every_writes` is a number of writes, or ``"end"``: one sync call after
     the last write. `block_sizes` is a mix of sizes and takes the place of `block_size`;
     so does `operations`, a mix of operations, of `operation` and `read_fraction`.
-    `range_size` is how much of the target or file is used, in bytes, in place of `fill_level`.
+    With `own_files` each job has a file of its own of `file_size`, where files are made; jobs of a device have
+    parts of `range_size` each there. `range_size` is how much of the target or
+    file is used, in bytes, in place of `fill_level`.
 
     Operations on files (`drivelab.model.workload.TREE_OPERATIONS`) need a
     `file_count`. Their files are of `file_size`, or of sizes from `file_size_min`
@@ -144,6 +146,7 @@ class WorkloadPattern(FrozenModel):
     record_ios: bool = False
     rewrite_fraction: float = Field(default=0.0, ge=0, le=1)
     share_range: bool = False
+    own_files: bool = False
     range_size: ByteCount = 0
     pin_cpus: tuple[int, ...] = ()
     polled_completion: bool = False
@@ -212,6 +215,11 @@ class WorkloadPattern(FrozenModel):
     def uses_tree(self) -> bool:
         """Whether the operations are on a tree of files."""
         return self.operation_names[0] in TREE_OPERATIONS
+
+    @property
+    def own_file_count(self) -> int:
+        """How many files its jobs have, of `file_size` each."""
+        return self.job_count if self.own_files else 1
 
     @property
     def writes(self) -> bool:
@@ -303,6 +311,7 @@ class WorkloadPattern(FrozenModel):
             queue_depth=self.queue_depth,
             job_count=self.job_count,
             share_range=self.share_range,
+            own_files=self.own_files,
             direct=self.direct,
             durability=self._durability(),
             file_state=self.file_state,

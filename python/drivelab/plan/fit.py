@@ -42,6 +42,7 @@ def fit(cell: Cell, target: PlannedTarget, *, goes_round: bool = False) -> tuple
         refuse_tree(cell, target, int(target.size_bytes * FILE_SHARE))
         return cell, ()
     on_device = is_on_device(cell, target)
+    cell = _with_parts(cell, has_one_place=on_device or target.kind == "file")
     if not on_device:
         cell = _with_file_size(cell, target)
     goes_round = goes_round or cell.pattern.capacities > 0
@@ -57,6 +58,14 @@ def fit(cell: Cell, target: PlannedTarget, *, goes_round: bool = False) -> tuple
         notes += (f"{cell.workload} on the device itself overwrites from its start: there is nothing to append to",)
     _refuse_small_target(cell, target, goes_round=goes_round)
     return cell, notes
+
+
+def _with_parts(cell: Cell, *, has_one_place: bool) -> Cell:
+    """The cell with parts of a device, or of a file that is there, where no files can be made for its jobs."""
+    pattern = cell.pattern
+    if not (pattern.own_files and has_one_place):
+        return cell
+    return replace(cell, pattern=pattern.changed(own_files=False, range_size=pattern.range_size * pattern.job_count))
 
 
 def refuse_unless_together(unit: Sequence[Cell], target: PlannedTarget) -> None:
@@ -84,7 +93,7 @@ def _file_bytes(cell: Cell) -> int:
     if pattern.uses_tree:
         return tree_bytes(pattern)
     appended = pattern.most_bytes + pattern.shift if pattern.file_state == "append" else 0
-    return max(appended, pattern.file_size)
+    return max(appended, pattern.file_size) * pattern.own_file_count
 
 
 def _with_file_size(cell: Cell, target: PlannedTarget) -> Cell:

@@ -290,6 +290,7 @@ def _laid_out_bytes(one: _Placed, target: PlannedTarget, present: dict[tuple[int
     key = (one.job.target, one.job.file_name)
     missing = max(0, pattern.file_size - present.get(key, 0))
     present[key] = max(pattern.file_size, present.get(key, 0))
+    missing *= pattern.own_file_count
     return missing if not pattern.writes or pattern.file_state == "overwrite" else 0
 
 

@@ -156,10 +156,10 @@ class Preparations:
             state.file = None
             return
         used = pattern.used_bytes(pattern.file_size, target.logical_block_size_bytes)
-        holds = None if pattern.writes else (used, pattern.contents)
+        holds = None if pattern.writes else (used, pattern.contents, pattern.own_file_count)
         if holds is None or holds != state.file:
             lies_on = cell.filesystem.type if cell.filesystem else self._filesystem_types.get(target.label, "")
-            written = _layout_bytes(pattern, used, lies_on)
+            written = _layout_bytes(pattern, used, lies_on) * pattern.own_file_count
             done.add("file", written, write_ns(written, pace=target.pace))
         state.file = holds
 

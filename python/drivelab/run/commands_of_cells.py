@@ -131,8 +131,9 @@ def renew_file(trial: PreparedTrial, stop: StopRequest) -> None:
     if not is_ours or trial.workload.file_state == "overwrite":
         return
     # a file that cannot be emptied is told of by the pass itself
-    with suppress(OSError):
-        os.truncate(trial.workload.target.opened_by, 0)
+    for opened in trial.workload.target.all_opened_by:
+        with suppress(OSError):
+            os.truncate(opened, 0)
     prepare_target(trial.workload, stop=stop)
 
 

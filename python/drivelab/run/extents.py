@@ -11,7 +11,8 @@ import fcntl
 import os
 import stat
 import struct
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 # linux/fiemap.h and linux/fs.h
@@ -152,6 +153,16 @@ def is_placed(extent: Extent) -> bool:
 def _extent(buffer: bytearray, index: int) -> Extent:
     fields = _EXTENT.unpack_from(buffer, _HEADER.size + index * _EXTENT.size)
     return Extent(logical_bytes=fields[0], physical_bytes=fields[1], length_bytes=fields[2], flags=fields[5])
+
+
+def in_all(found: Sequence[ExtentShares]) -> ExtentShares:
+    """The state of the same range of several files together; not known where it is not known of one of them."""
+    unknown = next((each for each in found if not each.method), None)
+    if unknown is not None:
+        return unknown
+    counted = [field.name for field in fields(ExtentShares) if field.name not in ("method", "reason")]
+    sums = {name: sum(getattr(each, name) for each in found) for name in counted}
+    return ExtentShares(found[0].method, "", **sums)
 
 
 def shares_of(extents: list[Extent], start_bytes: int, end_bytes: int) -> ExtentShares:

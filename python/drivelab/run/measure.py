@@ -30,7 +30,9 @@ from drivelab.run.engine import (
     run_workload,
 )
 from drivelab.run.extents import ExtentShares, extent_shares
+from drivelab.run.extents import in_all as shares_in_all
 from drivelab.run.page_cache import Residency, residency
+from drivelab.run.page_cache import in_all as resident_in_all
 from drivelab.run.surroundings import read_surroundings, surroundings_between
 from drivelab.run.tree_cache import drop_cached
 
@@ -158,9 +160,10 @@ def look_at_file(workload: Workload) -> tuple[ExtentShares, Residency]:
         return ExtentShares("", reason), Residency("", reason)
     asked = workload.target
     start, length = asked.offset_bytes, asked.size_bytes
+    opened = asked.all_opened_by
     return (
-        extent_shares(asked.opened_by, start_bytes=start, length_bytes=length),
-        residency(asked.opened_by, start_bytes=start, length_bytes=length),
+        shares_in_all([extent_shares(path, start_bytes=start, length_bytes=length) for path in opened]),
+        resident_in_all([residency(path, start_bytes=start, length_bytes=length) for path in opened]),
     )
 
 
@@ -173,7 +176,7 @@ def context_of_file(workload: Workload, before: tuple[ExtentShares, Residency]) 
         "page_cache": {
             "method": after.method,
             "reason": after.reason,
-            "range_bytes": workload.target.size_bytes,
+            "range_bytes": workload.target.size_bytes * len(workload.target.all_opened_by),
             "resident_bytes_before": resident_before.resident_bytes,
             "resident_bytes_after": after.resident_bytes,
             "dirty_bytes_after": after.dirty_bytes,

@@ -10,6 +10,7 @@ import ctypes
 import errno
 import mmap
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # the number is the same on every architecture (Linux 6.5)
@@ -50,6 +51,15 @@ class Residency:
     reason: str
     resident_bytes: int | None = None
     dirty_bytes: int | None = None
+
+
+def in_all(found: Sequence[Residency]) -> Residency:
+    """What several files have in the page cache together; not known where it is not known of one of them."""
+    unknown = next((each for each in found if each.resident_bytes is None), None)
+    if unknown is not None or len(found) == 1:
+        return unknown or found[0]
+    resident, dirty = ([getattr(each, name) for each in found] for name in ("resident_bytes", "dirty_bytes"))
+    return Residency(found[0].method, "", sum(resident), None if None in dirty else sum(dirty))
 
 
 def residency(path: str, *, start_bytes: int = 0, length_bytes: int = 0) -> Residency:

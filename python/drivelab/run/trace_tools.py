@@ -43,12 +43,12 @@ def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: 
     threads = {int(thread["job"]): int(thread["thread_id"]) for thread in run.summary["threads"]}
     operations = operations_of(run.records, threads, workload, backend=run.summary["backend"]["name"])
     number = traced_disk(traced_device(facts)).number
-    places = [astuple(extent) for extent in disk_extents(workload.target, facts)]
+    places = {job: [astuple(extent) for extent in disk_extents(workload.target.of_job(job), facts)] for job in threads}
     joined = join_trace(
         files,
         operations,
         devices=dict.fromkeys(threads, number),
-        extents=dict.fromkeys(threads, places) if places else None,
+        extents=places if all(places.values()) else None,
     )
     return joined if facts.filesystem else replace(joined, operations=_without_journal(joined.operations))
 

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from drivelab.model.workload import Workload
-from drivelab.run.page_cache import Residency, drop_from_page_cache, read_into_page_cache
+from drivelab.run.page_cache import Residency, drop_from_page_cache, in_all, read_into_page_cache
 
 _DROP_CACHES = "/proc/sys/vm/drop_caches"
 # page cache, and names with their inodes
@@ -36,7 +36,8 @@ def drop_cached(workload: Workload) -> dict[str, Any]:
         and the reads that the kernel counts at the drive tell.
     """
     if workload.tree is None:
-        return {"dropped_page_cache": asdict(drop_from_page_cache(workload.target.opened_by))}
+        left = [drop_from_page_cache(opened) for opened in workload.target.all_opened_by]
+        return {"dropped_page_cache": asdict(in_all(left))}
     return {"dropped_page_cache": asdict(drop_names_and_inodes())}
 
 
@@ -77,7 +78,9 @@ def warm_cached(workload: Workload) -> dict[str, Any]:
     """What of a workload's target is in memory after it was read, for the context of a measurement."""
     asked = workload.target
     if workload.tree is None:
-        found = read_into_page_cache(asked.opened_by, asked.offset_bytes, asked.size_bytes)
+        found = in_all(
+            [read_into_page_cache(opened, asked.offset_bytes, asked.size_bytes) for opened in asked.all_opened_by]
+        )
         return {"warmed_page_cache": asdict(found)}
     reads = any(share.operation == "read_file" for share in workload.operations)
     names = sum(1 for path in _files_below(asked.opened_by) if not reads or read_into_page_cache(path).reason == "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 
 from drivelab.held_directory import HeldDirectory, HeldFile
@@ -16,10 +17,20 @@ from drivelab.run.prepared_trial import StoppedError
 from drivelab.run.progress import RunProgress
 
 TRIAL_FILE_NAME = "trial.data"
+_OF_FIRST_JOB = re.compile(r"\.0(?=\.\d+$)")
+
+
+def name_for_job(name: str, job: int) -> str:
+    """What the file of a job is called, from 0, when the first one's is `name`: fio's names count in their middle."""
+    if not job:
+        return name
+    return _OF_FIRST_JOB.sub(f".{job}", name) if _OF_FIRST_JOB.search(name) else f"{name}.{job}"
 
 
 class TrialFile:
     """One file in a directory, made for a trial and removed after it; one that is only read stays for the next.
+
+    A trial whose jobs have files of their own has several, which are made and removed together.
 
     Parameters
     ----------
@@ -38,7 +49,7 @@ class TrialFile:
     ) -> None:
         self._directory = directory
         self._name = name
-        self._file: HeldFile | None = None
+        self._files: list[HeldFile] = []
         self._progress = progress
         self._stop = stop
         self._holds: object = None
@@ -59,15 +70,16 @@ class TrialFile:
             The user asked for the end meanwhile.
         """
         pattern = step.pattern
-        wanted = (target.size_bytes, pattern.contents)
+        wanted = (target.size_bytes, pattern.contents, pattern.own_file_count)
         if pattern.writes or wanted != self._holds:
             self.remove()
-        target = self._held(target)
+        target = self._held(target, pattern.own_file_count)
         if pattern.writes:
             return target
         if self._holds == wanted:
             # as cold as when it had just been written
-            drop_from_page_cache(target.opened_by)
+            for opened in target.all_opened_by:
+                drop_from_page_cache(opened)
             return target
         self._write(step, target)
         self._holds = wanted
@@ -84,22 +96,24 @@ class TrialFile:
             The user asked for the end meanwhile.
         """
         needed = step.pattern.offset + target.size_bytes
-        target = self._held(target)
-        is_there = os.stat(target.opened_by).st_size >= needed
+        target = self._held(target, step.pattern.own_file_count)
+        is_there = all(os.stat(opened).st_size >= needed for opened in target.all_opened_by)
         # what is written first is brought into its state by the engine
         if not is_there and not step.pattern.writes:
             self._write(step, target)
         return target
 
-    def _held(self, target: TargetRange) -> TargetRange:
-        """The target with its file, which is made unless it is there: opened once, and never again by its name."""
-        if self._file is None:
+    def _held(self, target: TargetRange, count: int) -> TargetRange:
+        """The target with its files, which are made unless they are there: opened once, and never again by name."""
+        while len(self._files) < count:
+            name = name_for_job(self._name, len(self._files))
             try:
-                self._file = HeldFile(self._directory, self._name)
+                self._files.append(HeldFile(self._directory, name))
             except OSError as error:
-                where = str(self._directory.path / self._name)
+                where = str(self._directory.path / name)
                 raise DrivelabError("E314", f"cannot make the file: {error.strerror}", where=where) from error
-        return target.model_copy(update={"held": self._file.target})
+        first, *others = (file.target for file in self._files[:count])
+        return target.model_copy(update={"held": first, "others": tuple(others)})
 
     def _write(self, step: PlannedStep, target: TargetRange) -> None:
         pattern = step.pattern
@@ -118,13 +132,15 @@ class TrialFile:
         """Remove the file, and let the file system finish with it."""
         self._holds = None
         # a target that fails now is told of by the next step; what is left goes with the file system or directory
-        file, self._file = self._file, None
-        with suppress(OSError):
-            if file is not None:
+        files, self._files = self._files, []
+        for file in files:
+            with suppress(OSError):
                 file.remove()
+        with suppress(OSError):
+            if files:
                 self._directory.sync()
 
     def close(self) -> None:
         """Let go of the file, which goes with its file system."""
-        if self._file is not None:
-            self._file.close()
+        for file in self._files:
+            file.close()

@@ -57,7 +57,7 @@ def test_a_file_with_two_phases_becomes_two_groups() -> None:
     )  # fmt: skip
     assert reader.pattern == WorkloadPattern(
         operation="read", access={"kind": "random", "covers_once": True}, queue_depth=16, job_count=2, backend="aio",
-        direct=True, runtime="30s", file_size=2 * GIB, range_size=2 * GIB,
+        direct=True, runtime="30s", file_size=GIB, range_size=GIB, own_files=True,
     )  # fmt: skip
     assert log.pattern.durability == "fdatasync"
     assert (log.pattern.direct, log.pattern.backend, log.pattern.queue_depth) == (False, "sync", 1)
@@ -190,9 +190,13 @@ def test_several_targets_share_the_jobs_or_the_depth(job: Any) -> None:
 
 def test_files_are_named_and_laid_out_as_fio_does(job: Any) -> None:
     several = job("directory=/data\nnrfiles=4\nfilesize=1m\nnumjobs=2\nrw=randwrite")
-    assert (several.targets, several.layout.file_bytes) == (("/data/job.0.0",), 8 * 2**20)
+    assert (several.targets, several.layout.file_bytes) == (("/data/job.0.0",), 4 * 2**20)
     assert told(several, "nrfiles")[0] == "approximated"
-    assert told(several, "numjobs")[0] == "approximated"
+    assert (told(several, "numjobs")[0], several.pattern.own_files) == ("honoured", True)
+    assert (several.pattern.range_size, several.pattern.bytes) == (4 * 2**20, 8 * 2**20)
+    many = job("size=1m\nnumjobs=100\nrw=randwrite")
+    assert (told(many, "numjobs")[0], many.pattern.own_files) == ("approximated", False)
+    assert many.layout.file_bytes == 100 * 2**20
     assert job("directory=/a:/b\nnumjobs=4\nsize=1m").targets == ("/a/job.0.0", "/b/job.1.0")
     assert job("filename_format=x.$jobname.$filenum\nsize=1m\nnumjobs=2").pattern.share_range
     here = Environment(size_of=lambda path: 2**20 if path.startswith("/d/file") else None)

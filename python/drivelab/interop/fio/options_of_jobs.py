@@ -178,7 +178,7 @@ _ORDER_OF_JOBS = (
         "number",
         "core",
         "honoured",
-        "jobs side by side: in one range if they share filename, else each in a part of its own",
+        "jobs side by side: in one range if they share filename, else each in a file of its own",
         default="1",
         minimum=1,
     ),

@@ -30,6 +30,8 @@ class Placing:
         Jobs of each target.
     shares_range : bool
         Whether these use the same range.
+    own_files : bool
+        Whether each of them has a file of its own.
     is_split : bool
         Whether each of the job's I/Os goes to one of several targets.
     offset_bytes : int
@@ -50,6 +52,7 @@ class Placing:
     layout: Layout
     job_count: int
     shares_range: bool
+    own_files: bool = False
     is_split: bool = False
     offset_bytes: int = 0
     range_bytes: int = 0
@@ -60,7 +63,12 @@ class Placing:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of each target that all jobs together use; 0 is what `fraction` says."""
+        """Bytes of each file or device that is used; 0 is what `fraction` says."""
+        return self.range_bytes if self.own_files else self.all_bytes
+
+    @property
+    def all_bytes(self) -> int:
+        """Bytes that all jobs of a target use, in all their files; 0 is what `fraction` says."""
         return self.range_bytes * (1 if self.shares_range else self.job_count)
 
 
@@ -100,6 +108,8 @@ def placing(
     placed = _with_range(placed, options, kind, existing)
     placed = _with_increment(placed, options)
     placed = _over_targets(placed, options, engine)
+    if kind == "file":
+        placed = _with_own_files(placed, options)
     return _laid_out(placed, options, io, existing, known_bytes)
 
 
@@ -128,12 +138,7 @@ def _targets(options: JobOptions, engine: Engine, environment: Environment) -> t
         options.tell("nrfiles", "approximated", "one file as large as all of them together")
     if "$jobnum" not in layout.lower():
         return names, True
-    of_each = _of_each_job(options, layout, directories, environment)
-    if not of_each and options.number("numjobs") > len(names):
-        options.tell(
-            "numjobs", "approximated", "the jobs of one directory have parts of one file, not files of their own"
-        )
-    return of_each or names, False
+    return _of_each_job(options, layout, directories, environment) or names, False
 
 
 def _of_each_job(
@@ -146,6 +151,17 @@ def _of_each_job(
     made = [default_name(layout, options.job.name, job_number=number) for number in range(jobs)]
     names = [f"{directories[0]}/{each}" if directories else each for each in made]
     return tuple(names) if all(environment.size_of(name) is not None for name in names) else ()
+
+
+def _with_own_files(placed: Placing, options: JobOptions) -> Placing:
+    """A file for each job, where none of them names it."""
+    if placed.shares_range or placed.job_count == 1 or options.has("filename"):
+        return placed
+    if placed.job_count > _FILES_MAX:
+        what = f"more than {_FILES_MAX} jobs of a directory have parts of one file, not files of their own"
+        options.tell("numjobs", "approximated", what)
+        return placed
+    return replace(placed, own_files=True)
 
 
 def _existing_bytes(names: tuple[str, ...], environment: Environment, known_bytes: dict[str, int]) -> int | None:
@@ -216,7 +232,7 @@ def _with_increment(placed: Placing, options: JobOptions) -> Placing:
     if amount is None or not amount.value or placed.job_count == 1:
         return placed
     if not placed.shares_range:
-        options.tell("offset_increment", "approximated", "each job has a part of its own, of the same size")
+        options.tell("offset_increment", "approximated", "each job begins at the same place of a file of its own")
         return placed
     size = options.amount("size")
     if amount.measure == "percent":

@@ -166,6 +166,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     keys |= durability(options, io) | contents(options)
     keys["queue_depth"] = _depth(options, engine, placed)
     keys["share_range"] = placed.shares_range and placed.job_count > 1
+    keys["own_files"] = placed.own_files
     keys["direct"] = _is_direct(options, engine)
     if engine.backend == "null" and keys["direct"]:
         keys["direct"] = False
@@ -239,7 +240,7 @@ def _verify_pattern(
         return None
     # what is left of the range behind the last whole block is not written
     left_bytes = max(io.all_sizes) * placed.job_count
-    covers = placed.used_bytes and pattern.bytes > placed.used_bytes - left_bytes
+    covers = placed.all_bytes and pattern.bytes > placed.all_bytes - left_bytes
     covers = covers and not pattern.runtime and not pattern.count
     ordered = pattern.access.kind in ("sequential", "reverse") or pattern.access.covers_once
     if not (covers and ordered and set(io.weights) == {"write"}):
@@ -249,7 +250,7 @@ def _verify_pattern(
         "operation": "read",
         "access": {"kind": "sequential"},
         "block_size": max(io.all_sizes),
-        "bytes": min(placed.used_bytes, pattern.bytes),
+        "bytes": min(placed.all_bytes, pattern.bytes),
         "durability": "none",
         "sync_every_writes": 1,
         "file_state": "overwrite",
