@@ -71,3 +71,13 @@ def test_no_engine_needs_room_for_what_it_does_not_write(jobs: Any) -> None:
 def test_a_tree_is_not_told_of_options_that_nobody_wrote(jobs: Any) -> None:
     (job,) = jobs("[job]\nioengine=filecreate\nnrfiles=3\nfilesize=4k\n")
     assert [note.option for note in job.notes if note.effect == "noted"] == ["filesize"]
+
+
+def test_jobs_are_called_by_their_own_section_and_files_by_its_head(jobs: Any) -> None:
+    found = jobs("[global]\nname=all\nsize=64k\n[file1]\n[file2]\n[file3]\nname=own\n")
+    assert [each.name for each in found] == ["file1", "file2", "own"]
+    assert [each.targets for each in found] == [("file1.0.0",), ("file2.0.0",), ("file3.0.0",)]
+    shared = [note for note in found[0].notes if note.option == "name"]
+    assert [(note.effect, note.what) for note in shared] == [
+        ("noted", "each job is called as its section is, as in fio")
+    ]

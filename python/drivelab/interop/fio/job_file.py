@@ -48,8 +48,10 @@ class Job:
 
     Attributes
     ----------
-    name, place : str, Place
-        Its name, and where it begins.
+    name : str
+        The one that its section sets, or else the section's; never that of ``[global]``.
+    section, place : str, Place
+        Its section, after which fio calls its files, and where that begins.
     settings : mapping of str to Setting
         The setting of each option that holds: its own, or that of ``[global]``.
     written : tuple of Setting
@@ -57,6 +59,7 @@ class Job:
     """
 
     name: str
+    section: str
     place: Place
     settings: Mapping[str, Setting]
     written: tuple[Setting, ...]
@@ -111,8 +114,9 @@ def read_job_file(path: Path, environment: Environment) -> JobFile:
         if section.is_global:
             shared = scope
         else:
-            name = scope.settings["name"].text if "name" in scope.settings else section.name
-            jobs.append(Job(name, section.place, scope.settings, tuple(scope.written)))
+            own = scope.settings.get("name")
+            name = section.name if own is None or own.is_shared else own.text
+            jobs.append(Job(name, section.name, section.place, scope.settings, tuple(scope.written)))
     if not jobs:
         raise DrivelabError("U037", f"{path} holds no job", where=str(path), do="add a section: [NAME]")
     return JobFile(str(path), tuple(jobs), tuple(warnings))

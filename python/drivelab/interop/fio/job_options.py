@@ -117,6 +117,8 @@ class JobOptions:
         option = BY_NAME.get(setting.option)
         if option is None:
             return "unknown", unknown_option_advice(setting.option)
+        if setting.option == "name" and setting.is_shared:
+            return "noted", "each job is called as its section is, as in fio"
         engine = self.text("ioengine").partition(":")[0]
         if option.engines and engine not in option.engines:
             return "noted", f"belongs to {', '.join(option.engines)}; fio refuses it with {engine}"

@@ -5,7 +5,13 @@ from __future__ import annotations
 from drivelab.interop.fio.option import Option
 
 _FILES = (
-    Option("name", "text", "core", "honoured", "the job's name"),
+    Option(
+        "name",
+        "text",
+        "core",
+        "honoured",
+        "the job's name, where its own section sets it; files are called after the section",
+    ),
     Option("description", "text", "extended", "honoured", "kept beside the job"),
     Option(
         "filename",

@@ -118,7 +118,7 @@ def _targets(options: JobOptions, engine: Engine, environment: Environment) -> t
     if engine.backend == "null":
         return (NULL_TARGET,), True
     directories = names_of(options.text("directory"))
-    name = options.job.name
+    name = options.job.section
     if options.has("filename"):
         names = names_of(options.text("filename"))
         if not names or "-" in names:
@@ -129,7 +129,7 @@ def _targets(options: JobOptions, engine: Engine, environment: Environment) -> t
             options.tell("filename", "noted", f"directory stands before it, as in fio: {directories[0]}/{names[0]}")
         return tuple(f"{directories[0]}/{each}" if directories else each for each in names), True
     if name.startswith("/dev/") and options.number("nrfiles") == 1:
-        # fio takes the job's name for the target if there is such a device
+        # fio takes the section's name for the target if there is such a device
         return (name,), True
     layout = options.text("filename_format") or "$jobname.$jobnum.$filenum"
     made = [default_name(layout, name, job_number=number) for number in range(max(1, len(directories)))]
@@ -148,7 +148,7 @@ def _of_each_job(
     jobs = options.number("numjobs")
     if jobs > _FILES_MAX or len(directories) > 1 or options.number("nrfiles") > 1:
         return ()
-    made = [default_name(layout, options.job.name, job_number=number) for number in range(jobs)]
+    made = [default_name(layout, options.job.section, job_number=number) for number in range(jobs)]
     names = [f"{directories[0]}/{each}" if directories else each for each in made]
     return tuple(names) if all(environment.size_of(name) is not None for name in names) else ()
 
