@@ -133,10 +133,10 @@ impl Addresses {
         self.start + within
     }
 
-    /// Whether a sequential stream has reached the end of its range and begun again.
-    #[must_use]
-    pub fn has_wrapped(&self) -> bool {
-        self.wrapped
+    /// Whether the last offset began the range again, or another order that has every block once; told once.
+    #[inline]
+    pub fn take_wrapped(&mut self) -> bool {
+        std::mem::take(&mut self.wrapped)
     }
 
     /// Whether the next sequential I/O of `size` bytes would begin again.
@@ -169,7 +169,10 @@ impl Addresses {
 
     fn uniform(&mut self, random: &mut Random, size: u64, unit: u64) -> u64 {
         match &mut self.permutation {
-            Some(permutation) => self.unit * permutation.next(random),
+            Some(permutation) => {
+                self.wrapped |= permutation.is_used_up();
+                self.unit * permutation.next(random)
+            }
             None => unit * below(random, self.places(size, unit)),
         }
     }

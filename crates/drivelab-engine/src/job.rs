@@ -23,9 +23,10 @@ use crate::mix::Mix;
 use crate::pacing::{LATE_NS, Schedule};
 use crate::run::Message;
 use crate::series::{Counts, EVENTS, Interval, Shape};
+use crate::target::CachedRange;
 use crate::tree::Turns;
 use crate::window::{CpuTime, StopReason, Window};
-use crate::workload::{Operation, Workload};
+use crate::workload::{Access, Operation, Workload};
 
 const SYNC: usize = Operation::Sync as usize;
 
@@ -47,6 +48,8 @@ pub struct JobParts {
     pub messages: Sender<Message>,
     /// Gives emptied intervals back.
     pub intervals: Receiver<Box<Interval>>,
+    /// What is given up of the page cache whenever an order of addresses begins again, when asked.
+    pub cached: Option<CachedRange>,
     /// Keeps every I/O, when asked.
     pub recorder: Option<Recorder>,
     /// When the job begins, in ticks.
@@ -115,7 +118,8 @@ pub struct Job<B> {
     buffers: Buffers,
     clock: Clock,
     random: Random,
-    addresses: Addresses,
+    /// One stream for each of the workload's orders.
+    addresses: Vec<Addresses>,
     /// Where operations on files go; the blocks of a target have addresses.
     turns: Option<Turns>,
     mix: Mix,
@@ -148,11 +152,13 @@ impl<B: Backend> Job<B> {
         let window = Window::new(workload, parts.job, length, &clock, parts.start_ticks);
         let mut random = random_for_job(workload.seed, parts.job);
         let shift = workload.shift_bytes;
-        let mut addresses = Addresses::new(&workload.access, start + shift, length - shift, unit);
         let turns = Turns::of_job(workload, parts.job, &mut random);
-        if (workload.covers_range_once() || workload.access.covers_once) && turns.is_none() {
-            addresses = addresses.each_once(workload.largest_block(), &mut random);
-        }
+        let mut stream = |access: &Access| {
+            let addresses = Addresses::new(access, start + shift, length - shift, unit);
+            let is_once = (workload.covers_range_once() || access.covers_once) && turns.is_none();
+            if is_once { addresses.each_once(workload.largest_block(), &mut random) } else { addresses }
+        };
+        let addresses = workload.accesses().map(&mut stream).collect();
         Self {
             backend,
             buffers,
@@ -240,13 +246,14 @@ impl<B: Backend> Job<B> {
                 }
             }
             let Some((operation, offset, size)) = self.next_place(now) else { return Ok(()) };
+            let dropped = self.drop_cache_at_new_pass();
             let is_alone = B::TRIMS_ALONE && operation == Operation::Trim;
             if is_alone {
                 now = self.clear_the_way()?;
             }
             let Some(slot) = self.free.pop() else { return Ok(()) };
             let is_write = operation == Operation::Write;
-            if is_write && self.buffers.stamp(slot, offset, size as usize, &mut self.random) {
+            if is_write && self.buffers.stamp(slot, offset, size as usize, &mut self.random) || dropped {
                 now = self.clock.ticks();
             }
             let intended = self.take_arrival(now);

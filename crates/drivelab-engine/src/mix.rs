@@ -9,8 +9,8 @@ pub struct Mix {
     has_choice: bool,
     /// What every I/O is, where there is no choice.
     only: Drawn,
-    /// Each operation with the number of its sizes.
-    operations: Vec<(f64, (Operation, usize))>,
+    /// Each operation with the numbers of its sizes and of its order.
+    operations: Vec<(f64, (Operation, usize, usize))>,
     /// Those of the workload come first, then those that an operation has of its own.
     sizes: Vec<Sizes>,
 }
@@ -30,6 +30,8 @@ pub struct Drawn {
     pub size: u32,
     /// Smallest block that it might have had: random offsets are multiples of it.
     pub unit: u32,
+    /// Which of [`Workload::accesses`] says where it goes.
+    pub access: usize,
 }
 
 impl Mix {
@@ -38,17 +40,20 @@ impl Mix {
     pub fn new(workload: &Workload) -> Self {
         let mut sizes = vec![Sizes::of(&workload.block_sizes)];
         let mut shares = Vec::new();
+        let mut accesses = 1;
         for share in &workload.operations {
             let number = if share.block_sizes.is_empty() { 0 } else { sizes.len() };
             if number > 0 {
                 sizes.push(Sizes::of(&share.block_sizes));
             }
-            shares.push((share.weight, (share.operation, number)));
+            let access = if share.access.is_none() { 0 } else { accesses };
+            accesses += usize::from(share.access.is_some());
+            shares.push((share.weight, (share.operation, number, access)));
         }
         let has_choice = shares.len() > 1 || sizes.iter().any(|sizes| sizes.shares.len() > 1);
-        let (_, (operation, number)) = shares[0];
+        let (_, (operation, number, access)) = shares[0];
         let Sizes { shares: of_first, smallest } = &sizes[number];
-        let only = Drawn { operation, size: of_first[0].1, unit: *smallest };
+        let only = Drawn { operation, size: of_first[0].1, unit: *smallest, access };
         Self { has_choice, only, operations: cumulative(shares.into_iter()), sizes }
     }
 
@@ -59,9 +64,9 @@ impl Mix {
     }
 
     fn draw_one_of_many(&self, random: &mut Random) -> Drawn {
-        let (operation, number) = pick(&self.operations, random);
+        let (operation, number, access) = pick(&self.operations, random);
         let sizes = &self.sizes[number];
-        Drawn { operation, size: pick(&sizes.shares, random), unit: sizes.smallest }
+        Drawn { operation, size: pick(&sizes.shares, random), unit: sizes.smallest, access }
     }
 }
 

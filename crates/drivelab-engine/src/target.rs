@@ -1,6 +1,7 @@
 //! The file or block device that I/O is sent to: opened, measured, laid out, and what it allows.
 
 mod direct;
+mod page_cache;
 mod prepare;
 
 use std::fs::{File, OpenOptions};
@@ -10,6 +11,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use self::direct::{direct_alignment, direct_note, refuse_misaligned};
+pub use self::page_cache::CachedRange;
 use self::prepare::Before;
 use crate::error::{Code, EngineError, Result};
 use crate::tree::OpenTree;
@@ -148,6 +150,7 @@ impl Target {
         }
         let size = size_of(&file, is_block_device, name)?;
         let (start, length) = range(workload, size, is_block_device)?;
+        CachedRange { fd: file.as_raw_fd(), start, length }.advise(workload.cache_advice);
         Ok(Some(Self {
             is_direct: workload.direct && alignment.offset != 0,
             direct_note: direct_note(workload.direct, alignment),
@@ -306,5 +309,6 @@ fn range(workload: &Workload, size: u64, is_block_device: bool) -> Result<(u64, 
 fn usable_by_job(workload: &Workload, length: u64) -> u64 {
     let part = range_of_job(workload, 0, 0, length).1.saturating_sub(workload.shift_bytes);
     let unit = workload.smallest_block();
-    if workload.access.kind == AccessKind::Reverse { part - part % unit } else { part }
+    let descends = workload.accesses().any(|access| access.kind == AccessKind::Reverse);
+    if descends { part - part % unit } else { part }
 }

@@ -6,7 +6,7 @@ mod tree;
 mod validate;
 
 use access::one;
-pub use access::{Access, AccessKind};
+pub use access::{Access, AccessKind, CacheAdvice};
 use serde::Deserialize;
 pub use target::{Held, TargetRange};
 pub use tree::Tree;
@@ -70,6 +70,9 @@ pub struct OperationShare {
     /// Its own block sizes; without any it has the workload's.
     #[serde(default)]
     pub block_sizes: Vec<BlockSizeShare>,
+    /// Its own order of addresses, which goes on from its own last place; without it, the workload's.
+    #[serde(default)]
+    pub access: Option<Access>,
 }
 
 /// A block size and its share of the mix.
@@ -250,6 +253,12 @@ pub struct Workload {
     pub share_range: bool,
     /// Bypass the page cache.
     pub direct: bool,
+    /// What the kernel is told of the order of addresses.
+    #[serde(default)]
+    pub cache_advice: CacheAdvice,
+    /// Give up what the page cache holds of the range whenever an order of addresses begins again.
+    #[serde(default)]
+    pub drop_cache_each_pass: bool,
     /// How writes become durable.
     pub durability: Durability,
     /// State of the file before the writes.
@@ -307,6 +316,12 @@ impl Workload {
     #[must_use]
     pub fn sizes_of<'a>(&'a self, share: &'a OperationShare) -> &'a [BlockSizeShare] {
         if share.block_sizes.is_empty() { &self.block_sizes } else { &share.block_sizes }
+    }
+
+    /// The order of addresses that operations share, then those that an operation has of its own.
+    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+        let own = self.operations.iter().filter_map(|share| share.access.as_ref());
+        std::iter::once(&self.access).chain(own)
     }
 
     /// Every block size that is issued.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,7 +85,7 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
         when = " at the end" if durability.get("at_end") else f" every {every} writes" if every > 1 else ""
         found["durability"] = f"{durability.get('method')}{when}"
     if access := workload.get("access"):
-        found["access"] = _access_words(access)
+        found["access"] = _orders(access, workload.get("operations") or [])
         if access.get("kind") == "random" and "covers_once" in access:
             # another program may not tell it
             found["places"] = "each block once" if access["covers_once"] else "some blocks again before others"
@@ -105,6 +105,14 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
     if workload.get("shift_bytes") is not None:
         found["shift"] = format_bytes(workload["shift_bytes"])
     return found
+
+
+def _orders(access: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -> str:
+    """The order of the addresses; of each operation where they differ."""
+    words = {str(one.get("operation")): _access_words(one.get("access") or access) for one in operations}
+    if len(set(words.values())) > 1:
+        return "; ".join(f"{order} for {name}" for name, order in words.items())
+    return next(iter(words.values()), _access_words(access))
 
 
 def _access_words(access: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import TranslatedJob, Translation
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_bytes, format_duration_ns, format_rate_per_s
+from drivelab.model.workload import Access
 from drivelab.model.workload_pattern import WorkloadPattern
 
 SCHEMA = 1
@@ -166,11 +167,20 @@ def _operations(pattern: WorkloadPattern) -> str:
     kind = "" if pattern.uses_tree else f"{pattern.access.kind.replace('_', ' ')} "
     if len(names) == 1:
         return f"{kind}{names[0].replace('_', ' ')}"
+    if any(mix.access for mix in pattern.operations):
+        kind = ""
     if pattern.read_fraction is not None:
         return f"{kind}{100 * pattern.read_fraction:.0f} % read, {100 - 100 * pattern.read_fraction:.0f} % write"
     weights = {mix.operation: mix.weight for mix in pattern.operations}
-    shares = [f"{100 * weight / sum(weights.values()):.0f} % {name}" for name, weight in weights.items()]
+    own = {mix.operation: _order(mix.access) if mix.access else "" for mix in pattern.operations}
+    shares = [f"{100 * weight / sum(weights.values()):.0f} % {own[name]}{name}" for name, weight in weights.items()]
     return kind + ", ".join(shares)
+
+
+def _order(access: Access) -> str:
+    """An order of addresses before the operation that has it: ``9 % random``."""
+    share = f"{100 * access.random_fraction:.0f} % " if access.random_fraction < 1 else ""
+    return f"{share}{access.kind.replace('_', ' ')} "
 
 
 def _ends(pattern: WorkloadPattern) -> list[str]:
@@ -183,11 +193,13 @@ def _ends(pattern: WorkloadPattern) -> list[str]:
 
 def destroyed(translation: Translation) -> tuple[str, ...]:
     """What running it would destroy, in words; files that do not exist yet are told as new."""
-    found: dict[str, str] = {}
+    whole: dict[str, str] = {}
+    writers: dict[str, list[str]] = {}
     for job in translation.jobs:
         for target in job.destroys:
             if job.layout.kind == "device":
-                found[target] = f"what is on {target} ({job.name})"
+                whole[target] = f"what is on {target}"
             elif job.layout.kind == "file" and size_of(target) is not None:
-                found[target] = f"what is in {target} ({job.name})"
-    return tuple(found.values())
+                whole[target] = f"what is in {target}"
+            writers.setdefault(target, []).append(job.name)
+    return tuple(f"{what} ({', '.join(dict.fromkeys(writers[target]))})" for target, what in whole.items())

@@ -66,6 +66,16 @@ _WORKLOAD = {
         "copies from and to a mapping; `stdio` is `fread` and `fwrite` with the buffer of the C library",
     ),
     "direct": Key("`true`, `false`", "false", "whether the page cache is bypassed (O_DIRECT)"),
+    "cache_advice": Key(
+        "`none`, `sequential`, `random`",
+        '"none"',
+        "what the kernel is told of the order of addresses; it reads farther ahead, or nothing ahead",
+    ),
+    "drop_cache_each_pass": Key(
+        "`true`, `false`",
+        "false",
+        "whether the page cache gives up the range whenever an order of addresses begins again",
+    ),
     "durability": Key(
         "`none`, `o_dsync`, `o_sync`, `rwf_dsync`, `fdatasync`, `fsync`, `sync_file_range`",
         '"none"',
@@ -216,6 +226,9 @@ KEYS: dict[str, dict[str, Key]] = {
         "operation": Key("as `operation`", "", "what is done", is_required=True),
         "weight": Key("above 0", "1.0", "share of the operations that are this one, over the sum of all weights"),
         "block_sizes": Key("a list of tables", "[]", "sizes of its own; else those of the workload"),
+        "access": Key(
+            "as `access`", "", "order of its own, with a place of its own to go on from; else the workload's"
+        ),
     },
     "Access": {
         "kind": Key("as `access`", "", "order of the addresses"),

@@ -30,6 +30,7 @@ OperationName = Literal[BlockOperationName, TreeOperationName]
 BackendName = Literal["auto", "sync", "uring", "aio", "mmap", "stdio", "null"]
 DurabilityMethod = Literal["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"]
 FileState = Literal["overwrite", "append", "preallocated", "sparse"]
+CacheAdvice = Literal["none", "sequential", "random"]
 AccessKind = Literal["sequential", "reverse", "random", "strided", "same", "zipf", "pareto", "normal", "hot_cold"]
 # methods with a call of its own after the writes
 SYNC_CALLS: tuple[DurabilityMethod, ...] = ("fdatasync", "fsync", "sync_file_range")
@@ -88,14 +89,6 @@ class BlockSizeShare(_Frozen):
     weight: float = Field(default=1.0, gt=0)
 
 
-class OperationShare(_Frozen):
-    """An operation and its share of the mix; it has the workload's block sizes unless it has its own."""
-
-    operation: OperationName
-    weight: float = Field(default=1.0, gt=0)
-    block_sizes: tuple[BlockSizeShare, ...] = ()
-
-
 class Access(_Frozen):
     """Order of addresses.
 
@@ -118,6 +111,19 @@ class Access(_Frozen):
     run_blocks: int = Field(default=1, ge=1, lt=2**32)
     random_fraction: float = Field(default=1.0, gt=0, le=1)
     covers_once: bool = False
+
+
+class OperationShare(_Frozen):
+    """An operation and its share of the mix.
+
+    It has the workload's block sizes and order of addresses unless it has its
+    own. An order of its own goes on from the operation's own last place.
+    """
+
+    operation: OperationName
+    weight: float = Field(default=1.0, gt=0)
+    block_sizes: tuple[BlockSizeShare, ...] = ()
+    access: Access | None = None
 
 
 class Durability(_Frozen):
@@ -240,8 +246,11 @@ class Workload(_Frozen):
     ``queue_depth`` is the number of I/Os kept outstanding by each job;
     ``job_count`` jobs run side by side, each in its own part of the range
     unless ``share_range`` is set; with ``own_files`` each has all of a file of
-    its own. ``shift_bytes`` is added to every aligned offset. ``ramp_ns`` of I/O
-    precede the measured window and are not counted.
+    its own. ``shift_bytes`` is added to every aligned offset. The kernel is told
+    of the order of addresses by ``cache_advice``, and with ``drop_cache_each_pass``
+    the page cache gives up what it holds of the range whenever an order begins
+    again: it stays cold. ``ramp_ns`` of I/O precede the measured window and are
+    not counted.
     ``rewrite_fraction`` of the reads are written back, changed, to the same place
     right after. ``tree`` is there if the operations are on a tree of files, and
     then the address of an operation is the number of a file.
@@ -263,6 +272,8 @@ class Workload(_Frozen):
     share_range: bool = False
     own_files: bool = False
     direct: bool = False
+    cache_advice: CacheAdvice = "none"
+    drop_cache_each_pass: bool = False
     durability: Durability = Durability()
     file_state: FileState = "overwrite"
     contents: Contents = Contents()

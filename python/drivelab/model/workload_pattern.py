@@ -29,6 +29,7 @@ from drivelab.model.workload import (
     AccessKind,
     BackendName,
     BlockSizeShare,
+    CacheAdvice,
     Contents,
     Durability,
     DurabilityMethod,
@@ -88,11 +89,12 @@ class SizeShare(FrozenModel):
 
 
 class OperationMix(FrozenModel):
-    """An operation of a mix, with its share, and block sizes of its own if it has any."""
+    """An operation of a mix, with its share, and block sizes and an order of addresses of its own if it has any."""
 
     operation: OperationName
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     block_sizes: tuple[SizeShare, ...] = ()
+    access: Annotated[Access | None, _table_of("kind"), _OrText(get_args(AccessKind))] = None
 
 
 class WorkloadPattern(FrozenModel):
@@ -128,6 +130,8 @@ class WorkloadPattern(FrozenModel):
     job_count: int = Field(default=1, ge=1, le=1024)
     backend: BackendName = "auto"
     direct: bool = False
+    cache_advice: CacheAdvice = "none"
+    drop_cache_each_pass: bool = False
     durability: DurabilityMethod = "none"
     sync_every_writes: Annotated[int, Field(ge=1)] | Literal["end"] = 1
     file_state: FileState = "overwrite"
@@ -198,6 +202,8 @@ class WorkloadPattern(FrozenModel):
         of_files = [name in TREE_OPERATIONS for name in self.operation_names]
         if any(of_files) and not all(of_files):
             raise ValueError("operations on files and on blocks cannot be mixed: make two workloads of them")
+        if any(of_files) and any(mix.access for mix in self.operations):
+            raise broken_rule("only operations on blocks have an access of their own", below=("operations",))
         if any(of_files) and not self.file_count:
             raise ValueError(f"{self.operation_names[0]} works on a tree of files: give it a file_count")
         if self.file_count and not any(of_files):
@@ -306,13 +312,15 @@ class WorkloadPattern(FrozenModel):
             backend=self.backend,
             operations=self._operations(),
             block_sizes=tuple(BlockSizeShare(bytes=each.bytes, weight=each.weight) for each in self.sizes),
-            access=self._access(),
+            access=_with_stride(self.access, self.largest_block_bytes),
             shift_bytes=self.shift,
             queue_depth=self.queue_depth,
             job_count=self.job_count,
             share_range=self.share_range,
             own_files=self.own_files,
             direct=self.direct,
+            cache_advice=self.cache_advice,
+            drop_cache_each_pass=self.drop_cache_each_pass,
             durability=self._durability(),
             file_state=self.file_state,
             contents=self.contents,
@@ -328,12 +336,6 @@ class WorkloadPattern(FrozenModel):
             tree=self._tree(),
             verify=self.verify,
         )
-
-    def _access(self) -> Access:
-        """The order of the addresses; without a stride every other block is left out."""
-        if self.access.kind != "strided" or self.access.stride_bytes:
-            return self.access
-        return self.access.model_copy(update={"stride_bytes": 2 * self.largest_block_bytes})
 
     def _durability(self) -> Durability:
         at_end = self.sync_every_writes == "end"
@@ -353,14 +355,26 @@ class WorkloadPattern(FrozenModel):
             file_bytes_max=self.file_size,
         )
 
+    def _share(self, mix: OperationMix) -> OperationShare:
+        largest = max((size.bytes for size in mix.block_sizes), default=self.largest_block_bytes)
+        access = mix.access and _with_stride(mix.access, largest)
+        return OperationShare.model_validate(mix.model_dump() | {"access": access})
+
     def _operations(self) -> tuple[OperationShare, ...]:
         if self.operations:
-            return tuple(OperationShare.model_validate(mix.model_dump()) for mix in self.operations)
+            return tuple(self._share(mix) for mix in self.operations)
         if self.read_fraction is None or self.read_fraction in (0, 1):
             whole: OperationName = self.operation if self.read_fraction is None else _of_fraction(self.read_fraction)
             return (OperationShare(operation=whole),)
         writes = OperationShare(operation="write", weight=1 - self.read_fraction)
         return (OperationShare(operation="read", weight=self.read_fraction), writes)
+
+
+def _with_stride(access: Access, largest_block_bytes: int) -> Access:
+    """The order of the addresses; without a stride every other block is left out."""
+    if access.kind != "strided" or access.stride_bytes:
+        return access
+    return access.model_copy(update={"stride_bytes": 2 * largest_block_bytes})
 
 
 def _of_fraction(read_fraction: float) -> OperationName:

@@ -9,6 +9,7 @@ import pytest
 
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import Environment, TranslatedJob
+from drivelab.model.workload import TargetRange
 
 KIB = 2**10
 
@@ -37,6 +38,10 @@ def jobs(tmp_path: Path) -> Any:
         # no block that is only partly in the range
         ("bs=8k\nsize=250k", 248 * KIB),
         ("bs=4k\nsize=10k\nnumjobs=2\nfilename=x", 16 * KIB),
+        # the last gap ends with the range, so that it is gone over again; or it does not
+        ("rw=read:4k", 256 * KIB),
+        ("rw=read:8k", 22 * 4 * KIB),
+        ("rw=read:8k\nloops=2", 2 * 22 * 4 * KIB),
     ],
 )
 def test_bytes_that_are_issued(jobs: Any, lines: str, issued_bytes: int) -> None:
@@ -81,3 +86,52 @@ def test_jobs_are_called_by_their_own_section_and_files_by_its_head(jobs: Any) -
     assert [(note.effect, note.what) for note in shared] == [
         ("noted", "each job is called as its section is, as in fio")
     ]
+
+
+def test_each_direction_has_its_own_share_of_random_places(jobs: Any) -> None:
+    (writes,) = jobs("[job]\nsize=1m\nrw=randwrite\npercentage_random=0,20,0\n")
+    assert (writes.pattern.access.kind, writes.pattern.access.random_fraction) == ("random", 0.2)
+    (mix,) = jobs("[job]\nsize=1m\nrw=randrw\nrwmixread=30\npercentage_random=9,90\n")
+    shares = {each.operation: each for each in mix.pattern.on(TargetRange(path="x"), seed=1).operations}
+    assert {name: (each.weight, each.access.random_fraction) for name, each in shares.items()} == {
+        "read": (0.3, 0.09),
+        "write": (0.7, 0.9),
+    }
+    (half,) = jobs("[job]\nsize=1m\nrw=randrw\npercentage_random=0,100\n")
+    orders = [each.access for each in half.pattern.operations]
+    assert [(each.kind, each.covers_once) for each in orders] == [("sequential", False), ("random", True)]
+
+
+def test_reads_and_writes_in_order_go_on_from_places_of_their_own(jobs: Any) -> None:
+    (mix,) = jobs("[job]\nsize=1m\nrw=rw\n")
+    assert [each.access.kind for each in mix.pattern.operations] == ["sequential", "sequential"]
+    assert not [note for note in mix.notes if note.effect == "approximated"]
+    (again,) = jobs("[job]\nsize=1m\nrw=rw\nloops=2\n")
+    assert [note.option for note in again.notes if note.effect == "approximated"] == ["loops"]
+    (trims,) = jobs("[job]\nfilename=/dev/sdx\nsize=1m\nrw=trimwrite\n")
+    assert [note.what for note in trims.notes if note.option == "rw"] == [
+        "half trims and half writes, each at a place of its own; fio writes each block right after its trim"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "advice", "drops"),
+    [
+        ("rw=read", "sequential", False),
+        ("rw=randread", "random", False),
+        ("rw=randread\nfadvise_hint=0", "none", False),
+        ("rw=read\nfadvise_hint=random\nloops=2", "random", True),
+        ("rw=read\ntime_based\nruntime=1", "sequential", True),
+        ("rw=read\ntime_based\nruntime=1\ninvalidate=0", "sequential", False),
+        ("rw=read\nio_size=4m\ndirect=1", "none", False),
+        ("rw=randread\nioengine=mmap\ndirect=1", "random", False),
+    ],
+)
+def test_the_page_cache_is_told_what_fio_tells_it(jobs: Any, lines: str, advice: str, drops: bool) -> None:
+    (job,) = jobs(f"[job]\nsize=1m\n{lines}\n")
+    assert (job.pattern.cache_advice, job.pattern.drop_cache_each_pass) == (advice, drops)
+
+
+def test_a_file_that_is_written_through_a_mapping_holds_data_before(jobs: Any) -> None:
+    (job,) = jobs("[job]\nsize=1m\nrw=randwrite\nioengine=mmap\n")
+    assert job.pattern.file_state == "overwrite"

@@ -82,8 +82,9 @@ def test_a_mix_keeps_its_shares_sizes_and_rate() -> None:
 def test_nothing_but_a_size_has_the_defaults_of_fio(job: Any) -> None:
     plain = job("size=1m")
     assert plain.pattern == WorkloadPattern(
-        operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, file_size=2**20, range_size=2**20
-    )
+        operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, file_size=2**20, range_size=2**20,
+        cache_advice="sequential",
+    )  # fmt: skip
     assert (plain.seed, plain.layout.drop_page_cache, plain.targets) == (0x89, True, ("job.0.0",))
     resolved = plain.resolved
     assert (resolved["ioengine"], resolved["bs"], resolved["iodepth"], resolved["rw"]) == ("psync", "4096", "1", "read")
@@ -152,8 +153,8 @@ def test_shares_of_a_split_are_filled_up(job: Any) -> None:
         ("size=1m\nrw=write\nend_fsync=1", {"durability": "fsync", "sync_every_writes": "end"}),
         ("size=1m\nfsync=4", {"durability": "none"}),
         ("size=1m\ndirect=1\nbuffered=1", {"direct": False}),
-        ("size=1m\nrw=rw\nrwmixwrite=80\nrwmixread=25", {"read_fraction": 0.25}),
-        ("size=1m\nrw=rw\nrwmixread=25\nrwmixwrite=80", {"read_fraction": 0.2}),
+        ("size=1m\nrw=randrw\nrwmixwrite=80\nrwmixread=25", {"read_fraction": 0.25}),
+        ("size=1m\nrw=randrw\nrwmixread=25\nrwmixwrite=80", {"read_fraction": 0.2}),
         ("size=1m\ncpus_allowed=0,2-3", {"pin_cpus": (0, 2, 3)}),
         ("size=1m\ncpumask=5", {"pin_cpus": (0, 2)}),
     ],
@@ -255,8 +256,9 @@ def test_what_was_written_whole_is_read_back(job: Any) -> None:
     checked = job(base + "rw=randwrite\nfsync=1")
     assert checked.pattern.verify
     assert checked.verify_pattern == WorkloadPattern(
-        operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, range_size=2**20, verify=True
-    )
+        operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, range_size=2**20, verify=True,
+        cache_advice="random",
+    )  # fmt: skip
     assert job(base.replace("1m", "1001k") + "rw=write").verify_pattern.bytes == 1000 * 1024
     assert job(base + "rw=write\ndo_verify=0").verify_pattern is None
     assert job(base + "rw=read").pattern.verify

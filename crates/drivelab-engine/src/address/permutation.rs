@@ -23,6 +23,12 @@ impl Permutation {
         Self { bound, bits, counter: 0, left: bound, keys: draw_keys(random) }
     }
 
+    /// Whether the next number is the first of another order.
+    #[inline]
+    pub(super) fn is_used_up(&self) -> bool {
+        self.left == 0
+    }
+
     #[inline]
     pub(super) fn next(&mut self, random: &mut Random) -> u64 {
         if self.left == 0 {

@@ -122,7 +122,8 @@ fn sequential_offsets_follow_each_other_and_say_when_they_begin_again() {
     let mut addresses = Addresses::new(&access(AccessKind::Sequential), 4096, 3 * 4096, 4096);
     let offsets: Vec<_> = (0..4).map(|_| addresses.next(&mut random, 4096, 4096)).collect();
     assert_eq!(offsets, [4096, 8192, 12288, 4096]);
-    assert!(addresses.has_wrapped());
+    assert!(addresses.take_wrapped());
+    assert!(!addresses.take_wrapped(), "told once");
 }
 
 #[test]
@@ -154,6 +155,20 @@ fn each_pass_has_every_block_once_in_another_order() {
         }
         assert!(blocks < 1000 || all[..blocks as usize] != all[blocks as usize..2 * blocks as usize]);
     }
+}
+
+#[test]
+fn an_order_that_has_every_block_once_says_when_another_one_begins() {
+    let mut random = random_for_job(5, 0);
+    let range = Addresses::new(&access(AccessKind::Random), 0, 3 * 4096, 4096);
+    let mut addresses = range.each_once(4096, &mut random);
+    let wrapped: Vec<_> = (0..7)
+        .map(|_| {
+            addresses.next(&mut random, 4096, 4096);
+            addresses.take_wrapped()
+        })
+        .collect();
+    assert_eq!(wrapped, [false, false, false, true, false, false, true]);
 }
 
 #[test]

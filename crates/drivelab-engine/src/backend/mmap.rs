@@ -15,7 +15,7 @@ use super::sync::{sync, trim};
 use super::{Backend, Command, Completion, Wait};
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
-use crate::workload::{DurabilityMethod, Operation, Workload};
+use crate::workload::{CacheAdvice, DurabilityMethod, Operation, Workload};
 
 /// Executes each command in `submit`.
 #[derive(Debug)]
@@ -168,6 +168,7 @@ impl Mapping {
             )
         };
         if memory != libc::MAP_FAILED {
+            advise(memory, length, workload.cache_advice);
             return Ok(Self { memory: memory.cast(), length, offset });
         }
         let error = io::Error::last_os_error();
@@ -182,6 +183,17 @@ impl Mapping {
             _ => EngineError::from_os("map the target", name, &error),
         })
     }
+}
+
+/// Says in which order a mapping is going to be used; the kernel may ignore it.
+fn advise(memory: *mut libc::c_void, length: usize, advice: CacheAdvice) {
+    let advice = match advice {
+        CacheAdvice::None => return,
+        CacheAdvice::Sequential => libc::MADV_SEQUENTIAL,
+        CacheAdvice::Random => libc::MADV_RANDOM,
+    };
+    // SAFETY: it changes nothing of what the memory holds.
+    unsafe { libc::madvise(memory, length, advice) };
 }
 
 impl Drop for Mapping {

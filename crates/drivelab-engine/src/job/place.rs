@@ -20,12 +20,27 @@ impl<B: Backend> Job<B> {
         next
     }
 
+    /// Gives up what the page cache holds of the job's range if an order has just begun again; whether it did.
+    #[inline]
+    pub(super) fn drop_cache_at_new_pass(&mut self) -> bool {
+        let Some(cached) = &self.parts.cached else { return false };
+        let mut begins_again = false;
+        for addresses in &mut self.addresses {
+            begins_again |= addresses.take_wrapped();
+        }
+        if begins_again {
+            cached.drop_pages();
+        }
+        begins_again
+    }
+
     #[inline]
     fn next_block(&mut self) -> Option<(Operation, u64, u32)> {
-        let Drawn { operation, size, unit } = self.mix.draw(&mut self.random);
-        if self.window.stops_at_range_end() && self.addresses.would_wrap(u64::from(size)) {
+        let Drawn { operation, size, unit, access } = self.mix.draw(&mut self.random);
+        let addresses = &mut self.addresses[access];
+        if self.window.stops_at_range_end() && addresses.would_wrap(u64::from(size)) {
             return None;
         }
-        Some((operation, self.addresses.next(&mut self.random, u64::from(size), u64::from(unit)), size))
+        Some((operation, addresses.next(&mut self.random, u64::from(size), u64::from(unit)), size))
     }
 }

@@ -19,7 +19,7 @@ use crate::error::{Code, EngineError, Result};
 use crate::iolog::{CHUNK_RECORDS, CHUNKS_PER_JOB, Record, Recorder};
 use crate::job::{Job, JobOutcome, JobParts};
 use crate::series::{Interval, Shape};
-use crate::target::Target;
+use crate::target::{CachedRange, Target};
 use crate::wake;
 use crate::window::range_of_job;
 use crate::workload::{BackendName, Workload};
@@ -75,15 +75,18 @@ impl Crew {
             for _ in 0..if workload.record_ios { CHUNKS_PER_JOB } else { 0 } {
                 let _ = chunk_return.send(Vec::with_capacity(CHUNK_RECORDS));
             }
+            let range = range_of_job(workload, job, target.start(), target.length());
+            let cached = CachedRange { fd: target.fd(), start: range.0, length: range.1 };
             let parts = JobParts {
                 workload: Arc::clone(workload),
                 job,
-                range: range_of_job(workload, job, target.start(), target.length()),
+                range,
                 slots: if choice.backend.has_queue() { workload.queue_depth } else { 1 },
                 shape,
                 stop: Arc::clone(halt),
                 messages: sender.clone(),
                 intervals,
+                cached: (workload.drop_cache_each_pass && cached.fd >= 0).then_some(cached),
                 recorder: workload.record_ios.then(|| Recorder::new(job, sender.clone(), chunks)),
                 start_ticks: 0,
             };

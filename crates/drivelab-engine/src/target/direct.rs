@@ -83,7 +83,7 @@ pub(super) fn refuse_misaligned(
         .issued_sizes()
         .map(|bytes| ("block size", bytes))
         .chain([("offset", workload.target.offset_bytes), ("shift", workload.shift_bytes)])
-        .chain([("stride", workload.access.stride_bytes)])
+        .chain(workload.accesses().map(|access| ("stride", access.stride_bytes)))
         .chain([("the file's present size", if appends { file_length } else { 0 })]);
     for (what, bytes) in quantities {
         if bytes % multiple != 0 {

@@ -26,6 +26,19 @@ pub enum AccessKind {
     Normal,
 }
 
+/// What the kernel is told of the order: it decides how far ahead is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheAdvice {
+    /// Nothing.
+    #[default]
+    None,
+    /// That it is sequential: farther ahead than else.
+    Sequential,
+    /// That it is random: nothing ahead.
+    Random,
+}
+
 /// Order of addresses with its parameters.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Access {

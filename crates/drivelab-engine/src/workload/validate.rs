@@ -1,6 +1,6 @@
 //! Which workloads make sense.
 
-use super::{AccessKind, FileState, Operation, PacingKind, Workload};
+use super::{Access, AccessKind, FileState, Operation, PacingKind, Workload};
 use crate::error::{Code, EngineError, Result};
 
 /// Longest run that is accepted: a year.
@@ -74,30 +74,16 @@ impl Workload {
     }
 
     fn rules_of_access(&self) -> Vec<Rule> {
-        let access = &self.access;
-        let is_part = |fraction: f64| fraction > 0.0 && fraction < 1.0;
-        let hot_parts = is_part(access.hot_range_fraction) && is_part(access.hot_access_fraction);
         let appends = self.file_state == FileState::Append;
-        let mut rules = self.rules_of_random_access();
+        let has_own = self.operations.iter().any(|share| share.access.is_some());
+        let mut rules: Vec<_> = self.accesses().flat_map(rules_of_order).collect();
         rules.extend([
-            (
-                access.kind == AccessKind::Strided && access.stride_bytes == 0,
-                "stride_bytes: strided access needs a stride",
-            ),
-            (
-                access.kind == AccessKind::Zipf && !(access.zipf_theta > 0.0 && access.zipf_theta < 5.0),
-                "zipf_theta: above 0 and below 5",
-            ),
-            (
-                access.kind == AccessKind::HotCold && !hot_parts,
-                "hot_range_fraction, hot_access_fraction: above 0 and below 1",
-            ),
             (
                 appends && (self.uses(Operation::Read) || self.uses(Operation::Trim)),
                 "file_state: append is for writes only",
             ),
             (
-                appends && access.kind != AccessKind::Sequential,
+                appends && self.accesses().any(|access| access.kind != AccessKind::Sequential),
                 "access: appended blocks follow each other, so the access must be sequential",
             ),
             (appends && self.job_count > 1, "job_count: a file has one end, so one job appends"),
@@ -105,38 +91,16 @@ impl Workload {
                 appends && self.covers_range_once() && self.target.size_bytes == 0,
                 "limits: appending needs a limit, or it ends when the disk is full",
             ),
+            (
+                has_own && self.tree.is_some(),
+                "operations: only operations on blocks have an access of their own",
+            ),
+            (
+                has_own && self.covers_range_once(),
+                "limits: operations with an access of their own need a limit",
+            ),
         ]);
         rules
-    }
-
-    fn rules_of_random_access(&self) -> Vec<Rule> {
-        use AccessKind::{HotCold, Normal, Pareto, Random, Zipf};
-        let access = &self.access;
-        let is_random = matches!(access.kind, Random | Zipf | Pareto | Normal | HotCold);
-        let mixes = access.run_blocks > 1 || access.random_fraction < 1.0;
-        vec![
-            (
-                access.kind == Pareto && !(access.pareto_h > 0.0 && access.pareto_h < 1.0),
-                "pareto_h: above 0 and below 1",
-            ),
-            (
-                access.kind == Normal && !(access.normal_deviation > 0.0 && access.normal_deviation <= 1.0),
-                "normal_deviation: above 0, at most 1",
-            ),
-            (
-                access.run_blocks == 0 || access.run_blocks > u64::from(u32::MAX),
-                "run_blocks: 1 to 4294967295",
-            ),
-            (
-                !(access.random_fraction > 0.0 && access.random_fraction <= 1.0),
-                "random_fraction: above 0, at most 1",
-            ),
-            (mixes && !is_random, "run_blocks, random_fraction: they need a random access"),
-            (
-                access.covers_once && (access.kind == AccessKind::Same || is_random && access.kind != Random),
-                "covers_once: an access that prefers some places does not have each of them once",
-            ),
-        ]
     }
 
     fn rules_of_data(&self) -> Vec<Rule> {
@@ -154,4 +118,41 @@ impl Workload {
             ),
         ]
     }
+}
+
+fn rules_of_order(access: &Access) -> Vec<Rule> {
+    use AccessKind::{HotCold, Normal, Pareto, Random, Strided, Zipf};
+    let is_part = |fraction: f64| fraction > 0.0 && fraction < 1.0;
+    let hot_parts = is_part(access.hot_range_fraction) && is_part(access.hot_access_fraction);
+    let is_random = matches!(access.kind, Random | Zipf | Pareto | Normal | HotCold);
+    let mixes = access.run_blocks > 1 || access.random_fraction < 1.0;
+    vec![
+        (access.kind == Strided && access.stride_bytes == 0, "stride_bytes: strided access needs a stride"),
+        (
+            access.kind == Zipf && !(access.zipf_theta > 0.0 && access.zipf_theta < 5.0),
+            "zipf_theta: above 0 and below 5",
+        ),
+        (
+            access.kind == HotCold && !hot_parts,
+            "hot_range_fraction, hot_access_fraction: above 0 and below 1",
+        ),
+        (
+            access.kind == Pareto && !(access.pareto_h > 0.0 && access.pareto_h < 1.0),
+            "pareto_h: above 0 and below 1",
+        ),
+        (
+            access.kind == Normal && !(access.normal_deviation > 0.0 && access.normal_deviation <= 1.0),
+            "normal_deviation: above 0, at most 1",
+        ),
+        (access.run_blocks == 0 || access.run_blocks > u64::from(u32::MAX), "run_blocks: 1 to 4294967295"),
+        (
+            !(access.random_fraction > 0.0 && access.random_fraction <= 1.0),
+            "random_fraction: above 0, at most 1",
+        ),
+        (mixes && !is_random, "run_blocks, random_fraction: they need a random access"),
+        (
+            access.covers_once && (access.kind == AccessKind::Same || is_random && access.kind != Random),
+            "covers_once: an access that prefers some places does not have each of them once",
+        ),
+    ]
 }

@@ -113,6 +113,7 @@ fn drive<const ASYNCHRONOUS: bool>(workload: Workload, stall: (u64, u64)) -> See
         stop: Arc::default(),
         messages,
         intervals: channel().1,
+        cached: None,
         recorder: None,
         start_ticks,
     };

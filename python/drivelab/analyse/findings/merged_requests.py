@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.finding import Finding
+from drivelab.model.workload import Workload
 
 CODE = "merged-requests"
 # methodology, row 24
@@ -21,7 +22,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     counts = evidence.counts
     if evidence.is_null or counts is None or not evidence.is_direct:
         return []
-    if evidence.measured.workload.access.kind not in _RANDOM:
+    if not _is_random(evidence.measured.workload):
         return []
     largest_bytes = max(share.bytes for share in evidence.measured.workload.block_sizes)
     if largest_bytes > ONE_REQUEST_BYTES:
@@ -47,3 +48,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         "merged_share": merged / operations,
     }
     return [Finding(CODE, "warning", text, evidence.name, facts, "use a larger range")]
+
+
+def _is_random(workload: Workload) -> bool:
+    """Whether no I/O is meant to follow the one before."""
+    orders = [share.access or workload.access for share in workload.operations]
+    return all(order.kind in _RANDOM and order.random_fraction == 1 and order.run_blocks == 1 for order in orders)

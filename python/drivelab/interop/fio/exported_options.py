@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drivelab.model.workload import TREE_OPERATIONS, Workload
+from drivelab.model.workload import TREE_OPERATIONS, Access, Workload
 
 _ENGINES = {"uring": "io_uring", "aio": "libaio", "mmap": "mmap", "null": "null"}
 # sequential, random
@@ -58,7 +58,13 @@ def job_options(workload: Workload, backend: str) -> dict[str, str]:
 
 def rw_of(workload: Workload) -> str:
     """What fio calls the operations and their order: randread, rw."""
-    return _ORDERS[_operations(workload)][workload.access.kind not in _SEQUENTIAL]
+    is_random = any(order.kind not in _SEQUENTIAL for order in _orders(workload).values())
+    return _ORDERS[_operations(workload)][is_random]
+
+
+def _orders(workload: Workload) -> dict[str, Access]:
+    """Order of addresses of each operation."""
+    return {share.operation: share.access or workload.access for share in workload.operations}
 
 
 def size_text(size_bytes: int) -> str:
@@ -115,6 +121,11 @@ def _durability(workload: Workload) -> dict[str, str]:
 
 
 def _order(workload: Workload) -> dict[str, str]:
+    orders = _orders(workload)
+    shares = {name: 0 if one.kind in _SEQUENTIAL else 100 * one.random_fraction for name, one in orders.items()}
+    if any(shares.values()) and min(shares.values()) < 100:
+        texts = [f"{shares.get(name, 100):g}" for name in ("read", "write", "trim")]
+        return {"percentage_random": ",".join(texts)}
     access = workload.access
     distributions: Mapping[str, str] = {
         "zipf": f"zipf:{access.zipf_theta:g}",

@@ -81,9 +81,9 @@ _FILES = (
     Option(
         "fadvise_hint",
         "choice",
-        "accepted",
-        "noted",
-        "the kernel is told nothing",
+        "extended",
+        "honoured",
+        "what the kernel is told of the order, of files and mappings",
         default="1",
         choices=("0", "1", "random", "sequential", "noreuse"),
     ),
@@ -106,7 +106,12 @@ _FILES = (
     Option("allow_mounted_write", "boolean", "further", "noted", "a mounted drive is never written to", default="0"),
     Option("overwrite", "boolean", "extended", "honoured", "files are written once before", default="0"),
     Option(
-        "invalidate", "boolean", "extended", "honoured", "the page cache of the targets is dropped before", default="1"
+        "invalidate",
+        "boolean",
+        "extended",
+        "honoured",
+        "the page cache of the targets is dropped before each pass",
+        default="1",
     ),
     Option("pre_read", "boolean", "further", "not-honoured", "files are not read before", default="0"),
     Option("unlink", "boolean", "extended", "honoured", "files that were made are deleted afterwards", default="0"),

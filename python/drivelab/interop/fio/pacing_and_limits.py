@@ -75,6 +75,11 @@ def _moved_bytes(options: JobOptions, placed: Placing, io: Issued) -> int:
 def _whole_blocks(range_bytes: int, io: Issued) -> int:
     """Bytes of a range that whole blocks make up: what is left at its end is not used, as in fio."""
     sizes = io.all_sizes
+    stride = int(io.access.get("stride_bytes", 0))
+    if stride and range_bytes % stride and len(io.orders) == len(sizes) == 1:
+        # fio goes over it again only where the last gap ends with the range
+        size = sizes.pop()
+        return max(0, (range_bytes - size) // stride + 1) * size
     return range_bytes - range_bytes % sizes.pop() if len(sizes) == 1 else range_bytes
 
 

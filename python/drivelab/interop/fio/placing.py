@@ -292,7 +292,8 @@ def _laid_out(
 
 def _file_state(placed: Placing, options: JobOptions, io: Issued) -> FileState:
     """What fio does with a new file: it is laid out for reads, and else only reserved."""
-    if io.reads or not io.writes or options.truth("overwrite"):
+    is_mapped = options.text("ioengine").partition(":")[0] == "mmap"
+    if io.reads or not io.writes or is_mapped or options.truth("overwrite"):
         return "overwrite"
     appends = io.access["kind"] == "sequential" and placed.job_count == 1 and not options.truth("time_based")
     appends = appends and options.number("loops") <= 1 and not options.has("io_size") and not placed.offset_bytes

@@ -16,6 +16,7 @@ from drivelab.interop.fio.groups import Turn, turns
 from drivelab.interop.fio.job_file import Job, read_job_file
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.pacing_and_limits import limits, pacing
+from drivelab.interop.fio.page_cache import page_cache
 from drivelab.interop.fio.placing import Placing, placing, tree_placing
 from drivelab.interop.fio.resolved import resolved_options
 from drivelab.interop.fio.translated import (
@@ -167,9 +168,9 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     keys["queue_depth"] = _depth(options, engine, placed)
     keys["share_range"] = placed.shares_range and placed.job_count > 1
     keys["own_files"] = placed.own_files
-    keys["direct"] = _is_direct(options, engine)
-    if engine.backend == "null" and keys["direct"]:
-        keys["direct"] = False
+    keys["direct"] = _is_direct(options, engine) and engine.backend != "null"
+    if not keys["direct"] and engine.backend != "null":
+        keys |= page_cache(options, io)
     if placed.layout.kind == "file":
         keys["file_size"] = placed.layout.file_bytes
         if io.writes:

@@ -34,16 +34,27 @@ class Issued:
         The operations (read, write, trim) with their shares.
     sizes : dict of str to tuple of SizeWeight
         The block sizes of each operation.
-    access : dict
-        Order of addresses, as `drivelab.model.workload.Access` has it.
+    orders : dict of str to dict
+        Order of addresses of each operation, as `drivelab.model.workload.Access` has it.
     is_random : bool
         Whether fio would call it random.
     """
 
     weights: dict[Direction, float]
     sizes: dict[Direction, tuple[SizeWeight, ...]]
-    access: dict[str, Any]
+    orders: dict[Direction, dict[str, Any]]
     is_random: bool
+
+    @property
+    def access(self) -> dict[str, Any]:
+        """Order of addresses of the first operation."""
+        return next(iter(self.orders.values()))
+
+    @property
+    def has_own_places(self) -> bool:
+        """Whether each operation goes on from its own last place, which plain random places have nothing of."""
+        goes_on = {"sequential", "reverse", "strided", "random_fraction", "run_blocks"}
+        return len(self.orders) > 1 and any(goes_on & {*order, order["kind"]} for order in self.orders.values())
 
     @property
     def writes(self) -> bool:
@@ -77,12 +88,13 @@ class Issued:
             found["block_sizes"] = _shares(first)
         if len(directions) == 1:
             found["operation"] = directions[0]
-        elif same and directions == ["read", "write"]:
+        elif same and directions == ["read", "write"] and not self.has_own_places:
             found["read_fraction"] = self.weights["read"]
         else:
             found["operations"] = [
                 {"operation": each, "weight": self.weights[each]}
                 | ({} if same else {"block_sizes": _shares(self.sizes[each])})
+                | ({"access": self.orders[each]} if self.has_own_places else {})
                 for each in directions
             ]
         return found
@@ -106,17 +118,28 @@ def issued(options: JobOptions, *, verifies_only: bool = False) -> Issued:
     sizes = {direction: _sizes(options, direction) for direction in weights}
     one_size = len({each.size for several in sizes.values() for each in several}) == 1
     if is_random:
-        access = _random(options, one_size=one_size)
+        orders = {each: _random(options, each, one_size=one_size) for each in weights}
     else:
-        access = _sequential(options, next(iter(sizes.values()))[0].size, len(weights))
-    return Issued(weights, sizes, access, is_random)
+        orders = {each: _sequential(options, sizes[each][0].size) for each in weights}
+    found = Issued(weights, sizes, orders, is_random)
+    _tell_of_passes(options, found)
+    return found
+
+
+def _tell_of_passes(options: JobOptions, io: Issued) -> None:
+    """Say where another pass over the range is not fio's."""
+    name = "loops" if options.number("loops") > 1 else "io_size"
+    if io.has_own_places and (name == "loops" or options.has(name)):
+        what = "reads and writes go on from their last places, where fio begins every pass at the begin"
+        options.tell(name, "approximated", what)
 
 
 def _weights(options: JobOptions, word: str) -> dict[Direction, float]:
     if word in ("read", "write", "trim"):
         return {word: 1.0}
     if word == "trimwrite":
-        options.tell("rw", "approximated", "half trims and half writes, each at a place of its own")
+        what = "half trims and half writes, each at a place of its own; fio writes each block right after its trim"
+        options.tell("rw", "approximated", what)
         return {"trim": 0.5, "write": 0.5}
     setting = options.last_of("rwmixread", "rwmixwrite")
     share = 50
@@ -175,14 +198,13 @@ def _range_sizes(options: JobOptions, extent: SizeRange) -> tuple[SizeWeight, ..
     return tuple(found + ([SizeWeight(most, above / least)] if above else []))
 
 
-def _sequential(options: JobOptions, size: int, operation_count: int) -> dict[str, Any]:
+def _sequential(options: JobOptions, size: int) -> dict[str, Any]:
     rest = options.choice("rw").rest
-    if operation_count > 1:
-        options.tell("rw", "approximated", "reads and writes go on from one place; in fio each has its own")
     skipped = _signed(options, rest) if rest else 0
     if skipped == 0:
         return {"kind": "sequential"}
     if skipped == -2 * size:
+        options.tell("rw", "approximated", "from the last block down; fio has the first one before it begins so")
         return {"kind": "reverse"}
     if skipped == -size:
         return {"kind": "same"}
@@ -201,13 +223,13 @@ def _signed(options: JobOptions, text: str) -> int:
     return -value if negative else value
 
 
-def _random(options: JobOptions, *, one_size: bool) -> dict[str, Any]:
+def _random(options: JobOptions, direction: Direction, *, one_size: bool) -> dict[str, Any]:
     rest = options.choice("rw").rest
     run = _signed(options, rest) if rest else 1
     if not 1 <= run < 2**32:
         raise options.refuse("rw", f"rw: a run of {run} blocks", code="U032")
     access: dict[str, Any] = {"kind": "random"} | ({"run_blocks": run} if run > 1 else {})
-    percent = options.amounts("percentage_random").read
+    percent = options.amounts("percentage_random").of(direction)
     if percent is not None and percent.value < 100:
         if percent.value == 0:
             return {"kind": "sequential"}
@@ -220,7 +242,9 @@ def _random(options: JobOptions, *, one_size: bool) -> dict[str, Any]:
     if one_size and run == 1 and "random_fraction" not in access:
         return access | {"covers_once": True}
     why = "with several block sizes" if not one_size else "with sequential parts"
-    options.tell("norandommap", "approximated", f"{why} some blocks may come again before all had their turn")
+    what = f"{why} some blocks may come again before all had their turn"
+    cut = "" if one_size else ", and none is cut: fio cuts those that reach into others, and so issues more of them"
+    options.tell("norandommap", "approximated", what + cut)
     return access
 
 

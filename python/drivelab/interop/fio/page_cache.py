@@ -1,0 +1,43 @@
+"""What a job that goes through the page cache tells the kernel of its pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.translation_of_io import Issued
+
+_ADVICE = {"0": "none", "random": "random", "sequential": "sequential"}
+
+
+def page_cache(options: JobOptions, io: Issued) -> dict[str, Any]:
+    """The keys of a workload pattern that say how far ahead is read, and whether every pass begins cold."""
+    found: dict[str, Any] = {}
+    advice = _advice(options, io)
+    if advice != "none":
+        found["cache_advice"] = advice
+    if options.truth("invalidate") and _goes_round(options):
+        found["drop_cache_each_pass"] = True
+        _tell_of_orders_without_passes(options, io)
+    return found
+
+
+def _advice(options: JobOptions, io: Issued) -> str:
+    word = options.choice("fadvise_hint").word
+    if word == "1":
+        return "random" if io.is_random else "sequential"
+    if word == "noreuse":
+        options.tell("fadvise_hint", "not-honoured", "the kernel is told nothing")
+    return _ADVICE.get(word, "none")
+
+
+def _goes_round(options: JobOptions) -> bool:
+    return options.truth("time_based") or options.number("loops") > 1 or options.has("io_size")
+
+
+def _tell_of_orders_without_passes(options: JobOptions, io: Issued) -> None:
+    """Fio knows a pass by its loop, or by a map of all blocks; drivelab by an order that begins again."""
+    endless = io.is_random and not all(order.get("covers_once") for order in io.orders.values())
+    has_map = options.choice("random_distribution").word == "random" and not options.truth("norandommap")
+    if endless and (has_map or not options.truth("time_based")):
+        options.tell("invalidate", "approximated", "given up before the first pass, and not before each")
