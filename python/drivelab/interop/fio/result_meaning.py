@@ -90,4 +90,4 @@ def _options_of(given: Mapping[str, str]) -> JobOptions | None:
         if isinstance(value, PerDirection) and earlier is not None and isinstance(earlier.value, PerDirection):
             value = value.over(earlier.value)
         settings[option.name] = Setting(option.name, text, _NOWHERE, value, is_shared=False)
-    return JobOptions(Job("result", _NOWHERE, settings, tuple(settings.values())))
+    return JobOptions(Job("result", "result", _NOWHERE, settings, tuple(settings.values())))
