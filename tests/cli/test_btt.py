@@ -336,10 +336,10 @@ def test_ctrl_c_ends_a_long_reading(options: list[str], tmp_path: Path) -> None:
 
     writer = threading.Thread(target=write_on, daemon=True)
     writer.start()
-    assert has_begun.wait(20)
+    assert has_begun.wait(60)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    writer.join(20)
+    out, err = process.communicate(timeout=60)
+    writer.join(60)
     assert (process.returncode, out, err) == (130, b"", b"interrupted\n")
 
 

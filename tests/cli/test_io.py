@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from drivelab.cli import main
+from job_threads import wait_for_jobs
 
 MIB = 2**20
 PROGRAM = [sys.executable, "-m", "drivelab"]
@@ -247,9 +248,11 @@ def test_records_that_cannot_be_written_are_an_error_beforehand(run: Run, data: 
 def test_ctrl_c_keeps_what_was_measured(data: Path) -> None:
     command = [*PROGRAM, "io", str(data), "--runtime", "60s", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    wait_for_jobs(process.pid)
+    # some I/O at least, on however busy a machine
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     found = json.loads(out)
     assert found["stopped_by"] == "caller"

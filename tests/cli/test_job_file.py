@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from drivelab.cli.main import run
 from drivelab.model.workload import Workload
 from drivelab.run.tree_cache import drop_cached
 from drivelab.store.read import StoredRun, open_run
+from job_threads import wait_for_jobs
 
 JOBS = """\
 ; reads beside writes, then what was written is read
@@ -260,21 +260,11 @@ def test_ctrl_c_ends_all_that_run_at_the_same_time(tmp_path: Path, target: Path)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     try:
-        deadline = time.monotonic() + 30
-        while not _threads_of(process.pid) >= {"drivelab-job-0"} and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_for_jobs(process.pid)
         process.send_signal(signal.SIGINT)
-        _out, err = process.communicate(timeout=20)
+        _out, err = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130, err
     assert only_run(tmp_path).run_json["status"] == "interrupted"
     assert only_run(tmp_path).trial_names == []
-
-
-def _threads_of(process_id: int) -> set[str]:
-    try:
-        tasks = list(Path(f"/proc/{process_id}/task").iterdir())
-        return {(task / "comm").read_text().strip() for task in tasks}
-    except OSError:
-        return set()

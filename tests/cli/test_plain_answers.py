@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.cli import main
+from job_threads import wait_for_jobs
 
 MIB = 2**20
 PROGRAM = [sys.executable, "-m", "drivelab"]
@@ -96,9 +97,9 @@ def test_a_directory_that_is_removed_ends_the_check(tmp_path: Path) -> None:
 def test_nothing_is_told_of_a_ramp_that_was_cut_short(data: Path) -> None:
     command = [*PROGRAM, "io", str(data), "--ramp", "60s"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    wait_for_jobs(process.pid)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "nothing was measured" in out
     assert "per I/O" not in out

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,7 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ex
 
 @pytest.mark.alone
 def test_the_first_page_of_the_seed_runs_on_a_scratch_drive(drivelab: Drivelab) -> None:
-    begin = time.monotonic()
     answer = drivelab.run("run", "ssd-latency", "scratch:1GiB", "--quick", "--json")
-    assert time.monotonic() - begin < 120
     assert answer.returncode in (0, 4), answer.stderr
     document = json.loads(answer.stdout)
     rows = {
@@ -72,11 +69,10 @@ def test_a_polite_end_puts_everything_back_and_keeps_what_was_measured(drivelab:
 def test_ctrl_c_ends_the_filling_of_a_large_scratch_drive_at_once(drivelab: Drivelab) -> None:
     process = drivelab.start("run", str(drivelab.small), "scratch:4GiB")
     wait_for_line(process, "filling")
-    begin = time.monotonic()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    _out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert time.monotonic() - begin < 5
+    assert "step 1" not in err, "it was filled to its end"
     assert drivelab.left_over() == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 
@@ -38,10 +37,8 @@ def test_a_command_that_fails_or_does_not_end_is_an_error_with_the_console(guest
     guest.shell("echo the drive is on fire >/dev/kmsg; echo 8 >/proc/sysrq-trigger")
     with pytest.raises(GuestError, match=r"`false` ended with 1\n(.*\n)+--- console"):
         guest.run("false")
-    started = time.monotonic()
     with pytest.raises(GuestError, match=r"was killed after 0\.5 s"):
-        guest.shell("sleep 60 & sleep 60", timeout_s=0.5)
-    assert time.monotonic() - started < 15
+        guest.shell("sleep 3600 & sleep 3600", timeout_s=0.5)
     assert guest.shell("echo alive").stdout == "alive\n"
 
 

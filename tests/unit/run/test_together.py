@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from drivelab.run.together import Member, SummedProgress, run_together
 
 MS = 1_000_000
 KIB = 1024
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -50,9 +50,11 @@ def test_they_begin_at_one_moment_and_each_meets_its_own_limit(tmp_path: Path, f
     assert short.engine["started_monotonic_ns"] == long.engine["started_monotonic_ns"]
     offset = short.context["together"]["with"][0]["start_offset_ns"]
     assert offset == -long.context["together"]["with"][0]["start_offset_ns"]
-    assert abs(offset) < 20 * MS, "they begin as close together as the processors allow"
-    assert short.context["together"]["overlap_share"] == pytest.approx(1, abs=0.2)
-    assert long.context["together"]["overlap_share"] == pytest.approx(0.5, abs=0.2)
+    for one, other, runtime_ms in ((short, long, 100), (long, short, 200)):
+        # for how long they were at work together depends on the processors
+        share = overlap_share(measured_window_ns(one.engine), [at_work_ns(other.engine)])
+        assert one.context["together"]["overlap_share"] == share > 0
+        assert one.engine["measured_ns"] >= runtime_ms * MS
     assert [one.engine["stopped_by"] for one in (short, long)] == ["runtime", "runtime"]
 
 
@@ -85,16 +87,16 @@ def test_a_drive_of_its_own_keeps_its_counts(tmp_path: Path) -> None:
 
 
 def test_when_one_cannot_begin_none_is_measured(tmp_path: Path, facts: TargetFacts) -> None:
-    missing = writer(tmp_path / "no", "a", runtime_ms=1000)
-    members = [Member("a", missing, facts, title="reader"), Member("b", writer(tmp_path, "b", runtime_ms=1000), facts)]
-    begin = time.monotonic()
+    missing = writer(tmp_path / "no", "a", runtime_ms=HOUR_MS)
+    other = writer(tmp_path, "b", runtime_ms=HOUR_MS)
+    members = [Member("a", missing, facts, title="reader"), Member("b", other, facts)]
+    # an hour of each would not go unnoticed
     for found in (measure_together(members, stop=threading.Event()), run_together(members, threading.Event())):
         first, second = found
         assert isinstance(first, DrivelabError)
         assert isinstance(second, DrivelabError)
         assert first.code == second.code == "E302"
         assert "together with reader, which could not begin" in second.what
-    assert time.monotonic() - begin < 1
 
 
 def test_a_wish_to_stop_ends_all_and_keeps_what_was_measured(tmp_path: Path, facts: TargetFacts) -> None:
@@ -106,12 +108,10 @@ def test_a_wish_to_stop_ends_all_and_keeps_what_was_measured(tmp_path: Path, fac
         return True
 
     members = [
-        Member("a", writer(tmp_path, "a", runtime_ms=20_000), facts, progress=tell),
-        Member("b", writer(tmp_path, "b", runtime_ms=20_000), facts),
+        Member("a", writer(tmp_path, "a", runtime_ms=HOUR_MS), facts, progress=tell),
+        Member("b", writer(tmp_path, "b", runtime_ms=HOUR_MS), facts),
     ]
-    begin = time.monotonic()
     found = run_together(members, stop)
-    assert time.monotonic() - begin < 5
     for run in found:
         assert isinstance(run, EngineRun)
         assert run.summary["stopped_by"] == "caller"
@@ -123,13 +123,11 @@ def test_a_failure_of_a_listener_ends_all_and_is_raised(tmp_path: Path, facts: T
         raise ZeroDivisionError
 
     members = [
-        Member("a", writer(tmp_path, "a", runtime_ms=20_000), facts, progress=fail),
-        Member("b", writer(tmp_path, "b", runtime_ms=20_000), facts),
+        Member("a", writer(tmp_path, "a", runtime_ms=HOUR_MS), facts, progress=fail),
+        Member("b", writer(tmp_path, "b", runtime_ms=HOUR_MS), facts),
     ]
-    begin = time.monotonic()
     with pytest.raises(ZeroDivisionError):
         run_together(members, threading.Event())
-    assert time.monotonic() - begin < 5
 
 
 def test_progress_is_told_as_a_sum() -> None:
