@@ -13,6 +13,9 @@ use crate::support::{
 
 const MS: u64 = 1_000_000;
 
+/// So long after the first arrival comes the second.
+const ARRIVAL: Duration = Duration::from_secs(100);
+
 fn reads(backend: &str, file: &TestFile, changes: Value) -> Found {
     let mut all = json!({"queue_depth": depths(backend).last(), "target": {"size_bytes": MIB}});
     all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
@@ -21,21 +24,27 @@ fn reads(backend: &str, file: &TestFile, changes: Value) -> Found {
     found
 }
 
+/// What this process has written so far.
+fn written_bytes() -> u64 {
+    let counts = std::fs::read_to_string("/proc/self/io").unwrap();
+    counts.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().parse().unwrap()
+}
+
 #[test]
 fn a_runtime_is_kept_to_within_an_interval() {
     let file = TestFile::filled(MIB, 1);
     for backend in BACKENDS {
-        let started = Instant::now();
         let once = || reads(backend, &file, json!({"limits": {"runtime_ns": 95 * MS}, "job_count": 2}));
         let measured = |found: &Found| found.summary["measured_ns"].as_u64().unwrap();
-        // What was under way at the end is measured to its end, which a busy machine may delay.
-        let all: Vec<_> = (0..8).map(|_| once()).collect();
-        assert!(all.iter().all(|found| measured(found) >= 95 * MS), "{backend}");
-        let found = all.iter().find(|found| measured(found) < 96 * MS);
-        let found =
-            found.unwrap_or_else(|| panic!("{backend}: {:?}", all.iter().map(measured).collect::<Vec<_>>()));
+        // What was under way at the end is measured to its end, which a busy machine may delay: not every time.
+        let mut all = Vec::new();
+        let found = (0..100).map(|_| once()).find(|found| {
+            all.push(measured(found));
+            measured(found) < 96 * MS
+        });
+        assert!(all.iter().all(|measured| *measured >= 95 * MS), "{backend}: {all:?}");
+        let found = found.unwrap_or_else(|| panic!("{backend}: {all:?}"));
         assert_eq!(found.stopped_by(), "runtime", "{backend}");
-        assert!(started.elapsed() < Duration::from_secs(8), "{backend}: {:?}", started.elapsed());
         let last = found.outcome.interval_rows.last().unwrap();
         assert_eq!((last.interval, last.start_ns), (9, 90 * MS), "{backend}");
         assert!(
@@ -133,22 +142,19 @@ fn a_stop_in_the_ramp_leaves_nothing_measured() {
 }
 
 #[test]
-fn a_stop_ends_a_run_within_an_interval_and_keeps_what_was_measured() {
+fn a_stop_ends_a_run_of_an_hour_and_keeps_what_was_measured() {
     let file = TestFile::filled(MIB, 1);
     for backend in BACKENDS {
         let stop = Arc::new(AtomicBool::new(false));
         let changes = json!({"limits": {"runtime_ns": 3_600_000 * MS}, "job_count": 3, "record_ios": true,
             "pacing": {"kind": "fixed", "rate_per_s": 3000.0}, "target": {"size_bytes": MIB}});
         let stopper = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(100));
-            stopper.store(true, Ordering::Relaxed);
-            Instant::now()
-        });
-        let found = run_while(workload(backend, file.path(), changes), &stop, |_| true).unwrap();
-        let delay = thread.join().unwrap().elapsed();
+        let found = run_while(workload(backend, file.path(), changes), &stop, |now| {
+            stopper.fetch_or(now.counts[0].0 > 20, Ordering::Relaxed);
+            true
+        })
+        .unwrap();
         found.check_the_books();
-        assert!(delay < Duration::from_secs(1), "{backend}: {delay:?}");
         assert_eq!(found.stopped_by(), "caller", "{backend}");
         assert!(found.count() > 20, "{backend}: {}", found.summary);
     }
@@ -159,14 +165,14 @@ fn a_stop_wakes_a_job_that_waits_for_a_distant_arrival() {
     let file = TestFile::filled(MIB, 1);
     for backend in BACKENDS {
         let changes = json!({"limits": {"runtime_ns": 3_600_000 * MS}, "target": {"size_bytes": MIB},
-            "pacing": {"kind": "fixed", "rate_per_s": 0.01}});
+            "pacing": {"kind": "fixed", "rate_per_s": 1.0 / ARRIVAL.as_secs_f64()}});
         let started = Instant::now();
         let found = run_while(workload(backend, file.path(), changes), &Arc::default(), |now| {
             now.elapsed_ns < 50 * MS
         })
         .unwrap();
         assert_eq!((found.count(), found.stopped_by()), (1, "caller"), "{backend}");
-        assert!(started.elapsed() < Duration::from_secs(2), "{backend}: {:?}", started.elapsed());
+        assert!(started.elapsed() < ARRIVAL, "{backend}: {:?}", started.elapsed());
     }
 }
 
@@ -202,9 +208,9 @@ fn a_stop_also_ends_the_preparation_of_a_file_and_nothing_is_left_of_it() {
     let file = TestFile::missing();
     let changes = json!({"operations": only("write"), "limits": {"count": 1}, "block_sizes": blocks_of(4096),
         "target": {"create": true, "size_bytes": 2048 * MIB}});
-    let started = Instant::now();
+    let before = written_bytes();
     let found = run_while(workload("sync", file.path(), changes), &Arc::default(), |_| false).unwrap();
     assert_eq!((found.count(), found.stopped_by()), (0, "caller"));
     assert!(!file.0.exists());
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(written_bytes() - before < 2048 * MIB, "it was prepared to its end");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -173,9 +173,9 @@ fn a_pause_follows_every_few_ios_and_is_in_no_latency() {
             let next = (4 * group + 4..4 * group + 8).map(issued).min().unwrap();
             assert!(next + MS / 20 >= last + 5 * MS, "{backend}: group {group}");
         }
-        // A busy machine delays an I/O now and then, but not most of them.
-        let short = found.records.iter().filter(|(_, record)| record.total_ns < 5 * MS).count();
-        assert!(short > 30, "{backend}: {short}");
+        // A busy machine delays an I/O now and then, but not each of those that came after a pause.
+        let paused = found.records.iter().skip(4).step_by(4).map(|(_, record)| record.total_ns);
+        assert!(paused.min().unwrap() < 5 * MS, "{backend}: a pause is no part of a latency");
     }
 }
 
@@ -183,12 +183,13 @@ fn a_pause_follows_every_few_ios_and_is_in_no_latency() {
 fn a_pause_ends_with_the_run() {
     let file = TestFile::filled(MIB, 1);
     for backend in BACKENDS {
-        let changes = json!({"pacing": {"think_ns": 60_000 * MS}, "limits": {"runtime_ns": 50 * MS},
+        let pause = Duration::from_secs(60);
+        let changes = json!({"pacing": {"think_ns": pause.as_nanos() as u64}, "limits": {"runtime_ns": 50 * MS},
             "target": {"size_bytes": MIB}});
         let started = Instant::now();
         let found = run_all(workload(backend, file.path(), changes)).unwrap();
         assert_eq!((found.count(), found.stopped_by()), (1, "runtime"), "{backend}");
-        assert!(started.elapsed().as_secs() < 5, "{backend}");
+        assert!(started.elapsed() < pause, "{backend}");
     }
 }
 
