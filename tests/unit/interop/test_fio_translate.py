@@ -189,6 +189,14 @@ def test_several_targets_share_the_jobs_or_the_depth(job: Any) -> None:
     assert told(by_depth, "filename")[0] == "approximated"
 
 
+def test_what_the_c_library_does_one_after_the_other_is_one_at_a_time(job: Any) -> None:
+    posix = job("ioengine=posixaio\niodepth=8\nsize=1m\nrw=randwrite")
+    assert (posix.pattern.backend, posix.pattern.queue_depth) == ("sync", 1)
+    assert (told(posix, "ioengine")[0], told(posix, "iodepth")[0]) == ("approximated", "approximated")
+    assert "one I/O of a file after the other" in told(posix, "ioengine")[1]
+    assert told(job("ioengine=psync\niodepth=8\nsize=1m"), "iodepth")[0] == "noted"
+
+
 def test_files_are_named_and_laid_out_as_fio_does(job: Any) -> None:
     several = job("directory=/data\nnrfiles=4\nfilesize=1m\nnumjobs=2\nrw=randwrite")
     assert (several.targets, several.layout.file_bytes) == (("/data/job.0.0",), 4 * 2**20)

@@ -49,10 +49,10 @@ _FAMILY = (
     Engine("io_uring", "uring", is_synchronous=False, what="io_uring"),
     Engine(
         "posixaio",
-        "uring",
-        is_synchronous=False,
+        "sync",
         effect="approximated",
-        what="io_uring instead of the C library's threads",
+        what="pread and pwrite: whatever the iodepth, a thread of the C library does one I/O of a file after another; "
+        "fio's latencies hold the wait for those before, and the way to that thread and back",
     ),
     Engine(
         "windowsaio", "uring", is_synchronous=False, effect="approximated", what="io_uring instead of Windows' own I/O"
