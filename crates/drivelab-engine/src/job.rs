@@ -128,6 +128,8 @@ pub struct Job<B> {
     slots: Vec<Slot>,
     free: Vec<u32>,
     sent: Vec<u32>,
+    /// So many are sent as soon as they are there; more than there are slots where nothing but the slots limits them.
+    batch: usize,
     completions: Vec<Completion>,
     interval: Box<Interval>,
     writes_since_sync: u64,
@@ -179,6 +181,7 @@ impl<B: Backend> Job<B> {
             slots: vec![Slot::default(); parts.slots as usize],
             free: (0..parts.slots).rev().collect(),
             sent: Vec::with_capacity(parts.slots as usize),
+            batch: workload.submission_batch.checked_sub(1).map_or(usize::MAX, |rest| rest as usize + 1),
             completions: Vec::with_capacity(2 * parts.slots as usize),
             interval: Box::new(Interval::faulted_in(&parts.shape)),
             writes_since_sync: 0,
@@ -218,7 +221,7 @@ impl<B: Backend> Job<B> {
             }
             if self.outstanding() > 0 {
                 self.collect(self.patience())?;
-            } else if !self.sleep_until_next_arrival() && !self.end_writes() {
+            } else if !self.sleep_until_next_arrival() && !self.end_writes()? {
                 return Ok(());
             }
         }
@@ -270,7 +273,7 @@ impl<B: Backend> Job<B> {
                 event: operation as u8,
                 phase: Phase::Whole,
             };
-            self.queue(slot, operation);
+            self.queue(slot, operation)?;
             if is_alone {
                 return Ok(());
             }
@@ -314,7 +317,7 @@ impl<B: Backend> Job<B> {
     }
 
     #[inline]
-    fn queue(&mut self, slot: u32, operation: Operation) {
+    fn queue(&mut self, slot: u32, operation: Operation) -> Result<()> {
         let state = &self.slots[slot as usize];
         let is_new = operation == Operation::Write && state.phase != Phase::WriteBack;
         let (buffer_index, buffer) = self.buffers.of_slot(slot, is_new);
@@ -327,6 +330,7 @@ impl<B: Backend> Job<B> {
             buffer_index,
         });
         self.sent.push(slot);
+        if self.sent.len() >= self.batch { self.send() } else { Ok(()) }
     }
 
     #[inline]
@@ -353,7 +357,7 @@ impl<B: Backend> Job<B> {
         }
         for position in 0..self.completions.len() {
             let completion = self.completions[position];
-            self.complete(completion, now);
+            self.complete(completion, now)?;
         }
         self.completions.clear();
         Ok(())

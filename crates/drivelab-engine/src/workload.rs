@@ -247,6 +247,9 @@ pub struct Workload {
     pub shift_bytes: u64,
     /// I/Os kept outstanding by each job.
     pub queue_depth: u32,
+    /// I/Os that are sent with one call, at most; 0 is as many as there are.
+    #[serde(default)]
+    pub submission_batch: u32,
     /// Jobs side by side.
     pub job_count: u32,
     /// All jobs use the whole range.

@@ -37,6 +37,7 @@ impl Workload {
             (self.smallest_block() == 0, "block_sizes: must be at least 1 byte"),
             (self.largest_block() > 1 << 30, "block_sizes: at most 1 GiB"),
             (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
+            (self.submission_batch > self.queue_depth, "submission_batch: at most queue_depth"),
             (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
             (
                 !self.target.others.is_empty() && self.target.others.len() + 1 != self.job_count as usize,

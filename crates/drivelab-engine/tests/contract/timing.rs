@@ -150,3 +150,30 @@ fn processor_time_is_at_most_the_time_that_passed() {
         assert!(cpu("total_ns") > 20 * found.count(), "{backend}: {}", found.summary);
     }
 }
+
+#[test]
+fn each_io_is_submitted_by_a_call_of_its_own_where_that_is_asked_for() {
+    for backend in ["uring", "aio", "null"] {
+        for (batch, is_alone) in [(1, true), (0, false), (8, false)] {
+            let file = TestFile::filled(MIB, 1);
+            let changes = json!({"queue_depth": 32, "submission_batch": batch, "limits": {"count": 2000},
+                "operations": [{"operation": "read", "weight": 1.0}, {"operation": "write", "weight": 1.0}],
+                "durability": {"method": "fdatasync", "every_writes": 5}, "record_ios": true});
+            let found = run_all(workload(backend, file.path(), changes)).unwrap();
+            found.check_the_books();
+            let clock = Clock::get();
+            let mut spans: Vec<_> =
+                found.records.iter().map(|(_, io)| (io.issue_ticks, io.submission_ns)).collect();
+            spans.sort_unstable();
+            // Two I/Os of one call have most of their submission in common.
+            let is_shared = |pair: &[(u64, u32)]| {
+                let end = pair[0].0 + clock.ticks_in(u64::from(pair[0].1));
+                let common = end.saturating_sub(pair[1].0);
+                pair[0].1 > 0 && 2 * common > clock.ticks_in(u64::from(pair[1].1))
+            };
+            let shared = spans.windows(2).filter(|pair| is_shared(pair)).count();
+            assert_eq!(shared == 0, is_alone, "{backend} {batch}: {shared} of {}", spans.len());
+            assert_eq!(found.outcome.jobs[0].outstanding_max, 32, "{backend} {batch}: the queue is filled");
+        }
+    }
+}
