@@ -49,6 +49,13 @@ def test_comments_end_a_value_and_blank_lines_are_nothing(tmp_path: Path) -> Non
     assert job.settings["bs"].text == "4k"
 
 
+def test_a_variable_that_is_not_set_is_named_where_its_value_is_missing(tmp_path: Path) -> None:
+    mistake = mistake_of("[a]\nsize=${NO_SIZE}\n", tmp_path)
+    assert (mistake.code, mistake.what) == ("U032", "size=${NO_SIZE}: variable NO_SIZE is not set")
+    both = mistake_of("[a]\nbs=${ONE}${OTHER}\n", tmp_path)
+    assert both.what == "bs=${ONE}${OTHER}: variables ONE and OTHER are not set"
+
+
 def test_variables_and_keywords_are_replaced_and_calculated(tmp_path: Path) -> None:
     text = "[a]\nbs=${SIZE}\nfilename=${DISK}${MISSING}\nnumjobs=2 * $ncpus + 1\niodepth=$pagesize\n"
     (job,) = jobs_of(text, tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from drivelab.interop.fio.options import BY_NAME, READ_FIRST, READ_LAST, nearest
 from drivelab.interop.fio.sizes import ValueMistake
-from drivelab.interop.fio.substitution import substituted
+from drivelab.interop.fio.substitution import substituted, unset_variables
 from drivelab.interop.fio.syntax import Line, Place, Section, read_sections
 from drivelab.interop.fio.translated import Environment, Warned
 from drivelab.interop.fio.values import Choice, PerDirection, Value, parse_value
@@ -131,9 +131,30 @@ def _read(section: Section, scope: _Scope, environment: Environment, warnings: d
         return 0 if name in READ_FIRST else 2 if name in READ_LAST else 1
 
     for text, line in sorted(texts, key=order):
-        setting = _setting(text, line.place, scope, warnings, is_shared=section.is_global)
+        try:
+            setting = _setting(text, line.place, scope, warnings, is_shared=section.is_global)
+        except ValueMistake as mistake:
+            raise _refusal(text, mistake, line, environment) from None
         scope.settings[setting.option] = setting
         scope.written.append(setting)
+
+
+def _refusal(text: str, mistake: ValueMistake, line: Line, environment: Environment) -> DrivelabError:
+    """Why a value cannot be read: the variable that is not set, if one stands in it."""
+    unset = unset_variables(line, environment)
+    if unset:
+        shown = _shortened(line.text)
+        names = " and ".join(dict.fromkeys(unset))
+        what = f"{shown}: variable{'s' if len(set(unset)) > 1 else ''} {names} {'are' if len(set(unset)) > 1 else 'is'}"
+        return DrivelabError(
+            "U032", f"{what} not set", where=str(line.place), do=f"set it: {unset[0]}=... drivelab ..."
+        )
+    name = text.partition("=")[0].strip()
+    return DrivelabError("U032", f"{_shortened(text)}: {mistake}", where=str(line.place), do=f"correct {name}")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TEXT_SHOWN_MAX else text[: _TEXT_SHOWN_MAX - 3] + "..."
 
 
 def _setting(text: str, place: Place, scope: _Scope, warnings: dict[Warned, None], *, is_shared: bool) -> Setting:
@@ -143,11 +164,7 @@ def _setting(text: str, place: Place, scope: _Scope, warnings: dict[Warned, None
     option = BY_NAME.get(name)
     if option is None:
         return Setting(name, rest.strip(), place, None, is_shared)
-    try:
-        value, surprises = parse_value(option, value_text, kb_base=_kb_base(scope))
-    except ValueMistake as mistake:
-        shown = text if len(text) <= _TEXT_SHOWN_MAX else text[: _TEXT_SHOWN_MAX - 3] + "..."
-        raise DrivelabError("U032", f"{shown}: {mistake}", where=str(place), do=f"correct {name}") from None
+    value, surprises = parse_value(option, value_text, kb_base=_kb_base(scope))
     for surprise in surprises:
         warnings[Warned(surprise, place.path, place.line)] = None
     earlier = scope.settings.get(option.name)

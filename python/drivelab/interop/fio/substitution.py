@@ -40,6 +40,11 @@ def substituted(line: Line, environment: Environment) -> str:
         raise DrivelabError("U032", what, where=str(line.place), do="write the number itself") from None
 
 
+def unset_variables(line: Line, environment: Environment) -> list[str]:
+    """Variables of a line that are not set."""
+    return [name for name in _VARIABLE.findall(line.text) if name not in environment.variables]
+
+
 def _with_keywords(text: str, environment: Environment) -> str:
     keywords: dict[str, Callable[[], int]] = {
         "$pagesize": lambda: environment.page_bytes,
