@@ -60,7 +60,9 @@ _FAMILY = (
     Engine(
         "solarisaio", "uring", is_synchronous=False, effect="approximated", what="io_uring instead of Solaris' own I/O"
     ),
-    Engine("mmap", "mmap", what="copies from and to mapped memory, made durable by msync"),
+    Engine(
+        "mmap", "mmap", what="copies from and to mapped memory, made durable by msync for fdatasync, by fsync for fsync"
+    ),
     Engine("null", "null", is_synchronous=False, what="no I/O: what drivelab itself costs"),
     Engine("filecreate", "auto", tree_operation="create", what="files are created, empty"),
     Engine("filestat", "auto", tree_operation="stat", what="files are looked at"),
