@@ -19,7 +19,7 @@ HEAD = """# fio's options and engines, and what becomes of them
 Every option of a job file is told of in one of these ways, by `drivelab import JOBFILE` and by every run:
 
 - **honoured**: as fio does it;
-- **approximated**: something near it, which is said;
+- **approximated**: something near it, which is said; `--strict` makes it an error;
 - **noted**: it changes nothing that is measured, or drivelab does it always;
 - **not honoured**: fio would do something that drivelab does not; `--strict` makes it an error;
 - **unknown**: not in the list below; `--strict` makes it an error.

@@ -218,6 +218,23 @@ def test_strict_refuses_what_is_not_honoured(tmp_path: Path, target: Path, capsy
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.provokes("U036")
+def test_what_is_approximated_is_told_before_and_refused_by_strict(
+    tmp_path: Path, target: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = job_file(tmp_path, f"[a]\nrw=randread:8\nsize=64k\ndirectory={target}\nprioclass=1\n")
+    assert run(["plan", path]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[-1] == "not done as fio does it: 1 approximated, 1 not honoured; --strict refuses that"
+    assert run(["run", path]) in (0, 4)
+    assert capsys.readouterr().err.splitlines()[: len(told)] == told
+    for command in ("plan", "run", "import"):
+        assert run([command, path, "--strict"]) == 2
+        refusal = " ".join(capsys.readouterr().err.split())
+        assert "error[U036] not done as fio does it: prioclass" in refusal or "norandommap (fio's default" in refusal
+    assert list(target.iterdir()) == []
+
+
 def test_a_file_that_exists_is_read_and_never_written(
     tmp_path: Path, target: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,7 +48,7 @@ def command(
     name: Annotated[str, typer.Option(metavar="NAME", help="What the run is called; else after its program.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported; write nothing.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Of a job file: fail when an option of it would not be honoured.")
+        bool, typer.Option("--strict", help="Of a job file: fail unless it is run just as fio runs it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:

@@ -32,7 +32,7 @@ def show(path: Path, *, strict: bool = False, as_json: bool = False, output: Pat
     path : Path
         The job file.
     strict : bool
-        Whether options that are unknown or not honoured are errors.
+        Whether options that are approximated, not honoured or unknown are errors.
     as_json : bool
         Whether JSON is printed instead.
     output : Path, optional

@@ -7,6 +7,7 @@ import re
 import secrets
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from drivelab.experiments.load import built_in_names
 from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import (
-    EFFECTS,
+    REFUSED_EFFECTS,
     Environment,
     TranslatedJob,
     Translation,
@@ -122,7 +123,7 @@ def plan_job_file(
         Take the place of all targets of the job file; all its jobs run on the
         first, then on the next. In a directory each file keeps its name.
     strict : bool
-        Whether options that are not honoured are errors.
+        Whether options that are not done as fio does them are errors.
     seed, repeats, labels, trace
         As for `drivelab.plan.listed.listed_plan`.
 
@@ -162,11 +163,15 @@ def plan_job_file(
 
 
 def tell_options(translation: Translation) -> None:
-    """Say on stderr what became of the options of a job file, the least honoured last."""
+    """Say on stderr what became of the options of a job file, the least honoured last, and how many those are."""
     for warning in translation.warnings:
         print(f"{warning.path}:{warning.line}: {warning.what}", file=sys.stderr)
     for line in option_lines(translation):
         print(line, file=sys.stderr)
+    if translation.refused:
+        counts = Counter(note.effect.replace("-", " ") for note in translation.refused)
+        told = ", ".join(f"{count} {effect}" for effect, count in sorted(counts.items()))
+        print(f"not done as fio does it: {told}; --strict refuses that", file=sys.stderr)
 
 
 def option_lines(translation: Translation) -> Iterator[str]:
@@ -175,7 +180,7 @@ def option_lines(translation: Translation) -> Iterator[str]:
     honoured = list(dict.fromkeys(note.option for note in written if note.effect == "honoured"))
     if honoured:
         yield f"options honoured: {', '.join(honoured)}"
-    for effect in EFFECTS[1:]:
+    for effect in ("noted", *REFUSED_EFFECTS):
         for note in (note for note in translation.notes if note.effect == effect and (note.line or note.what)):
             place = f"{note.path or translation.path}:{note.line}: " if note.line else ""
             value = f"={note.value}" if note.value else ""

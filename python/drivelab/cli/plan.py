@@ -63,7 +63,7 @@ OnlyOption = Annotated[
 TraceOption = Annotated[
     bool, typer.Option("--trace", help="Trace every trial once more, to explain it: drivelab explain RUN (root).")
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse a job file with options that are not honoured.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse a job file that is not run just as fio runs it.")]
 SkipOption = Annotated[bool, typer.Option("--skip-unavailable", help="Leave out the levels that a target cannot have.")]
 
 

@@ -48,14 +48,14 @@ def translate_file(path: Path, environment: Environment, *, strict: bool = False
     environment : Environment
         What it may refer to.
     strict : bool
-        Whether options that are unknown or not honoured are errors.
+        Whether options that are approximated, not honoured or unknown are errors.
 
     Raises
     ------
     DrivelabError
         U030, U031, U032, U037: it is no job file, or has no jobs. U033: options that contradict each other.
         U034: an engine that no drive lab has. U035: a job that cannot be issued. U036: with `strict`,
-        options that are not honoured.
+        options that are not done as fio does them.
     """
     read = read_job_file(path, environment)
     jobs = [JobOptions(job) for job in read.jobs]
@@ -74,10 +74,15 @@ def translate_file(path: Path, environment: Environment, *, strict: bool = False
 
 def _refusal(translation: Translation) -> DrivelabError:
     refused = translation.refused
-    shown = [f"{note.option} ({note.path}:{note.line}, {note.effect})" for note in refused[:_REFUSED_SHOWN_MAX]]
+    shown = [f"{note.option} ({_where(note)}, {note.effect})" for note in refused[:_REFUSED_SHOWN_MAX]]
     more = f", and {len(refused) - len(shown)} more" if len(refused) > len(shown) else ""
-    what = f"options are not honoured: {', '.join(shown)}{more}"
-    return DrivelabError("U036", what, where=f"{refused[0].path}:{refused[0].line}")
+    what = f"not done as fio does it: {', '.join(shown)}{more}"
+    first = min(refused, key=lambda note: note.line == 0)
+    return DrivelabError("U036", what, where=_where(first) if first.line else translation.path)
+
+
+def _where(note: OptionNote) -> str:
+    return f"{note.path}:{note.line}" if note.line else "fio's default"
 
 
 def engine_of(options: JobOptions) -> Engine:

@@ -13,7 +13,7 @@ from drivelab.model.workload_pattern import WorkloadPattern
 Effect = Literal["honoured", "approximated", "noted", "not-honoured", "unknown"]
 EFFECTS: tuple[Effect, ...] = ("honoured", "approximated", "noted", "not-honoured", "unknown")
 # what --strict refuses
-REFUSED_EFFECTS: tuple[Effect, ...] = ("not-honoured", "unknown")
+REFUSED_EFFECTS: tuple[Effect, ...] = ("approximated", "not-honoured", "unknown")
 # null: the null backend, which needs no target; tree: a directory whose files are worked on
 LayoutKind = Literal["file", "device", "tree", "null"]
 
