@@ -70,10 +70,12 @@ def test_import_tells_what_it_would_destroy(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "data").write_bytes(b"precious")
     job = tmp_path / "jobs.fio"
     job.write_text(f"[a]\nrw=write\nsize=1m\nfilename={tmp_path}/data\n[b]\nrw=write\nsize=1m\nfilename=/dev/nosuch\n")
+    with job.open("a") as file:
+        file.write("[c]\nstonewall\nrw=write\nsize=2m\nfilename=/dev/nosuch\n")
     show(job, as_json=True)
     document = json.loads(capsys.readouterr().out)
-    assert document["destroys"] == [f"what is in {tmp_path}/data (a)", "what is on /dev/nosuch (b)"]
-    assert [job["name"] for job in document["jobs"]] == ["a", "b"]
+    assert document["destroys"] == [f"what is in {tmp_path}/data (a)", "what is on /dev/nosuch (b, c)"]
+    assert [job["name"] for job in document["jobs"]] == ["a", "b", "c"]
     assert document["jobs"][0]["resolved"]["bs"] == "4096"
     # a file that is too small is made afresh, as in fio
     assert WorkloadPattern.from_json(document["jobs"][0]["pattern"]).file_state == "preallocated"

@@ -9,6 +9,7 @@ import pytest
 
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import Environment, TranslatedJob
+from drivelab.model.errors import DrivelabError
 from drivelab.model.workload import TargetRange
 
 KIB = 2**10
@@ -18,10 +19,10 @@ KIB = 2**10
 def jobs(tmp_path: Path) -> Any:
     """Translates the lines of a job file, beside which there are no files."""
 
-    def translate(text: str) -> tuple[TranslatedJob, ...]:
+    def translate(text: str, environment: Environment = Environment()) -> tuple[TranslatedJob, ...]:
         path = tmp_path / "jobs.fio"
         path.write_text(text)
-        return translate_file(path, Environment()).jobs
+        return translate_file(path, environment).jobs
 
     return translate
 
@@ -135,3 +136,18 @@ def test_the_page_cache_is_told_what_fio_tells_it(jobs: Any, lines: str, advice:
 def test_a_file_that_is_written_through_a_mapping_holds_data_before(jobs: Any) -> None:
     (job,) = jobs("[job]\nsize=1m\nrw=randwrite\nioengine=mmap\n")
     assert job.pattern.file_state == "overwrite"
+
+
+def test_jobs_begin_further_on_by_a_part_of_what_is_there(jobs: Any) -> None:
+    here = Environment(size_of=lambda _path: 1024 * KIB)
+    lines = "[job]\nfilename=x\nrw=read\nsize={size}\noffset_increment=50%\nnumjobs=2\n"
+    copies = jobs(lines.format(size="25%"), here)
+    assert [each.pattern.offset for each in copies] == [0, 512 * KIB]
+    assert [each.pattern.range_size for each in copies] == [256 * KIB] * 2
+    assert not [note for each in copies for note in each.notes if note.effect == "approximated"]
+    assert [each.pattern.offset for each in jobs(lines.format(size="128k"), here)] == [0, 512 * KIB]
+    with pytest.raises(DrivelabError) as caught:
+        jobs(lines.format(size="75%"), here)
+    assert caught.value.code == "U033"
+    (elsewhere,) = jobs(lines.format(size="25%"))
+    assert [note.option for note in elsewhere.notes if note.effect == "approximated"] == ["offset_increment"]

@@ -106,7 +106,7 @@ def placing(
     existing = _existing_bytes(names, environment, known_bytes) if kind != "null" else None
     placed = Placing(names, Layout(kind), options.number("numjobs"), shares_range=is_named)
     placed = _with_range(placed, options, kind, existing)
-    placed = _with_increment(placed, options)
+    placed = _with_increment(placed, options, existing)
     placed = _over_targets(placed, options, engine)
     if kind == "file":
         placed = _with_own_files(placed, options)
@@ -227,7 +227,7 @@ def _file_bytes(options: JobOptions) -> int:
     return (least + most) // 2 * count
 
 
-def _with_increment(placed: Placing, options: JobOptions) -> Placing:
+def _with_increment(placed: Placing, options: JobOptions, existing: int | None) -> Placing:
     amount = options.amount("offset_increment")
     if amount is None or not amount.value or placed.job_count == 1:
         return placed
@@ -235,18 +235,24 @@ def _with_increment(placed: Placing, options: JobOptions) -> Placing:
         options.tell("offset_increment", "approximated", "each job begins at the same place of a file of its own")
         return placed
     size = options.amount("size")
-    if amount.measure == "percent":
-        same = size is None or size.measure != "percent" or size.value == amount.value
+    distance = amount.value
+    same = size is None or (size.measure == "percent" and size.value == amount.value)
+    if amount.measure == "percent" and existing is not None and not same:
+        distance = existing * amount.value // 100
+        last = placed.offset_bytes + distance * (placed.job_count - 1) + placed.range_bytes
+        if last > existing:
+            raise options.refuse("offset_increment", f"the last job ends at {last} B of {existing} B", code="U033")
+    elif amount.measure == "percent":
         if not same:
             options.tell("offset_increment", "approximated", "each job has a part of its own, of the same size")
         fraction = min(1.0, amount.value / 100 * placed.job_count)
         return replace(placed, shares_range=False, fraction=fraction if not placed.range_bytes else 1.0)
     if amount.measure == "zones":
         raise options.refuse("offset_increment", "it is a number of zones, and drivelab knows no zoned drives")
-    if amount.value == placed.range_bytes:
+    if distance == placed.range_bytes:
         return replace(placed, shares_range=False)
     end_bytes = _file_bytes(options) if placed.layout.kind == "file" else 0
-    return replace(placed, increment_bytes=amount.value, end_bytes=end_bytes)
+    return replace(placed, increment_bytes=distance, end_bytes=end_bytes)
 
 
 def _over_targets(placed: Placing, options: JobOptions, engine: Engine) -> Placing:
