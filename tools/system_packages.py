@@ -73,6 +73,8 @@ DEMO_TOOLS = (
 TEST_TOOLS = (
     *DEMO_TOOLS,
     Tool("fio", "fio", "fio", "fio"),
+    # what fio and drivelab ask of the kernel
+    Tool("strace", "strace", "strace", "strace"),
     Tool("chromium", "chromium", "chromium", "chromium"),
     # what our reading of block traces is held against
     Tool("blkparse", "blktrace", "blktrace", "blktrace"),

@@ -1,0 +1,108 @@
+"""Small job files of fio, one line each, and how drivelab is known to do otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Aspect = Literal["count", "sizes", "places", "syncs", "drops"]
+
+
+@dataclass(frozen=True, slots=True)
+class FioJob:
+    """A job, and what of it differs.
+
+    Attributes
+    ----------
+    name : str
+        Its section; its file is called after it.
+    options : str
+        Its options, separated by blanks.
+    deviations : mapping of str to str
+        What drivelab issues otherwise, and the option at which it says so.
+    """
+
+    name: str
+    options: str
+    deviations: Mapping[Aspect, str] = field(default_factory=dict)
+
+    @property
+    def job_count(self) -> int:
+        """Jobs of its file."""
+        words = dict(word.partition("=")[::2] for word in self.options.split())
+        return int(words.get("numjobs", "1"))
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether time alone ends it, so that nobody can know how many I/Os it has."""
+        return "time_based" in self.options
+
+    @property
+    def file_name(self) -> str:
+        """The file that fio makes for it."""
+        return f"{self.name}.0.0"
+
+    @property
+    def section(self) -> str:
+        """The lines of a job file; it begins when the job before has ended."""
+        return "\n".join([f"[{self.name}]", "stonewall", *self.options.split(), ""])
+
+
+_MAP = {"places": "norandommap"}
+_SIZES = {"count": "norandommap", "sizes": "norandommap", "places": "norandommap"}
+_READS_COUNT = {"syncs": "fsync"}
+
+JOBS = (
+    FioJob("read", "rw=read"),
+    FioJob("read-loops", "rw=read loops=3"),
+    FioJob("read-io-size", "rw=read io_size=640k"),
+    FioJob("read-io-size-small", "rw=read io_size=100k"),
+    FioJob("read-timed", "rw=read time_based runtime=200ms"),
+    FioJob("read-kept-cached", "rw=read loops=3 invalidate=0"),
+    FioJob("read-no-hint", "rw=read fadvise_hint=0"),
+    FioJob("read-large", "rw=read bs=64k"),
+    FioJob("read-uneven", "rw=read bs=3k"),
+    FioJob("read-holes", "rw=read:8k"),
+    FioJob("read-holes-again", "rw=read:12k"),
+    FioJob("read-down", "rw=read:-8k", {"places": "rw"}),
+    FioJob("read-part", "rw=read offset=64k size=128k filesize=256k"),
+    FioJob("read-percent", "rw=read filesize=256k size=50% offset=25%"),
+    FioJob("read-shared", "rw=read numjobs=2 filename=read-shared.0.0"),
+    FioJob("read-number", "rw=read number_ios=17"),
+    FioJob("read-direct", "rw=read direct=1"),
+    FioJob("read-pvsync", "rw=read ioengine=pvsync"),
+    FioJob("randread", "rw=randread"),
+    FioJob("randread-loops", "rw=randread loops=2"),
+    FioJob("randread-timed", "rw=randread time_based runtime=200ms"),
+    FioJob("randread-repeats", "rw=randread norandommap"),
+    FioJob("randread-runs", "rw=randread:8", _MAP),
+    FioJob("randread-zipf", "rw=randread random_distribution=zipf:1.1 size=1m"),
+    FioJob("randread-aio", "rw=randread ioengine=libaio iodepth=8 direct=1"),
+    FioJob("randread-number", "rw=randread number_ios=20"),
+    FioJob("randread-share", "rw=randread percentage_random=30 size=1m", _MAP),
+    FioJob("randread-mapped", "rw=randread ioengine=mmap"),
+    FioJob("read-mapped", "rw=read ioengine=mmap"),
+    FioJob("write", "rw=write"),
+    FioJob("write-loops", "rw=write loops=2"),
+    FioJob("write-log", "rw=write bs=2300 fdatasync=1 size=200k"),
+    FioJob("write-fsync", "rw=write fsync=8"),
+    FioJob("write-end-fsync", "rw=write end_fsync=1"),
+    FioJob("write-osync", "rw=write sync=1"),
+    FioJob("write-odsync", "rw=write sync=dsync direct=1"),
+    FioJob("write-append", "rw=write fallocate=none"),
+    FioJob("write-over", "rw=write overwrite=1"),
+    FioJob("write-holes", "rw=write:4k"),
+    FioJob("write-aio", "rw=write ioengine=libaio iodepth=4 direct=1 bs=16k"),
+    FioJob("randwrite", "rw=randwrite"),
+    FioJob("randwrite-share", "rw=randwrite percentage_random=0,20,0 size=1m", _MAP),
+    FioJob("randwrite-sizes", "rw=randwrite bsrange=4k-16k size=1m", _SIZES),
+    FioJob("randwrite-split", "rw=randwrite bssplit=4k/50:8k/50 norandommap size=1m", {"count": "bssplit"}),
+    FioJob("mix", "rw=rw size=1m"),
+    FioJob("mix-sizes", "rw=rw size=1m bs=4k,8k"),
+    FioJob("mix-random", "rw=randrw rwmixread=70 size=1m"),
+    FioJob("mix-shares", "rw=randrw percentage_random=9,90 size=1m", _MAP),
+    FioJob("mix-half-random", "rw=randrw percentage_random=0,100 size=1m"),
+    FioJob("mix-fsync", "rw=randrw fsync=4 size=1m", _READS_COUNT),
+    FioJob("rate", "rw=read rate_iops=100000"),
+)
