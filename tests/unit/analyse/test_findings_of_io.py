@@ -284,8 +284,13 @@ class TestMergedRequests:
         assert merged_requests.find(evidence(trial))[0].evidence["device_requests"] == 1800
 
     def test_sequential_io_may_be_merged(self) -> None:
-        trial = measured(workload(access={"kind": "sequential"}), devices=[counted(reads=100, read_merges=1900)])
-        assert merged_requests.find(evidence(trial)) == []
+        for access in (
+            {"kind": "sequential"},
+            {"kind": "random", "random_fraction": 0.1},
+            {"kind": "zipf", "run_blocks": 8},
+        ):
+            trial = measured(workload(access=access), devices=[counted(reads=100, read_merges=1900)])
+            assert merged_requests.find(evidence(trial)) == []
 
 
 class TestShortMeasurement:
