@@ -173,14 +173,14 @@ def _operations(pattern: WorkloadPattern) -> str:
         return f"{kind}{100 * pattern.read_fraction:.0f} % read, {100 - 100 * pattern.read_fraction:.0f} % write"
     weights = {mix.operation: mix.weight for mix in pattern.operations}
     own = {mix.operation: _order(mix.access) if mix.access else "" for mix in pattern.operations}
-    shares = [f"{100 * weight / sum(weights.values()):.0f} % {own[name]}{name}" for name, weight in weights.items()]
+    shares = [f"{100 * weight / sum(weights.values()):.0f} % {name}{own[name]}" for name, weight in weights.items()]
     return kind + ", ".join(shares)
 
 
 def _order(access: Access) -> str:
-    """An order of addresses before the operation that has it: ``9 % random``."""
+    """An order of addresses behind the operation that has it: ``(9 % random)``."""
     share = f"{100 * access.random_fraction:.0f} % " if access.random_fraction < 1 else ""
-    return f"{share}{access.kind.replace('_', ' ')} "
+    return f" ({share}{access.kind.replace('_', ' ')})"
 
 
 def _ends(pattern: WorkloadPattern) -> list[str]:

@@ -66,6 +66,15 @@ def test_import_shows_jobs_options_and_the_experiment(capsys: pytest.CaptureFixt
     assert Experiment.model_validate(tomllib.loads(toml)).name == "two-phases"
 
 
+def test_import_shows_the_order_of_each_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "jobs.fio"
+    job.write_text("[a]\nrw=randrw\nrwmixread=30\npercentage_random=9,90\nsize=1m\n[b]\nrw=rw\nsize=1m\n")
+    show(job)
+    shown = capsys.readouterr().out
+    assert "a: 30 % read (9 % random), 70 % write (90 % random), 4 KiB" in shown
+    assert "b: 50 % read (sequential), 50 % write (sequential), 4 KiB" in shown
+
+
 def test_import_tells_what_it_would_destroy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data").write_bytes(b"precious")
     job = tmp_path / "jobs.fio"
