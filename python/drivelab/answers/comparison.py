@@ -124,8 +124,9 @@ def _refuse_twice(runs: Sequence[StoredRun]) -> None:
         if identity is None:
             continue
         if identity in seen:
-            what = f"{run.name} is a copy of {seen[identity].name}: started at {identity[0]} on the same targets"
-            raise DrivelabError("U012", what, where=f"{run.directory}, {seen[identity].directory}")
+            what = f"{run.name} is a copy of {seen[identity].name}: {identity[0]} on the same targets"
+            do = "of two drives? name each: drivelab import FILE --drive NAME" if _imported_sources(run) else ""
+            raise DrivelabError("U012", what, where=f"{run.directory}, {seen[identity].directory}", do=do)
         seen[identity] = run
 
 
@@ -143,11 +144,18 @@ def _identity(run: StoredRun) -> tuple[object, ...] | None:
     facts = run.run_json
     started = as_text(facts.get("started_utc"))
     targets = tuple(as_text(target.get("label")) for target in targets_of(facts))
-    return (
-        (started, facts.get("seed"), as_text(as_mapping(facts.get("host")).get("hostname")), targets)
-        if started
-        else None
-    )
+    if sources := _imported_sources(run):
+        # two of them may have begun in the same second, on drives and computers that nobody named
+        return "the same results", sources, targets
+    host = as_text(as_mapping(facts.get("host")).get("hostname"))
+    return (f"started at {started}", facts.get("seed"), host, targets) if started else None
+
+
+def _imported_sources(run: StoredRun) -> tuple[str, ...]:
+    """What the files were that a run was imported from; empty where it was not."""
+    sources = as_mapping(run.run_json.get("imported")).get("sources")
+    found = [as_text(as_mapping(one).get("sha256")) for one in sources] if isinstance(sources, list | tuple) else []
+    return tuple(found) if all(found) else ()
 
 
 def _refuse_unknown(metrics: Sequence[str], units: Mapping[str, Unit], runs: Sequence[StoredRun]) -> None:

@@ -23,6 +23,7 @@ from drivelab.interop.foreign import (
 )
 from drivelab.interop.json_fields import JsonFields
 from drivelab.interop.json_place import json_documents
+from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import Histogram
 from drivelab.model.workload import BlockSizeShare, OperationShare, TargetRange, Workload
@@ -42,6 +43,7 @@ _GENERATED = re.compile(
     r"generated (?P<count>[\d.]+(?: [kMG])?) requests in (?P<time>[\d.]+ \w+), (?P<bytes>[\d.]+ \w+),.*"
 )
 _TIMES = re.compile(r"min/avg/max/mdev = ([\d.]+ \w+) / ([\d.]+ \w+) / ([\d.]+ \w+) / ([\d.]+ \w+)")
+_BLOCK_DEVICE = re.compile(r"(?P<path>.*) \(block device(?: [\d.]+ \w+)?\)")
 _WHERE = re.compile(r"(?P<path>.*) \((?P<type>\S+) (?P<device>\S+)(?: [\d.]+ \w+)?\)|(?P<alone>.*)")
 _SECONDS = {
     "ns": 1,
@@ -99,7 +101,7 @@ def read_results(source: SourceText) -> ForeignFile:
     Raises
     ------
     DrivelabError
-        I502, I503, I504: JSON, a field or a line that cannot be read. I505: no results.
+        I502, I503, I504: JSON, a field or a line that cannot be read. I505: no results. I507: an ioping before 1.0.
     """
     is_json = source.text.lstrip()[:1] in ("[", "{")
     sessions = _json_sessions(source) if is_json else _text_sessions(source)
@@ -161,6 +163,9 @@ def _read_statistics(now: _Session, source: SourceText, line: int, *, is_raw: bo
     completed, generated, times = (
         pattern.fullmatch(text) for pattern, text in zip((_COMPLETED, _GENERATED, _TIMES), lines, strict=False)
     )
+    if generated is None and any(text.startswith("min/avg/max") for text in lines[1:2]):
+        what = "it is of ioping before 1.0, which is not read"
+        raise DrivelabError("I507", what, where=source.place(line), do="measure with ioping 1.0 or newer")
     if completed is None or generated is None:
         at = line if completed is None else line + 1
         raise broken_line("it does not end as ioping's statistics do", source, min(at, source.text.count("\n") + 1))
@@ -238,10 +243,7 @@ def _read_item(now: _Session, item: JsonFields) -> None:
 
 
 def _trial(one: _Session) -> ForeignTrial:
-    place = _WHERE.fullmatch(one.where)
-    path = (place["path"] or place["alone"] or "") if place else ""
-    device = one.device or (place["device"] if place else "") or ""
-    filesystem = one.filesystem or (place["type"] if place else "") or ""
+    path, device, filesystem = _place(one)
     operation = one.operation if one.operation in ("read", "write") else "mixed"
     fields: dict[str, Any] = {"target": TargetRange(path=path), "backend": "sync", "queue_depth": 1, "job_count": 1}
     if operation != "mixed":
@@ -265,6 +267,17 @@ def _trial(one: _Session) -> ForeignTrial:
         backend="sync",
         details={"where": one.where[:400], "local time": one.measured},
     )
+
+
+def _place(one: _Session) -> tuple[str, str, str]:
+    """Path, device and file system; a block device is its own, and has no file system."""
+    if match := _BLOCK_DEVICE.fullmatch(one.where):
+        return match["path"], match["path"], ""
+    place = _WHERE.fullmatch(one.where)
+    path = (place["path"] or place["alone"] or "") if place else ""
+    device = one.device or (place["device"] if place else "") or ""
+    filesystem = one.filesystem or (place["type"] if place else "") or ""
+    return (path, path, "") if (filesystem, device) == ("block", "device") else (path, device, filesystem)
 
 
 def _histogram(one: _Session) -> Histogram | None:

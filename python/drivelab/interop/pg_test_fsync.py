@@ -25,11 +25,11 @@ from drivelab.model.workload import (
     Workload,
 )
 
-_RESULT = re.compile(r"\s+(\S.*?)\s+([\d.]+) ops/sec\s+(\d+) usecs/op\s*")
+_RESULT = re.compile(r"\s+(\S.*?)\s+([\d.]+) ops/sec(?:\s+\d+ usecs/op)?\s*")
 _REFUSED = re.compile(r"\s+(\S.*?)\s+n/a(\*?)\s*")
 _SECTION = re.compile(r"(Compare|Test|Non-sync)\S* ?.*:\s*")
-_ONE_OR_TWO = re.compile(r"Compare file sync methods using (one|two) (\d{1,6})kB writes?:")
-_PIECES = re.compile(r"(\d{1,4}) \*\s+(\d{1,6})kB open_sync writes?")
+_ONE_OR_TWO = re.compile(r"Compare file sync methods using (one|two) (\d{1,6})kB? writes?:")
+_PIECES = re.compile(r"(?:(\d{1,4}) (?:\*\s+)?)?(\d{1,6})kB? open_sync writes?")
 _METHODS: dict[str, DurabilityMethod] = {
     "open_datasync": "o_dsync",
     "fdatasync": "fdatasync",
@@ -126,7 +126,7 @@ def _what(section: str, name: str) -> tuple[str, str, str, str, int, int]:
         level = name if name == "fsync_writethrough" else _METHODS.get(name, name)
         return f"{match[1]}-write", title, "durability", level, count, size
     if match := _PIECES.fullmatch(name):
-        count, size = max(1, int(match[1])), max(1, min(int(match[2]), 2**20))
+        count, size = max(1, int(match[1] or 1)), max(1, min(int(match[2]), 2**20))
         title = f"{count * size} KiB in pieces, each with open_sync"
         return "pieces", title, "block_size", size_level(size * _KB), count, size
     if section.startswith("Non-sync"):

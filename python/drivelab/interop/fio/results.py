@@ -16,6 +16,9 @@ from drivelab.interop.json_place import json_documents, line_at
 from drivelab.model.errors import DrivelabError
 
 ALL_CLIENTS = "All clients"
+_NORMAL = re.compile(
+    r"^[^\n]{1,200}: \(groupid=\d+, jobs=\d+\): err=|^Run status group \d+ \(all jobs\):", re.MULTILINE
+)
 _TERSE = re.compile(r"^[2-5];fio-\d[^;\n]*;", re.MULTILINE)
 # documents of one run begin at the same time, to the second that fio rounds to
 _SAME_START_S = 2.5
@@ -74,7 +77,7 @@ def read_results(source: SourceText) -> ForeignFile:
     Raises
     ------
     DrivelabError
-        I502: no JSON. I503: a field that cannot be read. I505: no results. I507: terse output.
+        I502: no JSON. I503: a field that cannot be read. I505: no results. I507: terse or normal output.
     """
     documents, failure = json_documents(source)
     runs = [
@@ -84,6 +87,9 @@ def read_results(source: SourceText) -> ForeignFile:
     ]
     if not runs and is_terse(source.text):
         what = "it is fio's terse output, which is not read"
+        raise DrivelabError("I507", what, where=source.name, do="measure with fio --output-format=json+")
+    if not runs and is_normal(source.text):
+        what = "it is fio's normal output, which is not read"
         raise DrivelabError("I507", what, where=source.name, do="measure with fio --output-format=json+")
     if not runs:
         raise failure or nothing_in(source, "fio")
@@ -101,6 +107,11 @@ def read_results(source: SourceText) -> ForeignFile:
         notes=tuple(dict.fromkeys([*notes, *told, *more])),
         measured=next((trial.measured[:16].replace("T", " ") for trial in trials if trial.measured), ""),
     )
+
+
+def is_normal(text: str) -> bool:
+    """Whether a text holds what fio prints for people."""
+    return _NORMAL.search(text) is not None
 
 
 def is_terse(text: str) -> bool:

@@ -30,6 +30,7 @@ _ROW = re.compile(r"\s*\d+\s+\d+(\s+\d+)*\s*")
 _REPORT = re.compile(r'\s*"([A-Za-z][A-Za-z -]{0,40}) report"\s*', re.IGNORECASE)
 _SIZES = re.compile(r'\s*("\d+"\s*)+')
 _REPORT_ROW = re.compile(r'\s*"(\d+)"((?:\s+\d+)*)\s*')
+_THROUGHPUT = re.compile(r"throughput report y-axis|^\s*children see throughput", re.IGNORECASE | re.MULTILINE)
 # a number may stand this many characters away from the end of its head
 _SLIP = 3
 _KB = 1024
@@ -91,6 +92,11 @@ def read_results(source: SourceText) -> ForeignFile:
     return ForeignFile(source, "iozone", found.version, trials, tuple(_notes(found)), found.began)
 
 
+def is_throughput(text: str) -> bool:
+    """Whether a text holds results of the throughput mode."""
+    return _THROUGHPUT.search(text) is not None
+
+
 def _remember(found: _Found, line: str, number: int) -> None:
     """What a line outside of the table and the reports says of the whole run."""
     lower = line.strip().lower()
@@ -111,7 +117,7 @@ def _remember(found: _Found, line: str, number: int) -> None:
         found.flags.add("e")
     elif lower.startswith("sync mode"):
         found.flags.add("o")
-    elif "throughput report y-axis" in lower or re.match(r"children see throughput", lower):
+    elif is_throughput(line):
         what = "results of the throughput mode (-t) are not read"
         raise DrivelabError("I507", what, where=found.source.place(number), do="import a run without -t")
 
