@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.interop.bonnie.fields import FORMATS
 from drivelab.interop.foreign import ForeignFile, ForeignTrial, SourceText
 from drivelab.interop.recognise import is_job_file, read_foreign, recognised_kind
 
@@ -244,3 +245,20 @@ def test_dd_in_other_words_has_the_same_numbers() -> None:
     assert value(box, "throughput_bytes_per_s") == pytest.approx(4_096_000 / 0.41)
     without = read_foreign(SourceText("x", "4+0 records in\n4+0 records out\n4096 bytes copied, 1 s, 4.1 kB/s\n"))
     assert without.trials[0].operation == "copy"
+
+
+@pytest.mark.parametrize(
+    ("size", "workload", "operation"),
+    [
+        ("65536", "read-files-sequential", "read_file"),
+        ("0", "stat-sequential", "stat"),
+        ("link", "stat-sequential", "stat"),
+    ],
+)
+def test_files_that_hold_something_are_read_by_bonnie(size: str, workload: str, operation: str) -> None:
+    parts = text_of("bonnie-1.98.csv").strip().splitlines()[-1].split(",")
+    place = FORMATS["1.98"].index("max_size")
+    told = read_foreign(SourceText("b.csv", ",".join([*parts[:place], size, *parts[place + 1 :]]) + "\n"))
+    found = [one for one in told.trials if one.workload.startswith(("stat-", "read-files-"))]
+    assert (found[0].workload, found[0].operation) == (workload, operation)
+    assert {one.operation for one in found} == {operation}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.interop.bonnie.fields import FILES_PER_UNIT, FORMATS, PHASES, SEEK_FIELDS, SEEKS_WRITTEN_BACK, Phase
@@ -75,7 +75,7 @@ def read_results(source: SourceText) -> ForeignFile:
     trials: list[ForeignTrial] = []
     short: dict[str, None] = {}
     for line in lines:
-        for phase in PHASES:
+        for phase in [_as_done(line, one) for one in PHASES]:
             text = line.fields[phase.field].strip()
             if _TOO_SHORT.fullmatch(text):
                 short[phase.workload] = None
@@ -118,6 +118,15 @@ def _lines(source: SourceText) -> Iterator[_Line]:
         if len(parts) != len(names):
             raise broken_line(f"{len(parts)} fields where format {parts[0]} has {len(names)}", source, number)
         yield _Line(source, number, dict.fromkeys(SEEK_FIELDS, "") | dict(zip(names, parts, strict=True)))
+
+
+def _as_done(line: _Line, phase: Phase) -> Phase:
+    """The phase; of files that hold something, what is printed as Read reads them, and does not only look them up."""
+    size = line.fields["max_size"].strip()
+    if phase.operation != "stat" or not size.isdecimal() or not int(size):
+        return phase
+    title = phase.title.replace("stat files", "read files")
+    return replace(phase, workload=phase.workload.replace("stat", "read-files"), title=title, operation="read_file")
 
 
 def _trial(line: _Line, phase: Phase) -> ForeignTrial | None:
