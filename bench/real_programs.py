@@ -129,7 +129,8 @@ def mariadb(directory: Path) -> Iterator[Server]:
             def run(count: int) -> float:
                 text = _run("mariadb-slap", *client, *load, f"--number-of-queries={count}", "--iterations=1")
                 line = next(line for line in text.splitlines() if "Average number of seconds" in line)
-                return count / float(line.split(":")[1].split()[0])
+                # it counts in ms
+                return count / max(0.001, float(line.split(":")[1].split()[0]))
 
             return _for_so_long(run, clients, seconds)
 
