@@ -71,7 +71,8 @@ def judge_need(
     if at_least_per_s:
         checks.append(check_rate(need, at_least_per_s, told, findings))
     checks.sort(key=lambda check: check.threshold.force != "required")
-    caveats = _caveats(checks, findings)
+    written = [write.trial for write in PROGRAMS[need.name].writes] if told else []
+    caveats = _caveats(checks, findings, written)
     if not checks:
         outcome, why, sentence = _without_limits(need, by_name, findings, told)
         return Verdict(need.name, need.title, outcome, sentence, why, (), caveats, told)
@@ -313,13 +314,14 @@ def _of_all(outcomes: AbstractSet[Outcome]) -> FitnessOutcome:
     return "mixed"
 
 
-def _caveats(checks: Sequence[Check], findings: Sequence[Finding]) -> tuple[str, ...]:
+def _caveats(checks: Sequence[Check], findings: Sequence[Finding], written: Sequence[str]) -> tuple[str, ...]:
+    """What limits the answer: recommended values missed, warnings about the trials of limits and of the forecast."""
     missed = [
         f"recommended and {'missed' if check.outcome == 'fail' else 'undecided'}: {_caveat(check)}"
         for check in checks
         if check.threshold.force == "recommended" and check.outcome != "pass"
     ]
-    trials = {check.threshold.trial for check in checks}
+    trials = {check.threshold.trial for check in checks} | set(written)
     warnings = [
         finding.text
         for finding in findings

@@ -271,6 +271,8 @@ def test_a_program_that_was_traced_is_told_in_commits() -> None:
     assert verdict.forecast is not None
     assert verdict.forecast.text in verdict.sentence
     assert judge_need(POSTGRES, [], []).outcome == "undecided"
+    busy = replace(NEIGHBOUR, trial="sync-write-postgres")
+    assert judge_need(POSTGRES, commits(near(2 * MS)), [busy]).caveats == (busy.text,)
     cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-postgres")
     assert "cannot be trusted" in judge_need(POSTGRES, commits(near(2 * MS)), [cached]).sentence
 
