@@ -168,7 +168,7 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
     access, method = workload.access.kind, workload.durability.method
     if options.durability != "none" and not workload.writes:
         yield f"--durability {method} has no effect on reads"
-    elif options.durability != "none" and not workload.is_durable:
+    elif options.durability != "none" and not workload.writes_contents:
         yield f"--durability {method} has no effect: no file is written"
     if options.sync_directory and not (workload.tree and workload.writes):
         yield "--sync-directory has no effect: no directory changes"
@@ -186,7 +186,7 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
     yield from _of_order_without_effect(workload)
     if options.verify and not any(share.operation == "read" for share in workload.operations):
         yield "--verify has no effect: nothing is read"
-    if options.sync_at_end and not (workload.is_durable and method in SYNC_CALLS):
+    if options.sync_at_end and not (workload.writes_contents and method in SYNC_CALLS):
         yield f"--sync-at-end has no effect with --durability {method}: there is no sync call"
     elif options.sync_at_end and options.sync_every != 1:
         yield "--sync-every has no effect with --sync-at-end"

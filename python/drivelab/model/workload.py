@@ -315,6 +315,12 @@ class Workload(_Frozen):
         return any_ends_durable(names, self.rewrite_fraction, self.durability)
 
     @property
+    def writes_contents(self) -> bool:
+        """Whether there is something for a sync call to make durable: what is written to the target, or to files."""
+        written = {share.operation for share in self.operations} & {"write", *FILE_WRITING_OPERATIONS}
+        return bool(written or self.rewrite_fraction)
+
+    @property
     def writes(self) -> bool:
         """Whether the workload changes the target's contents."""
         return self.rewrite_fraction > 0 or any(share.operation not in READING_OPERATIONS for share in self.operations)

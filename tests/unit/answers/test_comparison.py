@@ -107,7 +107,7 @@ def test_one_run_each_is_seen_only_however_far_apart(made: MakeRun) -> None:
     assert {(row.verdict, row.why) for row in found.rows} == {("seen only", ("one run each",))}
     assert all(row.ratio.value and row.ratio.low is None for row in found.rows)
     assert not found.is_anything_judged
-    assert "at least 5 runs a side, in turns" in found.notes[0]
+    assert "at least 5 runs a side, alternately" in found.notes[0]
 
 
 def test_the_run_is_the_unit(made: MakeRun) -> None:

@@ -207,3 +207,9 @@ def test_a_device_that_is_written_is_opened_for_us_alone() -> None:
 def test_no_target_needs_no_path() -> None:
     workload = typed(target="null:")
     assert (workload.backend, on_target(workload, new_file("null:")).target.path) == ("null", "null:")
+
+
+@pytest.mark.parametrize("more", [{"sync_at_end": True, "durability": "fsync"}, {"durability": "sync_file_range"}])
+def test_sync_calls_that_make_no_single_write_durable_have_an_effect(more: dict[str, Any]) -> None:
+    asked = IoOptions(target="data.bin", operation="write", **more)
+    assert list(options_without_effect(asked, workload_from(asked))) == []
