@@ -16,7 +16,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import DURATION, LATENCY, RESPONSE, THROUGHPUT
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
-from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.store import layout
 from drivelab.store.read import StoredRun
@@ -193,14 +193,10 @@ def _combined(one: CombinationResult, metric: str, count: int) -> Estimate | Non
         low, high = one.bounds.get(metric, (None, None))
         unit = "ns" if metric == DURATION or "latency_ns" in metric else "B/s" if metric == THROUGHPUT else "1/s"
         return None if low is None else Estimate(None, low, high, unit, count, 0.0, "bounds of every repeat")  # type: ignore[arg-type]
-    low, high = _ends(found)
+    low, high = found.ends
     many = f"median of {found.repeat_count} repeats, lowest to highest"
     method = many if found.repeat_count > 1 else "one repeat, 95 % interval" if low is not None else "one repeat"
     return Estimate(found.median, low, high, found.unit, count, float(found.repeat_count), method)
-
-
-def _ends(found: RepeatedMetric) -> tuple[float | None, float | None]:
-    return (found.lowest, found.highest) if found.repeat_count > 1 else (found.low, found.high)
 
 
 def _commands(one: CombinationResult) -> dict[str, tuple[float, float]]:

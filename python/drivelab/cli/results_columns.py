@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, THROUGHPUT
-from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult
 from drivelab.model.units import format_quantity
 
 NOTHING = "-"
 SEEN = "~"
-AT_LEAST = ">="
+AT_LEAST, AT_MOST = ">=", "<="
 # smaller I/Os are not issued for the bytes that they move
 _THROUGHPUT_FROM_BYTES = 1 << 16
 _WRITES, _FLUSHES = "device_writes_per_operation", "device_flushes_per_operation"
@@ -108,14 +108,9 @@ def cell_text(one: CombinationResult, column: NumberColumn) -> str:
     if metric is None:
         return _bounds_text(one, column)
     if column.is_range:
-        return _span(*_ends(metric), metric.unit, column)
+        return _span(*metric.ends, metric.unit, column)
     mark = SEEN if metric.is_seen else ""
     return mark + _text(metric.median, metric.unit, column)
-
-
-def _ends(metric: RepeatedMetric) -> tuple[float | None, float | None]:
-    """Of the range over repeats, or of the interval of the only one."""
-    return (metric.lowest, metric.highest) if metric.repeat_count > 1 else (metric.low, metric.high)
 
 
 def _bounds_text(one: CombinationResult, column: NumberColumn) -> str:
@@ -128,7 +123,8 @@ def _bounds_text(one: CombinationResult, column: NumberColumn) -> str:
 
 def _span(low: float | None, high: float | None, unit: str, column: NumberColumn) -> str:
     if low is None or high is None:
-        return NOTHING
+        sign, end = (AT_LEAST, low) if high is None else (AT_MOST, high)
+        return NOTHING if end is None else f"{sign}{_text(end, unit, column)}"
     lowest, highest = _text(low, unit, column), _text(high, unit, column)
     if lowest == highest and unit == "1":
         return lowest
@@ -167,4 +163,6 @@ def marks_note(texts: str) -> str:
         notes.append(f"{SEEN} seen in the sample, too few independent I/Os for an interval")
     if AT_LEAST in texts:
         notes.append(f"{AT_LEAST} a lower bound, the data do not give the number")
+    if AT_MOST in texts:
+        notes.append(f"{AT_MOST} an upper bound")
     return "; ".join(notes)

@@ -53,6 +53,11 @@ class RepeatedMetric:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """What stands beside the number: the range over several repeats, or the interval of the only one."""
+        return (self.lowest, self.highest) if self.repeat_count > 1 else (self.low, self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class CombinationResult:

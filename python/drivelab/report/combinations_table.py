@@ -123,7 +123,7 @@ def combinations_table(
             groups.append(group)
             left -= len(group.rows)
     shown = [cell for group in groups for row in group.rows for cell in row.cells]
-    has_uncertain = any(value.startswith("≥") or below.startswith(_SEEN) for value, below in shown)
+    has_uncertain = any(value.startswith("≥") or below.startswith((_SEEN, "≥", "≤")) for value, below in shown)
     return CombinationsTable(
         headers, tuple(groups), len(combinations), csv_link(combinations_data(combinations)), has_uncertain
     )
@@ -217,10 +217,15 @@ def _cell(one: CombinationResult, header: Header, units: dict[str, DisplayUnit])
         return (
             f"≥{THIN_SPACE}{written(low)}" if high is None else _span(written(low), written(high)) or written(low)
         ), ""
-    below = _span(written(metric.lowest), written(metric.highest))
-    if metric.low is not None and metric.high is not None:
-        below = _span(written(metric.low), written(metric.high))
+    below = _below(*("" if end is None else written(end) for end in metric.ends))
     return written(metric.median), f"{_SEEN} {below}".strip() if metric.is_seen else below
+
+
+def _below(low: str, high: str) -> str:
+    """What stands below a number: its range or interval, or the one end that is known."""
+    if low and high:
+        return _span(low, high)
+    return f"≥{THIN_SPACE}{low}" if low else f"≤{THIN_SPACE}{high}" if high else ""
 
 
 def _span(low: str, high: str) -> str:

@@ -170,11 +170,11 @@ def _trial_data(trials: Sequence[TrialContent]) -> DataTable:
 
 
 def _without_empty(table: Table) -> Table:
-    """The table without columns in which no row has a number."""
+    """The table without columns in which no row has a number, nor saw one."""
     kept = [
         place
         for place in range(len(table.columns))
-        if place == 0 or any(row[place].text not in ("", _NOTHING) for row in table.rows)
+        if place == 0 or any(row[place].text not in ("", _NOTHING) or row[place].interval for row in table.rows)
     ]
     columns = tuple(table.columns[place] for place in kept)
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drivelab.model.level_words import level_text
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.report.content import TrialContent
@@ -92,8 +93,8 @@ def _factors(row: Mapping[str, Any]) -> list[Setting]:
     return [
         Setting(
             name.replace("_", " "),
-            str(row[f"asked_{name}"]),
-            str(row.get(f"achieved_{name}") or "not read back"),
+            level_text(name, str(row[f"asked_{name}"])),
+            level_text(name, str(row.get(f"achieved_{name}") or "not read back")),
             _factor_agrees(name, row[f"asked_{name}"], row.get(f"achieved_{name}")),
         )
         for name in names

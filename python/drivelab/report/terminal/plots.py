@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from drivelab.model.level_words import level_text
 from drivelab.model.result_set import Observation, ResultSet
-from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
+from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.units import format_bytes
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.content import TrialContent
@@ -143,12 +143,8 @@ def _bar(one: CombinationResult, labels: tuple[str, ...], metric: str) -> Bar:
     if found is None:
         low, high = one.bounds.get(metric, (None, None))
         return Bar(labels, None, low, high, mark)
-    low, high = _ends(found)
+    low, high = found.ends
     return Bar(labels, found.median, low, high, mark or ("~" if found.is_seen else ""))
-
-
-def _ends(found: RepeatedMetric) -> tuple[float | None, float | None]:
-    return (found.lowest, found.highest) if found.repeat_count > 1 else (found.low, found.high)
 
 
 def run_plots(sets: Sequence[ResultSet], width: int, *, plain: bool = False) -> list[TextPlot]:
