@@ -33,7 +33,8 @@ def test_one_run_keeps_its_own_question_and_answer() -> None:
     assert joint.question == "Which setting changes what one durable byte costs?"
     assert joint.sentences == (
         "Matters: write-cache off (3.3 times faster), scheduler bfq (21 % slower).",
-        "No effect of 5 % or more: scheduler none, read-ahead 128 KiB.",
+        "No effect of 5 % or more: read-ahead 128 KiB.",
+        "Not taken by the drive, so not judged: scheduler none.",
     )
     assert joint.notes == ()
     assert joint.runs[0].name == "settings-scan-drive"

@@ -152,7 +152,7 @@ def test_numbers_are_told_from_the_first_to_the_last() -> None:
         for level in ("60%", "100%")
     )
     (sentence,) = told(RunAnswer(rows, contrasts=effects))
-    assert sentence == "small writes: fill_level 20% -> 100%: 2.93 GB/s -> 2.59 GB/s (x0.884; 1 block, no interval)."
+    assert sentence == "small writes: fill_level 20 % -> 100 %: 2.93 GB/s -> 2.59 GB/s (x0.884; 1 block, no interval)."
 
 
 def test_one_block_says_nothing_of_noise() -> None:
