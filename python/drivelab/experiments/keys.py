@@ -58,6 +58,11 @@ _WORKLOAD = {
     "block_size": Key(_SIZE, '"4KiB"', "bytes of one I/O, at most 1 GiB"),
     "block_sizes": Key("a list of tables", "[]", "a mix of sizes; takes the place of `block_size`"),
     "queue_depth": Key("1 to 4096", "1", "I/Os that each job keeps outstanding"),
+    "submission_batch": Key(
+        "0 to 4096",
+        "0",
+        "I/Os that are sent with one call at most, up to `queue_depth`; 0: as many as there are",
+    ),
     "job_count": Key("1 to 1024", "1", "jobs side by side, each in its own part of the range"),
     "backend": Key(
         "`auto`, `sync`, `uring`, `aio`, `mmap`, `stdio`",

@@ -243,7 +243,8 @@ class Workload(_Frozen):
 
     Notes
     -----
-    ``queue_depth`` is the number of I/Os kept outstanding by each job;
+    ``queue_depth`` is the number of I/Os kept outstanding by each job, and
+    ``submission_batch`` how many are sent with one call at most (0: as many as there are);
     ``job_count`` jobs run side by side, each in its own part of the range
     unless ``share_range`` is set; with ``own_files`` each has all of a file of
     its own. ``shift_bytes`` is added to every aligned offset. The kernel is told
@@ -268,6 +269,7 @@ class Workload(_Frozen):
     access: Access = Access()
     shift_bytes: int = Field(default=0, ge=0)
     queue_depth: int = Field(default=1, ge=1, le=4096)
+    submission_batch: int = Field(default=0, ge=0, le=4096)
     job_count: int = Field(default=1, ge=1, le=1024)
     share_range: bool = False
     own_files: bool = False

@@ -127,6 +127,7 @@ class WorkloadPattern(FrozenModel):
     block_size: BlockSize = 4096
     block_sizes: tuple[SizeShare, ...] = ()
     queue_depth: int = Field(default=1, ge=1, le=4096)
+    submission_batch: int = Field(default=0, ge=0, le=4096)
     job_count: int = Field(default=1, ge=1, le=1024)
     backend: BackendName = "auto"
     direct: bool = False
@@ -315,6 +316,7 @@ class WorkloadPattern(FrozenModel):
             access=_with_stride(self.access, self.largest_block_bytes),
             shift_bytes=self.shift,
             queue_depth=self.queue_depth,
+            submission_batch=self.submission_batch,
             job_count=self.job_count,
             share_range=self.share_range,
             own_files=self.own_files,

@@ -53,11 +53,12 @@ def test_a_file_with_two_phases_becomes_two_groups() -> None:
     assert [each.reporting_group for each in (fill, reader, log)] == [0, 1, 1]
     assert fill.pattern == WorkloadPattern(
         operation="write", access={"kind": "sequential"}, block_size=2**20, queue_depth=4, backend="aio", direct=True,
+        submission_batch=1,
         bytes=GIB, file_size=GIB, range_size=GIB, file_state="preallocated",
     )  # fmt: skip
     assert reader.pattern == WorkloadPattern(
         operation="read", access={"kind": "random", "covers_once": True}, queue_depth=16, job_count=2, backend="aio",
-        direct=True, runtime="30s", file_size=GIB, range_size=GIB, own_files=True,
+        direct=True, submission_batch=1, runtime="30s", file_size=GIB, range_size=GIB, own_files=True,
     )  # fmt: skip
     assert log.pattern.durability == "fdatasync"
     assert (log.pattern.direct, log.pattern.backend, log.pattern.queue_depth) == (False, "sync", 1)
@@ -187,14 +188,6 @@ def test_several_targets_share_the_jobs_or_the_depth(job: Any) -> None:
     by_depth = job("filename=/a:/b\nsize=2g\nioengine=libaio\niodepth=8")
     assert (by_depth.pattern.job_count, by_depth.pattern.queue_depth, by_depth.pattern.bytes) == (1, 4, GIB)
     assert told(by_depth, "filename")[0] == "approximated"
-
-
-def test_what_the_c_library_does_one_after_the_other_is_one_at_a_time(job: Any) -> None:
-    posix = job("ioengine=posixaio\niodepth=8\nsize=1m\nrw=randwrite")
-    assert (posix.pattern.backend, posix.pattern.queue_depth) == ("sync", 1)
-    assert (told(posix, "ioengine")[0], told(posix, "iodepth")[0]) == ("approximated", "approximated")
-    assert "one I/O of a file after the other" in told(posix, "ioengine")[1]
-    assert told(job("ioengine=psync\niodepth=8\nsize=1m"), "iodepth")[0] == "noted"
 
 
 def test_files_are_named_and_laid_out_as_fio_does(job: Any) -> None:
