@@ -221,7 +221,7 @@ impl<B: Backend> Job<B> {
             }
             if self.outstanding() > 0 {
                 self.collect(self.patience())?;
-            } else if !self.sleep_until_next_arrival() && !self.end_writes()? {
+            } else if !self.sleep_until_next_arrival() && !self.end_writes() {
                 return Ok(());
             }
         }
@@ -273,7 +273,8 @@ impl<B: Backend> Job<B> {
                 event: operation as u8,
                 phase: Phase::Whole,
             };
-            self.queue(slot, operation)?;
+            self.queue(slot, operation);
+            self.send_full_batch()?;
             if is_alone {
                 return Ok(());
             }
@@ -317,7 +318,7 @@ impl<B: Backend> Job<B> {
     }
 
     #[inline]
-    fn queue(&mut self, slot: u32, operation: Operation) -> Result<()> {
+    fn queue(&mut self, slot: u32, operation: Operation) {
         let state = &self.slots[slot as usize];
         let is_new = operation == Operation::Write && state.phase != Phase::WriteBack;
         let (buffer_index, buffer) = self.buffers.of_slot(slot, is_new);
@@ -330,6 +331,9 @@ impl<B: Backend> Job<B> {
             buffer_index,
         });
         self.sent.push(slot);
+    }
+
+    fn send_full_batch(&mut self) -> Result<()> {
         if self.sent.len() >= self.batch { self.send() } else { Ok(()) }
     }
 
@@ -357,7 +361,8 @@ impl<B: Backend> Job<B> {
         }
         for position in 0..self.completions.len() {
             let completion = self.completions[position];
-            self.complete(completion, now)?;
+            self.complete(completion, now);
+            self.send_full_batch()?;
         }
         self.completions.clear();
         Ok(())

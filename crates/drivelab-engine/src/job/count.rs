@@ -3,7 +3,6 @@
 use super::{Job, Phase, SYNC, Slot};
 use crate::address::unit;
 use crate::backend::{Backend, Completion};
-use crate::error::Result;
 use crate::iolog::Record;
 use crate::series::{COMPLETION, Counts, DURABLE_WRITE, RESPONSE, REWRITE, SUBMISSION, TOTAL};
 use crate::window::StopReason;
@@ -14,7 +13,7 @@ const WRITE: usize = Operation::Write as usize;
 
 impl<B: Backend> Job<B> {
     #[inline]
-    pub(super) fn complete(&mut self, completion: Completion, now: u64) -> Result<()> {
+    pub(super) fn complete(&mut self, completion: Completion, now: u64) {
         let slot = self.slots[completion.slot as usize];
         let event = usize::from(slot.event);
         let result = self.judge(event, &slot, completion);
@@ -22,8 +21,8 @@ impl<B: Backend> Job<B> {
         if self.parts.recorder.is_some() && self.window.contains(slot.intended) {
             self.record(event, &slot, result, now);
         }
-        if result >= 0 && self.goes_on(completion.slot, &slot, result, now)? {
-            return Ok(());
+        if result >= 0 && self.goes_on(completion.slot, &slot, result, now) {
+            return;
         }
         self.free.push(completion.slot);
         if slot.phase == Phase::LastSync {
@@ -31,18 +30,14 @@ impl<B: Backend> Job<B> {
         } else {
             self.window.ended(u64::from(slot.size), result >= 0, slot.intended, now);
         }
-        Ok(())
     }
 
     /// Whether another command follows in the same slot: the write back of what was read, or a sync call.
     #[inline]
-    fn goes_on(&mut self, number: u32, slot: &Slot, result: i32, now: u64) -> Result<bool> {
+    fn goes_on(&mut self, number: u32, slot: &Slot, result: i32, now: u64) -> bool {
         let event = usize::from(slot.event);
         if event == READ {
-            return match self.rewrite_fraction > 0.0 {
-                true => self.is_written_back(number, slot, result),
-                false => Ok(false),
-            };
+            return self.rewrite_fraction > 0.0 && self.is_written_back(number, slot, result);
         }
         if event != WRITE {
             if B::IS_ON_TREE && self.syncs_at_end {
@@ -52,13 +47,13 @@ impl<B: Backend> Job<B> {
             if slot.phase == Phase::Sync {
                 self.count_pair(DURABLE_WRITE, slot, now);
             }
-            return Ok(false);
+            return false;
         }
         if slot.phase == Phase::WriteBack {
             self.count_pair(REWRITE, slot, now);
         }
         if !self.sync_is_due(slot) {
-            return Ok(false);
+            return false;
         }
         // Calls that were made since then, for what was completed at the same moment, are not this one's.
         let begin = if self.batch == usize::MAX { now } else { self.clock.ticks() };
@@ -67,22 +62,22 @@ impl<B: Backend> Job<B> {
         state.issued = slot.command_issued;
         state.command_issued = begin;
         (state.event, state.phase) = (SYNC as u8, Phase::Sync);
-        self.queue(number, Operation::Sync)?;
-        Ok(true)
+        self.queue(number, Operation::Sync);
+        true
     }
 
     /// Writes back what was read, changed, for the part of the reads that is asked for.
     #[inline(never)]
-    fn is_written_back(&mut self, number: u32, slot: &Slot, result: i32) -> Result<bool> {
+    fn is_written_back(&mut self, number: u32, slot: &Slot, result: i32) -> bool {
         if result as u32 != slot.size || unit(&mut self.random) >= self.rewrite_fraction {
-            return Ok(false);
+            return false;
         }
         self.buffers.change_read(number, slot.offset, slot.size as usize, &mut self.random);
         let state = &mut self.slots[number as usize];
         state.command_issued = self.clock.ticks();
         (state.event, state.phase) = (WRITE as u8, Phase::WriteBack);
-        self.queue(number, Operation::Write)?;
-        Ok(true)
+        self.queue(number, Operation::Write);
+        true
     }
 
     /// Bytes moved, or a negative errno: also an I/O that moved nothing has failed, and so has a read

@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering;
 
 use super::{Job, Phase, SYNC, Slot};
 use crate::backend::Backend;
-use crate::error::Result;
 use crate::series::Counts;
 use crate::wake;
 use crate::window::StopReason;
@@ -16,11 +15,11 @@ impl<B: Backend> Job<B> {
     /// Ends the writes of a job that has reached its limit; one that was stopped or has failed leaves them.
     /// True when a call was made for that, after whose end there may be more to do.
     #[cold]
-    pub(super) fn end_writes(&mut self) -> Result<bool> {
-        let Some(last) = self.last_write else { return Ok(false) };
+    pub(super) fn end_writes(&mut self) -> bool {
+        let Some(last) = self.last_write else { return false };
         let is_stopped = self.parts.stop.load(Ordering::Relaxed);
         if is_stopped || matches!(self.window.reason(), StopReason::Caller | StopReason::Error) {
-            return Ok(false);
+            return false;
         }
         // The time may be up already, and whoever waits for the job would interrupt the call.
         wake::hold_wake_ups();
@@ -30,15 +29,15 @@ impl<B: Backend> Job<B> {
         if B::HAS_BUFFER {
             self.write_buffer(&last);
         }
-        Ok(false)
+        false
     }
 
-    fn sync_after(&mut self, last: &Slot) -> Result<bool> {
-        let Some(slot) = self.free.pop() else { return Ok(false) };
+    fn sync_after(&mut self, last: &Slot) -> bool {
+        let Some(slot) = self.free.pop() else { return false };
         self.slots[slot as usize] =
             Slot { command_issued: self.clock.ticks(), event: SYNC as u8, phase: Phase::LastSync, ..*last };
-        self.queue(slot, Operation::Sync)?;
-        Ok(true)
+        self.queue(slot, Operation::Sync);
+        true
     }
 
     fn write_buffer(&mut self, last: &Slot) {
