@@ -64,10 +64,11 @@ def commit_rate(program: Program, latency: Estimate) -> Estimate:
         `log_latency`, with a value.
     """
     own = program.own
+    value, low, high = latency.value or 0.0, latency.low, latency.high
     return Estimate(
-        _NS / ((latency.value or 0.0) + own.one_ns),
-        None if latency.high is None else _NS / (latency.high + own.high_ns),
-        None if latency.low is None else _NS / (latency.low + own.low_ns),
+        _left(program, value) * _NS / (value + own.one_ns),
+        None if high is None else _left(program, high) * _NS / (high + own.high_ns),
+        None if low is None else _left(program, low) * _NS / (low + own.low_ns),
         "1/s",
         latency.sample_count,
         latency.effective_sample_count,
@@ -91,7 +92,8 @@ def rate_bands(program: Program, latency: Estimate) -> tuple[RateBand, ...]:
     bands = []
     for count in CLIENT_COUNTS:
         sync, busy = latency.value / count, program.own.memory_ns[count]
-        bands.append(RateBand(count, _NS / (2 * sync + 2 * busy), _NS / max(sync, busy)))
+        left = _left(program, latency.value)
+        bands.append(RateBand(count, left * _NS / (2 * sync + 2 * busy), left * _NS / max(sync, busy)))
     return tuple(bands)
 
 
@@ -104,6 +106,14 @@ def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...])
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
         told += f", {low} to {high} with {band.client_count}"
     return told
+
+
+def _left(program: Program, latency_ns: float) -> float:
+    """Share of the time that syncs in the background leave to commits."""
+    background = program.background
+    return (
+        1.0 if background is None else background.every_ns / (background.every_ns + background.sync_count * latency_ns)
+    )
 
 
 def _one(trial: str, summaries: Mapping[str, TrialSummary]) -> Estimate | None:

@@ -194,8 +194,8 @@ SQLITE_ROLLED_BACK = Need(
     name=SQLITE.need,
     title=SQLITE.title,
     text="keeps old pages in a new file for each commit, and syncs four times",
-    remark="There is one writer at a time: more clients commit no more often. The trial of the header stands for the "
-    "sync of the directory, too.",
+    remark="There is one writer at a time: more clients commit no more often. The sync of the directory is not issued: "
+    "the one before it has left it nothing to write.",
 )
 
 INNODB = Need(

@@ -67,6 +67,22 @@ class OwnTime:
 
 
 @dataclass(frozen=True, slots=True)
+class Background:
+    """Syncs that a program makes beside its commits, whatever their rate: commits wait for the drive meanwhile.
+
+    Attributes
+    ----------
+    sync_count : int
+        How many of them, each about as long as that of a commit.
+    every_ns : float
+        So long after the last ones.
+    """
+
+    sync_count: int
+    every_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A program as it was traced.
 
@@ -88,6 +104,8 @@ class Program:
         Its own time.
     shares_syncs : bool
         Whether clients that commit together share a sync.
+    background : Background or None
+        What it syncs besides.
     """
 
     need: str
@@ -99,6 +117,7 @@ class Program:
     writes: tuple[LogWrite, ...]
     own: OwnTime
     shares_syncs: bool = True
+    background: Background | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from drivelab.analyse.drive_scale import MARKS, place_on_scale, rate_on
 from drivelab.analyse.forecast import commit_rate, forecast, log_latency, rate_bands
 from drivelab.model.estimate import Estimate
-from drivelab.model.program import OwnTime, Program
+from drivelab.model.program import Background, OwnTime, Program
 from drivelab.model.programs import CLIENT_COUNTS, POSTGRESQL, PROGRAMS, SQLITE
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.reference.load import load_reference
@@ -36,6 +36,14 @@ def test_the_programs_own_time_is_added() -> None:
     assert (rate.unit, rate.sample_count) == ("1/s", 1000)
 
 
+def test_commits_wait_for_what_is_synced_in_the_background() -> None:
+    alone = commit_rate(MADE_UP, mean(10_000 * US, None, None)).value
+    beside = replace(MADE_UP, background=Background(2, 100_000 * US))
+    rate = commit_rate(beside, mean(10_000 * US, None, None)).value
+    assert alone is not None
+    assert rate == pytest.approx(alone * 100 / 120)
+
+
 def test_an_end_that_is_not_known_stays_so() -> None:
     rate = commit_rate(MADE_UP, mean(150 * US, 140 * US, None))
     assert rate.low is None
@@ -47,7 +55,11 @@ def test_a_commit_of_several_writes_takes_their_sum() -> None:
     summaries = measured(**{f"sqlite-{name}": part for name, part in parts.items()})
     latency = log_latency(SQLITE, summaries)
     assert latency is not None
-    assert (latency.value, latency.low, latency.high) == (1100, 1050, 1160)
+    assert (latency.value, latency.low, latency.high) == (900, 860, 940)
+    thrice = replace(SQLITE, writes=tuple(replace(write, times=3) for write in SQLITE.writes))
+    tripled = log_latency(thrice, summaries)
+    assert tripled is not None
+    assert (tripled.value, tripled.low, tripled.high) == (2700, 2580, 2820)
     summaries.pop("sync-write-sqlite-pages")
     assert log_latency(SQLITE, summaries) is None
     assert forecast("sqlite", summaries) is None
