@@ -7,6 +7,7 @@
 mod count;
 mod ending;
 mod place;
+mod sending;
 mod waiting;
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::address::{Addresses, Random, random_for_job};
-use crate::backend::{Backend, Command, Completion, Wait};
+use crate::backend::{Backend, Completion};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::error::Result;
@@ -282,18 +283,6 @@ impl<B: Backend> Job<B> {
         Ok(())
     }
 
-    /// Sends what waits and takes what has ended: the call that follows holds both up. Returns the present tick.
-    #[cold]
-    fn clear_the_way(&mut self) -> Result<u64> {
-        if !self.sent.is_empty() {
-            self.send()?;
-        }
-        if self.outstanding() > 0 {
-            self.collect(Wait::No)?;
-        }
-        Ok(self.clock.ticks())
-    }
-
     #[inline]
     fn may_issue(&mut self) -> bool {
         if self.parts.stop.load(Ordering::Relaxed) {
@@ -315,57 +304,6 @@ impl<B: Backend> Job<B> {
             self.outcome.arrivals.1 += u64::from(self.clock.nanoseconds(now - intended) > LATE_NS);
         }
         intended
-    }
-
-    #[inline]
-    fn queue(&mut self, slot: u32, operation: Operation) {
-        let state = &self.slots[slot as usize];
-        let is_new = operation == Operation::Write && state.phase != Phase::WriteBack;
-        let (buffer_index, buffer) = self.buffers.of_slot(slot, is_new);
-        self.backend.queue(&Command {
-            operation,
-            slot,
-            offset: state.offset,
-            size: state.size,
-            buffer,
-            buffer_index,
-        });
-        self.sent.push(slot);
-    }
-
-    fn send_full_batch(&mut self) -> Result<()> {
-        if self.sent.len() >= self.batch { self.send() } else { Ok(()) }
-    }
-
-    #[inline]
-    fn send(&mut self) -> Result<()> {
-        self.outcome.outstanding_max = self.outcome.outstanding_max.max(self.outstanding() as u32);
-        self.backend.submit()?;
-        if B::IS_ASYNCHRONOUS {
-            let now = self.clock.ticks();
-            for &slot in &self.sent {
-                self.slots[slot as usize].submitted = now;
-            }
-        }
-        self.sent.clear();
-        Ok(())
-    }
-
-    /// Takes what has completed.
-    #[inline]
-    fn collect(&mut self, wait: Wait) -> Result<()> {
-        self.backend.reap(wait, &mut self.completions)?;
-        let now = self.clock.ticks();
-        if self.window.enter(now) {
-            self.hand_on_interval(now);
-        }
-        for position in 0..self.completions.len() {
-            let completion = self.completions[position];
-            self.complete(completion, now);
-            self.send_full_batch()?;
-        }
-        self.completions.clear();
-        Ok(())
     }
 
     /// Gives the finished interval away and goes on with an empty one.

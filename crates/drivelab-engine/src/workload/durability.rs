@@ -1,0 +1,47 @@
+//! By which call, and how often, what is written is made durable.
+
+use serde::Deserialize;
+
+/// How a write is made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DurabilityMethod {
+    /// Not at all.
+    None,
+    /// The file is opened with O_DSYNC.
+    ODsync,
+    /// The file is opened with O_SYNC.
+    OSync,
+    /// Each write carries RWF_DSYNC.
+    RwfDsync,
+    /// fdatasync after every N writes.
+    Fdatasync,
+    /// fsync after every N writes.
+    Fsync,
+    /// sync_file_range after every N writes: starts write-out and waits, makes nothing durable.
+    SyncFileRange,
+}
+
+/// How and how often writes are made durable.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Durability {
+    /// The method.
+    pub method: DurabilityMethod,
+    /// Writes per sync call.
+    pub every_writes: u64,
+    /// No call between writes, and one after the last of each job.
+    #[serde(default)]
+    pub at_end: bool,
+    /// Operations on a tree: the directory is made durable, too.
+    #[serde(default)]
+    pub directory: bool,
+}
+
+impl Durability {
+    /// Whether a separate call follows the writes.
+    #[must_use]
+    pub fn needs_sync_call(&self) -> bool {
+        use DurabilityMethod::{Fdatasync, Fsync, SyncFileRange};
+        matches!(self.method, Fdatasync | Fsync | SyncFileRange)
+    }
+}
