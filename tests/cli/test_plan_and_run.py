@@ -41,14 +41,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
 
 
-def test_experiments_lists_each_with_its_question(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["experiments"]) == 0
-    text = capsys.readouterr().out
-    assert "ssd-latency" in text
-    assert "What does a small synchronous write cost" in text
-    assert all(len(line) <= 80 for line in text.splitlines())
-
-
 def test_experiments_can_be_read_by_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["experiments", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -81,7 +81,12 @@ def test_the_choice_never_falls_on_what_cannot_do_the_workload(without, data_fil
     trims: dict[str, Any] = {"queue_depth": 8, "operation": "trim", "limits": {"count": 10}}
     chosen, operations = without([URING_SETUP], "auto", data_file, **trims)
     assert (chosen["name"], operations["trim"]["count"]) == ("sync", 10)
-    assert "no discard" in chosen["reason"]
+    assert "a discard is a call" in chosen["reason"]
+    ranges: dict[str, Any] = {"queue_depth": 8, "operation": "write", "limits": {"count": 10}}
+    ranges["durability"] = {"method": "sync_file_range"}
+    chosen, operations = without([URING_SETUP], "auto", data_file, **ranges)
+    assert (chosen["name"], operations["write"]["count"]) == ("sync", 10)
+    assert "no sync_file_range" in chosen["reason"]
     code, *_ = without([URING_SETUP], "auto", data_file, polled_submission=True, limits={"count": 10})
     assert code == "E310"
 
