@@ -21,7 +21,7 @@ POSTGRESQL = Program(
     commit=f"insert of a row of {_ROW}, prepared (pgbench), through a socket",
     calls=("pwrite64 of 8192 B over a page that is there, the same until it is full", "fdatasync"),
     writes=(LogWrite("sync-write-postgres", 8192, "overwrite", "same"),),
-    own=OwnTime(42 * _US, 26 * _US, 55 * _US, {1: 18 * _US, 8: 28 * _US, 32: 38 * _US}),
+    own=OwnTime(59 * _US, 26 * _US, 92 * _US, {1: 67 * _US, 8: 13 * _US, 32: 18 * _US}),
 )
 
 SQLITE_WAL = Program(
@@ -36,7 +36,7 @@ SQLITE_WAL = Program(
     ),
     # the 4120 bytes lie across two pages, and both are written
     writes=(LogWrite("sync-write-sqlite-wal", 8192, "overwrite", file_bytes=4 * MIB),),
-    own=OwnTime(28 * _US, 22 * _US, 40 * _US, {1: 22 * _US}),
+    own=OwnTime(27 * _US, 22 * _US, 32 * _US, {1: 26 * _US}),
     shares_syncs=False,
 )
 
@@ -59,7 +59,7 @@ SQLITE = Program(
         LogWrite("sync-write-sqlite-header", 4096, "overwrite", "same"),
         LogWrite("sync-write-sqlite-pages", 4096, "overwrite", "strided", writes_per_sync=3),
     ),
-    own=OwnTime(100 * _US, 80 * _US, 150 * _US, {1: 100 * _US}),
+    own=OwnTime(96 * _US, 43 * _US, 150 * _US, {1: 78 * _US}),
     shares_syncs=False,
 )
 
@@ -71,7 +71,7 @@ REDIS_ALWAYS = Program(
     commit=f"set of a key to {_ROW} (redis-benchmark), through a socket",
     calls=("write of 107 B to the end of the append-only file", "fdatasync"),
     writes=(LogWrite("sync-write-redis", 107, "append", file_bytes=512 * MIB),),
-    own=OwnTime(35 * _US, 30 * _US, 50 * _US, {1: 19 * _US, 8: 26 * _US, 32: 20 * _US}),
+    own=OwnTime(46 * _US, 30 * _US, 62 * _US, {1: 74 * _US, 8: 9 * _US, 32: 8 * _US}),
 )
 
 ETCD = Program(
@@ -82,7 +82,7 @@ ETCD = Program(
     commit=f"put of a key to {_ROW} through the HTTP gateway",
     calls=("write of 160 B behind the last one, into 64 MB that were allocated before", "fdatasync"),
     writes=(LogWrite("sync-write-etcd", 160, "preallocated", file_bytes=64 * MIB),),
-    own=OwnTime(420 * _US, 370 * _US, 600 * _US, {1: 375 * _US, 8: 240 * _US, 32: 400 * _US}),
+    own=OwnTime(510 * _US, 370 * _US, 650 * _US, {1: 377 * _US, 8: 240 * _US, 32: 190 * _US}),
     # its database behind the log: 20 fdatasync and 60 pwrite64 a second were traced beside the log's
     background=Background(2, 100_000_000),
 )
@@ -98,7 +98,7 @@ MARIADB = Program(
         "fdatasync",
     ),
     writes=(LogWrite("sync-write-mariadb", 4096, "overwrite", "same", direct=True),),
-    own=OwnTime(36 * _US, 30 * _US, 60 * _US, {1: 22 * _US, 8: 24 * _US, 32: 36 * _US}),
+    own=OwnTime(57 * _US, 30 * _US, 84 * _US, {1: 87 * _US, 8: 17 * _US, 32: 23 * _US}),
 )
 
 ZOOKEEPER = Program(
@@ -109,7 +109,7 @@ ZOOKEEPER = Program(
     commit=f"set of a node to {_ROW}, through TCP",
     calls=("write of 139 B behind the last one, into a hole that ends 64 MiB ahead", "fdatasync"),
     writes=(LogWrite("sync-write-zookeeper", 139, "sparse", file_bytes=64 * MIB),),
-    own=OwnTime(200 * _US, 180 * _US, 300 * _US, {1: 190 * _US, 8: 50 * _US, 32: 38 * _US}),
+    own=OwnTime(230 * _US, 163 * _US, 300 * _US, {1: 179 * _US, 8: 46 * _US, 32: 38 * _US}),
 )
 
 PROGRAMS = {
