@@ -260,7 +260,7 @@ def _log_trial(log: LogWrite, room_bytes: int, state: FileState, runtime_ms: int
 _HOW = {
     "append": "appended",
     "overwrite": "overwritten",
-    "preallocated": "into reserved space",
+    "preallocated": "preallocated",
     "sparse": "into a hole",
 }
 

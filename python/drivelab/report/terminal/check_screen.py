@@ -40,8 +40,9 @@ _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 # a verdict begins with what the word before it says
 _SAID_ALREADY = re.compile(r"^(Yes, this carries|No, this does not carry|Undecided for|No published limit( for|:)) ")
 _CLAUSE = re.compile(r"[:;] ")
+_END_OF_CLAUSE = re.compile(r"[;.] ")
 _CLAUSE_LENGTH_MIN = 24
-_INTERVAL = re.compile(r" \(95 %: [^)]*\)$")
+_INTERVAL = re.compile(r" \(95 %: [^)]*\)")
 _UNIT_CHARACTERS = f" /{ascii_letters}"
 
 
@@ -145,7 +146,7 @@ class _Writer:
 
     def _limit(self, text: str, check: CheckLine) -> Text:
         word = {"pass": "met", "fail": "not met"}.get(check.outcome, "undecided")
-        return self._line(("   ", ""), self._clean(f"{text}: {check.measured}, {word}"))
+        return self._line(("   ", ""), self._clean(f"{word}: {check.measured} ({text})"))
 
     def durable(self, trials: Sequence[TrialContent]) -> Table:
         """What a durable write costs: its latency, how often a second, and how many commands each takes."""
@@ -280,13 +281,15 @@ def _shape(trial: TrialContent) -> tuple[int, int, str]:
 
 
 def _first_clauses(text: str) -> str:
-    """A sentence with as many of its clauses as three lines hold; the page has it whole."""
-    first, *others = text.split("; ")
-    for clause in others:
-        if len(first) + len(clause) > _SENTENCE_LENGTH_MAX:
-            break
-        first = f"{first}; {clause}"
-    return first
+    """A sentence with as many of its clauses as the lines hold; the page has it whole."""
+    ends = [found.start() for found in _END_OF_CLAUSE.finditer(text) if _is_outside(text[: found.start()])]
+    fitting = [end for end in (*ends, len(text)) if end <= _SENTENCE_LENGTH_MAX]
+    return text[: max(fitting, default=len(text))]
+
+
+def _is_outside(begin: str) -> bool:
+    """Whether no parenthesis is open at the end of a text."""
+    return begin.count("(") == begin.count(")")
 
 
 def _first_clause(text: str) -> str:
