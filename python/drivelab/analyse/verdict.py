@@ -32,6 +32,7 @@ from drivelab.model.units import format_quantity
 from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Verdict
 
 _DURABLE_TRIALS = "sync-write-"
+_NOT_MEASURED = "what it would mean was not measured"
 # out of all reach: so much below the limit, at a tenth of the probability, among so many
 _REACH = 5
 _REACH_OPERATIONS_MIN = 1000
@@ -107,8 +108,7 @@ def judge_fitness(summaries: Sequence[TrialSummary], findings: Sequence[Finding]
     whose writes are only issued when they are asked for are left out.
     """
     measured = {summary.name for summary in summaries}
-    asked = [need for need in NEEDS.values() if need.name not in ONLY_BY_NAME and _is_for_all(need, measured)]
-    verdicts = tuple(judge_need(need, summaries, findings) for need in asked)
+    verdicts = tuple(judge_need(need, summaries, findings) for need in NEEDS.values() if _is_for_all(need, measured))
     limited = [verdict for verdict in verdicts if verdict.checks]
     titles: dict[Outcome, list[str]] = {"pass": [], "fail": [], "undecided": [], "no_limit": []}
     for verdict in limited:
@@ -187,7 +187,9 @@ def _margin_text(margin: float | None) -> str:
 
 
 def _is_for_all(need: Need, measured: Container[str]) -> bool:
-    """Whether a need is judged where none is named: not if nothing is known of it and its writes were not issued."""
+    """Whether a need is judged where none is named: not if few have it, nor if its writes were not issued."""
+    if need.name in ONLY_BY_NAME:
+        return False
     if need.thresholds or need.capability or need.name == POSTGRESQL.need:
         return True
     return all(write.trial in measured for write in PROGRAMS[need.name].writes)
@@ -339,27 +341,33 @@ def _without_limits(
     need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding], told: Forecast | None
 ) -> tuple[Outcome, str, str]:
     """Outcome, why it is undecided, and what the measured number means instead of a yes or no."""
-    program, capability = PROGRAMS.get(need.name), need.capability
-    if program is not None:
-        names, text = [write.trial for write in program.writes], told.text if told else ""
-    else:
-        name = next((trial for trial in capability.trials if trial in summaries), "") if capability else ""
-        estimate = summaries[name].estimates.get(capability.metric) if capability and name else None
-        if estimate is not None and estimate.value is None:
-            why = f"the number is only a bound: {estimate}"
-            return "undecided", why, f"No published limit for {need.title}, and {why}"
-        interval = estimate.interval_text() if estimate else ""
-        meaning = capability.text.format(value=str(estimate)) if capability and estimate else ""
-        names, text = [name], f"here {meaning}{f' (95 %: {interval})' if interval else ''}" if meaning else ""
-    if not text:
-        why = "what it would mean was not measured"
+    trials, meaning, why = _meaning(need, summaries, told)
+    if why:
         return "undecided", why, f"No published limit for {need.title}, and {why}"
-    invalid = next((one for one in findings if one.severity == "invalid" and any(touches(one, n) for n in names)), None)
+    invalid = next(
+        (one for one in findings if one.severity == "invalid" and any(touches(one, t) for t in trials)), None
+    )
     if invalid is not None:
         sentence = f"No published limit for {need.title}, and the number cannot be trusted: {invalid.text}"
         return "undecided", invalid.text, sentence
-    named = "" if program else f" for {need.title}"
-    return "no_limit", "", f"No published limit{named}: {text}"
+    return "no_limit", "", f"No published limit{meaning}"
+
+
+def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast | None) -> tuple[list[str], str, str]:
+    """The trials behind what was measured, how the sentence about it goes on, and why there is nothing to say."""
+    if need.name in PROGRAMS:
+        trials = [write.trial for write in PROGRAMS[need.name].writes]
+        return (trials, f": {told.text}", "") if told else (trials, "", _NOT_MEASURED)
+    capability = need.capability
+    name = next((trial for trial in capability.trials if trial in summaries), "") if capability else ""
+    estimate = summaries[name].estimates.get(capability.metric) if capability and name else None
+    if capability is None or estimate is None:
+        return [name], "", _NOT_MEASURED
+    if estimate.value is None:
+        return [name], "", f"the number is only a bound: {estimate}"
+    interval = estimate.interval_text()
+    meaning = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"
+    return [name], f" for {need.title}: here {meaning}", ""
 
 
 def _listed(names: Sequence[str]) -> str:

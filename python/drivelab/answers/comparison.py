@@ -23,14 +23,13 @@ from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT
-from drivelab.model.operations_apart import DIRECTIONS, OPERATION
+from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
 from drivelab.store.read import StoredRun
 
 _METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, "total_latency_ns_p99", "response_latency_ns_p99", "iops")
-# of each operation of a mix
-_METRICS_APART = tuple(f"{name}_{metric}" for name in (*DIRECTIONS, "durable_write") for metric in _METRICS)
+_METRICS_APART = metrics_apart(_METRICS)
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
 _OF_THE_MOMENT = (

@@ -24,6 +24,7 @@ from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.operations_apart import metrics_apart
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
 from drivelab.model.workload import TREE_OPERATIONS
@@ -40,10 +41,8 @@ COMMANDS = (
     "device_reads_per_operation",
 )
 # of each operation of a mix
-_APART = tuple(
-    f"{operation}_{metric}"
-    for operation in ("read", "write", "durable_write", "trim")
-    for metric in (LATENCY, RESPONSE, MEAN_LATENCY, "total_latency_ns_p99", "total_latency_ns_max", RATE, THROUGHPUT)
+_APART = metrics_apart(
+    (LATENCY, RESPONSE, MEAN_LATENCY, "total_latency_ns_p99", "total_latency_ns_max", RATE, THROUGHPUT)
 )
 # what tables and figures show of each combination
 SHOWN_METRICS = (

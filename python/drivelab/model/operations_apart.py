@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from drivelab.model.estimate import Estimate
 
@@ -12,7 +12,8 @@ OPERATION = "operation"
 _DURABLE = "durable_write"
 _LATENCIES = ("submission_latency_ns_", "completion_latency_ns_", "total_latency_ns_", "response_latency_ns_")
 _RATES = ("iops", "throughput_bytes_per_s")
-_OF_ONE = ("sync_", *(f"{name}_" for name in (*DIRECTIONS, _DURABLE)))
+_NAMES = (*DIRECTIONS, _DURABLE)
+_OF_ONE = ("sync_", *(f"{name}_" for name in _NAMES))
 # what the drive executed is counted for each write, or for each read
 _COMMANDS = {
     "read": ("device_reads_per_operation",),
@@ -57,6 +58,12 @@ def operations_apart(values: Values, main: str) -> dict[str, dict[str, str]]:
     rest = [name for name in values if name not in told and not name.startswith((*_LATENCIES, *_OF_ONE))]
     found[" and ".join(rates)] = {name: name for name in rest}
     return found
+
+
+def metrics_apart(metrics: Iterable[str]) -> tuple[str, ...]:
+    """What metrics of a trial are called of each operation of a mix."""
+    kept = tuple(metrics)
+    return tuple(f"{name}_{metric}" for name in _NAMES for metric in kept)
 
 
 def plural(operation: str) -> str:

@@ -28,6 +28,11 @@ class CheckLine:
     source: str
     why: str
 
+    @property
+    def word(self) -> str:
+        """The outcome in words."""
+        return {"pass": "met", "fail": "not met"}.get(self.outcome, "undecided")
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictBlock:

@@ -145,8 +145,7 @@ class _Writer:
         return table
 
     def _limit(self, text: str, check: CheckLine) -> Text:
-        word = {"pass": "met", "fail": "not met"}.get(check.outcome, "undecided")
-        return self._line(("   ", ""), self._clean(f"{word}: {check.measured} ({text})"))
+        return self._line(("   ", ""), self._clean(f"{check.word}: {check.measured} ({text})"))
 
     def durable(self, trials: Sequence[TrialContent]) -> Table:
         """What a durable write costs: its latency, how often a second, and how many commands each takes."""

@@ -228,12 +228,12 @@ def _check_text(check: CheckLine, plain: bool) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    word, style = {"pass": ("met", "green"), "fail": ("not met", "red")}.get(check.outcome, ("undecided", "yellow"))
+    style = {"pass": "green", "fail": "red"}.get(check.outcome, "yellow")
     interval = f" ({check.interval})" if check.interval else ""
     force = "" if check.force == "required" else f" [{check.force}]"
     sentence = _text(f"{check.text}{force}: {check.measured}{interval}, asked {check.limit}: ", plain)
     source = _text(f"  {check.source}", plain)
-    return Padding(Text.assemble(sentence, (word, style), (source, "dim")), (0, 0, 0, 2))
+    return Padding(Text.assemble(sentence, (check.word, style), (source, "dim")), (0, 0, 0, 2))
 
 
 def _table(
