@@ -132,7 +132,7 @@ def test_a_drive_with_a_mounted_partition_is_refused_but_its_other_partition_is_
 def test_swap_is_refused(make_loop_device: MakeLoopDevice) -> None:
     device = make_loop_device()
     device.write_bytes(bytes(16 * 2**20))
-    run("mkswap", device)
+    run("mkswap", device, "40")
     run("swapon", device)
     try:
         assert refusal(device, f"{device.name}+contents").code == "C203"

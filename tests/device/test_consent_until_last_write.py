@@ -34,6 +34,8 @@ from drivelab.state.trim import discard_device
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 MakeLoopDevice = Callable[..., Path]
 MIB = 2**20
+# swap space of the fewest pages, behind the one that describes it: a kernel short of memory writes here
+SWAPPED = range(4096, 40960)
 
 EXPERIMENT = """
 format = 1
@@ -177,8 +179,13 @@ def mount_it(device: Path, later: ExitStack) -> None:
     later.callback(program, "umount", place)
 
 
+def all_but_swapped(device: Path) -> bytes:
+    contents = device.read_bytes()
+    return contents[: SWAPPED.start] + contents[SWAPPED.stop :]
+
+
 def swap_on_it(device: Path, later: ExitStack) -> None:
-    program("mkswap", device)
+    program("mkswap", device, str(SWAPPED.stop // 1024))
     program("swapon", device)
     later.callback(program, "swapoff", device)
 
@@ -218,13 +225,13 @@ def test_whatever_somebody_makes_of_the_drive_ends_the_command(
 
     def act(found: Path) -> None:
         does(found, undone)
-        seen.append(found.read_bytes())
+        seen.append(all_but_swapped(found))
 
     somebody(Somebody(device, act, after=3 if command == "check" else 1))
     status = run(commands(device, tmp_path)[command])
     assert f"error[{code}]" in capsys.readouterr().err
     assert status == EXIT_REFUSED
-    assert device.read_bytes() == seen[0]
+    assert all_but_swapped(device) == seen[0]
 
 
 def test_a_new_table_on_the_disk_of_a_partition_is_noticed(make_loop_device: MakeLoopDevice) -> None:
