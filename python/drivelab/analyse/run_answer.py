@@ -23,6 +23,8 @@ _COMMANDS = (
     "fua_writes_per_operation",
     "device_reads_per_operation",
 )
+# writes and flushes belong to an operation only where it waits for them
+_READS = ("device_reads_per_operation",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +312,7 @@ def _trial_values(trials: Sequence[RunTrial], metrics: Mapping[str, str]) -> lis
 
 def _commands(trial: RunTrial) -> dict[str, Bounds]:
     found: dict[str, Bounds] = {}
-    for metric in _COMMANDS:
+    for metric in _COMMANDS if trial.kind.is_durable else _READS:
         value = trial.values.get(metric)
         low, high = trial.ends.get(metric, (None, None))
         if value is not None:

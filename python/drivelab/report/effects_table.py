@@ -55,28 +55,32 @@ class EffectsTable:
 
 
 def effects_tables(
-    answer: RunAnswer, differences: Sequence[tuple[LevelEffect, ExplanationDifference]] = ()
+    effects: Sequence[LevelEffect],
+    answer: RunAnswer,
+    differences: Sequence[tuple[LevelEffect, ExplanationDifference]] = (),
 ) -> tuple[EffectsTable, ...]:
     """The tables of a run's effects, in the order of the experiment's file.
 
     Parameters
     ----------
+    effects : sequence of LevelEffect
+        Those that the experiment asks for, or its contrasts.
     answer : RunAnswer
         What the trials come to together.
     differences : sequence of (LevelEffect, ExplanationDifference)
         Of levels that matter and were traced, how the parts differ from the baseline.
     """
     groups: dict[tuple[str, str], list[LevelEffect]] = {}
-    for effect in answer.effects:
+    for effect in effects:
         groups.setdefault((effect.target, effect.workload), []).append(effect)
     return tuple(
         EffectsTable(
-            effects_title(effects, answer),
-            tuple(_row(effect, answer) for effect in effects),
-            tuple(effects_notes(effects)),
+            effects_title(members, answer),
+            tuple(_row(effect, answer) for effect in members),
+            tuple(effects_notes(members)),
             tuple(level_sentence(*pair) for pair in differences if (pair[0].target, pair[0].workload) == place),
         )
-        for place, effects in groups.items()
+        for place, members in groups.items()
     )
 
 

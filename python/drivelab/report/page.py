@@ -49,6 +49,7 @@ class Page:
     results: ResultsTable
     combinations: CombinationsTable | None
     effects: tuple[EffectsTable, ...]
+    contrasts: tuple[EffectsTable, ...]
     reference: tuple[str, ...]
     axis: SparklineAxis
     findings: tuple[ReportedFinding, ...]
@@ -110,7 +111,8 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
             is_one_at_a_time=content.experiment.get("design") == "one-at-a-time",
             over_time=asks_over_time(content),
         ),
-        effects=effects_tables(run_answer, content.level_differences),
+        effects=effects_tables(run_answer.effects, run_answer, content.level_differences),
+        contrasts=effects_tables(run_answer.contrasts, run_answer),
         reference=tuple(_reference_lines(run_answer)),
         axis=SparklineAxis(trials),
         findings=findings,

@@ -47,7 +47,10 @@ def result_tables(content: ReportContent) -> tuple[Table, ...]:
         over_time=asks_over_time(content),
     )
     found = [_checks_table(block) for block in judged if block.checks]
-    found += [_effects_table(table) for table in effects_tables(content.answer, content.level_differences)]
+    found += [
+        _effects_table(table)
+        for table in effects_tables(content.answer.effects, content.answer, content.level_differences)
+    ]
     if combinations:
         found += _combination_tables(combinations, content)
     found += _trial_tables(results_table(content.trials, content.findings), content.findings)

@@ -164,7 +164,7 @@ def test_of_each_level_that_matters_the_effects_say_which_part_makes_it(scan: Jo
     assert (level["factor"], level["level"]) == ("write-cache", "off")
     assert reason in level["says"]
     # the numbers answer first, and where the time goes comes after them
-    assert scan.sentences[0].startswith("Matters: ")
+    assert scan.sentences[0].startswith("4 KiB appended + fdatasync: write-cache off is ")
 
 
 def test_a_comparison_says_which_part_differs_in_every_format(compared: Comparison, tmp_path: Path) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from drivelab.model.level_words import level_text
 from drivelab.model.operations_apart import plural
-from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
-from drivelab.report.numerals import THIN_SPACE, number_text, value_writer
-from drivelab.report.sentences.contrasts import contrast_sentences, memory_sentences
+from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.sentences.durations import duration_sentences
-from drivelab.report.sentences.effect_words import change_size, change_words
+from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
+from drivelab.report.sentences.memory import memory_sentences
+from drivelab.report.sentences.queue_depth import depth_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 
-# of a kind of verdict; the table has all
-LEVELS_NAMED = 6
+# what is not among them is in the tables
+SENTENCES_MAX = 3
 TOTAL_TIME = "total-time"
 _THROUGHPUT = "throughput_bytes_per_s"
 
@@ -25,10 +25,10 @@ _THROUGHPUT = "throughput_bytes_per_s"
 def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
     """The answer of a run of an experiment; empty when it has no combinations.
 
-    Where the experiment asks for effects, the levels by what was found out about
-    them; otherwise of each workload on each target the lowest and the highest
-    median. Then where one factor changes what another does. Where sizes of files
-    and of records were varied, what stands out of these surfaces instead.
+    What the levels of its factors do, in at most three sentences, with the largest
+    place where one factor changes what another does; where nothing was varied, of
+    each workload on each target the lowest and the highest median. Where sizes of
+    files and of records were varied, what stands out of these surfaces instead.
 
     Parameters
     ----------
@@ -42,8 +42,14 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     shapes = shape_sentences(answer)
     if shapes and not answer.effects:
         return shapes
-    told = _of_effects(answer.effects) if answer.effects else _of_combinations(answer)
-    return (*told, *interaction_sentences(answer))
+    first = (*(f"{sentence}." for sentence in memory_sentences(answer.combinations)), *depth_sentences(answer))
+    effects = answer.effects or answer.contrasts
+    if first:
+        # how far from the first depth to the last is told already
+        effects = tuple(effect for effect in effects if effect.factor != "queue_depth")
+    interactions = interaction_sentences(answer)
+    told = (*first, *effects_in_short(effects, answer, is_other=bool(interactions)))
+    return (*told[:1], *interactions, *told[1:])[:SENTENCES_MAX] or tuple(_of_combinations(answer))
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:
@@ -56,72 +62,17 @@ def plain_text(sentence: str) -> str:
     return sentence.replace("\u00a0", " ").replace(THIN_SPACE, " ").replace("µs", "us")
 
 
-def _of_effects(effects: Sequence[LevelEffect]) -> Iterator[str]:
-    has_several = len({(effect.target, effect.workload) for effect in effects}) > 1
-    matters = [effect for effect in effects if effect.verdict == "matters"]
-    # the largest change first
-    matters.sort(key=lambda effect: -abs(change_size(effect) - 1))
-    differ = [effect for effect in effects if effect.verdict == "differs"]
-    none = [effect for effect in effects if effect.verdict == "no effect"]
-    open_ones = [effect for effect in effects if effect.verdict == "not settled"]
-    if matters:
-        yield f"Matters: {_named(matters, has_several, with_ratio=True)}."
-    bound = f"{100 * effects[0].bound:.0f} %"
-    if differ:
-        yield f"Differs, perhaps by less than {bound}: {_named(differ, has_several, with_ratio=True)}."
-    if none:
-        yield f"No effect of {bound} or more: {_named(none, has_several)}."
-    if open_ones and len(open_ones) == len(effects):
-        largest = max(open_ones, key=change_size)
-        where = f" for {largest.workload} on {largest.target}" if has_several else ""
-        name = f"{largest.factor} {level_text(largest.factor, largest.level)}{where}"
-        yield f"Nothing is settled; the largest change seen: {name} ({change_words(largest)}{_interval(largest)})."
-    elif open_ones:
-        yield f"Not settled: {_named(open_ones, has_several)}."
-    refused = [effect for effect in effects if effect.refused_for]
-    if refused:
-        yield f"Not taken by the drive, so not judged: {_named(refused, has_several)}."
-    unjudged = [effect for effect in effects if effect.verdict == "not judged" and not effect.refused_for]
-    if unjudged:
-        named = _named(unjudged, has_several)
-        yield f"Not judged, because some of the trials do not describe the drive: {named}."
-
-
-def _interval(effect: LevelEffect) -> str:
-    ratio = effect.ratio
-    if ratio.low is None or ratio.high is None:
-        return ""
-    value, low, high = (number_text(number) for number in (ratio.value or 1.0, ratio.low, ratio.high))
-    return f"; ratio {value}, 95 % interval {low} to {high}"
-
-
-def _named(effects: Sequence[LevelEffect], has_several: bool, *, with_ratio: bool = False) -> str:
-    names = []
-    for effect in effects[:LEVELS_NAMED]:
-        where = f" for {effect.workload} on {effect.target}" if has_several else ""
-        ratio = f" ({change_words(effect)})" if with_ratio else ""
-        names.append(f"{effect.factor} {level_text(effect.factor, effect.level)}{where}{ratio}")
-    more = len(effects) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more else "")
-
-
 def _of_combinations(answer: RunAnswer) -> Iterator[str]:
     places: dict[tuple[str, str], list[CombinationResult]] = {}
     for one in answer.combinations:
         if one.judged_metric in one.metrics:
             places.setdefault((one.target, one.workload), []).append(one)
     several_targets = len({target for target, _ in places}) > 1
-    for (target, workload), members in places.items():
+    for (target, _), members in places.items():
         where = f" on {target}" if several_targets else ""
-        contrasts = list(contrast_sentences(answer, target, workload))
         rest = f"{_memory(members)}{_invalid(members)}."
-        told = [("", contrast) for contrast in contrasts] or [
-            (name, _span(own)) for name, own in _by_operation(answer, members)
-        ]
-        for operation, words in told:
-            yield f"{members[0].label}{operation}{where}: {words}{rest}"
-    for sentence in memory_sentences(answer.combinations):
-        yield f"{sentence}."
+        for operation, own in _by_operation(answer, members):
+            yield f"{members[0].label}{operation}{where}: {_span(own)}{rest}"
 
 
 def _by_operation(

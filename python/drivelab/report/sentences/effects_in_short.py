@@ -1,0 +1,238 @@
+"""What the levels of factors do, in few sentences: what matters, what makes no difference, what could not be told."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from drivelab.model.level_words import level_text, levels_phrase
+from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
+from drivelab.model.setting import AS_FOUND
+from drivelab.report.numerals import value_writer
+from drivelab.report.sentences.effect_words import change_size
+from drivelab.report.sentences.interactions import change_words
+
+# of a kind of verdict in one sentence; the table has all
+NAMED_MAX = 3
+# what a level does is told as a share below this, and how many repeats it would take to see as much
+_TIMES_FROM, _SHARE = 2.0, 1.2
+# more repeats than this are no advice
+_REPEATS_ADVISED_MAX = 100
+# a journal's commit now and then makes 2.02 of 2
+_WHOLE_WITHIN = 0.05
+_NUMBER = re.compile(r"\d+(\.\d+)?\s*([kKMGT]i?B?|%)?")
+_COMMANDS = {"device_writes_per_operation": "write", "device_flushes_per_operation": "flush"}
+
+
+def effects_in_short(effects: Sequence[LevelEffect], answer: RunAnswer, *, is_other: bool = False) -> Iterator[str]:
+    """The verdicts on levels of factors, the largest change first.
+
+    Parameters
+    ----------
+    effects : sequence of LevelEffect
+        Of any number of workloads and targets.
+    answer : RunAnswer
+        What the trials come to, for the numbers behind the ratios.
+    is_other : bool
+        Whether something else than these was shown to matter.
+
+    Yields
+    ------
+    str
+        The largest change that matters with its numbers, or what was counted; other changes and what has no effect;
+        what could not be told and what that would take, with what was not judged. At most three.
+    """
+    told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
+    words = _Words(answer.combinations, told)
+    matters = sorted((one for one in told if one.verdict in ("matters", "differs")), key=change_size, reverse=True)
+    if matters:
+        yield words.change(matters[0])
+    else:
+        yield from words.counted(told)
+    yield from _joined(words.others(matters[1:], [one for one in told if one.verdict == "no effect"]))
+    yield from _joined(words.unknown(told, is_other=is_other))
+
+
+def _joined(parts: Iterable[str]) -> Iterator[str]:
+    found = "; ".join(parts)
+    if found:
+        yield f"{found[0].upper()}{found[1:]}."
+
+
+def _of_numbers_the_last(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
+    """All effects; of factors whose levels are numbers the last alone, since what lies between is in the figure."""
+    groups: dict[tuple[str, str, str], list[LevelEffect]] = {}
+    for effect in effects:
+        groups.setdefault((effect.target, effect.workload, effect.factor), []).append(effect)
+    found = []
+    for members in groups.values():
+        levels = [members[0].baseline, *(one.level for one in members)]
+        found += members[-1:] if all(_NUMBER.fullmatch(level) for level in levels) else members
+    return found
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Names levels, and where they were measured only where another place has another verdict."""
+
+    combinations: Sequence[CombinationResult]
+    told: Sequence[LevelEffect]
+
+    def change(self, effect: LevelEffect) -> str:
+        """What the largest change is, with the two numbers where it is about one pair of them."""
+        told = f"{_subject(effect)} is {_change(effect)} than {_baseline(effect)}{self._numbers(effect)}"
+        return f"{self._where(effect, is_label_told=True)}: {told}{_commands(effect, ', with ')}."
+
+    def counted(self, effects: Sequence[LevelEffect]) -> Iterator[str]:
+        """Which levels send the drive other commands: certain, also where no time could be told."""
+        told = dict.fromkeys(
+            f"{_subject(effect)} takes{words} than {_baseline(effect)}"
+            for effect in effects
+            if effect.verdict != "not judged" and self._is_durable(effect) and (words := _commands(effect, " "))
+        )
+        if told:
+            yield f"Counted: {_some(list(told), '; ')}."
+
+    def others(self, changes: Sequence[LevelEffect], none: Sequence[LevelEffect]) -> Iterator[str]:
+        """The changes behind the largest, and what changes nothing."""
+        if changes:
+            yield f"also {self.named(changes, with_change=True)}"
+        if none:
+            yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
+
+    def unknown(self, told: Sequence[LevelEffect], *, is_other: bool) -> Iterator[str]:
+        """What could not be told from chance, and what was not judged for another reason."""
+        open_ones = [one for one in told if one.verdict == "not settled"]
+        if open_ones:
+            yield self.not_told(open_ones, is_other=is_other)
+        refused = [one for one in told if one.refused_for]
+        if refused:
+            yield f"not taken by the drive, so not judged: {self.named(refused)}"
+        unjudged = [one for one in told if one.verdict == "not judged" and not one.refused_for]
+        if unjudged:
+            yield f"not judged, because some of the trials do not describe the drive: {self.named(unjudged)}"
+
+    def named(self, effects: Sequence[LevelEffect], *, with_change: bool = False) -> str:
+        """Some levels by name, one that has the same verdict everywhere once unless its change is told."""
+        names = []
+        for one in effects:
+            here = sum(_subject(each) == _subject(one) for each in effects)
+            everywhere = sum(_subject(each) == _subject(one) for each in self.told)
+            where = "" if here == everywhere and not with_change else self._where(one)
+            change = f" ({_change(one)})" if with_change else ""
+            names.append(f"{_subject(one)}{change}{f' ({where})' if where else ''}")
+        return _some(list(dict.fromkeys(names)), ", ")
+
+    def not_told(self, effects: Sequence[LevelEffect], *, is_other: bool) -> str:
+        """What was seen, how much may hide behind the scatter, and what would show it."""
+        blocks = max(len(effect.block_ratios) for effect in effects)
+        largest = max(effects, key=change_size)
+        what = f"no {'other ' if is_other else ''}change can"
+        if len(effects) < len(self.told):
+            what = f"{len(effects)} of {len(self.told)} changes cannot"
+        repeats = f"{blocks} {'repeat' if blocks == 1 else 'repeats'}"
+        seen = f"{_subject(largest)} looked {_looked(largest)} than {_baseline(largest)}{self._numbers(largest)}"
+        where = self._where(largest)
+        place = f" ({where})" if where else ""
+        return f"with {repeats} {what} be told from chance: {seen}{place}; {_what_it_takes(effects, blocks)}"
+
+    def _numbers(self, effect: LevelEffect) -> str:
+        """The numbers of both levels where they are of one pair of combinations."""
+        pairs = _matched(effect, self.combinations)
+        write = value_writer(effect.metric)
+        return f", {write(pairs[0][1])} instead of {write(pairs[0][0])}" if len(pairs) == 1 else ""
+
+    def _is_durable(self, effect: LevelEffect) -> bool:
+        return any(one.is_durable for one in self.combinations if one.workload == effect.workload)
+
+    def _where(self, effect: LevelEffect, *, is_label_told: bool = False) -> str:
+        """The workload where there are several or it is asked for, and the target where there are several."""
+        labels = {one.workload: one.label for one in self.combinations}
+        targets = {one.target for one in self.combinations}
+        label = labels.get(effect.workload, effect.workload) if len(labels) > 1 or is_label_told else ""
+        return " ".join(filter(None, (label, f"on {effect.target}" if len(targets) > 1 else "")))
+
+
+def _some(names: Sequence[str], between: str) -> str:
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"{between.join(names[:NAMED_MAX])}{more}"
+
+
+def _matched(effect: LevelEffect, combinations: Sequence[CombinationResult]) -> list[tuple[float, float]]:
+    """The judged number at the baseline and at the level, of every two combinations that are alike otherwise."""
+    here = (effect.target, effect.workload)
+    members = [one for one in combinations if (one.target, one.workload) == here and effect.metric in one.metrics]
+    first: dict[str, str] = {}
+    for one in members:
+        for name, level in one.levels.items():
+            first.setdefault(name, level)
+
+    def others(one: CombinationResult) -> tuple[str, ...]:
+        # a factor that a combination does not have counts as its first level
+        return tuple(one.levels.get(name, level) for name, level in first.items() if name != effect.factor)
+
+    at_baseline, at_level = (
+        {others(one): one.metrics[effect.metric].median for one in members if one.levels.get(effect.factor) == level}
+        for level in (effect.baseline, effect.level)
+    )
+    return [(at_baseline[key], value) for key, value in at_level.items() if key in at_baseline]
+
+
+def _subject(effect: LevelEffect) -> str:
+    return levels_phrase({effect.factor: effect.level})
+
+
+def _baseline(effect: LevelEffect) -> str:
+    words = level_text(effect.factor, effect.baseline)
+    return f"{effect.factor.replace('_', ' ')} as found" if effect.baseline == AS_FOUND else words
+
+
+def _change(effect: LevelEffect) -> str:
+    return change_words(effect.ratio, is_more_slower="latency" in effect.metric)
+
+
+def _looked(effect: LevelEffect) -> str:
+    """How much slower or faster it looked, without an interval."""
+    return change_words(replace(effect.ratio, low=None, high=None), is_more_slower="latency" in effect.metric)
+
+
+def _commands(effect: LevelEffect, lead: str) -> str:
+    """Which commands are more or fewer, where they were counted exactly: `` takes 2 writes more per operation``."""
+    told = [
+        _command(change, _COMMANDS[change.metric])
+        for change in effect.commands
+        if change.is_changed and change.metric in _COMMANDS and _is_exact(change)
+    ]
+    return f"{lead}{' and '.join(told)} per operation" if told else ""
+
+
+def _is_exact(change: CommandChange) -> bool:
+    return change.baseline[0] == change.baseline[1] and change.level[0] == change.level[1]
+
+
+def _command(change: CommandChange, name: str) -> str:
+    """``2 more writes``, ``1 fewer flush``."""
+    more = fmean(change.level) - fmean(change.baseline)
+    whole = round(abs(more))
+    count = str(whole) if abs(abs(more) - whole) < _WHOLE_WITHIN else f"{abs(more):.1f}"
+    plural = name if count == "1" else f"{name}es" if name == "flush" else f"{name}s"
+    return f"{count} {'more' if more > 0 else 'fewer'} {plural}"
+
+
+def _what_it_takes(effects: Sequence[LevelEffect], blocks: int) -> str:
+    """How many repeats would show what the scatter hides, as the width of an interval shrinks with their root."""
+    ends = [end for one in effects for end in (one.ratio.low, one.ratio.high) if end]
+    if not ends or any(one.ratio.low is None for one in effects):
+        return "more repeats would tell"
+    hidden = max(max(end, 1 / end) for end in ends)
+    least = _TIMES_FROM if hidden > _TIMES_FROM else _SHARE
+    needed = math.ceil(blocks * (math.log(hidden) / math.log(least)) ** 2)
+    size = f"a factor of {least:g}" if least == _TIMES_FROM else f"{100 * (least - 1):.0f}\u00a0%"
+    if needed <= blocks:
+        return f"a change of {size} would have shown"
+    if needed > _REPEATS_ADVISED_MAX:
+        return f"to show {size} takes a steadier machine"
+    return f"about {needed} would show {size}"

@@ -1,0 +1,67 @@
+"""How many I/Os at a time are best, and what each of them pays, in a sentence for each workload and target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.judged_metric import LATENCY
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.saturation import POINTS_MIN
+from drivelab.report.numerals import latency_text, number_text
+
+_FACTOR, _RATE = "queue_depth", "iops"
+# of the highest rate: what lies above it nobody would wait longer for
+_ENOUGH = 1 / 1.1
+
+
+def depth_sentences(answer: RunAnswer) -> Iterator[str]:
+    """The lowest depth that gives as good as the highest rate, beside the first; nothing where depths were not varied.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        Where other factors were varied too there is a curve for each of their combinations, and the figure tells.
+    """
+    curves: dict[tuple[str, str], list[CombinationResult]] = {}
+    for one in answer.combinations:
+        if _RATE in one.metrics and not one.invalid_trials and one.levels.get(_FACTOR, "").isdecimal():
+            curves.setdefault((one.target, one.workload), []).append(one)
+    several_targets = len({target for target, _ in curves}) > 1
+    several_workloads = len({workload for _, workload in curves}) > 1
+    for (target, _), members in curves.items():
+        members.sort(key=_depth)
+        if len(members) < POINTS_MIN or len({_depth(one) for one in members}) < len(members):
+            continue
+        where = [members[0].label] if several_workloads else []
+        where += [f"on {target}"] if several_targets else []
+        place = " ".join(where)
+        yield f"{place[0].upper()}{place[1:]}: {_best(members)}" if place else _best(members)
+
+
+def _depth(one: CombinationResult) -> int:
+    return int(one.levels[_FACTOR])
+
+
+def _best(members: Sequence[CombinationResult]) -> str:
+    first, last = members[0], members[-1]
+    most = max(one.metrics[_RATE].median for one in members)
+    enough = next(one for one in members if one.metrics[_RATE].median >= _ENOUGH * most)
+    if enough is first:
+        told = f"{_depth(first)} at a time is enough, {_rate(first)}: {_depth(last)} bring less than 10\u00a0% more"
+        return f"{told}{_waits(last, first)}."
+    times = number_text(enough.metrics[_RATE].median / first.metrics[_RATE].median, 2)
+    told = f"{_depth(enough)} at a time give {_rate(enough)}, {times} times those of {_depth(first)}"
+    rest = "the rate still grows there" if enough is last else "more bring less than 10\u00a0% more"
+    return f"{told}{_waits(enough, first)}; {rest}."
+
+
+def _rate(one: CombinationResult) -> str:
+    return f"{number_text(one.metrics[_RATE].median)} IOPS"
+
+
+def _waits(one: CombinationResult, first: CombinationResult) -> str:
+    """What an I/O waits at a depth, and at the lowest."""
+    if not all(LATENCY in each.metrics for each in (one, first)):
+        return ""
+    mine, lowest = (latency_text(each.metrics[LATENCY].median) for each in (one, first))
+    return f"; each then takes {mine} instead of {lowest}"

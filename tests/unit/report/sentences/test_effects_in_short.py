@@ -1,0 +1,222 @@
+"""What the levels of factors do, in at most three sentences, and how much of what was written was memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RepeatedMetric, RunAnswer
+from drivelab.report.sentences.run import plain_text, run_sentences
+
+LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
+WRITES = "device_writes_per_operation"
+
+
+def combination(median: float, metric: str = LATENCY, *, reached: float = 1.0, **changes: object) -> CombinationResult:
+    unit = "ns" if metric == LATENCY else "B/s"
+    given: dict[str, object] = {
+        "target": "sdb",
+        "workload": "small",
+        "label": "small writes",
+        "levels": {},
+        "achieved": {},
+        "metrics": {
+            metric: RepeatedMetric(median, median, median, unit, 3),  # type: ignore[arg-type]
+            "reached_device_share": RepeatedMetric(reached, reached, reached, "1", 3),
+        },
+        "judged_metric": metric,
+        "trials": ("a", "b", "c"),
+        "block_size_bytes": 4096,
+        "is_durable": True,
+    }
+    return CombinationResult(**(given | changes))  # type: ignore[arg-type]
+
+
+def contrast(factor: str, baseline: str, level: str, ratio: Estimate, **changes: object) -> LevelEffect:
+    given: dict[str, object] = {
+        "target": "sdb",
+        "workload": "small",
+        "factor": factor,
+        "level": level,
+        "baseline": baseline,
+        "metric": LATENCY,
+        "ratio": ratio,
+        "block_ratios": (ratio.value,) * ratio.sample_count,
+        "verdict": "not settled",
+        "bound": 0.05,
+        "p_value": None,
+        "adjusted_p_value": None,
+        "combination_count": 1,
+    }
+    return LevelEffect(**(given | changes))  # type: ignore[arg-type]
+
+
+def ratio(value: float, low: float | None = None, high: float | None = None, blocks: int = 3) -> Estimate:
+    return Estimate(value, low, high, "1", blocks, float(blocks), "")
+
+
+def told(answer: RunAnswer) -> tuple[str, ...]:
+    return tuple(plain_text(sentence) for sentence in run_sentences(answer))
+
+
+WRITES_MORE = CommandChange(WRITES, (1.0, 1.0), (3.02, 3.02), is_changed=True)
+NOT_EXACT = CommandChange("device_flushes_per_operation", (1.0, 2.0), (4.0, 6.0), is_changed=True)
+
+
+def rows_of(factor: str, metric: str = LATENCY, **values: float) -> tuple[CombinationResult, ...]:
+    return tuple(combination(value, metric, levels={factor: name}) for name, value in values.items())
+
+
+def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_commands() -> None:
+    rows = (
+        combination(93e3, levels={"filesystem": "raw"}),
+        combination(298e3, levels={"filesystem": "ext4", "mount": "nodiscard"}),
+        combination(900e3, levels={"filesystem": "ext4", "mount": "discard"}),
+    )
+    effects = (
+        contrast("mount", "nodiscard", "discard", ratio(1.02, 0.9, 1.2)),
+        contrast(
+            "filesystem", "raw", "ext4", ratio(3.2, 2.9, 3.5), commands=(WRITES_MORE, NOT_EXACT), verdict="matters"
+        ),
+    )
+    assert told(RunAnswer(rows, contrasts=effects)) == (
+        (
+            "small writes: ext4 is 3.2 times slower (2.9 to 3.5) than raw, 298 us instead of 93.0 us, with 2 more "
+            "writes per operation."
+        ),
+        (
+            "With 3 repeats 1 of 2 changes cannot be told from chance: discard looked 2 % slower than nodiscard, "
+            "900 us instead of 298 us; a change of 20 % would have shown."
+        ),
+    )
+
+
+def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
+    rows = rows_of("filesystem", raw=93e3, ext4=298e3)
+    effect = contrast("filesystem", "raw", "ext4", ratio(3.2, 0.5, 20.0), commands=(WRITES_MORE, NOT_EXACT))
+    counted, unknown = told(RunAnswer(rows, contrasts=(effect,)))
+    assert counted == "Counted: ext4 takes 2 more writes per operation than raw."
+    assert unknown == (
+        "With 3 repeats no change can be told from chance: ext4 looked 3.2 times slower than raw, 298 us instead of "
+        "93.0 us; about 57 would show a factor of 2."
+    )
+    buffered = tuple(replace(one, is_durable=False) for one in rows)
+    assert told(RunAnswer(buffered, contrasts=(effect,))) == (unknown,)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "takes"),
+    [
+        (None, None, "more repeats would tell"),
+        (1.1, 3.9, "about 12 would show a factor of 2"),
+        (0.5, 500.0, "to show a factor of 2 takes a steadier machine"),
+        (0.9, 1.5, "about 15 would show 20 %"),
+        (0.95, 1.1, "a change of 20 % would have shown"),
+    ],
+)
+def test_what_is_not_told_comes_with_what_it_would_take(low: float | None, high: float | None, takes: str) -> None:
+    rows = rows_of("scheduler", none=2e5, bfq=2.4e5)
+    (sentence,) = told(RunAnswer(rows, contrasts=(contrast("scheduler", "none", "bfq", ratio(1.2, low, high)),)))
+    assert sentence.endswith(f"scheduler bfq looked 20 % slower than none, 240 us instead of 200 us; {takes}.")
+    # an interval beside "not told" would be another one than the verdict used
+    assert "interval" not in sentence
+
+
+def test_what_has_no_effect_is_told_behind_what_has() -> None:
+    rows = rows_of("scheduler", none=2e5, bfq=2.006e5, kyber=3e5, other=2.6e5)
+    effects = (
+        contrast("scheduler", "none", "bfq", ratio(1.003, 0.99, 1.02), verdict="no effect"),
+        contrast("scheduler", "none", "other", ratio(1.3, 1.2, 1.4), verdict="differs"),
+        contrast("scheduler", "none", "kyber", ratio(1.5, 1.4, 1.6), verdict="matters"),
+    )
+    assert told(RunAnswer(rows, contrasts=effects)) == (
+        "small writes: scheduler kyber is 50 % slower (40 to 60) than none, 300 us instead of 200 us.",
+        "Also scheduler other (30 % slower (20 to 40)); no effect of 5 % or more: scheduler bfq.",
+    )
+
+
+def test_a_level_with_another_verdict_elsewhere_is_told_with_its_place() -> None:
+    rows = (
+        *rows_of("scheduler", none=2e5, bfq=2e5),
+        combination(1e5, workload="large", label="large writes", levels={"scheduler": "none"}),
+    )
+    effects = (
+        contrast("scheduler", "none", "bfq", ratio(1.0, 0.99, 1.02), verdict="no effect"),
+        contrast("scheduler", "none", "bfq", ratio(2.0, 1.9, 2.1), verdict="matters", workload="large"),
+    )
+    assert told(RunAnswer(rows, contrasts=effects)) == (
+        "large writes: scheduler bfq is 2.0 times slower (1.9 to 2.1) than none.",
+        "No effect of 5 % or more: scheduler bfq (small writes).",
+    )
+
+
+def test_over_several_combinations_the_ratio_is_told_and_no_mean_of_unlike_times() -> None:
+    rows = tuple(
+        combination(value * factor, levels={"block_size": size, "write-cache": cache})
+        for size, value in {"1": 1e5, "1MiB": 9e6}.items()
+        for cache, factor in (("on", 1.0), ("off", 0.5))
+    )
+    effect = contrast("write-cache", "on", "off", ratio(0.5, 0.45, 0.55), verdict="matters")
+    (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
+    assert sentence == "small writes: write-cache off is 2.0 times faster (1.8 to 2.2) than on."
+
+
+def test_of_numbers_the_last_is_told_beside_the_first() -> None:
+    rates = {"20%": 2.93e9, "60%": 2.7e9, "100%": 2.59e9}
+    rows = tuple(combination(rate, THROUGHPUT, levels={"fill_level": level}) for level, rate in rates.items())
+    effects = tuple(
+        contrast("fill_level", "20%", level, ratio(rates[level] / 2.93e9, blocks=1), metric=THROUGHPUT)
+        for level in ("60%", "100%")
+    )
+    assert told(RunAnswer(rows, contrasts=effects)) == (
+        (
+            "With 1 repeat no change can be told from chance: fill level 100 % looked 13 % slower than 20 %, 2.59 GB/s "
+            "instead of 2.93 GB/s; more repeats would tell."
+        ),
+    )
+
+
+def test_what_was_not_judged_is_said() -> None:
+    rows = rows_of("scheduler", none=2e5, bfq=1e5)
+    bad = contrast("scheduler", "none", "bfq", ratio(0.5, 0.4, 0.6), invalid_trials=2, verdict="not judged")
+    refused = contrast("scheduler", "none", "kyber", ratio(0.5), refused_for="none", verdict="not judged")
+    assert told(RunAnswer(rows, contrasts=(bad, refused))) == (
+        (
+            "Not taken by the drive, so not judged: scheduler kyber; not judged, because some of the trials do not "
+            "describe the drive: scheduler bfq."
+        ),
+    )
+
+
+def test_at_most_three_sentences_and_thirty_words_in_the_first() -> None:
+    rows = tuple(
+        combination(1e5 * number, target=f"drive-{number}", levels={"scheduler": name})
+        for number in (1, 2, 3)
+        for name in ("none", "bfq", "kyber")
+    )
+    verdicts = ("matters", "no effect", "not settled")
+    effects = tuple(
+        contrast("scheduler", "none", name, ratio(2.0, 1.5, 2.5), verdict=verdict, target=f"drive-{number}")
+        for number, verdict in enumerate(verdicts, start=1)
+        for name in ("bfq", "kyber")
+    )
+    sentences = told(RunAnswer(rows, contrasts=effects))
+    assert len(sentences) == 3
+    assert len(sentences[0].split()) <= 30
+
+
+def test_writes_to_memory_are_held_against_durable_ones_of_the_same_levels() -> None:
+    rows = (
+        combination(
+            5.45e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False, levels={"n": "1"}
+        ),
+        combination(
+            1.0e9, THROUGHPUT, reached=0.9, workload="plain", label="plain", is_durable=False, levels={"n": "5"}
+        ),
+        combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "1"}),
+        combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "5"}),
+    )
+    *_, sentence = told(RunAnswer(rows))
+    assert sentence == "plain looked 3.9 times as fast as synced at n 1, when 0 % of it had reached the drive."

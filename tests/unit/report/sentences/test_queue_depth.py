@@ -1,0 +1,68 @@
+"""How many I/Os at a time are best, in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.sentences.run import plain_text, run_sentences
+
+LATENCY = "total_latency_ns_p50"
+DEPTHS = (1, 2, 4, 8, 16, 32)
+
+
+def at(depth: int, rate: float, target: str = "sdb") -> CombinationResult:
+    latency = 1e9 * depth / rate
+    return CombinationResult(
+        target=target,
+        workload="random-read",
+        label="4 KiB random reads",
+        levels={"queue_depth": str(depth)},
+        achieved={},
+        metrics={
+            "iops": RepeatedMetric(rate, rate, rate, "1/s", 3),
+            LATENCY: RepeatedMetric(latency, latency, latency, "ns", 3),
+        },
+        judged_metric="iops",
+        trials=("a", "b", "c"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        # a queue that is full from 8 on
+        (
+            [1e4 * min(depth, 8) for depth in DEPTHS],
+            (
+                "8 at a time give 80 000 IOPS, 8.0 times those of 1; each then takes 100 us instead of 100 us; "
+                "more bring less than 10 % more."
+            ),
+        ),
+        (
+            [1e4 * depth for depth in DEPTHS],
+            (
+                "32 at a time give 320 000 IOPS, 32 times those of 1; each then takes 100 us instead of 100 us; "
+                "the rate still grows there."
+            ),
+        ),
+        # a disk with one head and no queue of its own
+        (
+            [100.0 + depth / 10 for depth in DEPTHS],
+            "1 at a time is enough, 100 IOPS: 32 bring less than 10 % more; each then takes 310 ms instead of 9.99 ms.",
+        ),
+    ],
+)
+def test_the_depth_that_is_enough_is_told_with_what_each_pays(rates: list[float], words: str) -> None:
+    answer = RunAnswer(tuple(at(depth, rate) for depth, rate in zip(DEPTHS, rates, strict=True)))
+    assert tuple(map(plain_text, run_sentences(answer))) == (words,)
+
+
+def test_several_targets_have_a_sentence_each() -> None:
+    rows = tuple(at(depth, 1e4 * depth, target) for target in ("sdb", "sdc") for depth in DEPTHS)
+    assert [sentence.split(":")[0] for sentence in run_sentences(RunAnswer(rows))] == ["On sdb", "On sdc"]
+
+
+def test_two_depths_are_no_curve() -> None:
+    (sentence,) = run_sentences(RunAnswer((at(1, 1e4), at(2, 2e4))))
+    assert "at a time" not in sentence
