@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drivelab.cli.plan_steps import print_steps
+from drivelab.cli.plan_steps import print_steps, print_workloads
 from drivelab.experiments.load import load_experiment
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.raid import why_not_here
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
-_STEPS_SHOWN_MAX = 40
+_NOTES_MAX = 2
 
 ExperimentArgument = Annotated[
     str, typer.Argument(help="A built-in experiment, a TOML file of your own, or a job file of fio: JOBS.fio.")
@@ -209,8 +209,11 @@ def show_plan(plan: Plan, targets: Mapping[str, TargetFacts], *, all_steps: bool
     # imported here: JSON needs no terminal library
 
     console = make_console(soft_wrap=True)
-    print_overview(plan, shares, console)
-    print_steps(plan, console, steps_max=len(plan.steps) if all_steps else _STEPS_SHOWN_MAX)
+    print_overview(plan, shares, console, all_notes=all_steps)
+    if all_steps or plan.is_listed:
+        print_steps(plan, console)
+    else:
+        print_workloads(plan, console)
 
 
 def planned(
@@ -278,8 +281,10 @@ def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str
     return shares
 
 
-def print_overview(plan: Plan, shares: Mapping[str, EnduranceShare], console: Console) -> None:
-    """Print everything about a plan but its steps, no wider than the terminal."""
+def print_overview(
+    plan: Plan, shares: Mapping[str, EnduranceShare], console: Console, *, all_notes: bool = False
+) -> None:
+    """Print everything about a plan but its steps, no wider than the terminal, and the first of its notes or all."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -289,12 +294,12 @@ def print_overview(plan: Plan, shares: Mapping[str, EnduranceShare], console: Co
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value, style in _overview(plan, shares):
+    for name, value, style in _overview(plan, shares, all_notes=all_notes):
         table.add_row(name, Text(value, style=style))
     console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
 
 
-def _overview(plan: Plan, shares: Mapping[str, EnduranceShare]) -> Iterator[tuple[str, str, str]]:
+def _overview(plan: Plan, shares: Mapping[str, EnduranceShare], *, all_notes: bool) -> Iterator[tuple[str, str, str]]:
     """Name, text and style of each line."""
     for name, value in _overview_rows(plan):
         yield name, value, ""
@@ -309,10 +314,22 @@ def _overview(plan: Plan, shares: Mapping[str, EnduranceShare]) -> Iterator[tupl
             yield "and", f"--purge {target.purge_argument}", ""
         if target.changes:
             yield "changes", f"meanwhile: {target.changes}", ""
-    for sentence in plan.left_out:
-        yield "not measured", sentence, "yellow"
-    for note in plan.notes:
-        yield "note", note, "yellow"
+    labels = [one.label for one in plan.targets]
+    told = [("not measured", sentence) for sentence in _alike_once(plan.left_out, labels)]
+    told += [("note", note) for note in _alike_once(plan.notes, labels)]
+    for name, sentence in told if all_notes else told[:_NOTES_MAX]:
+        yield name, sentence, "yellow"
+    if len(told) > _NOTES_MAX and not all_notes:
+        yield "", f"and {len(told) - _NOTES_MAX} more notes: --all", "dim"
+
+
+def _alike_once(sentences: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """Sentences that differ in the name of their target alone, once for all of them."""
+    found: dict[str, list[str]] = {}
+    for sentence in sentences:
+        target = next((one for one in targets if f" on {one}: " in sentence), "")
+        found.setdefault(sentence.replace(f" on {target}: ", " on {}: ") if target else sentence, []).append(target)
+    return [text.replace(" on {}: ", f" on {' and '.join(names)}: ") for text, names in found.items()]
 
 
 def _overview_rows(plan: Plan) -> list[tuple[str, str]]:

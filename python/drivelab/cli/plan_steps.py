@@ -1,13 +1,15 @@
-"""The steps of a plan as a table that fits the terminal."""
+"""The steps of a plan: each workload with its levels in a line or two, or every step as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from drivelab.model.errors import DrivelabError
+from drivelab.model.level_words import level_text
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.setting import AS_FOUND
-from drivelab.model.units import format_bytes, format_wait_ns
+from drivelab.model.units import format_bytes, format_wait_ns, parse_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,30 +17,76 @@ if TYPE_CHECKING:
 Columns = dict[str, Callable[[PlannedStep], str]]
 _NUMBERS = ("step", "block", "repeat", "writes", "about")
 _GAP = 2
+_LEVELS_MAX = 6
 
 
-def print_steps(plan: Plan, console: Console, *, steps_max: int) -> None:
-    """Print the first steps of a plan as a table.
+def print_workloads(plan: Plan, console: Console) -> None:
+    """Print what is measured: of each workload its varied levels, how many steps that makes, and how long they take."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("measures", no_wrap=True)
+    table.add_column("varied", overflow="fold")
+    table.add_column("steps", justify="right", no_wrap=True)
+    table.add_column("about", justify="right", no_wrap=True)
+    workloads: dict[tuple[str, bool], list[PlannedStep]] = {}
+    for step in plan.steps:
+        workloads.setdefault((step.workload, step.is_reference), []).append(step)
+    for (name, is_reference), steps in workloads.items():
+        varied = "again and again, to see a drift" if is_reference else _varied(steps)
+        table.add_row(name, varied, str(len(steps)), format_wait_ns(sum(step.expected_ns for step in steps)))
+    console.print(Padding(table, (1, 0, 0, 2)), soft_wrap=False)
+    console.print("  every step in its order: --all", style="dim")
+
+
+def _varied(steps: Sequence[PlannedStep]) -> str:
+    """The levels of each factor that has several, and how often each combination is measured."""
+    levels: dict[str, dict[str, None]] = {}
+    for step in steps:
+        for name, level in step.levels.items():
+            levels.setdefault(name, {})[level] = None
+    told = [
+        f"{name.replace('_', ' ')} {_few([level_text(name, level) for level in sorted(found, key=_size)])}"
+        for name, found in levels.items()
+        if len(found) > 1
+    ]
+    repeats = max(step.repeat for step in steps)
+    return "; ".join([*told, f"{repeats} repeats" if repeats > 1 else "once"])
+
+
+def _size(level: str) -> float:
+    """What numbers and sizes are ordered by; words stay as they come."""
+    try:
+        return parse_bytes(level)
+    except DrivelabError:
+        return 0.0
+
+
+def _few(levels: Sequence[str]) -> str:
+    """All levels of a factor, or the ends of many."""
+    return ", ".join(levels) if len(levels) <= _LEVELS_MAX else f"{levels[0]} ... {levels[-1]} ({len(levels)} levels)"
+
+
+def print_steps(plan: Plan, console: Console) -> None:
+    """Print the steps of a plan as a table.
 
     Factors have a column each where they all fit; otherwise one column names
     those that are not left as they were found.
     """
     from rich.table import Table
 
-    shown = plan.steps[:steps_max]
     columns = _columns(plan, {name: _level(name) for name in _factors(plan)})
-    if _width(columns, shown) > console.width:
+    if _width(columns, plan.steps) > console.width:
         columns = _columns(plan, {"levels": _levels})
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in columns:
         is_number = head in _NUMBERS
         table.add_column(head, justify="right" if is_number else "left", no_wrap=is_number)
-    for step in shown:
+    for step in plan.steps:
         table.add_row(*(cell(step) for cell in columns.values()))
     console.print()
     console.print(table)
-    if len(plan.steps) > steps_max:
-        console.print(f"and {len(plan.steps) - steps_max} more: drivelab plan ... --all", style="dim")
 
 
 def _factors(plan: Plan) -> list[str]:
