@@ -12,7 +12,7 @@ from drivelab.analyse.findings import smart_findings, target_findings, trial_fin
 from drivelab.analyse.summary import summarise
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
 from drivelab.answers.traced_answer import TracedAnswer
-from drivelab.cli.run_results import print_results, results_json
+from drivelab.cli.run_results import print_results, print_screen, results_json
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.host import host_facts
 from drivelab.joint_report import joint_report
@@ -68,7 +68,7 @@ def put_back_left_over() -> list[StuckJournal]:
     return found.stuck
 
 
-def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool) -> int:
+def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool, details: bool) -> int:
     """Print what a run came to, write its report, and give the exit status.
 
     Raises
@@ -79,9 +79,11 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
     run = open_run(directory)
     answer = answer_of_run(run, None if as_json else SHOWN_METRICS)
     traced = TracedAnswer(run, answer)
-    if not as_json:
-        # before the report: what was measured is worth seeing also when that cannot be written
+    # before the report: what was measured is worth seeing also when that cannot be written
+    if details and not as_json:
         print_results(run, answer, traced)
+    elif not as_json:
+        print_screen(run, answer)
     report = write_html_report(joint_report([run], answers=[answer], traced=[traced]), directory / FILE_NAME)
     if as_json:
         for piece in results_json(run, report, answer):

@@ -31,7 +31,7 @@ def print_effects(answer: RunAnswer, console: Console) -> None:
     from rich.text import Text
 
     groups: dict[tuple[str, str], list[LevelEffect]] = {}
-    for effect in answer.effects:
+    for effect in answer.effects or answer.contrasts:
         groups.setdefault((effect.target, effect.workload), []).append(effect)
     for effects in groups.values():
         console.print(Text(effects_title(effects, answer), style="bold"))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.conduct import conduct_for, put_back_left_over, show
-from drivelab.cli.run import EraseOption, OnErrorOption, PurgeOption
+from drivelab.cli.run import DetailsOption, EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
@@ -33,6 +33,7 @@ def command(
     trust: Annotated[
         bool, typer.Option("--trust", help="Do what the run's files say, although another user can have written them.")
     ] = False,
+    details: DetailsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Go on with a run that was killed, interrupted, or that lost steps to errors.
@@ -63,7 +64,7 @@ def command(
             progress = progress_for(rest.plan, rest.completed)
             conduct = conduct_for(progress, stop, consent, stops_on_error=on_error == "stop")
             outcome = go_on_with_run(writer, rest.plan, rest.targets, conduct, completed=rest.completed)
-    return show(directory, outcome, stop, as_json=as_json)
+    return show(directory, outcome, stop, as_json=as_json, details=details)
 
 
 def _under_the_lock(directory: Path, *, is_trusted: bool) -> StoredRun:

@@ -42,6 +42,7 @@ PurgeOption = Annotated[
     list[str] | None,
     typer.Option(metavar="SERIAL", help="Purge this drive too, where the experiment does: nothing is left of it."),
 ]
+DetailsOption = Annotated[bool, typer.Option("--details", help="Print all tables, intervals and findings.")]
 OnErrorOption = Annotated[
     Literal["continue", "stop"], typer.Option("--on-error", help="When a step fails: do the others, or stop there.")
 ]
@@ -66,6 +67,7 @@ def command(
     strict: StrictOption = False,
     price: PriceOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would do, as 'drivelab plan'.")] = False,
+    details: DetailsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Run an experiment or a job file of fio, keep everything that it measured, and write its report.
@@ -103,4 +105,4 @@ def command(
         )
         parent = out or default_parent()
         directory, outcome = record_run(asked.plan, asked.experiment, asked.targets, parent, conduct)
-    return show(directory, outcome, stop, as_json=as_json)
+    return show(directory, outcome, stop, as_json=as_json, details=details)

@@ -20,6 +20,7 @@ from drivelab.report.headline import what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
+from drivelab.report.terminal.run_screen import render_run_screen
 from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import trial_columns
@@ -94,6 +95,43 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: Trace
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
 
 
+def print_screen(run: StoredRun, answer: RunAnswer) -> None:
+    """Print the answer of a run on one screen.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    answer : RunAnswer
+        What it came to.
+    """
+    from rich.text import Text
+
+    console = make_console()
+    experiment = as_mapping(run.run_json.get("experiment"))
+    plan = as_mapping(run.run_json.get("plan"))
+    lines = finding_lines(run.findings, run.trials.num_rows, is_quick=bool(plan.get("quick")))
+    rows = trial_columns(run, lambda field: field.name == "is_reference")["is_reference"].to_pylist()
+    missing = what_is_missing(run.run_json, rows.count(False))
+    targets = list(dict.fromkeys(one.target for one in answer.combinations))
+    where = f" on {' and '.join(targets)}" if targets else ""
+    title = f"{experiment.get('name', '')}{where}: {missing or f'{rows.count(False)} trials'}"
+    with console.capture() as capture:
+        screen = render_run_screen(
+            answer,
+            title,
+            run_sentences(answer, of_tasks=asks_total_time(experiment)),
+            lines,
+            is_one_at_a_time=experiment.get("design") == "one-at-a-time",
+            plain=not console.encoding.startswith("utf"),
+        )
+        console.print(screen)
+        _print_failures(run.run_json.get("failures") or {}, console)
+        console.print()
+    console.file.write(without_trailing_blanks(capture.get()))
+    console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
+
+
 def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: Console) -> None:
     from rich.text import Text
 
@@ -106,7 +144,7 @@ def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: 
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
     over_time = _OVER_TIME in experiment.get("figures", ())
     tables = experiment.get("tables") or ("results",)
-    for table in dict.fromkeys((*tables, "results")):
+    for table in dict.fromkeys((*tables, "results", EFFECTS_TABLE)):
         if table == EFFECTS_TABLE:
             print_effects(found, console)
             print_level_reasons(traced, console)

@@ -1,0 +1,228 @@
+"""The answer of a run on one screen: what it came to, one table for each workload, and what limits the numbers.
+
+Everything else is in the page, and in the long text of ``drivelab report RUN --text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from string import ascii_letters
+from typing import TYPE_CHECKING, Literal
+
+from drivelab.model.judged_metric import LATENCY, RATE, THROUGHPUT
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels
+from drivelab.report.finding_lines import FindingLine
+from drivelab.report.numerals import THIN_SPACE, latency_text, number_text, value_writer
+from drivelab.report.terminal.clean_text import terminal_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+WARNINGS_MAX = 3
+WIDTH = 80
+# lines of all tables together, heads and gaps included
+_TABLE_LINES_MAX = 20
+_TABLE_LINES_MIN = 4
+# of a table besides its rows: the gap above it, its title, and its heads
+_OTHER_LINES = 3
+_NAME_WIDTH_MIN = 16
+# smaller random I/Os are counted and not weighed
+_WEIGHED_FROM_BYTES = 1 << 16
+_UNIT_CHARACTERS = f" \u00a0{THIN_SPACE}/{ascii_letters}µ"
+_STYLES = {"invalid": "bold red", "warning": "bold yellow"}
+_COMMANDS = (("writes", "device_writes_per_operation"), ("flushes", "device_flushes_per_operation"))
+Justify = Literal["left", "right"]
+
+
+def render_run_screen(
+    answer: RunAnswer,
+    title: str,
+    sentences: Sequence[str],
+    warnings: Sequence[FindingLine],
+    *,
+    is_one_at_a_time: bool = False,
+    plain: bool = False,
+) -> RenderableType:
+    """The answer of a run, to be printed by a console of 80 columns in at most 26 lines.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        What the run came to.
+    title : str
+        What was run where, and how far it came.
+    sentences : sequence of str
+        The answer in words, at most three.
+    warnings : sequence of FindingLine
+        All findings, the gravest first.
+    is_one_at_a_time : bool
+        Whether each combination differs from the first in one level.
+    plain : bool
+        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    def clean(text: str) -> str:
+        return terminal_text(text, plain)
+
+    parts: list[RenderableType] = [_line(Text(clean(title), style="bold")), Text()]
+    parts += [Padding(Text(clean(sentence)), (0, 0, 0, 2)) for sentence in sentences]
+    groups = _groups(answer.rows)
+    room = _TABLE_LINES_MAX - 2 * len(sentences)
+    for place, group in enumerate(groups):
+        if room < _TABLE_LINES_MIN:
+            parts += [Text(), Text(f"  tables of {len(groups) - place} more workloads: --details", style="dim")]
+            break
+        lines = max(_TABLE_LINES_MIN, room // (len(groups) - place))
+        table, more = _table(group, lines - _OTHER_LINES, clean, is_one_at_a_time=is_one_at_a_time)
+        parts += [Text(), Text(f"  {clean(group[0].label)}", style="bold"), table]
+        parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
+        room -= table.row_count + _OTHER_LINES
+    told = [one for one in warnings if one.severity in _STYLES]
+    parts += [Text(), *_warnings(told, clean)] if told else []
+    return Group(*parts)
+
+
+def _groups(rows: Sequence[CombinationResult]) -> list[list[CombinationResult]]:
+    """The rows of each table: of a workload on all targets that have combinations in common."""
+    by_workload: dict[str, dict[str, list[CombinationResult]]] = {}
+    for one in rows:
+        by_workload.setdefault(one.workload, {}).setdefault(one.target, []).append(one)
+    groups: list[list[CombinationResult]] = []
+    for targets in by_workload.values():
+        measured = [{_key(one) for one in members} for members in targets.values()]
+        if set.intersection(*measured):
+            groups.append([one for members in targets.values() for one in members])
+        else:
+            groups += targets.values()
+    return groups
+
+
+def _key(one: CombinationResult) -> tuple[tuple[str, str], ...]:
+    """What two combinations have in common that stand in one row."""
+    return (("operation", one.operation), *one.levels.items())
+
+
+def _table(
+    group: Sequence[CombinationResult],
+    rows_max: int,
+    clean: Callable[[str], str],
+    *,
+    is_one_at_a_time: bool,
+) -> tuple[Table, int]:
+    """A table of one workload, and how many rows it leaves out; several targets have a column each."""
+    from rich.table import Table
+    from rich.text import Text
+
+    targets: dict[str, dict[tuple[tuple[str, str], ...], CombinationResult]] = {}
+    for one in group:
+        targets.setdefault(one.target, {})[_key(one)] = one
+    firsts = {_key(one): one for one in reversed(group)}
+    rows = list(dict.fromkeys(map(_key, group)))
+    labels = combination_labels([firsts[key] for key in rows], is_one_at_a_time=is_one_at_a_time, is_narrow=True)
+    metric = _metric(group)
+    columns = _columns(metric, list(targets), group)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(clean(f"  {', '.join(labels.names).replace('_', ' ')}"), min_width=_NAME_WIDTH_MIN)
+    for head, justify in columns:
+        table.add_column(clean(head), justify=justify, no_wrap=True)
+    shown = rows if len(rows) <= rows_max else rows[: max(1, rows_max - 1)]
+    for key, names in zip(shown, labels.rows, strict=False):
+        # what a combination does not have says nothing
+        name = " ".join(cell for cell in names if cell != NOT_APPLICABLE) or _kind(metric)
+        cells = [text for members in targets.values() for text in _number(members.get(key), metric)]
+        more = _others(firsts[key], metric) if len(targets) == 1 else ()
+        told = (*cells, *more, _commands(firsts[key]))[: len(columns)]
+        table.add_row(f"  {clean(name)}", *(Text(clean(cell)) for cell in told))
+    return table, len(rows) - len(shown)
+
+
+def _metric(group: Sequence[CombinationResult]) -> str:
+    """What a table shows: small random I/Os are counted, everything else is what it is judged by."""
+    judged = group[0].judged_metric
+    sizes = [one.block_size_bytes or _WEIGHED_FROM_BYTES for one in group]
+    is_small = judged == THROUGHPUT and max(sizes) < _WEIGHED_FROM_BYTES
+    return RATE if is_small and all(RATE in one.metrics for one in group) else judged
+
+
+def _kind(metric: str) -> str:
+    return "typical latency" if "latency" in metric else "throughput" if metric == THROUGHPUT else "per second"
+
+
+def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationResult]) -> list[tuple[str, Justify]]:
+    """Head and alignment of each column of numbers."""
+    found: list[tuple[str, Justify]] = []
+    repeats = max(one.trial_count for one in group)
+    span = f"{repeats} repeats" if repeats > 1 else "95 %"
+    for target in targets:
+        head = target if len(targets) > 1 else {LATENCY: "median", RATE: "per s"}.get(metric, _kind(metric))
+        found += [(head, "right"), (span, "left")]
+    if len(targets) == 1:
+        found.append(("slowest 1 %" if metric != RATE else "each takes", "right"))
+    return [*found, ("the drive does", "left")] if any(map(_commands, group)) else found
+
+
+def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
+    """The number, and its range without the unit where it is the same."""
+    found = one.metrics.get(metric) if one is not None else None
+    if found is None:
+        low = one.bounds.get(metric, (None, None))[0] if one is not None else None
+        return ("" if low is None else f"≥ {_write(metric, low)}"), ""
+    value = _write(metric, found.median)
+    low, high = found.ends
+    if low is None or high is None:
+        return value, "?" if found.is_seen else ""
+    ends = [_write(metric, end) for end in (low, high)]
+    unit = value[len(value.rstrip(_UNIT_CHARACTERS)) :]
+    if all(end[len(end.rstrip(_UNIT_CHARACTERS)) :] == unit for end in ends):
+        ends = [end.removesuffix(unit) for end in ends]
+    return value, "–".join(ends)
+
+
+def _others(one: CombinationResult, metric: str) -> tuple[str]:
+    """The slowest 1 % of what is judged, or how long one of them takes where they are counted."""
+    name = LATENCY if metric == RATE else "total_latency_ns_p99"
+    found = one.metrics.get(name)
+    if found is not None:
+        return (latency_text(found.median),)
+    low = one.bounds.get(name, (None, None))[0]
+    return ("" if low is None else f"≥ {latency_text(low)}",)
+
+
+def _write(metric: str, value: float) -> str:
+    return number_text(value) if metric == RATE else value_writer(metric)(value)
+
+
+def _commands(one: CombinationResult) -> str:
+    """``3 writes, 2 flushes``, of what is durable."""
+    if not one.is_durable:
+        return ""
+    told = []
+    for noun, metric in _COMMANDS:
+        found = one.metrics.get(metric)
+        if found is None:
+            continue
+        count = f"{found.median:.1f}".removesuffix(".0")
+        told.append(f"{count} {noun if count != '1' else noun[: -2 if noun == 'flushes' else -1]}")
+    return ", ".join(told)
+
+
+def _warnings(found: Sequence[FindingLine], clean: Callable[[str], str]) -> Iterator[RenderableType]:
+    """The gravest findings, a line each."""
+    from rich.text import Text
+
+    for one in found[:WARNINGS_MAX]:
+        yield _line(Text.assemble(("!", _STYLES[one.severity]), " ", clean(one.text)))
+    if len(found) > WARNINGS_MAX:
+        yield Text(f"  and {len(found) - WARNINGS_MAX} more: --details", style="dim")
+
+
+def _line(text: Text) -> Text:
+    """One line, however long the text."""
+    text.truncate(WIDTH, overflow="ellipsis")
+    return text
