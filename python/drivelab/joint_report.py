@@ -106,11 +106,11 @@ def _with_asked_tables(joint: Joint, answers: Sequence[RunAnswer]) -> Joint:
 
 def _with_models(joint: Joint, runs: Sequence[StoredRun], answers: Sequence[RunAnswer]) -> Joint:
     """The report with what commands cost each drive, and with the factorials of its runs."""
-    fits = flush_fits(joint.result_sets)
-    tables = list(flush_model_tables(fits))
+    tables = list(flush_model_tables(flush_fits(joint.result_sets)))
     for run, answer in zip(runs, answers, strict=True):
         tables += factorial_tables(answer, run.name if len(runs) > 1 else "")
-    sentences = (*joint.sentences, *flush_sentences(fits))
+    measured = flush_fits([one for one in joint.result_sets if not one.is_reference])
+    sentences = (*joint.sentences, *flush_sentences(measured))
     return replace(joint, sentences=sentences, tables=numbered((*joint.tables, *tables)))
 
 

@@ -236,6 +236,8 @@ class ResultSet:
         What else the page prints.
     cells : tuple of PublishedCell
         What the page prints in tables that follow from `observations`.
+    answer : tuple of str
+        What a page answers to its question, the sentence that answers it first.
     notes : tuple of str
         What limits the numbers.
     forms : tuple of PageForm
@@ -253,5 +255,6 @@ class ResultSet:
     observations: tuple[Observation, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     cells: tuple[PublishedCell, ...] = ()
+    answer: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     forms: tuple[PageForm, ...] = ()

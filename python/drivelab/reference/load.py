@@ -78,6 +78,7 @@ def _result_set(name: str, page: Mapping[str, Any]) -> ResultSet:
         observations=tuple(one for group in page["observations"] for one in _observations(group, machine_of)),
         tables=tuple(_table(table) for table in page["tables"]),
         cells=tuple(cell for group in page.get("cells", ()) for cell in _cells(group)),
+        answer=tuple(_one_line(sentence) for sentence in page["answer"]),
         notes=tuple(_one_line(note) for note in page["notes"]),
         forms=tuple(PageForm(form["table"], form["title"], tuple(form["columns"])) for form in page.get("forms", ())),
     )

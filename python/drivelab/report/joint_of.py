@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from drivelab.model.result_set import ResultSet
 from drivelab.report.answer import answer_of
@@ -11,7 +11,8 @@ from drivelab.report.figures.of_result_sets import figures_of
 from drivelab.report.joint import Joint
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
-from drivelab.report.sentences.same_drive import drives_of_runs
+from drivelab.report.sentences.contest import Subject
+from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.several_drives import joint_sentences, shortened
 from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.published import published_tables
@@ -53,7 +54,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
-        sentences=_sentences(runs, joint_sentences(sets, drives_of_runs(result_sets, sets))),
+        sentences=_sentences(runs, sets, drives_of_runs(result_sets, sets)),
         tables=(*tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),
@@ -105,8 +106,14 @@ def _question(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> str:
     return f"How {'does' if len(runs) == 1 else 'do'} {words} compare with published numbers?"
 
 
-def _sentences(runs: Sequence[ReportContent], compared: tuple[str, ...]) -> tuple[str, ...]:
-    if compared or not runs:
+def _sentences(
+    runs: Sequence[ReportContent], sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]
+) -> tuple[str, ...]:
+    """What drives of several runs come to; of published pages alone what these answer."""
+    if not runs:
+        alone = len(sets) == 1
+        return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
+    if compared := joint_sentences(sets, drives):
         return compared
     told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]
     return (NOTHING_IN_COMMON, *told)

@@ -9,6 +9,7 @@ from statistics import fmean
 
 import pytest
 
+from drivelab.joint_report import joint_report
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.joint_of import joint_of
 from drivelab.report.markdown.report import markdown_text
@@ -172,7 +173,7 @@ def test_a_number_that_two_tables_of_a_page_tell_differently_has_a_note() -> Non
         ("intel-530", "5.8 on rc66", 9.8 / 1.7),
         ("intel-530", "6.3 on flygecko", 9.5 / 1.5),
         ("intel-530", "3.0 ms are the write", 2.958056),
-        ("intel-530", "7.3 ms is most likely the flush", 10.212746 - 2.958056),
+        ("intel-530", "7.25 ms is most likely the flush", 10.212746 - 2.958056),
         ("intel-530", "91 us and", 91.020),
         ("intel-530", "123 us.", 214.151 - 91.020),
         ("intel-530", "16256 events", 16144 + 112),
@@ -185,6 +186,57 @@ def test_a_number_that_two_tables_of_a_page_tell_differently_has_a_note() -> Non
 def test_a_number_that_a_note_adds_follows_from_the_page(page: str, stated: str, computed: float) -> None:
     assert stated in " ".join(load_reference(page).notes)
     assert not is_beyond_rounding(stated, computed)
+
+
+@pytest.mark.parametrize(
+    ("page", "stated", "computed"),
+    [
+        ("intel-530", "3 ms of write", 2.958056),
+        ("intel-530", "7.25 ms of cache flush", 10.212746 - 2.958056),
+        ("intel-530", "91 us and", 91.020),
+        ("intel-530", "123 us for", 214.151 - 91.020),
+        ("ssd-latency", "2.1 to 4.8", 8.7 / 4.2),
+        ("ssd-latency", "4.8 times", fmean([40.1, 41.3]) / 8.5),
+        ("ssd-latency", "1.5 to 3.6", fmean([5.7, 5.4]) / 3.76),
+        ("ssd-latency", "3.6 times", 31 / 8.5),
+        ("ssd-latency", "1.01 to 1.9", 8.7 / 8.6),
+        ("ssd-latency", "1.9 times", fmean([0.25, 0.24]) / 0.13),
+        ("ssd-latency", "9.2 times", 0.44 / 0.048),
+        ("ssd-latency", "1.1 to 3.8", 253 / 228),
+        ("ssd-latency", "3.8 times slower", 234 / 61.4),
+        ("ssd-latency", "2 % there", 100 * (257 / 251 - 1)),
+        ("ssd-latency", "5.6 %", 100 * (5.7 / 5.4 - 1)),
+        ("ssd-vs-raid", "15.6, 90", 500 / 32),
+        ("ssd-vs-raid", "90 times as much", 500 / 32 / (130 / 750)),
+        ("ssd-vs-raid", "0.17)", 130 / 750),
+    ],
+)
+def test_a_number_that_an_answer_adds_follows_from_the_page(page: str, stated: str, computed: float) -> None:
+    assert stated in " ".join(load_reference(page).answer)
+    assert not is_beyond_rounding(stated, computed)
+
+
+@pytest.mark.parametrize("page", reference_names())
+def test_a_page_answers_its_question_in_one_settled_sentence(page: str) -> None:
+    one = load_reference(page)
+    joint = joint_report((), (one,))
+    assert joint.sentences == one.answer
+    assert len(joint.sentences[0].split()) <= 30
+    unsettled = "most likely|cannot be ruled out|perhaps|nobody counted|not settled"
+    assert not re.search(unsettled, " ".join(joint.sentences))
+
+
+def test_the_ranges_of_an_answer_hold_every_number_of_the_page() -> None:
+    cells = {
+        (one.drive, *(one.levels.get(name, "") for name in ("filesystem", "mount", "write-cache"))): one.estimate.value
+        for one in load_reference("ssd-latency").observations
+        if one.workload == "small-write"
+    }
+    pairs = [(cells[key], cells[(*key[:2], "nodiscard", key[3])]) for key in cells if key[2] == "discard"]
+    assert len(pairs) == 20
+    assert max(max(one, two) / min(one, two) for one, two in pairs) < 1.0565
+    xfs = [(value, cells[(key[0], "ext4", *key[2:])]) for key, value in cells.items() if key[1] == "xfs"]
+    assert all(1 < ext4 / value < 1.95 for value, ext4 in xfs)
 
 
 def test_spellings_are_kept_and_what_they_likely_mean_is_noted() -> None:

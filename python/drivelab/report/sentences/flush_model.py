@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.flush_fit import FlushCell, FlushFit
@@ -14,41 +14,21 @@ _TOLD_FROM = 0.10
 
 
 def flush_sentences(fits: Sequence[FlushFit]) -> tuple[str, ...]:
-    """What writes and flushes cost each drive, and what they do not explain.
+    """What writes and flushes cost each drive where they explain its latencies; the table has all the others.
 
     Parameters
     ----------
     fits : sequence of FlushFit
-        The drives in order; of several each has one sentence, of more than
-        `DRIVES_TOLD` the table has the rest.
+        The drives in order; of several each has one sentence, at most
+        `DRIVES_TOLD`. Costs of commands that nobody counted are not told.
     """
+    known = [fit for fit in fits if fit.verdict == "explains" and fit.has_counts]
     if len(fits) == 1:
-        return tuple(_alone(fits[0]))
+        return tuple(_sentence(text) for fit in known for text in (_costs(fit), _uncached(fit)) if text)
     has_workloads = len({fit.workload for fit in fits}) > 1
     return tuple(
-        f"{fit.drive}{f', {fit.workload}' if has_workloads else ''}: {_told(fit)}." for fit in fits[:DRIVES_TOLD]
+        f"{fit.drive}{f', {fit.workload}' if has_workloads else ''}: {_costs(fit)}." for fit in known[:DRIVES_TOLD]
     )
-
-
-def _alone(fit: FlushFit) -> Iterator[str]:
-    told = _told(fit)
-    yield _sentence(told)
-    uncached = _uncached(fit)
-    if uncached and fit.verdict != "refused":
-        yield _sentence(uncached)
-
-
-def _told(fit: FlushFit) -> str:
-    off = f"{100 * (fit.rms_residual or 0):.0f}\u00a0%"
-    if fit.verdict == "refused":
-        return f"latencies are not sums of what writes and flushes cost ({off} off){_why(fit)}"
-    left = f"; {off} is left{_why(fit)}" if fit.verdict == "another mechanism" else ""
-    return f"{_costs(fit)}{_example(fit)}{left}"
-
-
-def _why(fit: FlushFit) -> str:
-    """What may be the reason; nobody has looked, and scatter looks the same."""
-    return f": scatter, or perhaps {'; or '.join(fit.candidates)}" if fit.candidates else ""
 
 
 def _sentence(text: str) -> str:
@@ -56,10 +36,9 @@ def _sentence(text: str) -> str:
 
 
 def _costs(fit: FlushFit) -> str:
-    is_rough = fit.verdict == "another mechanism" or None in (fit.flush.low, fit.flush.high)
+    is_rough = None in (fit.flush.low, fit.flush.high)
     about = "about " if is_rough and fit.flush.value and fit.write.value else ""
-    assumed = "" if fit.has_counts else ", if it is sent what Linux 6 sends (nobody counted)"
-    return f"a flush costs {about}{_cost(fit.flush)}, a write {about}{_cost(fit.write)}{assumed}"
+    return f"a flush costs {about}{_cost(fit.flush)}, a write {about}{_cost(fit.write)}{_example(fit)}"
 
 
 def _cost(estimate: Estimate) -> str:

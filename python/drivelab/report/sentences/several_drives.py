@@ -12,8 +12,6 @@ from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.judged_order import JUDGED, judged_order
 from drivelab.report.numerals import latency_text, number_text
 from drivelab.report.sentences.contest import Contest, Levels, Subject, observations_apart
-from drivelab.report.sentences.levels import level_sentences
-from drivelab.report.sentences.published import published_sentences
 from drivelab.report.sentences.same_drive import DriveOfRun, compare_sentence, one_drive_sentence
 
 WORKLOADS_NAMED = 4
@@ -36,8 +34,6 @@ _WRITERS: Mapping[str, Callable[[float], str]] = {"throughput": format_rate_byte
 def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun] | None = None) -> tuple[str, ...]:
     """What several drives come to, the workload that most of them have in common first.
 
-    Of published pages alone also what their factors did, as a mean over drives.
-
     Parameters
     ----------
     sets : sequence of ResultSet
@@ -48,8 +44,8 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     Returns
     -------
     tuple of str
-        Empty where no two drives were measured with the same workload and
-        settings; of published pages alone then their numbers.
+        Empty where no drive of a run was measured with the workload and the
+        settings of another drive.
     """
     has_machines = len({one.machine for each in sets for one in each.observations if one.machine}) > 1
     measured = {_subject(one) for each in sets if not each.is_reference for one in each.observations}
@@ -57,18 +53,13 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     drives = drives or {}
     identities = {subject: one.identity for subject, one in drives.items()}
     for contest in contests(sets, identities):
-        # beside runs, what pages tell of their own drives only is no answer
-        if not measured or any(subject in measured for subject, _ in contest.ranked):
+        # what pages tell of their own drives only is no answer
+        if any(subject in measured for subject, _ in contest.ranked):
             by_title.setdefault(contest.title, []).append(contest)
     groups = sorted(by_title.items(), key=lambda item: -max(len(one.ranked) for one in item[1]))
     found: list[str] = []
     for title, members in groups[:WORKLOADS_NAMED]:
-        told = list(_told(title, members, has_machines, drives))
-        # of runs their own reports tell what a level does, with intervals
-        levels = () if measured else level_sentences(title, members, lambda one: _name(one, has_machines))
-        found += [*told[:1], *levels, *told[1:]]
-    if not found and not measured:
-        found = list(published_sentences(sets, _number))
+        found += _told(title, members, has_machines, drives)
     is_claimed = any(one.is_beyond_noise for _, members in groups for one in members)
     if is_claimed and sum(not each.is_reference for each in sets) > 1:
         found[0] = f"{found[0].removesuffix('.')}; {_RUN_TO_RUN}."

@@ -20,7 +20,8 @@ from drivelab.report.tables.table import column_texts
 from drivelab.store.read import open_run
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
-FITS = flush_fits([load_reference("ssd-latency")])
+# as if the commands of the page had been counted
+FITS = tuple(replace(fit, has_counts=True) for fit in flush_fits([load_reference("ssd-latency")]))
 SAMSUNG, M4, INTEL, M550, DISK = FITS
 
 
@@ -31,8 +32,7 @@ def told(*fits: FlushFit) -> list[str]:
 def test_the_costs_and_the_largest_mixture_are_told() -> None:
     on, off = told(INTEL)
     assert on == (
-        "A flush costs about 360 us, a write about 80.0 us, if it is sent what Linux 6 sends (nobody counted): with "
-        "the cache on, ext4's 960 us are 3 writes + 2 flushes."
+        "A flush costs about 360 us, a write about 80.0 us: with the cache on, ext4's 960 us are 3 writes + 2 flushes."
     )
     assert off == (
         "With the cache off a write costs 48.0 us, which predicts 144 us for ext4 (3 writes), where 245 us were "
@@ -46,23 +46,15 @@ def test_what_is_predicted_well_is_not_made_much_of() -> None:
     )
 
 
-def test_another_mechanism_is_told_with_its_candidates() -> None:
-    (first, _) = told(M4)
-    assert "a flush costs about 1.37 ms" in first.lower()
-    assert "12 % is left: scatter, or perhaps " in first
-
-
-def test_a_hard_disk_has_no_costs() -> None:
-    (only,) = told(DISK)
-    assert only.startswith(
-        "Latencies are not sums of what writes and flushes cost (26 % off): scatter, or perhaps a hard disk seeks"
-    )
+@pytest.mark.parametrize("fit", [M4, DISK, replace(INTEL, has_counts=False)])
+def test_what_is_a_guess_is_left_to_the_table(fit: FlushFit) -> None:
+    assert told(fit) == []
 
 
 def test_several_drives_have_one_sentence_each() -> None:
     sentences = told(*FITS)
-    assert [sentence.split(":")[0] for sentence in sentences] == [fit.drive for fit in FITS]
-    assert len(told(*FITS, *FITS)) == DRIVES_TOLD
+    assert [sentence.split(":")[0] for sentence in sentences] == [fit.drive for fit in (SAMSUNG, INTEL, M550)]
+    assert len(told(*FITS, *FITS, *FITS)) == DRIVES_TOLD
     assert told() == []
 
 
@@ -71,14 +63,8 @@ def test_intervals_are_told_where_there_are_some() -> None:
     assert "360 us (95 % interval 340 us to 380 us)" in told(replace(INTEL, flush=flush))[0]
 
 
-def test_costs_of_commands_that_were_counted_say_so_by_saying_nothing() -> None:
-    counted = replace(INTEL, has_counts=True)
-    assert "A flush costs about 360 us, a write about 80.0 us: " in told(counted)[0]
-    assert "if it is sent what Linux 6 sends (nobody counted): " in told(replace(INTEL, has_counts=False))[0]
-
-
 def test_the_table_of_costs() -> None:
-    costs, _ = flush_model_tables(FITS)
+    costs, _ = flush_model_tables([replace(fit, has_counts=False) for fit in FITS])
     texts = column_texts(costs)
     assert texts["write [ms]"] == ("1.80", "1.76", "0.0800", "0.202", "–")
     assert texts["flush [ms]"] == ("1.30", "1.37", "0.360", "4.05", "–")
@@ -121,7 +107,8 @@ def test_tables_have_as_many_cells_as_heads() -> None:
 def test_a_report_of_the_page_has_them() -> None:
     joint = joint_report([], [load_reference("ssd-latency")])
     assert {"flush-model", "flush-model-predictions"} <= {table.key for table in joint.tables}
-    assert set(flush_sentences(FITS)) <= {sentence.replace(" on rcmonster", "") for sentence in joint.sentences}
+    # costs of drives that somebody else measured are no answer
+    assert not any("a write" in sentence for sentence in joint.sentences)
 
 
 def test_the_page_of_a_run_shows_them_apart_from_published_forms() -> None:
