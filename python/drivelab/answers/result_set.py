@@ -160,6 +160,7 @@ def _observations(
             trial_count=one.trial_count,
             invalid_trials=one.invalid_trials,
             note="; ".join([*remarks, *seen]),
+            is_judged=metric == one.judged_metric,
         )
 
 

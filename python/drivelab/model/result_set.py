@@ -112,6 +112,8 @@ class Observation:
         The number as a page prints it (``~8``); empty for a run.
     note : str
         What has to stand beside the number.
+    is_judged : bool
+        Whether it is the number that its workload is about, by the rule of the run.
     """
 
     drive: str
@@ -130,6 +132,7 @@ class Observation:
     invalid_trials: int = 0
     printed: str = ""
     note: str = ""
+    is_judged: bool = False
 
     @property
     def quantity(self) -> Quantity:
@@ -143,7 +146,7 @@ class Observation:
     @property
     def is_better_when_low(self) -> bool:
         """Whether the smaller of two such numbers is the better one."""
-        return self.quantity == "latency"
+        return self.estimate.unit == "ns"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivelab.model.judged_metric import LATENCY, RESPONSE, THROUGHPUT, are_waited_for
+from drivelab.model.judged_metric import DURATION, LATENCY, RESPONSE, THROUGHPUT, are_waited_for
 from drivelab.model.result_set import Observation
 
 # what a workload is judged by, the first that several have
 JUDGED = (
+    DURATION,
     RESPONSE,
     LATENCY,
     "total_latency_ns_mean",
@@ -17,6 +18,7 @@ JUDGED = (
 )
 # several at a time, or large: issued for what they move
 _JUDGED_BY_BYTES = (
+    DURATION,
     RESPONSE,
     THROUGHPUT,
     "iops",
@@ -26,7 +28,7 @@ _JUDGED_BY_BYTES = (
 
 
 def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:
-    """The metrics that a workload can be compared by, the most telling one first.
+    """The metrics that a workload can be compared by, that which its runs judge it by first, then the most telling.
 
     Parameters
     ----------
@@ -34,4 +36,6 @@ def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:
         All that are compared with each other.
     """
     kinds = ((one.block_size_bytes, one.is_durable, one.queue_depth or 1) for one in members)
-    return JUDGED if are_waited_for(kinds) else _JUDGED_BY_BYTES
+    order = JUDGED if are_waited_for(kinds) else _JUDGED_BY_BYTES
+    judged = {one.metric for one in members if one.is_judged}
+    return tuple(sorted(order, key=lambda metric: judged != {metric}))

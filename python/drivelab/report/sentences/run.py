@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from drivelab.model.judged_metric import DURATION
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
@@ -15,9 +16,12 @@ from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.memory import memory_sentences
 from drivelab.report.sentences.queue_depth import depth_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
+from drivelab.report.sentences.targets import target_sentences
 
 # what is not among them is in the tables
 SENTENCES_MAX = 3
+# of them about targets beside each other
+BESIDE_MAX = 2
 TOTAL_TIME = "total-time"
 _THROUGHPUT = "throughput_bytes_per_s"
 
@@ -25,10 +29,11 @@ _THROUGHPUT = "throughput_bytes_per_s"
 def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
     """The answer of a run of an experiment; empty when it has no combinations.
 
-    What the levels of its factors do, in at most three sentences, with the largest
-    place where one factor changes what another does; where nothing was varied, of
-    each workload on each target the lowest and the highest median. Where sizes of
-    files and of records were varied, what stands out of these surfaces instead.
+    What several targets come to beside each other comes first. Then what the levels
+    of its factors do, with the largest place where one factor changes what another
+    does; where nothing was varied, of each workload on each target the lowest and
+    the highest median. Where sizes of files and of records were varied, what stands
+    out of these surfaces instead. At most three sentences, but of tasks and surfaces.
 
     Parameters
     ----------
@@ -37,19 +42,21 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     of_tasks : bool
         Whether its workloads are tasks as a whole, of which the time is what counts (`asks_total_time`).
     """
+    beside = tuple(target_sentences(answer, DURATION if of_tasks else ""))
     if of_tasks:
-        return tuple(duration_sentences(answer))
+        return (*beside, *duration_sentences(answer))
     shapes = shape_sentences(answer)
     if shapes and not answer.effects:
-        return shapes
+        return (*beside, *shapes)
     first = (*(f"{sentence}." for sentence in memory_sentences(answer.combinations)), *depth_sentences(answer))
     effects = answer.effects or answer.contrasts
     if first:
         # how far from the first depth to the last is told already
         effects = tuple(effect for effect in effects if effect.factor != "queue_depth")
     interactions = interaction_sentences(answer)
-    told = (*first, *effects_in_short(effects, answer, is_other=bool(interactions)))
-    return (*told[:1], *interactions, *told[1:])[:SENTENCES_MAX] or tuple(_of_combinations(answer))
+    told = (*first, *effects_in_short(effects, answer, is_other=bool(beside or interactions)))
+    told = (*told[:1], *interactions, *told[1:]) or tuple(_of_combinations(answer))
+    return (*beside[:BESIDE_MAX], *told)[:SENTENCES_MAX]
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

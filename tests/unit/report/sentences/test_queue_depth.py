@@ -60,7 +60,9 @@ def test_the_depth_that_is_enough_is_told_with_what_each_pays(rates: list[float]
 
 def test_several_targets_have_a_sentence_each() -> None:
     rows = tuple(at(depth, 1e4 * depth, target) for target in ("sdb", "sdc") for depth in DEPTHS)
-    assert [sentence.split(":")[0] for sentence in run_sentences(RunAnswer(rows))] == ["On sdb", "On sdc"]
+    beside, *each = run_sentences(RunAnswer(rows))
+    assert beside.startswith("sdb and sdc cannot be told apart")
+    assert [sentence.split(":")[0] for sentence in each] == ["On sdb", "On sdc"]
 
 
 def test_two_depths_are_no_curve() -> None:

@@ -1,0 +1,80 @@
+"""Several targets of one run beside each other: which is best, by how much, and whether that is more than noise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.operations_apart import plural
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.report.sentences.contest import Contest
+from drivelab.report.sentences.several_drives import change_text, contests, goodness, number_alone, shortened
+
+
+def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
+    """What the targets of a run come to beside each other, a sentence for each workload; nothing of a single target.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        What the run came to.
+    metric : str, optional
+        What they are compared by; left out, what each workload is judged by.
+    """
+    known = [(one, metric or one.judged_metric) for one in answer.rows]
+    observations = tuple(_observation(one, name) for one, name in known if name in one.metrics)
+    by_title: dict[str, list[Contest]] = {}
+    for contest in contests((ResultSet("", "", "", "", observations=observations),)):
+        by_title.setdefault(contest.title, []).append(contest)
+    for title, members in by_title.items():
+        yield f"{_told(members, f'{title[:1].lower()}{title[1:]}')}{_left_out(members)}."
+
+
+def _told(members: Sequence[Contest], title: str) -> str:
+    beyond = [one for one in members if one.is_beyond_noise]
+    firsts = Counter(_first(one) for one in beyond or members)
+    leader, _ = firsts.most_common(1)[0]
+    shown = min((one for one in beyond or members if _first(one) == leader), key=goodness)
+    (_, best), (other, second), *_ = shown.ranked
+    numbers = f"{number_alone(best)} beside {number_alone(second)}"
+    count = len(members)
+    if beyond:
+        every = "" if count == 1 else f" in {firsts[leader]} of {count} combinations"
+        against = [f"{name} in {times}" for name, times in firsts.items() if name != leader]
+        rivals = f", {', '.join(against)}" if against else ""
+        change = change_text(best, second)
+        return f"{leader} is {change} than {other[0]} at {title}, {numbers}; beyond the scatter{every}{rivals}"
+    if all(one.is_beyond_noise is None for one in members):
+        seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
+        return f"{seen}; one repeat each cannot tell that from chance"
+    several = "" if count == 1 else f", nor in any other of {count} combinations"
+    return f"{leader} and {other[0]} cannot be told apart at {title}, {numbers}{several}"
+
+
+def _first(contest: Contest) -> str:
+    return shortened(contest.ranked[0][0][0])
+
+
+def _left_out(members: Sequence[Contest]) -> str:
+    names = dict.fromkeys(shortened(drive) for one in members for drive, _ in one.left_out)
+    return f"; left out, because trials do not describe the drive: {', '.join(names)}" if names else ""
+
+
+def _observation(one: CombinationResult, metric: str) -> Observation:
+    found = one.metrics[metric]
+    return Observation(
+        drive=one.target,
+        machine="",
+        workload=one.workload,
+        title=f"{one.label or one.workload}{f', {plural(one.operation)}' if one.operation else ''}",
+        operation=one.operation,
+        metric=metric,
+        estimate=Estimate(found.median, *found.ends, found.unit, found.repeat_count, float(found.repeat_count), ""),
+        levels=one.levels,
+        is_durable=one.is_durable,
+        trial_count=one.trial_count,
+        invalid_trials=one.invalid_trials,
+        is_judged=True,
+    )

@@ -1,0 +1,85 @@
+"""Several targets of one run: a sentence says which is best, by how much, and whether that is more than noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivelab.joint_report import joint_report
+from drivelab.model.judged_metric import DURATION
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.sentences.run import plain_text, run_sentences
+from drivelab.store.read import open_run
+
+RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
+LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
+
+
+def row(target: str, *repeats: float, metric: str = LATENCY, **changes: object) -> CombinationResult:
+    unit = "B/s" if metric == THROUGHPUT else "ns"
+    middle = sorted(repeats)[len(repeats) // 2]
+    found = {metric: RepeatedMetric(middle, min(repeats), max(repeats), unit, len(repeats))}  # type: ignore[arg-type]
+    given: dict[str, object] = {"levels": {}, "achieved": {}, "metrics": found, "judged_metric": metric}
+    given |= {"trials": tuple(map(str, repeats)), "block_size_bytes": 512, "is_durable": True}
+    return CombinationResult(target, "small", "synced writes", **(given | changes))  # type: ignore[arg-type]
+
+
+def first(*rows: CombinationResult, of_tasks: bool = False) -> str:
+    return plain_text(run_sentences(RunAnswer(rows), of_tasks=of_tasks)[0])
+
+
+def test_the_better_of_two_targets_is_named_with_how_much_and_beyond_which_scatter() -> None:
+    told = first(row("Alpha", 6.2e6, 6.3e6, 6.4e6), row("Beta", 1.0e6, 1.1e6, 1.2e6))
+    assert told == ("Beta is 5.7 times faster than Alpha at synced writes, 1.10 ms beside 6.30 ms; beyond the scatter.")
+
+
+def test_targets_that_scatter_into_each_other_are_not_told_apart() -> None:
+    told = first(row("Alpha", 1.0e6, 1.2e6, 1.4e6), row("Beta", 1.1e6, 1.3e6, 1.5e6))
+    assert told == "Alpha and Beta cannot be told apart at synced writes, 1.20 ms beside 1.30 ms."
+
+
+def test_a_phase_is_compared_by_its_rate_and_a_task_by_its_time() -> None:
+    fast, slow = row("SSD", 4e8, metric=THROUGHPUT), row("disk", 1e8, metric=THROUGHPUT)
+    told = first(slow, fast)
+    assert told.startswith("SSD looked 4.0 times faster than disk at synced writes, 400 MB/s beside 100 MB/s; ")
+    assert told.endswith("; one repeat each cannot tell that from chance.")
+    tasks = [row("SSD", 9e9, 1e10, 1.1e10, metric=DURATION), row("disk", 3.9e10, 4e10, 4.1e10, metric=DURATION)]
+    assert first(*tasks, of_tasks=True).startswith("SSD is 4.0 times faster than disk at synced writes, 10.0 s beside")
+
+
+def test_of_many_combinations_the_best_and_how_often_each_is_first() -> None:
+    rows = [
+        row(target, value, value * 1.01, value * 1.02, levels={"block_size": size})
+        for size, value in (("512", 1e5), ("4KiB", 2e5))
+        for target, value in (("A", value), ("B", value * 3))
+    ]
+    assert first(*rows) == (
+        "A is 3.0 times faster than B at synced writes, 101 us beside 303 us; "
+        "beyond the scatter in 2 of 2 combinations."
+    )
+
+
+def test_where_each_is_first_somewhere_both_are_counted() -> None:
+    values = {"512": {"A": 1e5, "B": 3e5}, "1MiB": {"A": 9e5, "B": 3e5}, "4KiB": {"A": 2e5, "B": 6e5}}
+    rows = [
+        row(target, value, value * 1.01, value * 1.02, levels={"block_size": size})
+        for size, of_size in values.items()
+        for target, value in of_size.items()
+    ]
+    assert first(*rows).endswith("; beyond the scatter in 2 of 3 combinations, B in 1.")
+
+
+def test_one_target_is_compared_with_nobody() -> None:
+    assert "fastest" not in first(row("Alpha", 1e6, levels={"n": "1"}), row("Alpha", 2e6, levels={"n": "2"}))
+
+
+@pytest.mark.parametrize("where", ["page", "terminal"])
+def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
+    joint = joint_report([open_run(RUNS / "write-size-two-drives")])
+    sentences = joint.sentences if where == "page" else run_sentences(joint.runs[0].answer)
+    assert plain_text(sentences[0]) == (
+        "sdb is 8.4 times faster than sdc at write + fdatasync in reserved space, 190 us beside 1.59 ms; "
+        "beyond the scatter in 16 of 30 combinations."
+    )
+    assert len(sentences[0].split()) <= 30
