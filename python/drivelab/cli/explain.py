@@ -81,7 +81,9 @@ def stored_run(name: str) -> Path | None:
 def _explain_stored(options: ExplainOptions, directories: list[Path]) -> int:
     runs = [open_run(directory) for directory in directories]
     if len(runs) == 1 and len(options.trial) < 2:
-        return show_explanations(runs[0], options.trial[0] if options.trial else "", as_json=options.as_json)
+        return show_explanations(
+            runs[0], options.trial[0] if options.trial else "", as_json=options.as_json, details=options.details
+        )
     if len(options.trial) > 2 or (len(runs) == 2 and options.trial):
         what = "--trial names two trials of one run, and no trials of two runs"
         raise DrivelabError("U021", what, where="option --trial")
@@ -116,7 +118,9 @@ def _explain_target(options: ExplainOptions, target: str) -> int:
     if not outcome.completed and outcome.is_interrupted:
         return stop.exit_code
     status = exit_status(outcome)
-    shown = show_explanations(open_run(directory), "", as_json=options.as_json, writes_report=True)
+    shown = show_explanations(
+        open_run(directory), "", as_json=options.as_json, details=options.details, writes_report=True
+    )
     if outcome.is_interrupted or outcome.failures:
         print(f"to go on with it: drivelab resume {directory}", file=sys.stderr)
     return stop.exit_code if outcome.is_interrupted else status or shown

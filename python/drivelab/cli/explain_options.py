@@ -88,4 +88,5 @@ class ExplainOptions:
     trial: Annotated[list[str], _result("Of a stored run, only this trial; two are compared.", metavar="NAME")] = field(
         default_factory=list
     )
+    details: Annotated[bool, _result("Print every number, check and finding.", "--details")] = False
     as_json: Annotated[bool, _result("Print JSON.", "--json")] = False

@@ -18,11 +18,12 @@ from drivelab.answers.explanations import (
 )
 from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.level_reasons import print_level_reasons
-from drivelab.cli.run_results import print_findings
+from drivelab.cli.run_results import finding_lines_of, print_findings
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.html import FILE_NAME, write_html_report
+from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
@@ -35,7 +36,9 @@ SHOWN_AT_MOST = 4
 _MAKE_ONE = "make one: drivelab explain TARGET, or drivelab run EXPERIMENT TARGET --trace"
 
 
-def show_explanations(run: StoredRun, trial: str, *, as_json: bool, writes_report: bool = False) -> int:
+def show_explanations(
+    run: StoredRun, trial: str, *, as_json: bool, details: bool = False, writes_report: bool = False
+) -> int:
     """Show where the time of a run's operations went; 4 where there is no answer, or a durability alarm.
 
     Parameters
@@ -46,6 +49,8 @@ def show_explanations(run: StoredRun, trial: str, *, as_json: bool, writes_repor
         Only this trial of it; empty for all combinations of factors, their repeats together.
     as_json : bool
         Whether JSON is printed.
+    details : bool
+        Whether every number and check is printed, and not the answer alone.
     writes_report : bool
         Whether its report is written first.
 
@@ -60,7 +65,7 @@ def show_explanations(run: StoredRun, trial: str, *, as_json: bool, writes_repor
         raise _not_traced(run)
     if not as_json:
         # before the report: what was measured is worth seeing also when that cannot be written
-        _print(run, found, traced)
+        _print(run, found, traced, details=details)
     report = run.directory / FILE_NAME
     if writes_report:
         report = write_html_report(joint_report([run], answers=[traced.answer], traced=[traced]), report)
@@ -164,23 +169,33 @@ def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dic
     }
 
 
-def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer) -> None:
+def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *, details: bool) -> None:
     # imported here: JSON needs no terminal library
     from rich.text import Text
 
-    from drivelab.report.terminal.waterfall import explanation_lines
+    from drivelab.report.terminal.run_screen import warning_lines
+    from drivelab.report.terminal.waterfall import explanation_in_short, explanation_lines
 
     console = make_console()
     if len(found) > 1:
         print_level_reasons(traced, console)
-    for explanation in found[:SHOWN_AT_MOST]:
-        _print_lines(explanation_lines(explanation, console.width, plain=_is_plain(console)))
-    if len(found) > SHOWN_AT_MOST:
-        left_out = len(found) - SHOWN_AT_MOST
-        console.print(Text(f"{left_out} more combinations: --trial NAME shows one, --json all, and so does the report"))
+    write = explanation_lines if details else explanation_in_short
+    shown_at_most = SHOWN_AT_MOST if details else 1
+    for explanation in found[:shown_at_most]:
+        _print_lines(write(explanation, console.width, plain=_is_plain(console)))
+    if len(found) > shown_at_most:
+        left_out = len(found) - shown_at_most
+        console.print(
+            Text(f"{left_out} more combinations: --trial NAME shows one, --json all, and so does the report\n")
+        )
     for trial, reason in missing_traces(run).items():
         console.print(Text(f"{trial} has no explanation: {reason}", style="yellow"))
-    print_findings(run, console)
+    if details:
+        print_findings(run, console)
+        return
+    for line in warning_lines(finding_lines_of(run), lambda text: terminal_text(text, _is_plain(console))):
+        console.print(line)
+    console.print()
 
 
 def _print_places(run: StoredRun, report: Path) -> None:

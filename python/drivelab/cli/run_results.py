@@ -15,7 +15,7 @@ from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels
-from drivelab.report.finding_lines import finding_lines
+from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.headline import what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.terminal.fitting_table import FittingTable
@@ -109,8 +109,6 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
 
     console = make_console()
     experiment = as_mapping(run.run_json.get("experiment"))
-    plan = as_mapping(run.run_json.get("plan"))
-    lines = finding_lines(run.findings, run.trials.num_rows, is_quick=bool(plan.get("quick")))
     rows = trial_columns(run, lambda field: field.name == "is_reference")["is_reference"].to_pylist()
     missing = what_is_missing(run.run_json, rows.count(False))
     targets = list(dict.fromkeys(one.target for one in answer.combinations))
@@ -121,7 +119,7 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
             answer,
             title,
             run_sentences(answer, of_tasks=asks_total_time(experiment)),
-            lines,
+            finding_lines_of(run),
             is_one_at_a_time=experiment.get("design") == "one-at-a-time",
             plain=not console.encoding.startswith("utf"),
         )
@@ -249,13 +247,18 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequenc
     return table
 
 
+def finding_lines_of(run: StoredRun) -> tuple[FindingLine, ...]:
+    """The findings of a run, each kind once and the gravest first."""
+    is_quick = bool(as_mapping(run.run_json.get("plan")).get("quick"))
+    return finding_lines(run.findings, run.trials.num_rows, is_quick=is_quick)
+
+
 def print_findings(run: StoredRun, console: Console) -> None:
     """Each kind of finding on one line, with between what its numbers lie."""
     from rich.text import Text
 
     styles = {"invalid": "red", "warning": "yellow", "note": "dim"}
-    is_quick = bool((run.run_json.get("plan") or {}).get("quick"))
-    lines = finding_lines(run.findings, run.trials.num_rows, is_quick=is_quick)
+    lines = finding_lines_of(run)
     for line in lines:
         console.print(Text.assemble((f"{line.severity}: ", styles[line.severity]), line.text, (line.where, "dim")))
     if lines:

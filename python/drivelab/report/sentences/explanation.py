@@ -34,7 +34,7 @@ _ONE = {"durable_write": "durable write", "sync": "sync call"}
 
 
 def explanation_sentences(explanation: Explanation) -> tuple[str, ...]:
-    """What an explanation comes to, the answer first; of one that was refused, why.
+    """What an explanation comes to, an alarm first, then the answer; of one that was refused, why.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def explanation_sentences(explanation: Explanation) -> tuple[str, ...]:
         Where the time of one combination of factors went.
     """
     told = _refused(explanation) if explanation.refusal else _answered(explanation)
-    return (*told, *_remarks(explanation))
+    return (*_alarm(explanation), *told, *_remarks(explanation))
 
 
 def headline(explanation: Explanation) -> str:
@@ -162,10 +162,14 @@ def _refused(explanation: Explanation) -> Iterator[str]:
         )
 
 
+def _alarm(explanation: Explanation) -> Iterator[str]:
+    """That what was acknowledged can be lost: nothing else weighs as much."""
+    if explanation.check.verdict == "too_few_flushes":
+        yield f"Durability alarm: {explanation.check.text}."
+
+
 def _remarks(explanation: Explanation) -> Iterator[str]:
     check = explanation.check
-    if check.verdict == "too_few_flushes":
-        yield f"Durability alarm: {check.text}."
     if check.verdict == "too_many":
         yield f"Unexpected commands: {check.text}."
     if explanation.shared_operations and not explanation.refusal:

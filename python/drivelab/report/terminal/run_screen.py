@@ -83,8 +83,8 @@ def render_run_screen(
         parts += [Text(), Text(f"  {clean(group[0].label)}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
         room -= table.row_count + _OTHER_LINES
-    told = [one for one in warnings if one.severity in _STYLES]
-    parts += [Text(), *_warnings(told, clean)] if told else []
+    told = list(warning_lines(warnings, clean))
+    parts += [Text(), *told] if told else []
     return Group(*parts)
 
 
@@ -212,10 +212,11 @@ def _commands(one: CombinationResult) -> str:
     return ", ".join(told)
 
 
-def _warnings(found: Sequence[FindingLine], clean: Callable[[str], str]) -> Iterator[RenderableType]:
-    """The gravest findings, a line each."""
+def warning_lines(findings: Sequence[FindingLine], clean: Callable[[str], str]) -> Iterator[RenderableType]:
+    """The gravest findings, a line each; notes are none."""
     from rich.text import Text
 
+    found = [one for one in findings if one.severity in _STYLES]
     for one in found[:WARNINGS_MAX]:
         yield _line(Text.assemble(("!", _STYLES[one.severity]), " ", clean(one.text)))
     if len(found) > WARNINGS_MAX:

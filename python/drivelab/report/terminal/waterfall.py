@@ -75,6 +75,29 @@ def explanation_lines(explanation: Explanation, width: int, *, plain: bool = Fal
     return [fitted(line, width) for line in lines]
 
 
+def explanation_in_short(explanation: Explanation, width: int, *, plain: bool = False) -> list[str]:
+    """What an explanation says in few lines: the sentences first, then where the typical time goes.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Where the time of one combination of factors went.
+    width : int
+        Characters; fewer than `WIDTH_MIN` count as that.
+    plain : bool
+        Only characters of ASCII.
+    """
+    width = max(width, WIDTH_MIN)
+    lines = [*wrapped(_title(explanation), width, plain), ""]
+    for sentence in explanation_sentences(explanation):
+        lines += wrapped(sentence, width - len(_GAP), plain)
+    if explanation.parts:
+        # one numeral is enough beside each bar
+        lines += ["", *_waterfall(explanation, "typical", min(width, _BESIDE_FROM - 1), plain)]
+        lines += ["", *wrapped(f"the drive, each time: {work_words(explanation)}", width, plain, _GAP)]
+    return [fitted(line, width) for line in lines]
+
+
 def part_labels(width: int) -> Mapping[Part, str]:
     """What the parts are called where there are so many characters in a line."""
     return PART_TITLES if width >= TITLES_FROM else _SHORT

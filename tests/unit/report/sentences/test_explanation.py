@@ -131,7 +131,7 @@ def test_a_refusal_gives_the_latencies_and_no_parts() -> None:
 
 
 def test_missing_flushes_are_an_alarm() -> None:
-    first, *_, alarm = told(work={"flushes": 0})
+    alarm, first, *_ = told(work={"flushes": 0})
     assert "151 us is waiting for flushes of others" in first
     assert alarm.startswith(
         "Durability alarm: 1000 operations were to be durable, and the drive was told so 0.00 times"

@@ -42,7 +42,7 @@ def test_drives_are_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     lines = screen("write-size-two-drives", capsys, monkeypatch)
     (head,) = (line for line in lines if "sdb" in line and "the drive does" in line)
     assert head.index("sdb") < head.index("sdc")
-    assert "and 18 more: --details" in "\n".join(lines)
+    assert "and 20 more: --details" in "\n".join(lines)
 
 
 def test_numbers_stand_beside_their_range_and_what_the_drive_does(

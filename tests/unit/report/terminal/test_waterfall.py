@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from drivelab.report.terminal.explanation_difference import difference_lines, diverging_bar
 from drivelab.report.terminal.scale import ASCII, UNICODE
-from drivelab.report.terminal.waterfall import explanation_lines, positioned_bar
+from drivelab.report.terminal.waterfall import explanation_in_short, explanation_lines, positioned_bar
 from made_up_explanations import difference, explanation
 from made_up_operations import APPEND_NS, OVERWRITE_NS
 
@@ -32,6 +32,10 @@ def of_explanation(kind: str, count: int = 1000, **changes: object) -> Lines:
     return lambda width, plain=False: explanation_lines(explanation(kind, count, **changes), width, plain=plain)  # type: ignore[arg-type]
 
 
+def in_short(kind: str, **changes: object) -> Lines:
+    return lambda width, plain=False: explanation_in_short(explanation(kind, **changes), width, plain=plain)  # type: ignore[arg-type]
+
+
 def of_difference(new_ns: Mapping[str, float], repeats: int, **changes: object) -> Lines:
     found = difference(new_ns=new_ns, repeats=repeats, **changes)  # type: ignore[arg-type]
     return lambda width, plain=False: difference_lines(found, width, subject="With write-cache off", plain=plain)
@@ -42,6 +46,9 @@ SHOWN: Mapping[str, Lines] = {
     "read-of-90": of_explanation("read", 90, untraced_ns=88_000.0),
     "refused": of_explanation("overwrite", conduct={"lost_events": 5}),
     "alarm": of_explanation("overwrite", work={"flushes": 0}, parts_ns={**OVERWRITE_NS, "flush": 0}),
+    "append-in-short": in_short("append", untraced_ns=1_100_000.0),
+    "refused-in-short": in_short("overwrite", conduct={"lost_events": 5}),
+    "alarm-in-short": in_short("overwrite", work={"flushes": 0}, parts_ns={**OVERWRITE_NS, "flush": 0}),
     "difference": of_difference(CACHE_OFF, 3, new_work={"flushes": 0}),
     "no-difference": of_difference(APPEND_NS, 1),
 }
