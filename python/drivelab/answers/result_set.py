@@ -26,6 +26,7 @@ MEAN = "total_latency_ns_mean"
 OBSERVED_METRICS = (LATENCY, MEAN, "total_latency_ns_p99", RESPONSE, "iops", THROUGHPUT)
 # the figure that experiments name whose workloads are one task, for which somebody waits
 TOTAL_TIME = "total-time"
+_FLUSHES = "device_flushes_per_operation"
 _TRIAL_FACTS = ("operation", "target", "asked_queue_depth", "asked_job_count", "operation_count", "is_reference")
 _SEEN = "the samples' own value: too few independent I/Os for an interval"
 _NOTED_SEVERITIES = ("invalid", "warning")
@@ -179,6 +180,10 @@ def _levels(
     if levels.get("write-cache") == AS_FOUND and "write-cache" in target.levels:
         found = target.levels["write-cache"]
         levels["write-cache"] = AS_FOUND if found in asked["write-cache"] else found
+    is_known = "write-cache" in target.levels or levels.get("write-cache", AS_FOUND) != AS_FOUND
+    if not is_known and one.is_durable and _commands(one).get(_FLUSHES, (0.0, 0.0))[0] > 0:
+        levels["write-cache"] = "on"
+        remarks.append("write-cache: nobody could read it; on, because flushes were counted")
     return levels, remarks
 
 

@@ -14,9 +14,13 @@ from drivelab.answers.measured_on import link_text, machine_of, measured_targets
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.result_set import Observation, ResultSet
-from drivelab.model.run_answer import RunAnswer
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.reference.load import load_reference
+from drivelab.report.sentences.several_drives import joint_sentences
+from drivelab.report.tables.pivot import pivots
 from drivelab.store.read import StoredRun, open_run
 
+FLUSHES = "device_flushes_per_operation"
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 DRIVE = {
     "name": "sdb",
@@ -118,6 +122,44 @@ def test_what_was_found_stands_for_as_found_and_refusals_are_told() -> None:
     refused = one(found, "total_latency_ns_p50", scheduler="none")
     assert "scheduler: none was asked for, mq-deadline was read back" in refused.note
     assert {each.levels["write-cache"] for each in found.observations} == {"on", "off"}
+
+
+def test_a_cache_that_nobody_could_read_is_on_where_flushes_were_counted() -> None:
+    run = with_facts("write-size-two-drives", targets=[])
+    found = result_set_of(run, RunAnswer(tuple(_as_found(each) for each in answer_of_run(run, SHOWN_METRICS).rows)))
+    flushed = {(each.commands[FLUSHES][0] > 0, each.levels["write-cache"]) for each in found.observations}
+    assert flushed == {(True, "on"), (False, "as-found")}
+    assert all("because flushes were counted" in each.note for each in found.observations if each.levels == "on")
+
+
+def _as_found(one: CombinationResult) -> CombinationResult:
+    return replace(one, levels={**one.levels, "write-cache": "as-found"}, achieved={})
+
+
+def test_a_run_whose_cache_is_as_found_is_compared_with_a_page() -> None:
+    run = with_facts("write-size-two-drives", targets=[])
+    measured = next(each for each in answer_of_run(run, SHOWN_METRICS).rows if each.block_size_bytes == 512)
+    mean = replace(measured.metrics["total_latency_ns_p50"], median=2e6, low=1.9e6, high=2.1e6)
+    rows = tuple(
+        replace(
+            _as_found(measured),
+            workload="small-write",
+            label="512 B synchronous appends",
+            levels={"filesystem": filesystem, "write-cache": "as-found"},
+            metrics=measured.metrics | {"total_latency_ns_mean": mean},
+        )
+        for filesystem in ("raw", "ext4", "xfs")
+    )
+    sets = (result_set_of(run, RunAnswer(rows)), load_reference("ssd-latency"))
+    (placed,) = joint_sentences(sets)
+    assert placed.replace("\u00a0", " ") == (
+        "512 B synchronous appends, mean latency (filesystem raw, write-cache on): sdb on pike has 2.00 ms (95 %: "
+        "1.90 ms to 2.10 ms), behind Intel 520 120GB on rcmonster (440 µs) and ahead of "
+        "Samsung 850 PRO 256 GB on rc01 (3.10 ms), as published."
+    )
+    (pivot,) = pivots(sets)
+    assert [column.name for column in pivot.columns[1:4]] == ["RAW + WC", "Ext4 + WC", "XFS + WC"]
+    assert len(pivot.columns) == 7
 
 
 def test_a_check_has_an_observation_per_trial_and_metric() -> None:

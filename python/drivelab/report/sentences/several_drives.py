@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from drivelab.model.judged_metric import DURATION
@@ -47,23 +47,21 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     -------
     tuple of str
         Empty where no drive of a run was measured with the workload and the
-        settings of another drive.
+        settings of another drive, or of one of a published page.
     """
     has_machines = len({one.machine for each in sets for one in each.observations if one.machine}) > 1
-    measured = {_subject(one) for each in sets if not each.is_reference for one in each.observations}
+    runs = [each for each in sets if not each.is_reference]
     by_title: dict[str, list[Contest]] = {}
     drives = drives or {}
     identities = {subject: one.identity for subject, one in drives.items()}
-    for contest in contests(sets, identities):
-        # what pages tell of their own drives only is no answer
-        if any(subject in measured for subject, _ in contest.ranked):
-            by_title.setdefault(contest.title, []).append(contest)
+    for contest in contests(runs, identities):
+        by_title.setdefault(contest.title, []).append(contest)
     groups = sorted(by_title.items(), key=lambda item: -max(len(one.ranked) for one in item[1]))
     found: list[str] = []
     for title, members in groups[:WORKLOADS_NAMED]:
         found += _told(title, members, has_machines, drives)
     is_claimed = any(one.is_beyond_noise for _, members in groups for one in members)
-    if is_claimed and sum(not each.is_reference for each in sets) > 1:
+    if is_claimed and len(runs) > 1:
         found[0] = f"{found[0].removesuffix('.')}; {_RUN_TO_RUN}."
     more = len(groups) - WORKLOADS_NAMED
     if more > 0:
@@ -71,7 +69,33 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
             f"{more} more workload{'s' if more > 1 else ''} that several drives have in common: see the tables."
         )
     found += filter(None, [compare_sentence((one for _, members in groups for one in members), drives)])
-    return tuple(found)
+    return (*found, *_beside_pages(sets, has_machines))
+
+
+def _beside_pages(sets: Sequence[ResultSet], has_machines: bool) -> Iterator[str]:
+    """Between which published numbers each drive of a run lies, of each workload with its best settings."""
+    published = {_subject(one) for each in sets if each.is_reference for one in each.observations}
+    found: dict[tuple[str, Subject], str] = {}
+    for contest in sorted(contests(sets) if published else (), key=_goodness):
+        for place, (subject, one) in enumerate(contest.ranked):
+            ends = [
+                _nearest(part, published, has_machines)
+                for part in (contest.ranked[:place][::-1], contest.ranked[place:])
+            ]
+            words = [f"{word} {end}" for word, end in zip(("behind", "ahead of"), ends, strict=True) if end]
+            if subject not in published and words:
+                levels = ", ".join(f"{name} {level_text(name, level)}" for name, level in contest.levels)
+                what = f"{contest.title}, {_statistic(contest)}{f' ({levels})' if levels else ''}"
+                text = (
+                    f"{what}: {_name(subject, has_machines)} has {_number(one)}, {' and '.join(words)}, as published."
+                )
+                found.setdefault((contest.title, subject), text)
+    yield from list(found.values())[:WORKLOADS_NAMED]
+
+
+def _nearest(ranked: Sequence[tuple[Subject, Observation]], published: Collection[Subject], has_machines: bool) -> str:
+    """The first of some that was published, with its number; empty where none was."""
+    return next((f"{_name(who, has_machines)} ({_number(one)})" for who, one in ranked if who in published), "")
 
 
 def contests(
@@ -84,7 +108,9 @@ def contests(
     sized = {one.workload for one in every} - {one.workload for one in every if BLOCK_SIZE not in one.levels}
     for one in (one for one in every if one.metric in JUDGED):
         size = None if one.workload in sized else one.block_size_bytes
-        kind = (one.workload, one.operation, size, one.queue_depth, one.is_durable)
+        # a page tells a durable write as one with an option, as dd has it
+        operation = one.operation.removeprefix("durable_") if one.is_durable else one.operation
+        kind = (one.workload, operation, size, one.queue_depth, one.is_durable)
         workloads.setdefault(kind, []).append(one)
     titles = Counter(members[0].title for members in workloads.values())
     for members in workloads.values():

@@ -55,10 +55,23 @@ def test_of_throughput_more_is_better() -> None:
 
 
 def test_a_number_without_an_interval_wins_nothing_beyond_noise() -> None:
-    page = result_set("reference:page", observed("P", 10), is_reference=True)
-    (sentence,) = joint_sentences((result_set("a", observed("A", 100, 95, 105)), page))
-    assert "P has the best number, 10.0\u00a0µs, 10 times faster than A" in sentence
+    (sentence,) = joint_sentences((result_set("a", observed("A", 100, 95, 105)), result_set("b", observed("B", 10))))
+    assert "B has the best number, 10.0\u00a0µs, 10 times faster than A" in sentence
     assert "noise cannot be ruled out" in sentence
+
+
+def test_a_run_is_placed_among_published_numbers() -> None:
+    page = result_set("reference:page", observed("P", 10), observed("Q", 200), is_reference=True)
+    run = result_set("a", observed("A", 100, 95, 105))
+    (sentence,) = joint_sentences((run, page))
+    assert sentence.replace("\u00a0", " ") == (
+        "512 B durable write, median latency: A has 100 µs (95 %: 95.0 µs to 105 µs), behind P (10.0 µs) and ahead of "
+        "Q (200 µs), as published."
+    )
+    best, placed, other = joint_sentences((run, result_set("b", observed("B", 300, 290, 310)), page))
+    assert best.startswith("512 B durable write, median latency: A is fastest with")
+    assert placed == sentence
+    assert other.endswith("310\u00a0µs), behind Q (200\u00a0µs), as published.")
 
 
 def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
