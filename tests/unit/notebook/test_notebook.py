@@ -139,7 +139,7 @@ def test_explanations_go_by_the_first_trial_of_their_combination(tmp_path: Path,
 
 
 def test_the_answer_is_sentences(run: OpenedRun) -> None:
-    assert run.answer[0].startswith("8 MiB random writes: fill_level 20 % -> 100 %") or "MB/s" in run.answer[0]
+    assert run.answer[0].startswith("8 MiB random writes: fill level 20 % -> 100 %") or "MB/s" in run.answer[0]
     assert run.answer[0] in run._repr_markdown_()
     assert run.question.endswith("?")
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import geometric_mean, median
 
+from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import level_text
-from drivelab.model.run_answer import CommandChange, LevelEffect, RunAnswer
+from drivelab.model.operations_apart import plural
+from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_words
 from drivelab.report.numerals import THIN_SPACE, number_text
 
@@ -14,6 +17,8 @@ from drivelab.report.numerals import THIN_SPACE, number_text
 FEW_BLOCKS_MAX = 4
 # a baseline this many times the median of all blocks pulls every ratio with it
 OUTLYING_FROM = 3.0
+# a smaller change is told in per cent
+_TIMES_FROM = 2.0
 _BLOCKS_FOR_OUTLYING_MIN = 4
 _COMMANDS = {
     "device_writes_per_operation": "writes",
@@ -26,9 +31,21 @@ _COMMANDS = {
 def effects_title(effects: Sequence[LevelEffect], answer: RunAnswer) -> str:
     """What the effects of one workload on one target are about."""
     first = effects[0]
-    labels = {one.workload: one.label for one in answer.combinations}
+    member = next((one for one in answer.combinations if one.workload == first.workload), None)
+    label = f"{member.label}{main_operation(answer, member)}" if member else first.workload
     what = "throughput" if "bytes_per_s" in first.metric else "median latency"
-    return f"What changes {labels.get(first.workload, first.workload)} on {first.target}: {what}, level over baseline"
+    return f"What changes {label} on {first.target}: {what}, level over baseline"
+
+
+def main_operation(answer: RunAnswer, member: CombinationResult) -> str:
+    """The operation of a mix that its latency is of: ``, reads``; empty where nothing is mixed."""
+    judged = member.metrics.get(member.judged_metric) if "latency" in member.judged_metric else None
+    place = (member.target, member.workload, member.levels)
+    for one in answer.apart if judged else ():
+        is_it = (one.target, one.workload, one.levels) == place and one.metrics.get(member.judged_metric) == judged
+        if is_it and one.operation:
+            return f", {plural(one.operation)}"
+    return ""
 
 
 def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
@@ -137,10 +154,37 @@ def change_size(effect: LevelEffect) -> float:
 
 
 def change_words(effect: LevelEffect) -> str:
-    """How much slower or faster: ``3.2 times faster``, ``12 % slower``."""
-    size = change_size(effect)
-    word = "slower" if effect.is_slower else "faster"
-    return f"{number_text(size, 2)} times {word}" if size >= 2 else f"{100 * (size - 1):.0f} % {word}"
+    """How much slower or faster: ``3.2 times faster``, ``12 % slower``, ``0.3 % slower``."""
+    ratio = replace(effect.ratio, low=None, high=None)
+    return ratio_change(ratio, is_more_slower="latency" in effect.metric)
+
+
+def ratio_change(ratio: Estimate, *, is_more_slower: bool) -> str:
+    """A change for people, with its interval: ``9.2 times faster (8.7 to 9.8)``, ``12 % slower (3.0 to 21)``.
+
+    Parameters
+    ----------
+    ratio : Estimate
+        Level over baseline.
+    is_more_slower : bool
+        Whether a ratio above 1 is the worse one, as with latencies.
+    """
+    value, low, high = ratio.value or 1.0, ratio.low, ratio.high
+    if low is not None and high is not None and low <= 1 <= high:
+        return f"no difference shown (ratio {number_text(low)} to {number_text(high)})"
+    if value < 1:
+        value, low, high = 1 / value, None if high is None else 1 / high, None if low is None else 1 / low
+    word = "slower" if ((ratio.value or 1.0) > 1) == is_more_slower else "faster"
+    is_times = value >= _TIMES_FROM
+    numbers = [number_text(one, 2) if is_times else _percent(one) for one in (value, low, high) if one is not None]
+    span = f" ({numbers[1]} to {numbers[2]})" if len(numbers) == 3 else ""
+    return f"{numbers[0]} {'times' if is_times else '%'} {word}{span}"
+
+
+def _percent(size: float) -> str:
+    """What a size of 1.12 is more than 1: ``12``; of less than 1 % with one digit, that it is not mistaken for none."""
+    percent = 100 * (size - 1)
+    return f"{percent:.0f}" if abs(percent) >= 1 else number_text(percent, 1)
 
 
 def ratio_words(value: float | None) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from drivelab.model.level_words import level_text, levels_phrase
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import value_writer
-from drivelab.report.sentences.effect_words import change_size
-from drivelab.report.sentences.interactions import change_words
+from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change
 
 # of a kind of verdict in one sentence; the table has all
 NAMED_MAX = 3
@@ -46,7 +45,7 @@ def effects_in_short(effects: Sequence[LevelEffect], answer: RunAnswer, *, is_ot
         what could not be told and what that would take, with what was not judged. At most three.
     """
     told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
-    words = _Words(answer.combinations, told)
+    words = _Words(answer, told)
     matters = sorted((one for one in told if one.verdict in ("matters", "differs")), key=change_size, reverse=True)
     if matters:
         yield words.change(matters[0])
@@ -78,7 +77,7 @@ def _of_numbers_the_last(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
 class _Words:
     """Names levels, and where they were measured only where another place has another verdict."""
 
-    combinations: Sequence[CombinationResult]
+    answer: RunAnswer
     told: Sequence[LevelEffect]
 
     def change(self, effect: LevelEffect) -> str:
@@ -134,24 +133,24 @@ class _Words:
         if len(effects) < len(self.told):
             what = f"{len(effects)} of {len(self.told)} changes cannot"
         repeats = f"{blocks} {'repeat' if blocks == 1 else 'repeats'}"
-        seen = f"{_subject(largest)} looked {_looked(largest)} than {_baseline(largest)}{self._numbers(largest)}"
+        seen = f"{_subject(largest)} looked {change_words(largest)} than {_baseline(largest)}{self._numbers(largest)}"
         where = self._where(largest)
         place = f" ({where})" if where else ""
         return f"with {repeats} {what} be told from chance: {seen}{place}; {_what_it_takes(effects, blocks)}"
 
     def _numbers(self, effect: LevelEffect) -> str:
         """The numbers of both levels where they are of one pair of combinations."""
-        pairs = _matched(effect, self.combinations)
+        pairs = _matched(effect, self.answer.combinations)
         write = value_writer(effect.metric)
         return f", {write(pairs[0][1])} instead of {write(pairs[0][0])}" if len(pairs) == 1 else ""
 
     def _is_durable(self, effect: LevelEffect) -> bool:
-        return any(one.is_durable for one in self.combinations if one.workload == effect.workload)
+        return any(one.is_durable for one in self.answer.combinations if one.workload == effect.workload)
 
     def _where(self, effect: LevelEffect, *, is_label_told: bool = False) -> str:
         """The workload where there are several or it is asked for, and the target where there are several."""
-        labels = {one.workload: one.label for one in self.combinations}
-        targets = {one.target for one in self.combinations}
+        labels = {one.workload: f"{one.label}{main_operation(self.answer, one)}" for one in self.answer.combinations}
+        targets = {one.target for one in self.answer.combinations}
         label = labels.get(effect.workload, effect.workload) if len(labels) > 1 or is_label_told else ""
         return " ".join(filter(None, (label, f"on {effect.target}" if len(targets) > 1 else "")))
 
@@ -191,12 +190,7 @@ def _baseline(effect: LevelEffect) -> str:
 
 
 def _change(effect: LevelEffect) -> str:
-    return change_words(effect.ratio, is_more_slower="latency" in effect.metric)
-
-
-def _looked(effect: LevelEffect) -> str:
-    """How much slower or faster it looked, without an interval."""
-    return change_words(replace(effect.ratio, low=None, high=None), is_more_slower="latency" in effect.metric)
+    return ratio_change(effect.ratio, is_more_slower="latency" in effect.metric)
 
 
 def _commands(effect: LevelEffect, lead: str) -> str:

@@ -9,13 +9,11 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import RunAnswer
-from drivelab.report.numerals import number_text
+from drivelab.report.sentences.effect_words import ratio_change
 
 # of one workload on one target, and levels in each; the table has all
 SENTENCES_MAX = 3
 LEVELS_TOLD = 4
-# below this an effect is told in percent
-_TIMES_FROM = 2.0
 
 
 def interaction_sentences(answer: RunAnswer) -> tuple[str, ...]:
@@ -65,27 +63,4 @@ def _depends(pairs: Sequence[Interaction], one: Factorial) -> str:
 
 
 def _at(factor: str, level: str, ratio: Estimate, one: Factorial) -> str:
-    return f"{change_words(ratio, is_more_slower=one.is_more_slower)} with {level_text(factor, level)}"
-
-
-def change_words(ratio: Estimate, *, is_more_slower: bool) -> str:
-    """An effect for people, with its interval: ``9.2 times faster (8.7 to 9.8)``, ``12 % slower (3 to 21)``.
-
-    Parameters
-    ----------
-    ratio : Estimate
-        Level over baseline.
-    is_more_slower : bool
-        Whether a ratio above 1 is the worse one, as with latencies.
-    """
-    value, low, high = ratio.value or 1.0, ratio.low, ratio.high
-    if low is not None and high is not None and low <= 1 <= high:
-        return f"no difference shown (ratio {number_text(low)} to {number_text(high)})"
-    if value < 1:
-        value, low, high = 1 / value, None if high is None else 1 / high, None if low is None else 1 / low
-    word = "slower" if ((ratio.value or 1.0) > 1) == is_more_slower else "faster"
-    if value >= _TIMES_FROM:
-        span = "" if low is None or high is None else f" ({number_text(low, 2)} to {number_text(high, 2)})"
-        return f"{number_text(value, 2)} times {word}{span}"
-    span = "" if low is None or high is None else f" ({100 * (low - 1):.0f} to {100 * (high - 1):.0f})"
-    return f"{100 * (value - 1):.0f}\u00a0% {word}{span}"
+    return f"{ratio_change(ratio, is_more_slower=one.is_more_slower)} with {level_text(factor, level)}"

@@ -76,7 +76,7 @@ def _beside_pages(sets: Sequence[ResultSet], has_machines: bool) -> Iterator[str
     """Between which published numbers each drive of a run lies, of each workload with its best settings."""
     published = {_subject(one) for each in sets if each.is_reference for one in each.observations}
     found: dict[tuple[str, Subject], str] = {}
-    for contest in sorted(contests(sets) if published else (), key=_goodness):
+    for contest in sorted(contests(sets) if published else (), key=goodness):
         for place, (subject, one) in enumerate(contest.ranked):
             ends = [
                 _nearest(part, published, has_machines)

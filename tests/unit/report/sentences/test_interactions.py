@@ -14,7 +14,8 @@ from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, run_answer
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.figures.effects_overview import effects_overview
-from drivelab.report.sentences.interactions import change_words, interaction_sentences
+from drivelab.report.sentences.effect_words import ratio_change
+from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.tables.factorial import INTERACTIONS_SHOWN, factorial_tables
 from drivelab.report.tables.table import column_texts
@@ -101,7 +102,7 @@ def test_workloads_are_named_where_there_are_several() -> None:
 )
 def test_effects_in_words(ratio: tuple[float, float | None, float | None], is_latency: bool, words: str) -> None:
     estimate = Estimate(*ratio, "1", 5, 5.0, "")
-    assert plain_text(change_words(estimate, is_more_slower=is_latency)) == words
+    assert plain_text(ratio_change(estimate, is_more_slower=is_latency)) == words
 
 
 def test_tables_of_a_factorial() -> None:
