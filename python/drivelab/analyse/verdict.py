@@ -80,13 +80,7 @@ def judge_need(
     required = [check for check in checks if check.threshold.force == "required"]
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
-    measured = _deciding_number(deciding)
-    if outcome == "pass":
-        sentence = f"Yes, this carries {need.title}: {measured}"
-    elif outcome == "fail":
-        sentence = f"No, this does not carry {need.title}: {measured}"
-    else:
-        sentence = f"Undecided for {need.title}: {deciding.why}"
+    sentence = f"{need.title}: {deciding.why if outcome == 'undecided' else _deciding_number(deciding)}"
     if told is not None and not at_least_per_s:
         sentence += f". {told.text}"
     return Verdict(need.name, need.title, outcome, sentence, deciding.why, tuple(checks), caveats, told)
@@ -343,21 +337,21 @@ def _without_limits(
     """Outcome, why it is undecided, and what the measured number means instead of a yes or no."""
     trials, meaning, why = _meaning(need, summaries, told)
     if why:
-        return "undecided", why, f"No published limit for {need.title}, and {why}"
+        return "undecided", why, f"{need.title}: {why}"
     invalid = next(
         (one for one in findings if one.severity == "invalid" and any(touches(one, t) for t in trials)), None
     )
     if invalid is not None:
-        sentence = f"No published limit for {need.title}, and the number cannot be trusted: {invalid.text}"
+        sentence = f"{need.title}: the number cannot be trusted: {invalid.text}"
         return "undecided", invalid.text, sentence
-    return "no_limit", "", f"No published limit{meaning}"
+    return "no_limit", "", meaning
 
 
 def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast | None) -> tuple[list[str], str, str]:
-    """The trials behind what was measured, how the sentence about it goes on, and why there is nothing to say."""
+    """The trials behind what was measured, what it means, and why there is nothing to say."""
     if need.name in PROGRAMS:
         trials = [write.trial for write in PROGRAMS[need.name].writes]
-        return (trials, f": {told.text}", "") if told else (trials, "", _NOT_MEASURED)
+        return (trials, told.text, "") if told else (trials, "", _NOT_MEASURED)
     capability = need.capability
     name = next((trial for trial in capability.trials if trial in summaries), "") if capability else ""
     estimate = summaries[name].estimates.get(capability.metric) if capability and name else None
@@ -367,7 +361,7 @@ def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast |
         return [name], "", f"the number is only a bound: {estimate}"
     interval = estimate.interval_text()
     meaning = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"
-    return [name], f" for {need.title}: here {meaning}", ""
+    return [name], f"{need.title}: here {meaning}", ""
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -257,7 +257,7 @@ def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:
     text = f"only read: writes need {consent}"
     if need is None:
         return Fitness(f"{text[0].upper()}{text[1:]}.", "undecided", ())
-    return Verdict(need.name, need.title, "undecided", f"Undecided for {need.title}: {text}", text, ())
+    return Verdict(need.name, need.title, "undecided", f"{need.title}: {text}", text, ())
 
 
 def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:

@@ -42,8 +42,7 @@ def test_a_fast_log_carries_etcd() -> None:
     verdict = judge_need(ETCD, etcd_trials(near(1.2 * MS)), [])
     assert verdict.outcome == "pass"
     assert verdict.sentence == (
-        "Yes, this carries etcd: 99 % of 2300-byte log writes were durable within 1.2 ms "
-        "(95 %: 1.08 ms to 1.32 ms; limit 10 ms)"
+        "etcd: 99 % of 2300-byte log writes were durable within 1.2 ms (95 %: 1.08 ms to 1.32 ms; limit 10 ms)"
     )
     assert verdict.checks[0].margin_ratio == pytest.approx(10 / 1.32)
     assert "95 %: 1.08 ms to 1.32 ms" in verdict.checks[0].text
@@ -54,7 +53,7 @@ def test_a_fast_log_carries_etcd() -> None:
 def test_a_slow_log_does_not() -> None:
     verdict = judge_need(ETCD, etcd_trials(near(23 * MS)), [])
     assert (verdict.outcome, verdict.why) == ("fail", "")
-    assert verdict.sentence.startswith("No, this does not carry etcd: 99 % of 2300-byte log writes were durable within")
+    assert verdict.sentence.startswith("etcd: 99 % of 2300-byte log writes were durable within")
 
 
 def test_an_interval_across_the_limit_decides_nothing() -> None:
@@ -85,9 +84,7 @@ def unsteady(p999_ns: float, count: int = 5000) -> list[TrialSummary]:
 def test_a_limit_out_of_all_reach_is_met_although_the_interval_reaches_it() -> None:
     verdict = judge_need(ETCD, unsteady(1.9 * MS), [])
     assert verdict.outcome == "pass"
-    assert verdict.sentence == (
-        "Yes, this carries etcd: 99 % of 2300-byte log writes were durable within about 400 us (limit 10 ms)"
-    )
+    assert verdict.sentence == ("etcd: 99 % of 2300-byte log writes were durable within about 400 us (limit 10 ms)")
     assert "99.9 % of 5000 took at most 1.9 ms" in verdict.checks[0].text
     assert verdict.checks[0].margin_ratio == pytest.approx(10 / 1.9)
 
@@ -203,7 +200,7 @@ NEIGHBOUR = Finding(
 def test_a_limit_missed_beside_foreign_work_is_undecided_and_says_whose() -> None:
     missed = judge_need(ETCD, etcd_trials(near(40 * MS)), [NEIGHBOUR])
     assert missed.outcome == "undecided"
-    assert missed.sentence.startswith("Undecided for etcd: ")
+    assert missed.sentence.startswith("etcd: ")
     assert "which misses the limit, but this trial was not alone: 83% of the drive's requests were others' (fio)" in (
         missed.why
     )
@@ -240,7 +237,7 @@ def test_what_must_be_at_least_fails_when_the_good_end_is_below() -> None:
     verdict = judge_need(NEEDS["consul"], summaries, [])
     assert verdict.outcome == "fail"
     assert verdict.sentence == (
-        "No, this does not carry Consul: 5 000 random 4 KiB writes a second with 32 outstanding "
+        "Consul: 5 000 random 4 KiB writes a second with 32 outstanding "
         "(95 %: 4 500 to 5 500; at least 7 500 a second wanted)"
     )
     assert verdict.checks[0].margin_ratio == pytest.approx(0.6)
@@ -251,8 +248,7 @@ def test_without_a_published_limit_the_number_is_translated() -> None:
     verdict = judge_need(CEPH, syncs, [])
     assert (verdict.outcome, verdict.why, verdict.checks) == ("no_limit", "", ())
     assert verdict.sentence == (
-        "No published limit for Ceph OSD: here its log takes 850 transactions a second, one after another "
-        "(95 %: 765 to 935)"
+        "Ceph OSD: here its log takes 850 transactions a second, one after another (95 %: 765 to 935)"
     )
     assert judge_need(NEEDS["kafka"], syncs, []).outcome == "undecided"
     assert "not measured" in judge_need(NEEDS["kafka"], syncs, []).sentence
@@ -267,7 +263,7 @@ def commits(latency_ns: Estimate) -> list[TrialSummary]:
 def test_a_program_that_was_traced_is_told_in_commits() -> None:
     verdict = judge_need(POSTGRES, commits(near(2 * MS)), [])
     assert (verdict.outcome, verdict.checks) == ("no_limit", ())
-    assert verdict.sentence.startswith("No published limit: PostgreSQL would commit about 4")
+    assert verdict.sentence.startswith("PostgreSQL would commit about 4")
     assert verdict.forecast is not None
     assert verdict.forecast.text in verdict.sentence
     assert judge_need(POSTGRES, [], []).outcome == "undecided"

@@ -89,7 +89,7 @@ def test_what_is_only_read_says_so_and_nothing_about_each_need(directory: Target
     fitness = judge_check(plan, CheckResults(), device, host, Asked()).verdict  # type: ignore[arg-type]
     assert fitness == Fitness("Only read: writes need --erase SERIAL (or a directory).", "undecided", ())
     verdict = judge_check(plan, CheckResults(), device, host, Asked(find_need("etcd"))).verdict  # type: ignore[arg-type]
-    assert verdict.sentence == "Undecided for etcd: only read: writes need --erase SERIAL (or a directory)"
+    assert verdict.sentence == "etcd: only read: writes need --erase SERIAL (or a directory)"
 
 
 def test_failed_io_is_told_by_the_exit_status() -> None:

@@ -37,12 +37,9 @@ _OUTCOMES = {
     "no_limit": ("-", "bold"),
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
-# a verdict begins with what the word before it says
-_SAID_ALREADY = re.compile(r"^(Yes, this carries|No, this does not carry|Undecided for|No published limit( for|:)) ")
 _CLAUSE = re.compile(r"[:;] ")
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 _CLAUSE_LENGTH_MIN = 24
-_INTERVAL = re.compile(r" \(95 %: [^)]*\)")
 _UNIT_CHARACTERS = f" /{ascii_letters}"
 
 
@@ -137,7 +134,7 @@ class _Writer:
         from rich.text import Text
 
         word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
-        said = _first_clauses(_SAID_ALREADY.sub("", self._clean(sentence)))
+        said = _first_clauses(self._clean(sentence))
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column()
@@ -232,8 +229,10 @@ class _Writer:
 
         for one in self._marked:
             sign = one.sign if one in self._of_all else one.mark
-            where = " (all trials)" if one in self._of_all else ""
-            yield self._line((sign, _STYLES[one.severity]), self._clean(f"{_first_clause(one.text)}{where}"))
+            where = " (all trials)" if one in self._of_all and one.trials else ""
+            yield self._line(
+                (sign, _STYLES[one.severity]), self._clean(f"{_first_clause(one.text).removesuffix('.')}{where}")
+            )
         if len(found) > len(self._marked):
             yield Text(f"  and {len(found) - len(self._marked)} more: --details", style="dim")
 
@@ -249,7 +248,7 @@ def _in_a_line(block: VerdictBlock) -> str:
     """A need, what was measured for it, and the limit."""
     decisive = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
     if decisive is None:
-        return _INTERVAL.sub("", _SAID_ALREADY.sub("", block.sentence or block.title))
+        return block.sentence or block.title
     interval = f" ({decisive.interval})" if decisive.interval else ""
     return f"{block.title}: {decisive.measured}{interval}, asked {decisive.limit}"
 

@@ -206,9 +206,6 @@ def _verdict_line(outcome: str, sentence: str, plain: bool) -> RenderableType:
     from rich.text import Text
 
     word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
-    if sentence.startswith(word):
-        # it says so itself
-        return Text.assemble((word, style), _text(sentence.removeprefix(word), plain))
     return Text.assemble((word, style), "  ", _text(sentence, plain))
 
 

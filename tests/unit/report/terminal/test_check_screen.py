@@ -61,7 +61,7 @@ def whole(make_estimate: MakeEstimate) -> ReportContent:
 
 
 def need(name: str, outcome: str) -> dict[str, Any]:
-    return {"need": name, "title": name, "outcome": outcome, "sentence": f"No published limit for {name}: 5 a second"}
+    return {"need": name, "title": name, "outcome": outcome, "sentence": f"{name}: 5 a second"}
 
 
 def test_it_fits_a_screen_with_eight_needs_and_many_warnings(whole: ReportContent) -> None:
@@ -77,16 +77,28 @@ def test_it_fits_a_screen_with_eight_needs_and_many_warnings(whole: ReportConten
     assert "and 3 more: --details" in lines[-1]
 
 
+def test_only_a_warning_of_trials_is_said_to_be_of_all_of_them(whole: ReportContent) -> None:
+    of_run = Finding("interrupted", "warning", "it was interrupted", "")
+    of_each = [Finding("foreign-work", "warning", "not alone", trial.name) for trial in whole.trials]
+    text = "\n".join(shown(replace(whole, findings=reported([of_run, *of_each]))))
+    assert "! it was interrupted\n" in text
+    assert "! not alone (all trials)" in text
+
+
+def test_a_verdict_is_shown_as_it_was_made(whole: ReportContent) -> None:
+    asked = need("etcd", "fail") | {"sentence": "Undecided for No published limit: 5 a second (95 %: 4 to 6)"}
+    lines = shown(replace(whole, verdict={"outcome": "fail", "sentence": "Not fit.", "verdicts": [asked, asked]}))
+    assert lines[3] == "No  Undecided for No published limit: 5 a second (95 %: 4 to 6)"
+
+
 def test_a_long_reason_is_cut_between_its_clauses(whole: ReportContent) -> None:
-    why = "Undecided for etcd: too slow; " + "; ".join(["because this and that happened meanwhile to it"] * 9)
+    why = "etcd: too slow; " + "; ".join(["because this and that happened meanwhile to it"] * 9)
     verdict = need("etcd", "undecided") | {"sentence": why}
     lines = shown(replace(whole, verdict=verdict))
     assert lines[2].startswith("?  etcd: too slow; because")
     assert lines[lines.index("", 2) - 1].endswith("meanwhile to it")
     assert lines.index("", 2) <= 6
-    inside = need("etcd", "pass") | {
-        "sentence": f"Yes, this carries etcd: fast (2 ms; limit 10 ms); {'and so on ' * 40}"
-    }
+    inside = need("etcd", "pass") | {"sentence": f"etcd: fast (2 ms; limit 10 ms); {'and so on ' * 40}"}
     assert shown(replace(whole, verdict=inside))[2] == "Yes  etcd: fast (2 ms; limit 10 ms)"
 
 
