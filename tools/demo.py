@@ -24,7 +24,8 @@ DEMO = PROJECT / "demo"
 RUNS = DEMO / "runs"
 PROGRAM = PROJECT / ".venv" / "bin" / "drivelab"
 SCRATCH_SIZE = "1GiB"
-SCRATCH_PROGRAMS = ("losetup", "mkfs.ext4", "mkfs.xfs")
+# a file system that cannot be made is left out by the run, and named
+SCRATCH_PROGRAMS = ("losetup",)
 # done, and done with numbers that the report calls not to be trusted, on this machine
 GOOD_STATUSES = (0, 4)
 

@@ -78,7 +78,7 @@ def _can_discard(target: TargetFacts) -> bool:
 
 
 def refusals(cell: Cell, target: PlannedTarget, known: KnownSettings) -> list[Refusal]:
-    """The settings and actions of a cell that a target cannot have.
+    """The settings, actions and the file system of a cell that a target cannot have.
 
     Parameters
     ----------
@@ -86,6 +86,10 @@ def refusals(cell: Cell, target: PlannedTarget, known: KnownSettings) -> list[Re
         What is known about the target's settings and about what can be done to it.
     """
     found = [_refusal(cell, name, level, target, known) for name, level in _asked(cell)]
+    level = cell.filesystem
+    if level is not None and "filesystem" in known and _is_device(target):
+        reason = known["filesystem"].views.get(level.type)
+        found.append(Refusal("filesystem", level.name, target.label, reason) if reason else None)
     return [refusal for refusal in found if refusal is not None]
 
 

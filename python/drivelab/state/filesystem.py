@@ -15,7 +15,7 @@ from drivelab.model.factor import FileSystemLevel
 from drivelab.model.option_rule import require_listed_options
 from drivelab.state.held_device import look_before_writing
 from drivelab.state.journal import Change, Journal
-from drivelab.state.programs import require_program, run_program
+from drivelab.state.programs import missing_program, require_program, run_program
 
 MOUNT_PARENT = Path("/run/drivelab")
 _UNMOUNT_PATIENCE_S = 10.0
@@ -67,6 +67,12 @@ def require_filesystem_programs(types: Iterable[str]) -> None:
     """
     for program in [*(_MKFS[name][0] for name in sorted(types)), "mount", "umount", "blkid", "wipefs"]:
         require_program(program)
+
+
+def missing_filesystems() -> dict[str, str]:
+    """The types of file systems that cannot be made here, each with what is not installed and what installs it."""
+    missing = {name: missing_program(program) for name, (program, *_) in _MKFS.items()}
+    return {name: f"{error.what}: {error.do}" for name, error in missing.items() if error is not None}
 
 
 def make_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> Change:

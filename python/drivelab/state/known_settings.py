@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from drivelab.model.drive import DriveFacts
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
 from drivelab.model.target import TargetFacts
+from drivelab.state.filesystem import missing_filesystems
 from drivelab.state.purge.catalogue import PURGES, purge_reason
 from drivelab.state.settings.catalogue import SETTINGS, read_settings
 
 
 def known_settings(target: TargetFacts, varied: Sequence[str]) -> dict[str, SettingFacts]:
-    """The settings among the factors of an experiment, and whether the drive can be purged.
+    """The settings among the factors of an experiment, whether the drive can be purged, what file systems can be made.
 
     Parameters
     ----------
@@ -25,6 +26,8 @@ def known_settings(target: TargetFacts, varied: Sequence[str]) -> dict[str, Sett
     found = _settings(target, names)
     if "purge" in varied and target.drive is not None:
         found["purge"] = _purge(target.drive)
+    if "filesystem" in varied:
+        found["filesystem"] = SettingFacts("filesystem", views=missing_filesystems())
     return found
 
 

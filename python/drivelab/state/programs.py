@@ -40,11 +40,17 @@ def require_program(name: str) -> str:
     DrivelabError
         R402: it is not installed.
     """
-    program = find_tool(name)
-    if program is None:
-        package = _DEBIAN_PACKAGES.get(name, name)
-        raise DrivelabError("R402", f"{name} is not installed", do=f"apt-get install {package}")
-    return program
+    missing = missing_program(name)
+    if missing is not None:
+        raise missing
+    return find_tool(name) or name
+
+
+def missing_program(name: str) -> DrivelabError | None:
+    """R402 of a program that is not installed; None of one that is."""
+    if find_tool(name) is not None:
+        return None
+    return DrivelabError("R402", f"{name} is not installed", do=f"apt-get install {_DEBIAN_PACKAGES.get(name, name)}")
 
 
 def require_root(why: str) -> None:

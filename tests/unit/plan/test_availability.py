@@ -79,6 +79,19 @@ def test_a_scratch_drive_leaves_out_what_it_has_not_without_being_told(
     assert len(plan.left_out) == 1
 
 
+def test_a_file_system_that_cannot_be_made_is_left_out_and_named(
+    experiment: MakeExperiment, scratch: TargetFacts, disk: TargetFacts
+) -> None:
+    asked = experiment(factors=[{"setting": "filesystem", "levels": ["raw", {"type": "ext4"}, {"type": "xfs"}]}])
+    reason = "mkfs.xfs is not installed: apt-get install xfsprogs"
+    known = {"filesystem": SettingFacts("filesystem", views={"xfs": reason})}
+    plan = make_plan(asked, [scratch], seed=1, settings=[known])
+    assert measured(plan, "filesystem") == {"raw", "ext4"}
+    assert plan.left_out[0].endswith(f": {reason}")
+    with pytest.raises(DrivelabError, match="apt-get install xfsprogs"):
+        make_plan(asked, [disk], seed=1, settings=[known])
+
+
 def test_a_factor_without_any_level_stays_as_found_and_the_others_are_measured(
     experiment: MakeExperiment, scratch: TargetFacts, no_settings: Settings
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.inventory.tools import run_tool
+from drivelab.state.filesystem import missing_filesystems
 from drivelab.state.programs import run_program
 
 MISLEADING = (
@@ -24,6 +25,13 @@ MISLEADING = (
         "LANGUAGE",
     ),
 )
+
+
+def test_file_systems_whose_mkfs_is_missing_are_named_with_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "drivelab.state.programs.find_tool", lambda name: None if name == "mkfs.xfs" else f"/sbin/{name}"
+    )
+    assert missing_filesystems() == {"xfs": "mkfs.xfs is not installed: apt-get install xfsprogs"}
 
 
 @pytest.mark.parametrize("run", [lambda: run_program(["env"]), lambda: run_tool(["env"]).text], ids=["change", "ask"])
