@@ -1,4 +1,4 @@
-"""Writes what is made from the format of experiments: its JSON Schema, and the tables of its page."""
+"""Writes what is made from the formats of experiments and needs: their JSON Schemas, and the tables of their pages."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
-SCHEMA = PROJECT / "docs" / "experiment.schema.json"
-PAGE = PROJECT / "docs" / "how-to" / "write-an-experiment.md"
+DOCS = PROJECT / "docs"
+PAGES = [DOCS / "how-to" / name for name in ("write-an-experiment.md", "ask-for-your-own-limits.md")]
 sys.path.insert(0, str(PROJECT / "python"))
 
 from drivelab.experiments.keys import KEYS, Key  # noqa: E402
 from drivelab.experiments.schema import experiment_schema  # noqa: E402
 from drivelab.model.filesystem_options import MKFS_OPTIONS, MOUNT_OPTIONS  # noqa: E402
+from drivelab.needs.keys import KEYS as KEYS_OF_NEEDS  # noqa: E402
+from drivelab.needs.keys import need_schema  # noqa: E402
 
 _TABLE = re.compile(r"(<!-- keys of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _OPTIONS = re.compile(r"(<!-- options of file systems -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def schema_text() -> str:
-    """The schema as its file holds it."""
-    return json.dumps(experiment_schema(), indent=2, ensure_ascii=False) + "\n"
+def made_files() -> dict[Path, str]:
+    """What every file shall hold."""
+    schemas = {"experiment": experiment_schema(), "need": need_schema()}
+    texts = {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
+    return {DOCS / f"{name}.schema.json": text for name, text in texts.items()} | {
+        page: page_text(page.read_text()) for page in PAGES
+    }
 
 
-def page_text() -> str:
-    """The page with its tables as the lists of keys and of options have them."""
-    page = _TABLE.sub(lambda found: f"{found[1]}{key_table(KEYS[found[2]])}{found[3]}", PAGE.read_text())
+def page_text(page: str) -> str:
+    """A page with its tables as the lists of keys and of options have them."""
+    known = KEYS | KEYS_OF_NEEDS
+    page = _TABLE.sub(lambda found: f"{found[1]}{key_table(known[found[2]])}{found[3]}", page)
     return _OPTIONS.sub(lambda found: f"{found[1]}{option_table()}{found[2]}", page)
 
 
@@ -68,7 +75,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
     stale = []
-    for path, text in ((SCHEMA, schema_text()), (PAGE, page_text())):
+    for path, text in made_files().items():
         if is_check and (not path.exists() or path.read_text() != text):
             stale.append(str(path.relative_to(PROJECT)))
         elif not is_check:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +23,7 @@ MIB = 2**20
 PROGRAM = [sys.executable, "-m", "drivelab", "check"]
 PEAK_KIB_MAX = 200 * 10**6 / 1024
 TRIALS = 17
+OWN_LIMITS = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "ask-for-your-own-limits.md"
 Refused = Callable[..., tuple[str, int]]
 
 
@@ -102,6 +105,29 @@ def test_a_rate_of_commits_makes_a_program_without_a_limit_a_verdict(
     assert (check["threshold"]["limit"], check["threshold"]["unit"]) == (500, "1/s")
     assert verdict["forecast"]["commits_per_s"]["value"] > 0
     assert [band["client_count"] for band in verdict["forecast"]["bands"]] == [8, 32]
+
+
+def test_a_service_is_judged_by_a_file_of_ones_own(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", OWN_LIMITS.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("my-service.toml").write_text(textwrap.dedent(example))
+    status = main.run(["check", str(place), "--for", "./my-service.toml", "--quick", "--json", "--out", "runs"])
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert status == {"pass": 0, "fail": 1, "undecided": 4}[verdict["outcome"]]
+    assert (verdict["need"], verdict["title"], verdict["forecast"]) == ("my-service", "My service", None)
+    found = [check["threshold"] for check in verdict["checks"]]
+    assert [(one["trial"], one["direction"], one["limit"], one["unit"], one["force"]) for one in found] == [
+        ("sync-write-4096", "at_most", 5_000_000, "ns", "required"),
+        ("sequential-read-qd8", "at_least", 200_000_000, "B/s", "recommended"),
+    ]
+
+
+def test_a_mistake_in_a_file_of_ones_own_is_told_before_anything_is_measured(place: Path, refused: Refused) -> None:
+    own = place / "own.toml"
+    own.write_text('format = 1\nname = "own"\nthresholds = []\n')
+    assert refused(place, "--for", own) == ("P703", 2)
 
 
 def test_a_rate_without_a_program_is_refused(place: Path, refused: Refused) -> None:

@@ -22,9 +22,8 @@ from traced_run import write_explained  # noqa: E402
 
 from drivelab.model.finding import Finding  # noqa: E402
 from drivelab.model.measurement import Measurement  # noqa: E402
-from drivelab.model.need import Threshold  # noqa: E402
 from drivelab.model.trial_summary import TrialSummary  # noqa: E402
-from drivelab.model.verdict import Check, Fitness, Verdict  # noqa: E402
+from drivelab.model.verdict import Check, Fitness, Threshold, Verdict  # noqa: E402
 from drivelab.store.place import TrialPlace  # noqa: E402
 from drivelab.store.write import RunWriter  # noqa: E402
 

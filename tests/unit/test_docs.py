@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import typer
 
-from drivelab.analyse.needs import NEEDS, find_need
 from drivelab.cli.catalogue import BY_NAME
 from drivelab.cli.io_options import IoOptions
 from drivelab.cli.io_workload import workload_from
@@ -21,6 +20,7 @@ from drivelab.cli.main import build_program, with_optional_values
 from drivelab.experiments.load import built_in_names
 from drivelab.model.errors import KINDS
 from drivelab.model.units import parse_bytes
+from drivelab.needs.load import NEED_NAMES, load_need
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -85,8 +85,9 @@ def parse(line: str) -> None:
     if name == "io":
         options = {field.name: typed[field.name] for field in fields(IoOptions)}
         workload_from(IoOptions(**options))
-    if name == "check" and typed["need_name"] not in (None, "NAME", "NEED"):
-        find_need(typed["need_name"])
+    need = typed.get("need_name")
+    if name == "check" and need not in (None, "NAME", "NEED") and not need.endswith(".toml"):
+        load_need(need)
     if name in ("plan", "run"):
         assert typed["experiment"] in built_in_names() or typed["experiment"].endswith((".toml", ".fio"))
         for target in typed["targets"]:
@@ -146,9 +147,9 @@ def test_every_test_that_the_page_on_safety_names_is_there() -> None:
 
 
 def test_every_need_stands_on_its_page_and_where_one_chooses() -> None:
-    assert set(NEEDS) <= set(re.findall(r"^## `([\w-]+)`$", (DOCS / "needs.md").read_text(), re.MULTILINE))
+    assert set(NEED_NAMES) <= set(re.findall(r"^## `([\w-]+)`$", (DOCS / "needs.md").read_text(), re.MULTILINE))
     choice = next(line for line in (DOCS / "check.md").read_text().splitlines() if line.startswith("| `--for NEED`"))
-    assert set(NEEDS) <= set(INLINE_CODE.findall(choice))
+    assert set(NEED_NAMES) <= set(INLINE_CODE.findall(choice))
 
 
 def test_the_page_about_io_has_every_flag_in_its_group_with_its_default() -> None:

@@ -17,19 +17,18 @@ burst of the slow kind fits into the measurement.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from drivelab.analyse.findings import DURABILITY_CODES, foreign_work
 from drivelab.analyse.forecast import forecast
-from drivelab.analyse.needs import NEEDS, ONLY_BY_NAME
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
-from drivelab.model.need import Need, Threshold
+from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Verdict
+from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Threshold, Verdict
 
 _DURABLE_TRIALS = "sync-write-"
 _NOT_MEASURED = "what it would mean was not measured"
@@ -67,12 +66,12 @@ def judge_need(
         warnings about the trials that count, are caveats.
     """
     by_name = {summary.name: summary for summary in summaries}
-    told = forecast(need.name, by_name)
-    checks = [check_threshold(threshold, by_name, findings) for threshold in need.thresholds]
+    told = forecast(need.program, by_name)
+    checks = [check_threshold(asked.threshold, by_name, findings) for asked in need.thresholds]
     if at_least_per_s:
         checks.append(check_rate(need, at_least_per_s, told, findings))
     checks.sort(key=lambda check: check.threshold.force != "required")
-    written = [write.trial for write in PROGRAMS[need.name].writes] if told else []
+    written = [write.trial for write in PROGRAMS[need.program].writes] if told else []
     caveats = _caveats(checks, findings, written)
     if not checks:
         outcome, why, sentence = _without_limits(need, by_name, findings, told)
@@ -86,11 +85,13 @@ def judge_need(
     return Verdict(need.name, need.title, outcome, sentence, deciding.why, tuple(checks), caveats, told)
 
 
-def judge_fitness(summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Fitness:
+def judge_fitness(needs: Iterable[Need], summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Fitness:
     """What a target is fit for: every need judged, and one sentence for all.
 
     Parameters
     ----------
+    needs : iterable of Need
+        All there are.
     summaries : sequence of TrialSummary
         The numbers of every trial.
     findings : sequence of Finding
@@ -102,7 +103,7 @@ def judge_fitness(summaries: Sequence[TrialSummary], findings: Sequence[Finding]
     whose writes are only issued when they are asked for are left out.
     """
     measured = {summary.name for summary in summaries}
-    verdicts = tuple(judge_need(need, summaries, findings) for need in NEEDS.values() if _is_for_all(need, measured))
+    verdicts = tuple(judge_need(need, summaries, findings) for need in needs if _is_for_all(need, measured))
     limited = [verdict for verdict in verdicts if verdict.checks]
     titles: dict[Outcome, list[str]] = {"pass": [], "fail": [], "undecided": [], "no_limit": []}
     for verdict in limited:
@@ -141,7 +142,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
 
 def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
     """A rate of commits that was asked for held against the forecast; its trial is the last one behind it."""
-    trial = PROGRAMS[need.name].writes[-1].trial
+    trial = PROGRAMS[need.program].writes[-1].trial
     threshold = Threshold(
         trial=trial,
         metric="commits_per_s",
@@ -182,11 +183,11 @@ def _margin_text(margin: float | None) -> str:
 
 def _is_for_all(need: Need, measured: Container[str]) -> bool:
     """Whether a need is judged where none is named: not if few have it, nor if its writes were not issued."""
-    if need.name in ONLY_BY_NAME:
+    if need.only_by_name:
         return False
-    if need.thresholds or need.capability or need.name == POSTGRESQL.need:
+    if need.thresholds or need.capability or need.program == POSTGRESQL.need:
         return True
-    return all(write.trial in measured for write in PROGRAMS[need.name].writes)
+    return all(write.trial in measured for write in PROGRAMS[need.program].writes)
 
 
 def touches(finding: Finding, trial: str) -> bool:
@@ -349,8 +350,8 @@ def _without_limits(
 
 def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast | None) -> tuple[list[str], str, str]:
     """The trials behind what was measured, what it means, and why there is nothing to say."""
-    if need.name in PROGRAMS:
-        trials = [write.trial for write in PROGRAMS[need.name].writes]
+    if need.program:
+        trials = [write.trial for write in PROGRAMS[need.program].writes]
         return (trials, told.text, "") if told else (trials, "", _NOT_MEASURED)
     capability = need.capability
     name = next((trial for trial in capability.trials if trial in summaries), "") if capability else ""

@@ -18,7 +18,6 @@ import typer
 
 from drivelab import __version__
 from drivelab.analyse.findings import by_gravity, operations_failed, run_findings, target_findings
-from drivelab.analyse.needs import NEEDS, find_need
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
@@ -34,10 +33,11 @@ from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.need import Need
-from drivelab.model.programs import PROGRAMS
+from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
+from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
 from drivelab.plan.check import PROBE, CheckPlan, plan_check
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME, write_html_report
@@ -92,7 +92,7 @@ class CheckJudgement:
 def command(
     target: Annotated[str, typer.Argument(help="A directory, a file or a block device.")],
     need_name: Annotated[
-        str | None, typer.Option("--for", metavar="NEED", help=f"What it shall carry: {', '.join(NEEDS)}.")
+        str | None, typer.Option("--for", metavar="NEED", help=f"{', '.join(NEED_NAMES)}, or ./FILE.toml of your own.")
     ] = None,
     at_least: Annotated[
         float | None,
@@ -122,17 +122,17 @@ def command(
     Raises
     ------
     DrivelabError
-        U005: an unknown need. U045: a rate that makes no sense. T101 to T108: the target. C201 to C209: no consent.
+        U005, P702, P703: the need. U045: the rate. T101 to T108: the target. C201 to C209: no consent.
         R451 to R454: no room or permission. E301 to E315: nothing could be measured.
     """
     keep_memory_low()
-    need = find_need(need_name) if need_name is not None else None
+    need = load_need(need_name) if need_name is not None else None
     if at_least is not None:
         require_rate(need, at_least)
     if erase:
         require_unused(target)
     facts = resolve_target(target)
-    plan = plan_check(facts, need=need.name if need else "", may_erase=bool(erase), is_quick=quick)
+    plan = plan_check(facts, program=need.program if need else POSTGRESQL.need, may_erase=bool(erase), is_quick=quick)
     if plan.may_write:
         require_writable(facts)
         require_erase_consent(facts, erase or ())
@@ -159,7 +159,7 @@ def require_rate(need: Need | None, at_least_per_s: float) -> None:
     DrivelabError
         U045: it is no rate, or no need with commits was named.
     """
-    if need is None or need.name not in PROGRAMS:
+    if need is None or not need.program:
         what = f"{need.title} has no commits" if need else "--at-least is a rate of one program"
         raise DrivelabError("U045", what, do=f"name a program that commits: --for {' or '.join(PROGRAMS)}")
     if not 0 < at_least_per_s < float("inf"):
@@ -247,7 +247,7 @@ def judge_check(
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need))
     if need is None:
-        return CheckJudgement(findings, judge_fitness(summaries, findings))
+        return CheckJudgement(findings, judge_fitness(built_in_needs(), summaries, findings))
     return CheckJudgement(findings, judge_need(need, summaries, findings, at_least_per_s=asked.at_least_per_s))
 
 

@@ -47,13 +47,25 @@ def load_experiment(name_or_path: str) -> Experiment:
         TOML. P703: a key is wrong; the error names file, line and key.
     """
     if looks_like_path(name_or_path):
-        try:
-            text = read_regular(name_or_path, bytes_max=FILE_BYTES_MAX)[0].decode("utf-8").replace("\r\n", "\n")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
-            raise DrivelabError("P701", f"{name_or_path} cannot be read: {reason}") from error
-        return parse_experiment(text, name_or_path)
+        return parse_experiment(text_of(name_or_path, code="P701"), name_or_path)
     return parse_experiment(built_in_text(name_or_path), f"{name_or_path}.toml")
+
+
+def text_of(path: str, *, code: str) -> str:
+    """The text of a file that a user wrote.
+
+    Raises
+    ------
+    DrivelabError
+        `code`: it cannot be read.
+    """
+    try:
+        return read_regular(path, bytes_max=FILE_BYTES_MAX)[0].decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise DrivelabError(
+            code, f"{path} cannot be read: {reason}", do="check its name and who may read it"
+        ) from error
 
 
 def looks_like_path(name_or_path: str) -> bool:
@@ -93,14 +105,7 @@ def parse_experiment(text: str, file: str) -> Experiment:
     DrivelabError
         P702: not TOML. P703: a key is wrong.
     """
-    if _LONG_KEY.search(text):
-        raise DrivelabError("P702", f"a key has more than {_KEY_PARTS_MAX} parts", where=file)
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(error, file) from error
-    except RecursionError as error:
-        raise DrivelabError("P702", "its lists or tables are nested too deep", where=file) from error
+    document = document_of(text, file)
     try:
         experiment = Experiment.model_validate(document)
     except ValidationError as error:
@@ -117,6 +122,24 @@ def parse_experiment(text: str, file: str) -> Experiment:
             except ValidationError as error:
                 raise mistake_in(document, error, text=text, file=file, above=place, names_keys=False) from error
     return experiment
+
+
+def document_of(text: str, file: str) -> dict[str, Any]:
+    """A TOML document as plain data.
+
+    Raises
+    ------
+    DrivelabError
+        P702: not TOML.
+    """
+    if _LONG_KEY.search(text):
+        raise DrivelabError("P702", f"a key has more than {_KEY_PARTS_MAX} parts", where=file)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(error, file) from error
+    except RecursionError as error:
+        raise DrivelabError("P702", "its lists or tables are nested too deep", where=file) from error
 
 
 def _levels_for(

@@ -1,4 +1,4 @@
-"""Says what is wrong in an experiment's file: where, which key, and what was probably meant."""
+"""Says what is wrong in the file of an experiment or a need: where, which key, and what was probably meant."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from drivelab.model.workload_pattern import SizeShare, WorkloadPattern
 
 _SHOWN_CHARACTERS_MAX = 60
 # the keys of every table that a file can have, by the path to it without numbers
-_TABLES: dict[Place, type[BaseModel]] = {
+Tables = Mapping[Place, type[BaseModel]]
+_TABLES: Tables = {
     (): Experiment,
     ("repeats",): Scale,
     ("reference",): Reference,
@@ -53,6 +54,7 @@ def mistake_in(
     file: str,
     above: Place = (),
     names_keys: bool = True,
+    tables: Tables = _TABLES,
 ) -> DrivelabError:
     """P703, or the mistake's own code, for the first one, with file, line and key; the number of the others behind it.
 
@@ -68,6 +70,8 @@ def mistake_in(
         Where in the document that lies which was validated.
     names_keys : bool
         Whether the places in `error` are places in the document, below `above`.
+    tables : mapping of Place to model
+        What the tables of the file may hold, by the path to them without numbers.
     """
     by_place: dict[Place, list[Any]] = {}
     for one in error.errors(include_url=False):
@@ -84,7 +88,7 @@ def mistake_in(
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
     what = f"{key}: {_message(same)}{more}" if key else f"{_message(same)}{more}"
     own = same[0].get("ctx", {})
-    do = own.get("do") or _advice(document, same[0], place)
+    do = own.get("do") or _advice(document, same[0], place, tables)
     return DrivelabError(own.get("code") or "P703", what, where=f"{file}:{line_of(text, place)}", do=do)
 
 
@@ -129,14 +133,14 @@ def _shows_what_it_got(mistake: Any, message: str) -> bool:
     return mistake["type"] == "missing" or is_of_many or len(shown) > _SHOWN_CHARACTERS_MAX or shown in message
 
 
-def _advice(document: Mapping[str, Any], mistake: Any, place: Place) -> str:
+def _advice(document: Mapping[str, Any], mistake: Any, place: Place, tables: Tables) -> str:
     kind = mistake["type"]
     if kind == "missing":
         return "add the key"
     if kind == "union_tag_not_found":
         return 'add the key: setting = "filesystem", "workload", "write-cache" ...'
     if kind == "extra_forbidden":
-        return _guess(str(place[-1]), _known_keys(document, place[:-1])) or "remove the key"
+        return _guess(str(place[-1]), _known_keys(document, place[:-1], tables)) or "remove the key"
     expected = mistake.get("ctx", {}).get("expected_tags") or mistake.get("ctx", {}).get("expected") or ""
     written = mistake.get("ctx", {}).get("tag") or mistake["input"]
     return _guess(str(written), re.findall(r"'([^']+)'", str(expected))) or "correct the value"
@@ -147,7 +151,7 @@ def _guess(written: str, known: Sequence[str]) -> str:
     return f"did you mean {near[0]}?" if near else ""
 
 
-def _known_keys(document: Mapping[str, Any], table: Place) -> list[str]:
+def _known_keys(document: Mapping[str, Any], table: Place, tables: Tables) -> list[str]:
     """The keys that a table of the document can have."""
     path = tuple(part for part in table if isinstance(part, str))
     if path[:1] == ("factors",):
@@ -155,5 +159,5 @@ def _known_keys(document: Mapping[str, Any], table: Place) -> list[str]:
         of_levels = _LEVELS.get(setting)
         model = of_levels if len(path) > 1 and of_levels else _FACTORS.get(setting, ActionFactor)
     else:
-        model = _TABLES.get(path, Experiment)
+        model = tables.get(path, tables[()])
     return sorted(model.model_fields)

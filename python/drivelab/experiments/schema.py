@@ -1,4 +1,4 @@
-"""The JSON Schema of an experiment's file, for editors that complete and check while one types."""
+"""The JSON Schema of an experiment or a need, for editors that complete and check while one types."""
 
 from __future__ import annotations
 
@@ -22,21 +22,27 @@ def experiment_schema() -> dict[str, Any]:
     somewhere, and a level must suit the key that it is for.
     """
     made = Experiment.model_json_schema(mode="validation")
-    _describe(made, KEYS["Experiment"])
+    describe(made, KEYS["Experiment"])
     for name, definition in made["$defs"].items():
-        _describe(definition, KEYS["Factor" if name in _FACTORS else name])
-    _describe(made["$defs"]["ExperimentWorkload"]["properties"]["quick"], KEYS["ExperimentWorkload"])
+        describe(definition, KEYS["Factor" if name in _FACTORS else name])
+    describe(made["$defs"]["ExperimentWorkload"]["properties"]["quick"], KEYS["ExperimentWorkload"])
     levels = sorted({level for levels in ACTION_LEVELS.values() for level in levels})
     for key in ("levels", "quick_levels"):
         made["$defs"]["ActionFactor"]["properties"][key]["items"] = {"enum": levels}
+    return plain_schema(made, "drivelab experiment")
+
+
+def plain_schema(made: dict[str, Any], title: str) -> dict[str, Any]:
+    """A schema that pydantic made, as a file holds it."""
     # TOML has no null: a key that may be missing is left out
     plain: dict[str, Any] = _without(made, titles=True)
-    return {"$schema": DIALECT, "title": "drivelab experiment"} | plain
+    return {"$schema": DIALECT, "title": title} | plain
 
 
-def _describe(table: dict[str, Any], keys: dict[str, Key]) -> None:
+def describe(table: dict[str, Any], keys: dict[str, Key]) -> None:
+    """Write the meaning and the default of every key into the schema of a table."""
     for option in table.get("anyOf", ()):
-        _describe(option, keys)
+        describe(option, keys)
     table.pop("description", None)
     for name, schema in table.get("properties", {}).items():
         key = keys[name]

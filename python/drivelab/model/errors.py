@@ -206,8 +206,8 @@ _KINDS = (
     ErrorKind("I509", "results that are named twice", "name each file once", EXIT_USAGE),
     # P: what an experiment asks for, and whether it can be planned
     ErrorKind("P701", "no such experiment", "list them: drivelab experiments", EXIT_USAGE),
-    ErrorKind("P702", "an experiment file that is not TOML", "correct the line that is named", EXIT_USAGE),
-    ErrorKind("P703", "an experiment file with a mistake", "correct the key that is named", EXIT_USAGE),
+    ErrorKind("P702", "an experiment or need that is not TOML", "correct the line that is named", EXIT_USAGE),
+    ErrorKind("P703", "an experiment or need with a mistake", "correct the key that is named", EXIT_USAGE),
     ErrorKind("P704", "a factor that this target cannot have", "use a block device or scratch:SIZE", EXIT_USAGE),
     ErrorKind("P705", "the target is too small", "use a larger target; --quick needs less", EXIT_USAGE),
     ErrorKind("P706", "a trial that cannot be issued", "change the workload that is named", EXIT_USAGE),

@@ -1,109 +1,130 @@
-"""What a program needs from the storage beneath it, in numbers that somebody published."""
+"""What a program needs from the storage beneath it, in numbers that somebody published.
+
+A need is a TOML file; the names of the fields of `Need`, `AskedLimit` and `Capability` are its keys.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Literal, Self
 
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
+
+from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
+from drivelab.model.factor import Name
+from drivelab.model.programs import PROGRAMS
+from drivelab.model.units import parse_bytes, parse_duration_ns
+from drivelab.model.verdict import Force, Threshold
+from drivelab.model.workload_pattern import FrozenModel, broken_rule
 
-Direction = Literal["at_most", "at_least"]
-Force = Literal["required", "recommended"]
+Metric = Literal[
+    "total_latency_ns_mean",
+    "total_latency_ns_p50",
+    "total_latency_ns_p90",
+    "total_latency_ns_p99",
+    "total_latency_ns_p999",
+    "total_latency_ns_p9999",
+    "iops",
+    "throughput_bytes_per_s",
+]
+_RATES: dict[str, tuple[Unit, str]] = {"iops": ("1/s", "rate"), "throughput_bytes_per_s": ("B/s", "throughput")}
+_LIMIT_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*((ns|us|ms|s|min|h)|(k|M|G|T|Ki|Mi|Gi|Ti)?B/s)\s*$"},
+    ]
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """One number that a need asks for.
+def _with_one_place(text: str) -> str:
+    if text.count("{value}") != 1 or set("{}") & set(text.replace("{value}", "")):
+        raise ValueError("the number goes to {value}, once, and there are no other braces")
+    return text
 
-    Attributes
-    ----------
-    trial : str
-        Name of the trial that measures it (``sync-write-2300``).
-    metric : str
-        Key of `TrialSummary.estimates` (``total_latency_ns_p99``).
-    direction : str
-        ``at_most`` or ``at_least`` `limit`.
-    limit : float
-        In `unit`.
-    unit : str
-        ns, B/s, 1/s, B or 1.
-    text : str
-        What was measured, in words, with ``{value}`` where the number goes.
-    force : str
-        ``required`` decides between yes and no; missing a ``recommended`` one
-        leaves a yes, and is told beside it.
-    source : str
-        Who says so, and where.
-    asked_less : str
-        What is really asked for where the trial is harder; then missing the
-        limit proves nothing. Empty where the trial is what is asked.
-    """
 
-    trial: str
-    metric: str
-    direction: Direction
-    limit: float
-    unit: Unit
-    text: str
-    force: Force
-    source: str
+Told = Annotated[str, AfterValidator(_with_one_place)]
+Source = Annotated[str, Field(min_length=1)]
+
+
+class AskedLimit(FrozenModel):
+    """A threshold as a need's file has it; the metric tells its unit, and whether more is better."""
+
+    trial: Name
+    metric: Metric
+    limit: Annotated[float, Field(gt=0, allow_inf_nan=False), WithJsonSchema(_LIMIT_SCHEMA)]
+    source: Source
+    text: Told | None = None
+    force: Force = "required"
     asked_less: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+    @field_validator("limit", mode="before")
+    @classmethod
+    def _in_unit(cls, value: object, info: ValidationInfo) -> object:
+        if "metric" not in info.data:
+            # which is told already
+            return 1
+        unit = _RATES.get(info.data["metric"], ("ns", ""))[0]
+        if unit == "1/s":
+            return value
+        try:
+            if unit == "ns" and isinstance(value, str):
+                return parse_duration_ns(value)
+            if unit == "B/s" and isinstance(value, str) and value.rstrip().endswith("/s"):
+                return parse_bytes(value.rstrip().removesuffix("/s"))
+        except DrivelabError as error:
+            raise ValueError(f"{error.what}; {error.do}") from error
+        raise ValueError(f'write it with its unit, in quotes: "{"10ms" if unit == "ns" else "250MB/s"}"')
+
+    @property
+    def threshold(self) -> Threshold:
+        """The same as it is judged."""
+        metric = self.metric
+        unit, words = _RATES.get(metric, ("ns", f"{metric.removeprefix('total_latency_ns_')} latency"))
+        return Threshold(
+            self.trial,
+            metric,
+            "at_least" if metric in _RATES else "at_most",
+            self.limit,
+            unit,
+            self.text or f"the {words} of {self.trial} was {{value}}",
+            self.force,
+            self.source,
+            self.asked_less,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Capability:
-    """What a measured number means to a program that publishes no limit.
+class Capability(FrozenModel):
+    """What a measured number means to a program that publishes no limit; the first of its trials that ran is taken."""
 
-    Attributes
-    ----------
-    trials : tuple of str
-        Names of the trials that measure it; the first that ran is taken.
-    metric : str
-        Key of `TrialSummary.estimates`.
-    text : str
-        The meaning in words, with ``{value}`` where the number goes.
-    """
-
-    trials: tuple[str, ...]
-    metric: str
-    text: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+    trials: tuple[Name, ...] = Field(min_length=1)
+    metric: Metric
+    text: Told
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(FrozenModel):
     """A program with what it asks of the storage.
 
-    Attributes
-    ----------
-    name : str
-        What ``--for`` takes (``etcd``).
-    title : str
-        The name as its makers write it.
-    text : str
-        What it does to the storage, in a sentence.
-    thresholds : tuple of Threshold
-        What it asks for; empty when no number is published.
-    capability : Capability or None
-        What to tell instead of a yes or no where there is no threshold.
-    remark : str
-        What a reader should know about the limits; may be empty.
+    `program` is that of `drivelab.model.programs` whose commits are forecast. A need
+    with `only_by_name` is judged when somebody asks for it, and not beside all others.
     """
 
-    name: str
-    title: str
-    text: str
-    thresholds: tuple[Threshold, ...] = ()
-    capability: Capability | None = None
+    format: Literal[1]
+    name: Name
+    title: str = Field(default_factory=lambda known: str(known.get("name", "")))
+    aliases: tuple[Name, ...] = ()
+    text: str = ""
     remark: str = ""
+    program: str = ""
+    only_by_name: bool = False
+    thresholds: tuple[AskedLimit, ...] = ()
+    capability: Capability | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if self.program and self.program not in PROGRAMS:
+            raise broken_rule(f"there is no program {self.program}, only {', '.join(PROGRAMS)}", "program")
+        if not (self.thresholds or self.capability or self.program):
+            raise broken_rule("it asks for nothing", do="add [[thresholds]]: trial, metric, limit, source")
+        if self.thresholds and all(one.force == "recommended" for one in self.thresholds):
+            raise broken_rule("one threshold must be required: it decides", "thresholds")
+        return self

@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from drivelab.model.estimate import Estimate
-from drivelab.model.need import Threshold
+from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.program import RateBand
 
 # no_limit: no limit is published, and what was measured is told instead
 Outcome = Literal["pass", "fail", "undecided", "no_limit"]
 # of several needs: what is met by all, by none, or only by some
 FitnessOutcome = Literal["pass", "fail", "undecided", "mixed"]
+Direction = Literal["at_most", "at_least"]
+Force = Literal["required", "recommended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One number that a need asks for, as it is judged and stored.
+
+    Attributes
+    ----------
+    trial : str
+        Name of the trial that measures it (``sync-write-2300``).
+    metric : str
+        Key of `TrialSummary.estimates` (``total_latency_ns_p99``).
+    direction : str
+        ``at_most`` or ``at_least`` `limit`.
+    limit : float
+        In `unit`.
+    unit : str
+        ns, B/s, 1/s, B or 1.
+    text : str
+        What was measured, in words, with ``{value}`` where the number goes.
+    force : str
+        ``required`` decides between yes and no; missing a ``recommended`` one
+        leaves a yes, and is told beside it.
+    source : str
+        Who says so, and where.
+    asked_less : str
+        What is really asked for where the trial is harder; then missing the
+        limit proves nothing. Empty where the trial is what is asked.
+    """
+
+    trial: str
+    metric: str
+    direction: Direction
+    limit: float
+    unit: Unit
+    text: str
+    force: Force
+    source: str
+    asked_less: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.program import LogWrite
+from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import (
@@ -164,7 +165,9 @@ class CheckPlan:
         }
 
 
-def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False, is_quick: bool = False) -> CheckPlan:
+def plan_check(
+    target: TargetFacts, *, program: str = POSTGRESQL.need, may_erase: bool = False, is_quick: bool = False
+) -> CheckPlan:
     """The trials of a check.
 
     Parameters
@@ -172,8 +175,8 @@ def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False, 
     target : TargetFacts
         A directory (files are made in it), a file (it is only read), or a block
         device (only read, unless `may_erase`).
-    need : str
-        What the target shall be fit for (``etcd``); empty for no need in particular.
+    program : str
+        Whose log writes are issued beside those of every size; empty for nobody's.
     may_erase : bool
         Whether the owner of the block device has consented to losing its contents.
     is_quick : bool
@@ -185,7 +188,7 @@ def plan_check(target: TargetFacts, *, need: str = "", may_erase: bool = False, 
         T101: the target does not exist. T105: a kind of target that is not
         checked. R452: not enough room. R453: the target is too small.
     """
-    plan = _full_plan(target, log_writes(need, target), may_erase=may_erase)
+    plan = _full_plan(target, log_writes(program, target), may_erase=may_erase)
     return replace(plan, trials=tuple(_shortened(trial) for trial in plan.trials), is_quick=True) if is_quick else plan
 
 
@@ -216,6 +219,13 @@ def _shortened(trial: CheckTrial) -> CheckTrial:
     shorter = limits.model_copy(update={"runtime_ns": limits.runtime_ns // _QUICK_DIVISOR})
     workload = trial.workload.model_copy(update={"limits": shorter})
     return replace(trial, workload=workload, least_ns=trial.least_ns // _QUICK_DIVISOR)
+
+
+def trial_names(program: str) -> tuple[str, ...]:
+    """The trials of a check that a need can be judged by, those of a program among them."""
+    logs = PROGRAMS[program].writes if program else ()
+    reads = (f"{access}-read-qd{depth}" for access, depths in _READ_DEPTHS.items() for depth in depths)
+    return (*(f"sync-write-{size}" for size in _SYNC_SIZES), *(log.trial for log in logs), *_WRITTEN, *reads)
 
 
 def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
@@ -331,12 +341,15 @@ def _layout_trial(target: TargetFacts, size: int) -> CheckTrial:
     )
 
 
+_READ_DEPTHS: dict[AccessKind, tuple[int, int]] = {"sequential": (1, 8), "random": (1, 32)}
+
+
 def _read_trials(target: TargetFacts, size: int = 0, *, runtime_ms: int) -> list[CheckTrial]:
     return [
-        _trial(target, "read", "sequential", 1, size, runtime_ms=runtime_ms),
-        _trial(target, "read", "sequential", 8, size, runtime_ms=runtime_ms),
-        _trial(target, "read", "random", 1, size, runtime_ms=runtime_ms + 500),
-        _trial(target, "read", "random", 32, size, runtime_ms=runtime_ms),
+        # few fit into a time when they are random and one at a time
+        _trial(target, "read", access, depth, size, runtime_ms=runtime_ms + 500 * ((access, depth) == ("random", 1)))
+        for access, depths in _READ_DEPTHS.items()
+        for depth in depths
     ]
 
 

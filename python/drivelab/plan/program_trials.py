@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivelab.model.program import MIB, LogWrite
-from drivelab.model.programs import POSTGRESQL, PROGRAMS
+from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import (
     Access,
@@ -19,10 +19,9 @@ from drivelab.model.workload import (
 _STRIDE_BYTES = MIB // 2
 
 
-def log_writes(need: str, target: TargetFacts) -> tuple[LogWrite, ...]:
-    """What is issued for a need; PostgreSQL's where none is named. A bare device has no files that could grow."""
-    program = PROGRAMS.get(need) if need else POSTGRESQL
-    found = program.writes if program else ()
+def log_writes(program: str, target: TargetFacts) -> tuple[LogWrite, ...]:
+    """What a program issues; nothing where none is named. A bare device has no files that could grow."""
+    found = PROGRAMS[program].writes if program else ()
     if target.kind == "block_device":
         return tuple(write for write in found if write.file_state == "overwrite")
     return found

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from simulated_latencies import LAWS, Law, autoregressive
 
-from drivelab.analyse.needs import CEPH, ETCD, NEEDS, ONLY_BY_NAME, POSTGRES, ZOOKEEPER, find_need
 from drivelab.analyse.verdict import judge_fitness, judge_need
-from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
-from drivelab.model.program import Program
-from drivelab.model.programs import PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+ETCD, POSTGRES, CEPH, CONSUL, KAFKA = map(load_need, ("etcd", "postgres", "ceph", "consul", "kafka"))
 MS = 1_000_000.0
 
 
@@ -161,7 +157,7 @@ def test_a_lossy_cache_makes_durable_writes_undecided_and_leaves_reads_alone() -
         TrialSummary("random-write-qd32", "", "write", {"iops": near(20_000, "1/s")}),
         TrialSummary("sequential-write-qd8", "", "write", {"throughput_bytes_per_s": near(500e6, "B/s")}),
     ]
-    assert judge_need(NEEDS["consul"], consul, [lossy]).outcome == "pass"
+    assert judge_need(CONSUL, consul, [lossy]).outcome == "pass"
 
 
 def test_memory_makes_everything_undecided() -> None:
@@ -223,8 +219,8 @@ def test_foreign_work_elsewhere_or_of_no_weight_excuses_nothing(other: Finding) 
 
 
 def test_all_needs_together_do_not_fail_for_what_others_may_have_done() -> None:
-    quiet = judge_fitness(etcd_trials(near(40 * MS)), [])
-    beside = judge_fitness(etcd_trials(near(40 * MS)), [replace(NEIGHBOUR, trial="")])
+    quiet = judge_fitness(built_in_needs(), etcd_trials(near(40 * MS)), [])
+    beside = judge_fitness(built_in_needs(), etcd_trials(near(40 * MS)), [replace(NEIGHBOUR, trial="")])
     assert quiet.sentence.startswith("Not fit for etcd;")
     assert "ot fit" not in beside.sentence
 
@@ -234,7 +230,7 @@ def test_what_must_be_at_least_fails_when_the_good_end_is_below() -> None:
         TrialSummary("random-write-qd32", "", "write", {"iops": near(5000, "1/s")}),
         TrialSummary("sequential-write-qd8", "", "write", {"throughput_bytes_per_s": near(500e6, "B/s")}),
     ]
-    verdict = judge_need(NEEDS["consul"], summaries, [])
+    verdict = judge_need(CONSUL, summaries, [])
     assert verdict.outcome == "fail"
     assert verdict.sentence == (
         "Consul: 5 000 random 4 KiB writes a second with 32 outstanding "
@@ -250,8 +246,8 @@ def test_without_a_published_limit_the_number_is_translated() -> None:
     assert verdict.sentence == (
         "Ceph OSD: here its log takes 850 transactions a second, one after another (95 %: 765 to 935)"
     )
-    assert judge_need(NEEDS["kafka"], syncs, []).outcome == "undecided"
-    assert "not measured" in judge_need(NEEDS["kafka"], syncs, []).sentence
+    assert judge_need(KAFKA, syncs, []).outcome == "undecided"
+    assert "not measured" in judge_need(KAFKA, syncs, []).sentence
     cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-4096")
     assert "cannot be trusted" in judge_need(CEPH, syncs, [cached]).sentence
 
@@ -302,66 +298,16 @@ def test_a_rate_is_asked_for_beside_published_limits() -> None:
 def test_fitness_tells_every_need_in_one_sentence() -> None:
     p99 = {"total_latency_ns_p99": near(20 * MS), "total_latency_ns_mean": near(15 * MS)}
     trials = [TrialSummary(f"sync-write-{size}", "", "durable_write", dict(p99)) for size in (512, 2300, 4096, 16384)]
-    fitness = judge_fitness(trials, [])
+    fitness = judge_fitness(built_in_needs(), trials, [])
     assert fitness.sentence == (
         "Fit for ZooKeeper, CockroachDB and Redis with an append-only file; not fit for etcd; undecided for Consul."
     )
     assert fitness.outcome == "mixed"
     # what other programs issue is measured only when they are named
-    asked_only = {"redis-always", "sqlite-wal", "sqlite", "mariadb", *ONLY_BY_NAME}
-    assert [verdict.need for verdict in fitness.verdicts] == [name for name in NEEDS if name not in asked_only]
+    asked_only = {"redis-always", "sqlite-wal", "sqlite", "mariadb", "logcabin"}
+    assert [verdict.need for verdict in fitness.verdicts] == [name for name in NEED_NAMES if name not in asked_only]
     assert fitness.to_json()["verdicts"][0]["checks"][0]["threshold"]["source"]
 
 
 def test_nothing_measured_is_fit_for_nothing_and_unfit_for_nothing() -> None:
-    assert judge_fitness([], []).outcome == "undecided"
-
-
-def test_needs_are_found_by_name() -> None:
-    assert find_need("PostgreSQL") is POSTGRES
-    assert find_need("ETCD") is ETCD
-    assert find_need("zookeeper") is ZOOKEEPER
-
-
-@pytest.mark.provokes("U005")
-def test_an_unknown_need_lists_the_known_ones() -> None:
-    with pytest.raises(DrivelabError, match="'mongo' is not a known need") as caught:
-        find_need("mongo")
-    assert caught.value.code == "U005"
-    assert "etcd" in caught.value.kind.advice or "etcd" in str(caught.value)
-
-
-def test_every_limit_has_a_source_and_a_place_for_the_number() -> None:
-    for need in NEEDS.values():
-        assert need.thresholds or need.capability or need.name in PROGRAMS, need.name
-        for threshold in need.thresholds:
-            assert len(threshold.source) > 20
-            assert "{value}" in threshold.text
-        if need.thresholds:
-            assert any(threshold.force == "required" for threshold in need.thresholds)
-        if need.capability:
-            assert "{value}" in need.capability.text
-
-
-def test_the_page_of_needs_is_the_list() -> None:
-    page = (DOCS / "needs.md").read_text()
-    assert re.findall(r"^## `([a-z-]+)`", page, re.MULTILINE) == list(NEEDS)
-    for need in NEEDS.values():
-        for threshold in need.thresholds:
-            assert threshold.source in page, threshold.source
-        if need.remark:
-            assert need.remark in page
-
-
-@pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
-def test_the_page_tells_what_was_traced(program: Program) -> None:
-    page = (DOCS / "needs.md").read_text()
-    section = page.partition(f"## `{program.need}`\n")[2].partition("\n## ")[0]
-    for told in (program.version, program.settings, program.commit, *program.calls):
-        assert told in section, told
-    for write in program.writes:
-        assert f"`{write.trial}`" in section
-    own, us = program.own, 1000
-    times = " / ".join(f"{value / us:.0f}" for value in own.memory_ns.values())
-    alone = f"{own.one_ns / us:.0f} ({own.low_ns / us:.0f} to {own.high_ns / us:.0f})"
-    assert f"| `{program.need}` | {alone} | {times} |" in page
+    assert judge_fitness(built_in_needs(), [], []).outcome == "undecided"

@@ -8,7 +8,6 @@ from typing import Literal
 
 import pytest
 
-from drivelab.analyse.needs import find_need
 from drivelab.cli.check import (
     Asked,
     CheckJudgement,
@@ -21,9 +20,9 @@ from drivelab.cli.check import (
 )
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
-from drivelab.model.need import Threshold
 from drivelab.model.target import TargetFacts
-from drivelab.model.verdict import Check, Fitness, Verdict
+from drivelab.model.verdict import Check, Fitness, Threshold, Verdict
+from drivelab.needs.load import load_need
 from drivelab.plan.check import CheckPlan
 from drivelab.run.check import CheckOutcome
 from drivelab.run.recorded_check import CheckResults, why_not_kept_in
@@ -71,9 +70,9 @@ def test_a_need_without_any_published_limit_is_no_reason_for_distrust() -> None:
 @pytest.mark.parametrize(("need", "rate"), [(None, 500), ("kafka", 500), ("postgres", 0), ("postgres", float("nan"))])
 def test_a_rate_is_asked_of_a_program_that_commits(need: str | None, rate: float) -> None:
     with pytest.raises(DrivelabError) as refused:
-        require_rate(find_need(need) if need else None, rate)
+        require_rate(load_need(need) if need else None, rate)
     assert refused.value.code == "U045"
-    require_rate(find_need("postgresql"), 500)
+    require_rate(load_need("postgresql"), 500)
 
 
 def test_advice_to_measure_longer_fits_the_command() -> None:
@@ -88,7 +87,7 @@ def test_what_is_only_read_says_so_and_nothing_about_each_need(directory: Target
     host = None
     fitness = judge_check(plan, CheckResults(), device, host, Asked()).verdict  # type: ignore[arg-type]
     assert fitness == Fitness("Only read: writes need --erase SERIAL (or a directory).", "undecided", ())
-    verdict = judge_check(plan, CheckResults(), device, host, Asked(find_need("etcd"))).verdict  # type: ignore[arg-type]
+    verdict = judge_check(plan, CheckResults(), device, host, Asked(load_need("etcd"))).verdict  # type: ignore[arg-type]
     assert verdict.sentence == "etcd: only read: writes need --erase SERIAL (or a directory)"
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.analyse.needs import find_need
 from drivelab.experiments.load import built_in_names, load_experiment
 from drivelab.model.factor import ACTION_LEVELS
 from drivelab.model.need import Need
@@ -17,6 +16,7 @@ from drivelab.model.target import BlockLayer, TargetFacts
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import FileState
 from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.needs.load import load_need
 from drivelab.plan.make import make_plan
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -39,7 +39,7 @@ def first_trial(need: Need) -> str:
 @pytest.mark.parametrize("name", ["etcd", "zookeeper"])
 def test_a_log_is_written_in_the_size_that_a_check_judges_it_by(name: str) -> None:
     pattern = log_of(name)
-    assert first_trial(find_need(name)) == f"sync-write-{pattern.block_size}"
+    assert first_trial(load_need(name)) == f"sync-write-{pattern.block_size}"
     assert pattern.durability == "fdatasync"
     assert (pattern.backend, pattern.direct, pattern.queue_depth) == ("sync", False, 1)
 

@@ -58,14 +58,14 @@ def test_a_directory_gets_every_question_in_order(directory: TargetFacts) -> Non
 def test_a_check_is_over_within_a_minute(directory: TargetFacts) -> None:
     # each sequence of synchronous writes is followed by at most 1.2 s of counting, each trial by 0.1 s of looking
     for need in ("", "postgres", "sqlite"):
-        plan = plan_check(directory, need=need)
+        plan = plan_check(directory, program=need)
         counting = 1.2e9 * sum(trial.counts_commands for trial in plan.trials)
         assert plan.longest_ns + counting + 0.1e9 * len(plan.trials) < 55e9
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
 def test_a_program_is_asked_about_with_what_it_issues(program: Program, directory: TargetFacts) -> None:
-    plan = plan_check(directory, need=program.need)
+    plan = plan_check(directory, program=program.need)
     assert names(plan)[: len(SIZES) + len(program.writes)] == [*SIZES, *(write.trial for write in program.writes)]
     for write, trial in zip(program.writes, plan.trials[len(SIZES) :], strict=False):
         issued = trial.workload
@@ -77,8 +77,8 @@ def test_a_program_is_asked_about_with_what_it_issues(program: Program, director
 
 def test_a_bare_device_has_no_files_that_grow() -> None:
     device = existing("block_device", GIB)
-    assert names(plan_check(device, need="redis-always", may_erase=True))[:5] == [*SIZES, "sequential-write-qd8"]
-    assert "sync-write-mariadb" in names(plan_check(device, need="mariadb", may_erase=True))
+    assert names(plan_check(device, program="redis-always", may_erase=True))[:5] == [*SIZES, "sequential-write-qd8"]
+    assert "sync-write-mariadb" in names(plan_check(device, program="mariadb", may_erase=True))
 
 
 def test_write_ahead_logs_are_imitated_by_buffered_appends_each_made_durable(directory: TargetFacts) -> None:
@@ -146,7 +146,7 @@ def test_everything_that_is_written_is_limited(directory: TargetFacts) -> None:
 
 def test_wear_is_bounded_however_fast_the_drive_is(directory: TargetFacts) -> None:
     for need in ("", "postgres", "sqlite"):
-        plan = plan_check(directory, need=need)
+        plan = plan_check(directory, program=need)
         assert plan.written_bytes_max <= WRITTEN_BYTES_MAX == 8 * GIB
         layout = next(trial for trial in plan.trials if trial.lays_out)
         assert layout.workload.limits.bytes >= plan.working_bytes

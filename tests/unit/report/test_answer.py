@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
-from drivelab.model.need import Direction, Threshold
-from drivelab.model.verdict import Check, Fitness, Verdict
+from drivelab.model.verdict import Check, Direction, Fitness, Threshold, Verdict
 from drivelab.report.answer import answer_of, thresholds_of
 from drivelab.report.content import TrialContent
 from drivelab.report.reported_findings import reported

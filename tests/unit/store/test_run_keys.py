@@ -27,11 +27,10 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import DeviceCounts
-from drivelab.model.need import Threshold
 from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep, PlannedTarget
 from drivelab.model.target import BlockLayer, FilesystemFacts, TargetFacts
 from drivelab.model.trace import TraceConduct
-from drivelab.model.verdict import Check, Fitness, Verdict
+from drivelab.model.verdict import Check, Fitness, Threshold, Verdict
 
 PROJECT = Path(__file__).resolve().parents[3]
 PAGES = [PROJECT / "docs" / name for name in ("run_keys.md", "data_format.md")]
