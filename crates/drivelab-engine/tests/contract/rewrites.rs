@@ -184,7 +184,7 @@ fn a_pause_ends_with_the_run() {
     let file = TestFile::filled(MIB, 1);
     for backend in BACKENDS {
         let pause = Duration::from_secs(60);
-        let changes = json!({"pacing": {"think_ns": pause.as_nanos() as u64}, "limits": {"runtime_ns": 50 * MS},
+        let changes = json!({"pacing": {"think_ns": pause.as_nanos() as u64}, "limits": {"runtime_ns": 500 * MS},
             "target": {"size_bytes": MIB}});
         let started = Instant::now();
         let found = run_all(workload(backend, file.path(), changes)).unwrap();
