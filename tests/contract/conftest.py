@@ -151,15 +151,17 @@ def run_engine() -> RunEngine:
 
 
 @pytest.fixture
-def job_threads() -> Callable[[], list[str]]:
-    """Names of the engine's threads in this process."""
+def job_threads() -> Callable[..., list[str]]:
+    """Names of the engine's threads in this process; with "R" only those that could go on: ``job_threads("R")``."""
 
-    def names() -> list[str]:
+    def names(state: str = "") -> list[str]:
         found = []
         for task in os.listdir("/proc/self/task"):
             # a thread may end while one looks at it
             with suppress(FileNotFoundError, ProcessLookupError):
-                found.append(Path(f"/proc/self/task/{task}/comm").read_text().strip())
+                name, _, rest = Path(f"/proc/self/task/{task}/stat").read_text().partition("(")[2].rpartition(")")
+                if rest.split()[0].startswith(state):
+                    found.append(name)
         return [name for name in found if name.startswith("drivelab-job")]
 
     return names
