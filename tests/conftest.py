@@ -26,7 +26,7 @@ _READ_ONLY = ("btt", "btt_tables", "compare", "damaged_runs", "main", "report", 
 BESIDE_OTHERS |= {HERE / "cli" / f"test_{name}.py" for name in _READ_ONLY}
 # on scratch drives of their own; they take long and wait most of it
 BESIDE_OTHERS |= {HERE / "device" / f"test_{name}.py" for name in ("resume", "resume_of_changed_runs", "run")}
-RELEASE_S = 10
+RELEASE_S = 60
 REQUIRE_ALL = os.environ.get("DRIVELAB_REQUIRE_ALL") == "1"
 MakeLoopDevice = Callable[..., Path]
 
@@ -103,7 +103,7 @@ def fail_instead(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 def release(commands: list[list[str]]) -> None:
-    """Run each of the commands until it succeeds, for some seconds, and fail with what the others said.
+    """Run each of the commands until it succeeds, for a minute, and fail with what the others said.
 
     The kernel lets go of files that a ring had registered a little after the
     ring is gone (io_uring frees them from a work queue), so a mount may be busy

@@ -12,6 +12,8 @@ from system_packages import find_program
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+# how long anything in a page is waited for, on however busy a machine
+WAIT_MS = 240_000
 CHROMIUM_ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -32,5 +34,6 @@ def chromium() -> Iterator[Browser]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_program("chromium"), args=CHROMIUM_ARGUMENTS)
+        browser.on("context", lambda context: context.set_default_timeout(WAIT_MS))
         yield browser
         browser.close()

@@ -16,7 +16,7 @@ from drivelab.answers.comparison import compare_runs
 from drivelab.report.comparison_joint import joint_of_comparison
 from drivelab.report.html import write_html_report
 
-pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.needs_tool("chromium")]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
@@ -53,7 +53,7 @@ def test_the_page_is_drawn_and_fits(chromium: Browser, page_file: Path, width: i
     page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
     page.on("request", lambda request: requests.append(request.url))
     page.goto(page_file.as_uri())
-    page.wait_for_selector("html[data-figures=drawn]", state="attached", timeout=60_000)
+    page.wait_for_selector("html[data-figures=drawn]", state="attached")
     assert complaints == []
     assert len(requests) == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -22,7 +22,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.joint_of import joint_of
 from drivelab.store.read import open_run
 
-pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.needs_tool("chromium")]
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
 WIDTHS = (1440, 768, 390)
 DRAWN = "html[data-figures=drawn]"
@@ -56,7 +56,6 @@ class OpenedPage:
         self.page.wait_for_function(
             """() => document.documentElement.dataset.figures === "drawn" && [...document.querySelectorAll(".plot")]
               .every((plot) => plot.closest("details:not([open])") || plot.querySelector(".main-svg, canvas"))""",
-            timeout=60_000,
         )
 
     def open_all(self) -> None:
@@ -221,7 +220,7 @@ def test_a_link_to_what_is_folded_opens_all_that_it_lies_in(open_page: OpenPage)
     trial = page.locator("[id^='run-'][id*='-trial-']").first
     assert not trial.is_visible()
     page.evaluate("(id) => { location.hash = id; }", trial.get_attribute("id"))
-    trial.wait_for(state="visible", timeout=5000)
+    trial.wait_for(state="visible")
 
 
 def test_a_link_leads_from_a_number_to_its_note(open_page: OpenPage) -> None:
@@ -260,18 +259,15 @@ def test_colours_of_a_figure_that_was_folded_again_follow_the_scheme(open_page: 
     page = opened.page
     folded = page.locator("#run-1 details.run-figures")
 
+    line = "document.querySelector('#run-1-latency-histogram .js-line').style.stroke"
+
     def toggle() -> None:
         folded.locator("summary").first.click()
         opened.wait()
-        page.wait_for_timeout(300)
-
-    def line() -> str:
-        return str(page.evaluate("document.querySelector('#run-1-latency-histogram .js-line').style.stroke"))
 
     toggle()
-    dark = line()
+    dark = page.evaluate(line)
     toggle()
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(300)
     toggle()
-    assert line() != dark
+    page.wait_for_function(f"(dark) => {line} !== dark", arg=dark)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
-pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.needs_tool("chromium")]
 
 
 def test_figures_of_several_cells_draw_themselves_offline(chromium: Browser, tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_figures_of_several_cells_draw_themselves_offline(chromium: Browser, tmp
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: failed.append(str(error)))
     page.goto(page_file.as_uri())
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 6", timeout=60_000)
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 6")
     hovers = page.evaluate(
         "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data.flatMap(t => t.text ?? []))"
     )

@@ -20,7 +20,7 @@ from drivelab.joint_report import joint_report
 from drivelab.report.html import write_html_report
 from drivelab.store.read import StoredRun, open_run
 
-pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.needs_tool("chromium")]
 WIDTHS = (1440, 768, 390)
 LARGE = "large-run"
 RUNS = (*NAMES, LARGE)
@@ -43,7 +43,7 @@ class OpenedPage:
     def open(self, path: Path) -> None:
         """Open the file, and wait until all its figures are drawn."""
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector(DRAWN, state="attached", timeout=60_000)
+        self.page.wait_for_selector(DRAWN, state="attached")
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_hovering_tells_value_unit_and_count(open_page: OpenPage) -> None:
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 8, box["y"] + box["height"] / 2)
     label = plot.locator(".hoverlayer .hovertext").first
-    label.wait_for(timeout=5000)
+    label.wait_for()
     words = label.text_content() or ""
     assert "µs" in words
     assert "I/Os" in words
@@ -247,7 +247,7 @@ def test_single_trials_are_folded_until_a_finding_leads_to_one(open_page: OpenPa
     trial = page.locator("details.single-trials tr.trial").first
     assert not trial.is_visible()
     page.locator("ol.findings a[href^='#trial-']").first.click()
-    trial.wait_for(state="visible", timeout=5000)
+    trial.wait_for(state="visible")
 
 
 def test_dark_and_light_have_colours_of_their_own(open_page: OpenPage) -> None:
@@ -265,20 +265,16 @@ def test_dark_and_light_have_colours_of_their_own(open_page: OpenPage) -> None:
 def test_colours_follow_a_change_of_scheme_and_of_medium(open_page: OpenPage) -> None:
     page = open_page("check-hostile-names", scheme="dark", fresh=True).page
 
-    def line() -> str:
-        return str(page.evaluate("document.querySelector('#latency-histogram .js-line').style.stroke"))
-
-    dark = line()
+    line = "document.querySelector('#latency-histogram .js-line').style.stroke"
+    dark = page.evaluate(line)
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(1000)
-    light = line()
+    page.wait_for_function(f"(dark) => {line} !== dark", arg=dark)
+    light = page.evaluate(line)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(1000)
-    assert line() == dark != light
+    page.wait_for_function(f"(dark) => {line} === dark", arg=dark)
     # paper is light, whatever the screen is
     page.emulate_media(media="print", color_scheme="dark")
-    page.wait_for_timeout(1000)
-    assert line() == light
+    page.wait_for_function(f"(light) => {line} === light", arg=light)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

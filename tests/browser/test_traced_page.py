@@ -17,7 +17,7 @@ from drivelab.joint_report import joint_report
 from drivelab.report.html import write_html_report
 from drivelab.store.read import open_run
 
-pytestmark = [pytest.mark.needs_tool("chromium"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.needs_tool("chromium")]
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
 WIDTHS = (1440, 768, 390)
 FIGURES = ("waterfall", "parts-over-time", "part-cdf", "offset-map")
@@ -61,7 +61,6 @@ class TracedPage:
         page.wait_for_function(
             """() => document.documentElement.dataset.figures === "drawn"
               && [...document.querySelectorAll(".plot")].every((plot) => plot.querySelector(".main-svg"))""",
-            timeout=60_000,
         )
 
 

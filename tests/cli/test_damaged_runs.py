@@ -81,7 +81,6 @@ def changed(document: Any, generator: random.Random) -> tuple[Any, tuple[Any, ..
     return document, (*at, holder[at[-1]])
 
 
-@pytest.mark.timeout(300)
 def test_whatever_stands_in_run_json_the_report_knows_what_to_say(report: Report, tmp_path: Path) -> None:
     generator, refused = random.Random(1), 0
     originals = [(copied(run, tmp_path), json.loads((run / "run.json").read_text())) for run in SMALL]
@@ -96,7 +95,6 @@ def test_whatever_stands_in_run_json_the_report_knows_what_to_say(report: Report
     assert refused > RUN_JSON_CASES // 4
 
 
-@pytest.mark.timeout(300)
 def test_whatever_stands_in_cells_the_report_knows_what_to_say(report: Report, tmp_path: Path) -> None:
     generator, refused = random.Random(2), 0
     for _ in range(CELL_CASES):
@@ -115,7 +113,6 @@ def test_whatever_stands_in_cells_the_report_knows_what_to_say(report: Report, t
     assert refused > CELL_CASES // 4
 
 
-@pytest.mark.timeout(300)
 def test_whatever_bytes_are_damaged_the_report_knows_what_to_say(report: Report, tmp_path: Path) -> None:
     generator, refused = random.Random(3), 0
     for _ in range(BYTE_CASES):

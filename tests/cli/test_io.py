@@ -252,7 +252,7 @@ def test_ctrl_c_keeps_what_was_measured(data: Path) -> None:
     # some I/O at least, on however busy a machine
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert process.returncode == 130, err
     found = json.loads(out)
     assert found["stopped_by"] == "caller"

@@ -279,7 +279,7 @@ def test_ctrl_c_ends_all_that_run_at_the_same_time(tmp_path: Path, target: Path)
     try:
         wait_for_jobs(process.pid)
         process.send_signal(signal.SIGINT)
-        _out, err = process.communicate(timeout=60)
+        _out, err = process.communicate()
     finally:
         process.kill()
     assert process.returncode == 130, err

@@ -95,7 +95,7 @@ def lose_terminal(place: Place, command: list[str], *, out: Path | None = None) 
     os.close(slave)
     os.read(master, 1)
     os.close(master)
-    return process.wait(timeout=60)
+    return process.wait()
 
 
 LONG = {
@@ -124,13 +124,13 @@ def test_a_closed_terminal_leaves_the_results_in_a_file_whole(place: Place) -> N
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0,1,2"])
 def test_closed_descriptors_end_no_run(place: Place, closed: str) -> None:
     begun = [sys.executable, "-c", CLOSED, closed, *place.command(*LONG["run"], "--quick")]
-    assert place.start(begun, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait(timeout=60) in (0, 4)
+    assert place.start(begun, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait() in (0, 4)
     assert place.status() == "complete"
 
 
 def test_no_descriptors_at_all_end_no_check(place: Place) -> None:
     begun = [sys.executable, "-c", CLOSED, "0,1,2", *place.command(*LONG["check"])]
-    place.start(begun).wait(timeout=60)
+    place.start(begun).wait()
     assert place.status() == "complete"
     assert (place.newest_run() / "report.html").stat().st_size > 10_000
 
@@ -139,7 +139,7 @@ def test_closed_descriptors_leave_the_results_in_a_file_whole(place: Place) -> N
     out = place.folder / "out.json"
     begun = [sys.executable, "-c", CLOSED, "0,2", *place.command(*JSON_IO)]
     with out.open("wb") as file:
-        assert place.start(begun, stdout=file).wait(timeout=60) in (0, 4)
+        assert place.start(begun, stdout=file).wait() in (0, 4)
     assert json.loads(out.read_text())["operations"]["write"]["count"] > 0
 
 
@@ -151,12 +151,12 @@ def test_closed_descriptors_keep_no_report_from_being_written(place: Place, name
     chosen = [runs / run for run in ("ssd-latency-scratch", "write-size-two-drives")[: 2 if name == "compare" else 1]]
     asked = place.command(name, *map(str, chosen), "--format", "html", "--out", str(out))
     begun = [sys.executable, "-c", CLOSED, closed, *asked]
-    assert place.start(begun, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait(timeout=60) in (0, 4)
+    assert place.start(begun, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait() in (0, 4)
     assert out.stat().st_size > 10_000
 
 
 def test_a_file_of_data_is_never_what_everybody_prints_to(place: Place) -> None:
     opened = "import os\nfrom drivelab.streams import open_closed_descriptors\nopen_closed_descriptors()\n"
     opened += f"open({str(place.folder / 'first')!r}, 'w').write(str(os.open('.', os.O_RDONLY)))"
-    place.start([sys.executable, "-c", CLOSED, "0,1,2", sys.executable, "-c", opened]).wait(timeout=60)
+    place.start([sys.executable, "-c", CLOSED, "0,1,2", sys.executable, "-c", opened]).wait()
     assert int((place.folder / "first").read_text()) > 2

@@ -101,7 +101,7 @@ def test_a_target_that_this_user_may_not_open(data_backend, tmp_path, workload_t
         workload_text(data_backend, locked_file, operation="write", limits={"count": 1}),
         workload_text(data_backend, locked_directory / "new", operation="write", target={"create": True}),
     ]
-    output, complaint = start_child(AS_NOBODY, *texts).communicate(timeout=60)
+    output, complaint = start_child(AS_NOBODY, *texts).communicate()
     assert output.split() == ["E303"] * 3, complaint
     locked_directory.chmod(0o700)
     assert list(locked_directory.iterdir()) == []

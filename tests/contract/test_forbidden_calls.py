@@ -41,7 +41,7 @@ def without(start_child, workload_text) -> Callable[..., Any]:
 
     def run(forbidden: list[int], backend: str, path: Path, **changes: Any) -> Any:
         text = workload_text(backend, path, **changes)
-        output, complaint = start_child(FORBIDDING, json.dumps(forbidden), text).communicate(timeout=60)
+        output, complaint = start_child(FORBIDDING, json.dumps(forbidden), text).communicate()
         assert output, complaint
         return json.loads(output)
 
@@ -112,7 +112,7 @@ def test_a_ring_does_without_registered_buffers_where_memory_may_not_be_locked(s
         common: dict[str, Any] = {"queue_depth": 32, "access": {"kind": "sequential"}, "limits": {"count": 256}}
         for changes in ({"operation": "write"}, {"verify": True}):
             text = workload_text("uring", path, **common, **changes)
-            output, complaint = start_child(WITHOUT_LOCKED_MEMORY, text).communicate(timeout=60)
+            output, complaint = start_child(WITHOUT_LOCKED_MEMORY, text).communicate()
             assert output, complaint
             summary = json.loads(output)
             assert (summary["stopped_by"], summary["errors"]) == ("count", [])

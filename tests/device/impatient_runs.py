@@ -92,7 +92,7 @@ def impatient_run(seed: int) -> str:
             with suppress(ProcessLookupError):
                 os.kill(process.pid, chosen.choice(SIGNALS))
             time.sleep(chosen.random() * 0.05)
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate()
         wrong = [f"{file} was {text}, is {queue_of(device)[file]}" for file, text in before.items()]
         wrong = [text for text, file in zip(wrong, before, strict=True) if queue_of(device)[file] != before[file]]
         left = drivelab.left_over()

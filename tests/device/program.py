@@ -59,7 +59,7 @@ class Drivelab:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate()
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def left_over(self) -> list[str]:

@@ -27,7 +27,6 @@ from shaped_drive.server import Answered
 pytestmark = [
     pytest.mark.needs_root,
     pytest.mark.needs_tool("losetup", "qemu-storage-daemon"),
-    pytest.mark.timeout(600),
 ]
 
 MS = 1_000_000

@@ -18,7 +18,7 @@ from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.translate import translate_file
 
 # both programs go through all jobs before the first test
-pytestmark = [pytest.mark.needs_tool("fio", "strace"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.needs_tool("fio", "strace")]
 
 MakeLoopDevice = Callable[..., Path]
 GLOBAL = "[global]\ndirectory={directory}\nsize=256k\nbs=4k\n"

@@ -34,7 +34,6 @@ TIMES = 16
 pytestmark = [
     pytest.mark.needs_root,
     pytest.mark.needs_tool("losetup", "qemu-storage-daemon", "mkfs.ext4", "blkparse", "btt"),
-    pytest.mark.timeout(600),
 ]
 
 

@@ -187,6 +187,6 @@ def interrupted_run(drivelab: Drivelab) -> Path:
     process = drivelab.start("run", str(drivelab.small), "scratch:32MiB")
     wait_for_line(process, "step 2 of 6")
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate()
     (directory,) = drivelab.runs.iterdir()
     return directory

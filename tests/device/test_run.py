@@ -55,7 +55,7 @@ def test_a_polite_end_puts_everything_back_and_keeps_what_was_measured(drivelab:
     process = drivelab.start("run", str(drivelab.small), "scratch:32MiB")
     wait_for_line(process, "step 2 of 6")
     process.send_signal(number)
-    out, _err = process.communicate(timeout=60)
+    out, _err = process.communicate()
     assert process.returncode == 128 + number
     assert drivelab.left_over() == []
     (directory,) = drivelab.runs.iterdir()
@@ -70,7 +70,7 @@ def test_ctrl_c_ends_the_filling_of_a_large_scratch_drive_at_once(drivelab: Driv
     process = drivelab.start("run", str(drivelab.small), "scratch:4GiB")
     wait_for_line(process, "filling")
     process.send_signal(signal.SIGINT)
-    _out, err = process.communicate(timeout=60)
+    _out, err = process.communicate()
     assert process.returncode == 130
     assert "step 1" not in err, "it was filled to its end"
     assert drivelab.left_over() == []
@@ -92,7 +92,7 @@ def test_a_run_is_not_disturbed_by_a_restore(drivelab: Drivelab) -> None:
     process = drivelab.start("run", str(drivelab.small), "scratch:32MiB")
     wait_for_line(process, "step 1 of 6")
     assert drivelab.run("restore").stdout == "Nothing was left changed.\n"
-    process.communicate(timeout=60)
+    process.communicate()
     assert process.returncode in (0, 4)
 
 

@@ -288,5 +288,5 @@ def test_two_runs_do_not_set_one_drive(drivelab: Drivelab, mounted: tuple[Path, 
     assert second.returncode == 3
     assert "error[C211]" in second.stderr
     first.terminate()
-    first.communicate(timeout=60)
+    first.communicate()
     assert drivelab.left_over() == []

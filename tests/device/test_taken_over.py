@@ -60,7 +60,7 @@ def between_trials(process: subprocess.Popen[str], *command: str | Path) -> None
 def end(process: subprocess.Popen[str]) -> str:
     """Let the run go on to its end; what it said on stderr."""
     process.send_signal(signal.SIGCONT)
-    _out, err = process.communicate(timeout=60)
+    _out, err = process.communicate()
     return err
 
 
@@ -121,5 +121,5 @@ def test_two_runs_do_not_erase_one_drive(begun: tuple[subprocess.Popen[str], Pat
     assert second.returncode == 3
     assert "error[C205]" in second.stderr or "error[C211]" in second.stderr
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate()
     assert drivelab.left_over() == []

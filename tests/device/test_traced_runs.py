@@ -108,7 +108,7 @@ def test_restore_takes_away_a_trace_that_was_left(drivelab: Drivelab, paced: str
 def test_ctrl_c_in_a_traced_pass_ends_at_once_and_the_trial_is_done_again(drivelab: Drivelab, paced: str) -> None:
     process = begin_tracing(drivelab, paced, 2)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate()
     assert process.returncode == 130
     assert trace_instances(process) == []
     assert drivelab.left_over() == []

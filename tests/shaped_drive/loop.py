@@ -18,8 +18,8 @@ from pathlib import Path
 
 from shaped_drive.process import MIB, ShapedDrive, run_first
 
-_START_S = 20
-_END_S = 10
+_START_S = 60
+_END_S = 60
 _PAGE_BYTES = 4096
 _WAY_WRITES = 100
 _WAY_LATENCY_NS = 3_000_000
@@ -186,7 +186,7 @@ class LoopDrive(ShapedDrive):
 
 
 def _run_until_done(*command: str) -> str:
-    """Run a command until it succeeds, for some seconds; returns what it complained of last.
+    """Run a command until it succeeds, for a minute; returns what it complained of last.
 
     The kernel lets go of what a process had open a little after its end.
     """

@@ -16,7 +16,7 @@ from typing import Any
 
 from shaped_drive.server import Answered, Counts
 
-_ANSWER_S = 20
+_ANSWER_S = 60
 _TESTS = Path(__file__).resolve().parents[1]
 MIB = 2**20
 

@@ -27,7 +27,7 @@ from shaped_drive.medium import SECTOR_BYTES, Medium
 from shaped_drive.nbd import Command, Request
 
 _RECEIVE_BYTES = 1 << 20
-_HANDSHAKE_S = 5
+_HANDSHAKE_S = 60
 _PR_SET_TIMERSLACK = 29
 # a processor that slept answers up to 0.1 ms late, so the last of a latency is waited for awake
 _AWAKE_NS = 100_000

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_PORT_S = 20
+_PORT_S = 60
 # a program that is told to abort writes where its threads are
 _LAST_WORDS_S = 3
 # one that the kernel does not let go never ends

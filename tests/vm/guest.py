@@ -24,11 +24,11 @@ from vm import initramfs
 from vm.drives import KINDS, GuestDrive, asking_about_cache, make_drives, qemu_arguments
 from vm.kernel import guest_kernel
 
-_BOOT_S = 90
-_COMMAND_S = 60
+_BOOT_S = 300
+_COMMAND_S = 180
 # what the agent needs to kill a command and answer
-_GRACE_S = 20
-_DRIVES_S = 20
+_GRACE_S = 60
+_DRIVES_S = 60
 # a clock that skips idle time runs ahead while the guest waits for a file of this machine
 _CLOCK_AHEAD = 1000
 _TAIL_LINES = 30

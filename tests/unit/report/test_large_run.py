@@ -110,7 +110,6 @@ def test_the_json_of_a_large_run_comes_in_pieces(large: StoredRun, answer: RunAn
     assert {effect["factor"] for effect in document["effects"]} == {"block_size", "shift", "direct", "write-cache"}
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("form", ["html", "json"])
 def test_a_report_of_millions_of_ios_holds_few_of_them_at_a_time(large: StoredRun, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"report.{form}"
