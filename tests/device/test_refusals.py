@@ -159,12 +159,19 @@ def contents_of_another_drive(device: Path, folder: Path) -> Iterator[Typed]:
 
 @contextmanager
 def open_for_writing(device: Path, folder: Path) -> Iterator[Typed]:
-    with device.open("r+b") as file, subprocess.Popen(["sleep", "60"], stdin=file) as sleeper:
+    with opened_by_sleep(device) as pid:
+        yield Typed(device, (device.name,), device, f"error[C205] {device.name} is open in sleep (process {pid})")
+
+
+@contextmanager
+def opened_by_sleep(node: Path) -> Iterator[int]:
+    """A process that has a device open for writing until the block ends."""
+    with node.open("r+b") as file, subprocess.Popen(["sleep", "infinity"], stdin=file) as sleeper:
         file.close()
-        yield Typed(
-            device, (device.name,), device, f"error[C205] {device.name} is open in sleep (process {sleeper.pid})"
-        )
-        sleeper.kill()
+        try:
+            yield sleeper.pid
+        finally:
+            sleeper.kill()
 
 
 @contextmanager
@@ -241,11 +248,9 @@ def drive_of_somebody_over_a_file_with_the_name_of_a_scratch_file(device: Path, 
 @contextmanager
 def open_by_a_node_elsewhere(device: Path, folder: Path) -> Iterator[Typed]:
     call("mknod", folder / "node", "b", *(str(part(device.stat().st_rdev)) for part in (os.major, os.minor)))
-    with (folder / "node").open("r+b") as file, subprocess.Popen(["sleep", "60"], stdin=file) as sleeper:
-        file.close()
-        says = f"error[C205] {device.name} is open in sleep (process {sleeper.pid})"
+    with opened_by_sleep(folder / "node") as pid:
+        says = f"error[C205] {device.name} is open in sleep (process {pid})"
         yield Typed(device, (device.name,), device, says)
-        sleeper.kill()
 
 
 SCENES = (

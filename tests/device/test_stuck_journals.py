@@ -70,7 +70,7 @@ def test_a_mount_that_does_not_go_is_named_with_who_uses_it(make_loop_device, tm
     place = tmp_path / "mounted"
     place.mkdir()
     subprocess.run(["mount", str(device), str(place)], check=True)
-    user = subprocess.Popen(["sleep", "60"], cwd=place)
+    user = subprocess.Popen(["sleep", "600"], cwd=place)
     backing = Path(f"/sys/block/{device.name}/loop/backing_file").read_text().strip()
     try:
         changes = [
