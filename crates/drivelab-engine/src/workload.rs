@@ -171,6 +171,8 @@ pub enum BackendName {
     Uring,
     /// Linux asynchronous I/O.
     Aio,
+    /// aio_read and aio_write of the C library, whose threads do one I/O of a job after the other.
+    Posixaio,
     /// Copies to and from a mapping of the file.
     Mmap,
     /// fread and fwrite of the C library, through its buffer.

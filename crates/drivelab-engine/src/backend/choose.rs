@@ -155,16 +155,23 @@ fn refuse_impossible(backend: BackendName, workload: &Workload) -> Result<()> {
         BackendName::Uring if workload.polled_completion && !workload.direct => {
             Some(("only direct I/O can be polled for", "use --direct, or do not poll"))
         }
-        BackendName::Aio if workload.polled_completion => {
+        BackendName::Aio | BackendName::Posixaio if workload.polled_completion => {
             Some(("asynchronous I/O has no polled completions", "use --backend uring or sync"))
         }
-        BackendName::Aio if workload.durability.method == DurabilityMethod::SyncFileRange => {
+        BackendName::Aio | BackendName::Posixaio
+            if workload.durability.method == DurabilityMethod::SyncFileRange =>
+        {
             Some(("asynchronous I/O has no sync_file_range", "use --backend sync or uring"))
+        }
+        BackendName::Posixaio if workload.durability.method == DurabilityMethod::RwfDsync => {
+            Some(("aio_write takes no flags", "use --durability o_dsync or fdatasync"))
         }
         BackendName::Null if workload.verify => {
             Some(("the null backend reads nothing that could be verified", "use another backend"))
         }
-        BackendName::Aio | BackendName::Sync | BackendName::Null if workload.polled_submission => {
+        BackendName::Aio | BackendName::Posixaio | BackendName::Sync | BackendName::Null
+            if workload.polled_submission =>
+        {
             Some(("polled submission is a feature of io_uring", "use --backend uring"))
         }
         _ => None,

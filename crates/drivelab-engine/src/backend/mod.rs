@@ -7,6 +7,7 @@ pub mod aio;
 pub mod choose;
 pub mod mmap;
 pub mod null;
+pub mod posixaio;
 pub mod stdio;
 pub mod sync;
 pub mod tree;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use super::gathered::Gathered;
 use super::{Listener, Message};
 use crate::backend::{
-    aio::Aio, choose::Choice, mmap::Mmap, null::Null, stdio::Stdio, sync::Sync, tree::Tree, uring::Uring,
+    aio::Aio, choose::Choice, mmap::Mmap, null::Null, posixaio::Posixaio, stdio::Stdio, sync::Sync,
+    tree::Tree, uring::Uring,
 };
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -309,6 +310,7 @@ fn prepare_and_run(
         }
         BackendName::Uring => run_with!(Uring::new(&workload, target, &buffers)),
         BackendName::Aio => run_with!(Aio::new(&workload, target)),
+        BackendName::Posixaio => run_with!(Posixaio::new(&workload, target)),
         BackendName::Mmap => {
             let mapped = Mmap::new(&workload, target, parts.range);
             run_with!(mapped)

@@ -199,7 +199,7 @@ fn blocks_beyond_4_gib_land_where_they_should() {
             "queue_depth": depths(backend).last(), "record_ios": true, "durability": {"method": "sync_file_range"},
             "target": {"create": true, "offset_bytes": 4096, "size_bytes": SIZE}});
         let mut changes = changes;
-        if backend == "aio" {
+        if backend.ends_with("aio") {
             changes["durability"]["method"] = json!("fdatasync");
         }
         let found = run_all(workload(backend, file.path(), changes)).unwrap();

@@ -70,7 +70,7 @@ fn values_that_make_no_sense_are_refused_before_anything_is_touched() {
         json!({"pacing": {"think_every": 0}}),
         json!({"pacing": {"think_ns": u64::MAX}}),
         json!({"operations": [{"operation": "read", "weight": 1.0, "block_sizes": blocks_of(0)}]}),
-        json!({"backend": "posixaio"}),
+        json!({"backend": "libaio"}),
         json!({"pin_cpus": [-1]}),
     ];
     for changes in absurd {
@@ -183,6 +183,10 @@ fn what_a_backend_cannot_do_is_refused() {
         ("null", json!({"verify": true})),
         ("aio", json!({"polled_completion": true})),
         ("aio", json!({"operations": only("write"), "durability": {"method": "sync_file_range"}})),
+        ("posixaio", json!({"polled_submission": true})),
+        ("posixaio", json!({"polled_completion": true})),
+        ("posixaio", json!({"operations": only("write"), "durability": {"method": "sync_file_range"}})),
+        ("posixaio", json!({"operations": only("write"), "durability": {"method": "rwf_dsync"}})),
         ("uring", json!({"polled_completion": true})),
         ("uring", json!({"polled_completion": true, "direct": true, "durability": sync_calls})),
         ("auto", json!({"polled_completion": true, "queue_depth": 8})),

@@ -14,15 +14,15 @@ use drivelab_engine::workload::Workload;
 use serde_json::{Value, json};
 
 /// Every way to issue I/O.
-pub const BACKENDS: [&str; 6] = ["sync", "uring", "aio", "mmap", "stdio", "null"];
+pub const BACKENDS: [&str; 7] = ["sync", "uring", "aio", "posixaio", "mmap", "stdio", "null"];
 /// Those that move data.
-pub const WITH_DATA: [&str; 5] = ["sync", "uring", "aio", "mmap", "stdio"];
+pub const WITH_DATA: [&str; 6] = ["sync", "uring", "aio", "posixaio", "mmap", "stdio"];
 /// Those that can bypass the page cache.
-pub const CAN_BE_DIRECT: [&str; 3] = ["sync", "uring", "aio"];
+pub const CAN_BE_DIRECT: [&str; 4] = ["sync", "uring", "aio", "posixaio"];
 /// Those that can give blocks up.
-pub const CAN_TRIM: [&str; 5] = ["sync", "uring", "aio", "mmap", "null"];
+pub const CAN_TRIM: [&str; 6] = ["sync", "uring", "aio", "posixaio", "mmap", "null"];
 /// Those under which a file can grow.
-pub const CAN_APPEND: [&str; 4] = ["sync", "uring", "aio", "stdio"];
+pub const CAN_APPEND: [&str; 5] = ["sync", "uring", "aio", "posixaio", "stdio"];
 /// Those that do one I/O after the other.
 pub const ONE_AT_A_TIME: [&str; 3] = ["sync", "mmap", "stdio"];
 pub const KIB: u64 = 1024;

@@ -12,7 +12,7 @@ const CLOCK_SLACK_NS: u64 = 50_000;
 
 #[test]
 fn submission_and_completion_add_up_to_the_total() {
-    for backend in ["uring", "aio", "null"] {
+    for backend in ["uring", "aio", "posixaio", "null"] {
         for &depth in depths(backend) {
             let file = TestFile::filled(MIB, 1);
             let changes = json!({"limits": {"count": 2000}, "queue_depth": depth, "record_ios": true,
@@ -153,7 +153,7 @@ fn processor_time_is_at_most_the_time_that_passed() {
 
 #[test]
 fn each_io_is_submitted_by_a_call_of_its_own_where_that_is_asked_for() {
-    for backend in ["uring", "aio", "null"] {
+    for backend in ["uring", "aio", "posixaio", "null"] {
         for (batch, is_alone) in [(1, true), (0, false), (8, false)] {
             let file = TestFile::filled(MIB, 1);
             let changes = json!({"queue_depth": 32, "submission_batch": batch, "limits": {"count": 2000},
