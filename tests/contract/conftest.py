@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,8 +23,8 @@ from drivelab import _engine
 from drivelab.model.histogram import Histogram
 from drivelab.store.tables import histogram_from_row
 
-BACKENDS = ("sync", "uring", "aio", "mmap", "stdio", "null")
-DIRECT_BACKENDS = ("sync", "uring", "aio")
+BACKENDS = ("sync", "uring", "aio", "posixaio", "mmap", "stdio", "null")
+DIRECT_BACKENDS = ("sync", "uring", "aio", "posixaio")
 ONE_AT_A_TIME = ("sync", "mmap", "stdio")
 PROJECT = Path(__file__).resolve().parents[2]
 MIB = 2**20
@@ -152,19 +153,23 @@ def run_engine() -> RunEngine:
 
 @pytest.fixture
 def job_threads() -> Callable[..., list[str]]:
-    """Names of the engine's threads in this process; with "R" only those that could go on: ``job_threads("R")``."""
+    """Names of the engine's threads in this process; with "R" only those that could go on, the C library's too."""
+    return lambda state="": (
+        threads_of_jobs(state=state) + (threads_of_jobs(of_library=True, state=state) if state else [])
+    )
 
-    def names(state: str = "") -> list[str]:
-        found = []
-        for task in os.listdir("/proc/self/task"):
-            # a thread may end while one looks at it
-            with suppress(FileNotFoundError, ProcessLookupError):
-                name, _, rest = Path(f"/proc/self/task/{task}/stat").read_text().partition("(")[2].rpartition(")")
-                if rest.split()[0].startswith(state):
-                    found.append(name)
-        return [name for name in found if name.startswith("drivelab-job")]
 
-    return names
+def threads_of_jobs(*, of_library: bool = False, state: str = "") -> list[str]:
+    """Names of the engine's threads, or of those that the C library started for them and ends when it likes."""
+    found = []
+    for task in os.listdir("/proc/self/task"):
+        # a thread may end while one looks at it
+        with suppress(FileNotFoundError, ProcessLookupError):
+            status = Path(f"/proc/self/task/{task}/status").read_text()
+            facts = dict(line.split(":\t", 1) for line in status.splitlines())
+            blocks_segv = bool(int(facts["SigBlk"], 16) >> (signal.SIGSEGV - 1) & 1)
+            found += [facts["Name"]] if blocks_segv == of_library and facts["State"].startswith(state) else []
+    return [name for name in found if name.startswith("drivelab-job")]
 
 
 @pytest.fixture
@@ -182,7 +187,7 @@ def start_child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     def start(script: str, *arguments: str) -> subprocess.Popen[str]:
         text = f"import json, os, sys, threading, time\nfrom drivelab import _engine\n{script}"
-        environment = os.environ | {"PYTHONPATH": str(PROJECT / "python")}
+        environment = os.environ | {"PYTHONPATH": f"{PROJECT / 'python'}:{PROJECT / 'tests'}"}
         child = subprocess.Popen(
             [sys.executable, "-c", text, *arguments],
             env=environment,

@@ -34,7 +34,7 @@ def offsets(workload: Workload, operation: int) -> list[int]:
     return [row["offset_bytes"] for row in records.to_pylist() if row["operation"] == operation]
 
 
-@pytest.mark.parametrize("backend", ["sync", "uring", "aio", "mmap", "null"])
+@pytest.mark.parametrize("backend", ["sync", "uring", "aio", "posixaio", "mmap", "null"])
 def test_each_operation_goes_on_from_its_own_place(tmp_path: Path, backend: str) -> None:
     orders = {"read": {"kind": "sequential"}, "write": {"kind": "reverse"}}
     workload = mix(tmp_path / "data", orders, backend=backend)

@@ -29,7 +29,7 @@ def workload(path: Path, backend: str, state: str, **changes: object) -> Workloa
     )
 
 
-@pytest.mark.parametrize("backend", ["sync", "uring", "aio", "stdio"])
+@pytest.mark.parametrize("backend", ["sync", "uring", "aio", "posixaio", "stdio"])
 @pytest.mark.parametrize("state", ["append", "preallocated", "sparse", "overwrite"])
 @pytest.mark.parametrize(("shift", "size"), [(0, 4096), (512, 4096), (15_872, 4096), (1536, 1), (512, 1000)])
 def test_the_first_write_goes_to_the_shift_and_the_others_follow(

@@ -173,7 +173,7 @@ def test_a_closed_loop_shows_just_one_long_write(data_backend, directory, run_en
 def test_a_stop_gives_up_on_io_that_never_comes_back_and_keeps_the_rest(directory, run_engine, job_threads):
     found: dict[str, Any] = {}
     stop, is_stuck = _engine.StopFlag(), threading.Event()
-    writes = dict.fromkeys(("sync", "uring", "aio"), 0)
+    writes = dict.fromkeys(("sync", "uring", "aio", "posixaio"), 0)
 
     def run(backend: str) -> None:
         def watch(text: str) -> bool:

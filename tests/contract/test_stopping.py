@@ -114,8 +114,8 @@ def tell(text):
 try:
     _engine.run(sys.argv[1], _engine.StopFlag(), tell, None)
 except KeyboardInterrupt:
-    names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
-    print(sum(name.startswith("drivelab-job") for name in names), flush=True)
+    from contract.conftest import threads_of_jobs
+    print(len(threads_of_jobs(of_library=False)), flush=True)
     written = next(line for line in open("/proc/self/io") if line.startswith("wchar"))
     print(written.split()[1], flush=True)
 """

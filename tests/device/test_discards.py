@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup")]
 BLOCK, COUNT = 65536, 64
 
 
-@pytest.mark.parametrize("backend", ["auto", "sync", "uring", "aio", "mmap"])
+@pytest.mark.parametrize("backend", ["auto", "sync", "uring", "aio", "posixaio", "mmap"])
 @pytest.mark.parametrize("beside", ["", "read"])
 def test_each_discard_is_one_command_of_the_drive(
     backend: BackendName, beside: str, make_loop_device: Callable[..., Path]

@@ -10,7 +10,7 @@
 //! | [`target`] | the open file or device, its size and what direct I/O needs |
 //! | [`address`], [`mix`], [`buffer`], [`pacing`] | where, what, which data, when |
 //! | [`tree`] | the files that operations on a tree work on |
-//! | [`backend`] | ways to issue: `sync`, `uring`, `aio`, `posixaio`, `mmap`, `stdio`, `null`, and the choice among them |
+//! | [`backend`] | ways to issue: `sync`, `uring`, `aio`, `posixaio`, `mmap`, `stdio`, `null`, and the choice |
 //! | [`job`], [`window`] | the loop, and the measured window with its limits |
 //! | [`clock`], [`histogram`], [`series`], [`iolog`] | time stamps, counts, intervals, records |
 //! | [`run`] | the threads of a run, and what they found |

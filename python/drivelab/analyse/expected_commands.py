@@ -204,8 +204,8 @@ def filesystem_name(target: TargetFacts) -> str:
 
 
 def concurrency(workload: Workload, backend: str) -> int:
-    """I/Os that may be outstanding at once: the sync backend has one per job."""
-    return workload.job_count * (1 if backend == "sync" else workload.queue_depth)
+    """I/Os that may be outstanding at once: some backends let the kernel have one per job."""
+    return workload.job_count * (1 if backend in ("sync", "posixaio") else workload.queue_depth)
 
 
 def _fits(row: ExpectedCommands, workload: Workload, backend: str, direct: bool) -> bool:

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from drivelab.cli.explain_options import (
     COUNT,
+    EXPLAINED_BACKENDS,
     FILE_SYSTEMS,
-    ISSUING_BACKENDS,
     QUICK_COUNT,
     QUICK_REPEATS,
     REPEATS,
@@ -104,7 +104,7 @@ def _pattern(options: ExplainOptions, target: TargetFacts, operation: str) -> di
         "block_size": block,
         "queue_depth": options.queue_depth,
         "job_count": options.jobs,
-        "backend": one_of("--backend", options.backend or _backend_for(options), ISSUING_BACKENDS),
+        "backend": one_of("--backend", options.backend or _backend_for(options), EXPLAINED_BACKENDS),
         "direct": is_read if options.direct is None else options.direct,
         "durability": durability,
         "file_state": "overwrite" if is_read else file_state,

@@ -65,9 +65,10 @@ _WORKLOAD = {
     ),
     "job_count": Key("1 to 1024", "1", "jobs side by side, each in its own part of the range"),
     "backend": Key(
-        "`auto`, `sync`, `uring`, `aio`, `mmap`, `stdio`",
+        "`auto`, `sync`, `uring`, `aio`, `posixaio`, `mmap`, `stdio`",
         '"auto"',
-        "how I/O is issued; `sync` is one thread that waits for `pread` and `pwrite`, as most programs do; `mmap` "
+        "how I/O is issued; `sync` is one thread that waits for `pread` and `pwrite`, as most programs do; `posixaio` "
+        "is `aio_read` and `aio_write`, which a thread of the C library does one after the other for each job; `mmap` "
         "copies from and to a mapping; `stdio` is `fread` and `fwrite` with the buffer of the C library",
     ),
     "direct": Key("`true`, `false`", "false", "whether the page cache is bypassed (O_DIRECT)"),

@@ -27,7 +27,7 @@ TreeOperationName = Literal[
     "list",
 ]
 OperationName = Literal[BlockOperationName, TreeOperationName]
-BackendName = Literal["auto", "sync", "uring", "aio", "mmap", "stdio", "null"]
+BackendName = Literal["auto", "sync", "uring", "aio", "posixaio", "mmap", "stdio", "null"]
 DurabilityMethod = Literal["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"]
 FileState = Literal["overwrite", "append", "preallocated", "sparse"]
 CacheAdvice = Literal["none", "sequential", "random"]

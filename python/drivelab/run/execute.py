@@ -25,7 +25,7 @@ from drivelab.run.progress import RunProgress
 from drivelab.run.settings_found import AS_THEY_WERE
 from drivelab.run.stage import TargetStage
 from drivelab.run.together import Member, SummedProgress
-from drivelab.run.traced_pass import TREES_ARE_NOT_TRACED, traced_pass
+from drivelab.run.traced_pass import traced_pass, why_untraced
 from drivelab.state.journal import Journal
 from drivelab.state.signals import signals_held, signals_obeyed
 from drivelab.state.undo import undo_all
@@ -296,8 +296,8 @@ class Execution:
             reason = "the next steps need its file as it is, and another pass would change it"
             return no_second_pass(trial.workload, reason, is_traced=bool(self._plan.trace))
         untraced: dict[str, Any] = {}
-        if self._plan.trace and trial.workload.tree is not None:
-            untraced = {"trace": None, "trace_reason": TREES_ARE_NOT_TRACED}
+        if self._plan.trace and (reason := why_untraced(trial.workload)):
+            untraced = {"trace": None, "trace_reason": reason}
         elif self._plan.trace and self._instruments.trace:
             self._progress.preparing(f"tracing {step.trial}")
             sink = self._writer.trace_sink(step.trial)

@@ -34,9 +34,12 @@ from drivelab.store.traces import TraceSink
 OPERATIONS = 2000
 LONGEST_NS = 10_000_000_000
 _KINDS = ("read", "write", "trim")
-TREES_ARE_NOT_TRACED = (
+_TREES_ARE_NOT_TRACED = (
     "operations on files are not traced: the file system writes names and attributes when it likes, for many of them "
     "at once, and no command belongs to one of them"
+)
+_POSIXAIO_IS_NOT_TRACED = (
+    "I/Os of the C library are not traced: its threads issue them, and nothing tells for which job or I/O"
 )
 # the drive is another one, or somebody may not touch it: that is not for a note
 _NOT_FOR_A_NOTE = ("C",)
@@ -227,6 +230,13 @@ class _Pass:
             "command_counts_reason": "",
             "command_counts_trial": self.measured.name,
         }
+
+
+def why_untraced(workload: Workload) -> str:
+    """Why no command of a trace can be given to an operation of this workload; empty where it can."""
+    if workload.tree is not None:
+        return _TREES_ARE_NOT_TRACED
+    return _POSIXAIO_IS_NOT_TRACED if workload.backend == "posixaio" else ""
 
 
 def traced_device(facts: TargetFacts) -> str:

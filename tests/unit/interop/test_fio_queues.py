@@ -36,9 +36,12 @@ def test_as_many_ios_are_sent_with_a_call_as_fio_sends(tmp_path: Path, lines: st
     assert translated(tmp_path, lines).pattern.submission_batch == batch
 
 
-def test_what_the_c_library_does_one_after_the_other_is_one_at_a_time(tmp_path: Path) -> None:
-    posix = translated(tmp_path, "ioengine=posixaio\niodepth=8\nrw=randwrite")
-    assert (posix.pattern.backend, posix.pattern.queue_depth) == ("sync", 1)
-    assert (told(posix, "ioengine")[0], told(posix, "iodepth")[0]) == ("approximated", "approximated")
-    assert "one I/O of a file after another" in told(posix, "ioengine")[1]
+def test_what_waits_in_the_c_library_is_as_deep_as_asked_for_and_synced_by_fsync(tmp_path: Path) -> None:
+    posix = translated(tmp_path, "ioengine=posixaio\niodepth=8\nrw=randwrite\nfdatasync=4")
+    assert (posix.pattern.backend, posix.pattern.queue_depth, posix.pattern.submission_batch) == ("posixaio", 8, 1)
+    assert (posix.pattern.durability, told(posix, "fdatasync")[0]) == ("fsync", "noted")
+    assert "ioengine" not in {note.option for note in posix.notes if note.effect == "approximated"}
+
+
+def test_one_call_at_a_time_is_told_where_more_are_asked_for(tmp_path: Path) -> None:
     assert told(translated(tmp_path, "ioengine=psync\niodepth=8"), "iodepth")[0] == "noted"

@@ -1,5 +1,5 @@
-//! POSIX asynchronous I/O of the C library: glibc keeps a queue for each descriptor and lets a thread of its own work it
-//! off, one I/O after the other. Discards complete inside `submit`.
+//! POSIX asynchronous I/O of the C library: glibc keeps a queue for each descriptor and lets a thread of its own
+//! work it off, one I/O after the other. Discards complete inside `submit`.
 //!
 //! Each job has a descriptor of its own, and with it a queue and a thread, as if it were a process of its own.
 
@@ -93,8 +93,8 @@ impl Posixaio {
     /// Gives a command to the library; an errno when it does not take it.
     fn send(&self, command: &Command) -> std::result::Result<(), i32> {
         let block = self.block(command.slot);
-        // SAFETY: nothing is outstanding in this slot, so the block is ours; it and the buffer stay where they are until
-        // the I/O has ended.
+        // SAFETY: nothing is outstanding in this slot, so the block is ours; it and the buffer stay where they
+        // are until the I/O has ended.
         let result = unsafe {
             (*block).aio_fildes = self.fd();
             (*block).aio_buf = command.buffer.cast();

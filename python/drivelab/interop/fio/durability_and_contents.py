@@ -9,6 +9,7 @@ from drivelab.interop.fio.translation_of_io import Issued
 
 _STAMP_BYTES = 16
 _STAMP_DISTANCE_BYTES = 4096
+_CALLS_OF_OTHERS = ("fdatasync", "sync_file_range")
 _SYNC_METHODS = {"sync": "o_sync", "1": "o_sync", "dsync": "o_dsync"}
 
 
@@ -24,6 +25,9 @@ def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
         options.tell(name, "noted", "after so many writes, as in fio from 3.38 on; earlier ones count the reads, too")
     for other, _keys in others:
         options.tell(other, "not-honoured", f"there is one way to make writes durable: {name}")
+    if keys["durability"] in _CALLS_OF_OTHERS and options.text("ioengine").partition(":")[0] == "posixaio":
+        options.tell(name, "noted", "fsync, the only sync call of fio's posixaio")
+        return keys | {"durability": "fsync"}
     return keys
 
 

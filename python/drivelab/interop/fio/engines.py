@@ -49,10 +49,10 @@ _FAMILY = (
     Engine("io_uring", "uring", is_synchronous=False, what="io_uring"),
     Engine(
         "posixaio",
-        "sync",
-        effect="approximated",
-        what="pread and pwrite: whatever the iodepth, a thread of the C library does one I/O of a file after another; "
-        "fio's latencies hold the wait for those before, and the way to that thread and back",
+        "posixaio",
+        is_synchronous=False,
+        what="aio_read and aio_write: a thread of the C library does one I/O of each job after the other, whatever the "
+        "iodepth; every sync call is an fsync",
     ),
     Engine(
         "windowsaio", "uring", is_synchronous=False, effect="approximated", what="io_uring instead of Windows' own I/O"

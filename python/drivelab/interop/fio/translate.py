@@ -210,9 +210,7 @@ def _depth(options: JobOptions, engine: Engine, placed: Placing) -> int:
     asked = options.number("iodepth")
     if engine.is_synchronous:
         if asked > 1:
-            # where fio keeps more, its latencies are longer, though no more I/Os reach the drive
-            effect: Effect = "noted" if engine.effect == "honoured" else "approximated"
-            options.tell("iodepth", effect, f"1: {engine.name} has one I/O outstanding at a time")
+            options.tell("iodepth", "noted", f"1: {engine.name} has one I/O outstanding at a time")
         return 1
     depth = max(1, asked // len(placed.targets)) if placed.is_split else asked
     if depth > _DEPTH_MAX:
