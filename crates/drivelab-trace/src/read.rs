@@ -228,12 +228,14 @@ impl Recording {
         let mut devices: BTreeMap<u32, u64> = BTreeMap::new();
         for tally in self.streams.iter().flat_map(|stream| stream.tallies.iter()) {
             *devices.entry(tally.device).or_default() += tally.records;
-            if tally.lost > 0 {
+            let missing = tally.lost();
+            if missing > 0 {
                 let lost = lost.entry(tally.cpu).or_default();
-                *lost = lost.saturating_add(tally.lost);
-                *lost_by_device.entry(tally.device).or_default() += tally.lost;
+                *lost = lost.saturating_add(missing);
+                *lost_by_device.entry(tally.device).or_default() += missing;
             }
         }
+        let (damages, damage_counts) = self.damages();
         let mut devices: Vec<(u32, u64)> = devices.into_iter().collect();
         devices.sort_by_key(|(device, records)| (std::cmp::Reverse(*records), *device));
         let mut versions: Vec<u8> = self.streams.iter().flat_map(Stream::versions).collect();
@@ -241,8 +243,8 @@ impl Recording {
         versions.dedup();
         ReadSummary {
             notices: self.findings.notices,
-            damages: self.findings.damages.clone(),
-            damage_counts: self.findings.damage_counts.clone(),
+            damages,
+            damage_counts,
             lost: lost.into_iter().collect(),
             lost_by_device: lost_by_device.into_iter().collect(),
             processes: self.findings.processes.clone(),
@@ -254,5 +256,25 @@ impl Recording {
             skipped_bytes: self.findings.skipped_bytes,
             ..self.summary.clone()
         }
+    }
+
+    /// What was met on the way, then the numbers that have not come by now.
+    fn damages(&self) -> (Vec<Damage>, BTreeMap<DamageKind, u64>) {
+        let (mut damages, mut counts) = (self.findings.damages.clone(), self.findings.damage_counts.clone());
+        let mut named = 0;
+        for stream in &self.streams {
+            let gaps = stream.tallies.gaps();
+            if gaps.count > 0 {
+                *counts.entry(DamageKind::SequenceGap).or_default() += gaps.count;
+            }
+            for gap in gaps.kept.iter().take((DAMAGES_KEPT - named) as usize) {
+                let (cpu, count) = (gap.cpu, gap.count());
+                let what = format!("{count} records of CPU {cpu} are missing before number {}", gap.last + 1);
+                let kind = DamageKind::SequenceGap;
+                damages.push(Damage { file: stream.file.clone(), offset: gap.at, kind, what });
+                named += 1;
+            }
+        }
+        (damages, counts)
     }
 }

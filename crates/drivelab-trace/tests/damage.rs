@@ -2,6 +2,7 @@
 
 mod support;
 
+use drivelab_trace::phases::Options;
 use drivelab_trace::read::{
     DAMAGES_KEPT, Damage, DamageKind, ReadErrorKind, ReadOptions, ReadSummary, Recording,
 };
@@ -231,6 +232,22 @@ fn gaps_in_the_numbers_are_lost_records() {
     let (found, summary) = read(stream(&kept, USUAL), Some(0), OURS);
     assert_eq!((found, kinds(&summary)), (kept, vec![(DamageKind::SequenceGap, 96)]));
     assert_eq!((summary.lost, summary.lost_by_device), (vec![(0, 3)], vec![(0, 3)]));
+}
+
+#[test]
+fn records_out_of_their_order_are_not_lost() {
+    let all = records(100);
+    let mut shuffled: Vec<Record> = (0..100).map(|place| all[place * 37 % 100].clone()).collect();
+    let (found, summary) = read(stream(&shuffled, USUAL), Some(0), OURS);
+    assert_eq!((found.len(), summary.lost_total(), summary.count(DamageKind::SequenceGap)), (100, 0, 0));
+    let report = |records: &[Record]| {
+        let sources = vec![("sda".to_owned(), Some(0), stream(records, USUAL))];
+        let mut recording = Recording::from_bytes(sources, OURS).expect("a recording");
+        drivelab_trace::phases::report(&mut recording, Options::default())["warnings"].to_string()
+    };
+    assert!(!report(&shuffled).contains("lost_records"), "{}", report(&shuffled));
+    shuffled.retain(|record| record.sequence != 50);
+    assert!(report(&shuffled).contains("1 record lost, at 1 place."), "{}", report(&shuffled));
 }
 
 #[test]

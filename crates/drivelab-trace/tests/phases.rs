@@ -10,7 +10,7 @@ mod scenarios;
 use drivelab_trace::compat::{Flavour, Table};
 use drivelab_trace::lifetime::{Bio, Class};
 use drivelab_trace::phases::{Options, Phases};
-use drivelab_trace::read::ReadSummary;
+use drivelab_trace::read::{DamageKind, ReadSummary};
 use drivelab_trace::record::Record;
 use lives::{Dice, Story};
 use serde_json::{Value, json};
@@ -165,7 +165,8 @@ fn after_losses_nobody_knows_the_deepest_moment() {
     let mut phases = Phases::new(Options::default());
     phases.mark_loss();
     records.iter().for_each(|record| phases.push(record));
-    let told = phases.finish(&ReadSummary::default());
+    let damage_counts = [(DamageKind::LostEvents, 1)].into();
+    let told = phases.finish(&ReadSummary { damage_counts, ..ReadSummary::default() });
     assert_eq!(told["depth"]["all"]["device"]["max"], Value::Null);
     assert_eq!(told["depth"]["all"]["series"]["queue_max"], Value::Null);
     assert!(told["depth"]["all"]["device"]["mean"].as_f64() > Some(0.0));

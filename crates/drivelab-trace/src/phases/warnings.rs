@@ -22,7 +22,7 @@ pub(super) struct Evidence<'a> {
 impl Evidence<'_> {
     /// Whether records are missing.
     pub(super) fn has_losses(&self) -> bool {
-        self.read.lost_total() > 0 || self.counts.losses > 0 || !self.read.missing_cpus.is_empty()
+        self.read.lost_total() > 0 || self.read.loss_places() > 0 || !self.read.missing_cpus.is_empty()
     }
 }
 
@@ -102,7 +102,7 @@ fn with(mut numbers: Value, key: &str, value: u64) -> Value {
 }
 
 fn lost_records(evidence: &Evidence<'_>) -> Warning {
-    let (lost, losses) = (evidence.read.lost_total(), evidence.counts.losses);
+    let (lost, losses) = (evidence.read.lost_total(), evidence.read.loss_places());
     let missing = &evidence.read.missing_cpus;
     if !evidence.has_losses() {
         return None;

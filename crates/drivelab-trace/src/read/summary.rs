@@ -120,6 +120,13 @@ impl ReadSummary {
         self.lost.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
+    /// Places at which records are missing.
+    #[must_use]
+    pub fn loss_places(&self) -> u64 {
+        use DamageKind::{Garbage, LostEvents, SequenceGap};
+        [LostEvents, SequenceGap, Garbage].map(|kind| self.count(kind)).iter().sum()
+    }
+
     /// How many damages of this kind there are, kept or not.
     #[must_use]
     pub fn count(&self, kind: DamageKind) -> u64 {
@@ -138,7 +145,7 @@ impl ReadSummary {
 pub(crate) struct Findings {
     pub damages: Vec<Damage>,
     pub damage_counts: BTreeMap<DamageKind, u64>,
-    /// Places at which records may be missing.
+    /// Places at which records may be missing, or only come later.
     pub losses: u64,
     pub lost_in_text: BTreeMap<u32, u64>,
     pub processes: HashMap<u32, String>,
@@ -156,7 +163,7 @@ impl Findings {
     pub fn damage(&mut self, kind: DamageKind, file: &str, offset: u64, what: impl FnOnce() -> String) {
         let count = self.damage_counts.entry(kind).or_default();
         *count += 1;
-        let is_loss = matches!(kind, DamageKind::LostEvents | DamageKind::SequenceGap | DamageKind::Garbage);
+        let is_loss = matches!(kind, DamageKind::LostEvents | DamageKind::Garbage);
         self.losses += u64::from(is_loss);
         if *count <= DAMAGES_KEPT {
             self.damages.push(Damage { file: file.to_owned(), offset, kind, what: what() });
