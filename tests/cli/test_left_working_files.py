@@ -52,10 +52,16 @@ def test_the_working_file_of_a_killed_check_is_removed(directory: Path, capsys: 
     assert capsys.readouterr().out == "Nothing was left changed.\n"
 
 
-def test_the_tree_of_a_killed_measurement_is_removed(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [("io", ("--operation", "stat", "--files", "500", "--runtime", "60s")), ("check", ("--quick", "--for", "sqlite"))],
+    ids=["io", "check"],
+)
+def test_the_tree_of_a_killed_measurement_is_removed(
+    command: str, asked: tuple[str, ...], directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     tree = directory / "drivelab-tree"
-    asked = ("--operation", "stat", "--files", "500", "--runtime", "60s")
-    kill_once(directory, (tree / "files").is_dir, "io", str(directory), *asked)
+    kill_once(directory, (tree / "files").is_dir, command, str(directory), *asked)
     assert tree.is_dir()
     assert run(["restore"]) == 0
     assert "removed the files that a measurement had made" in capsys.readouterr().out

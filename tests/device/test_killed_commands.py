@@ -22,7 +22,7 @@ PLACES = 4
 Arguments = Callable[[Drivelab, Path], tuple[str, ...]]
 # each with how long it takes, about, from its start
 COMMANDS: dict[str, tuple[float, Arguments]] = {
-    "check": (8, lambda _, data: ("check", str(data), "--quick")),
+    "check": (8, lambda _, data: ("check", str(data), "--quick", "--for", "sqlite")),
     "io on files": (3, lambda _, data: ("io", str(data), "--operation", "create", "--files", "3000")),
     "explain": (6, lambda _, data: ("explain", str(data), "--count", "300")),
     "run": (6, lambda drivelab, _: ("run", str(drivelab.small), "scratch:32MiB")),

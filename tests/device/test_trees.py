@@ -90,6 +90,8 @@ COSTS = {
     "a directory after each file removed": ("delete", Durability(directory=True), 0, 2),
     "a directory after each file renamed": ("rename", Durability(directory=True), 0, 2),
     "a file replaced": ("replace", Durability(method="fdatasync"), 1, 2),
+    # one commit, for the journal; the page of its header, two of the file, and a flush for each of them
+    "a file updated": ("update", Durability(method="fdatasync", directory=True), 4, 4),
 }
 
 
@@ -97,7 +99,8 @@ COSTS = {
 def test_each_durable_operation_costs_a_commit_of_the_journal_with_its_flushes(
     ext4: Path, operation: str, durability: Durability, data: int, flushes: int
 ) -> None:
-    workload = on_files(ext4, operation, durability=durability)
+    tree = Tree(file_count=400, file_bytes_min=16384, file_bytes_max=16384)
+    workload = on_files(ext4, operation, durability=durability, tree=tree)
     found = command_counts(workload, resolve_target(str(ext4)), timed_operations=200, timed_devices=())
     counts = found["command_counts"]
     assert counts is not None, found["command_counts_reason"]

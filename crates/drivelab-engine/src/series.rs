@@ -4,7 +4,7 @@ use crate::histogram::Histogram;
 
 /// Kinds of events that are timed: the operations by their numbers, writes together with their sync call, and
 /// reads together with the write back of the same block.
-pub const EVENTS: [&str; 17] = [
+pub const EVENTS: [&str; 18] = [
     "read",
     "write",
     "trim",
@@ -22,6 +22,7 @@ pub const EVENTS: [&str; 17] = [
     "symlink",
     "list",
     "rewrite",
+    "update",
 ];
 /// Position of the discard in [`EVENTS`].
 const TRIM: usize = 2;

@@ -14,6 +14,7 @@ mod remove;
 mod room;
 mod state;
 mod turns;
+mod update;
 
 pub use file_data::FileData;
 pub use layout::{Layout, Variant, lists_only};
@@ -22,6 +23,7 @@ pub use population::{Population, is_changing_mix, is_consuming};
 pub use prepare::{OpenTree, remove_own_tree};
 pub use remove::remove_tree;
 pub use turns::Turns;
+pub use update::{UPDATED_BYTES_MIN, Updated};
 
 /// Name of our directory below the target.
 pub const DIRECTORY: &str = "drivelab-tree";

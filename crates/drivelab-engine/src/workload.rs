@@ -52,6 +52,8 @@ pub enum Operation {
     Symlink = 14,
     /// All names in a directory.
     List = 15,
+    /// Pages of a file overwritten, behind a journal of the old ones; 16 is a read with its write back.
+    Update = 17,
 }
 
 impl Operation {

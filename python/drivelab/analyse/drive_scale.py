@@ -37,8 +37,7 @@ MARKS = (
 
 def rate_on(mark: ScaleMark, program: Program) -> float:
     """Commits a second of one client on a published drive, with the program's own time."""
-    writes = sum(write.times for write in program.writes)
-    return _NS / (writes * mark.latency_ns + program.own.one_ns)
+    return _NS / (program.write.sync_count * mark.latency_ns + program.own.one_ns)
 
 
 def place_on_scale(rate: float, program: Program) -> str:

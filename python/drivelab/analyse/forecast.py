@@ -29,28 +29,9 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | Non
 
 
 def log_latency(program: Program, summaries: Mapping[str, TrialSummary]) -> Estimate | None:
-    """Time that the log writes of one commit take, in ns; None when one of their trials was not measured.
-
-    The ends of several writes are added up, so that the interval is rather too wide.
-    """
-    parts = [_one(write.trial, summaries) for write in program.writes]
-    known = [part for part in parts if part is not None and part.value is not None]
-    if not known or len(known) != len(parts):
-        return None
-    times = [write.times for write in program.writes]
-
-    def total(ends: list[float | None]) -> float | None:
-        return None if None in ends else sum(n * end for n, end in zip(times, ends, strict=True) if end is not None)
-
-    return Estimate(
-        total([part.value for part in known]),
-        total([part.low for part in known]),
-        total([part.high for part in known]),
-        "ns",
-        min(part.sample_count for part in known),
-        min(part.effective_sample_count for part in known),
-        "mean latencies, added up",
-    )
+    """Time that the log writes of one commit take, in ns; None when their trial was not measured."""
+    summary = summaries.get(program.write.trial)
+    return summary.estimates.get(_LATENCY) if summary else None
 
 
 def commit_rate(program: Program, latency: Estimate) -> Estimate:
@@ -114,8 +95,3 @@ def _left(program: Program, latency_ns: float) -> float:
     return (
         1.0 if background is None else background.every_ns / (background.every_ns + background.sync_count * latency_ns)
     )
-
-
-def _one(trial: str, summaries: Mapping[str, TrialSummary]) -> Estimate | None:
-    summary = summaries.get(trial)
-    return summary.estimates.get(_LATENCY) if summary else None

@@ -71,7 +71,7 @@ def judge_need(
     if at_least_per_s:
         checks.append(check_rate(need, at_least_per_s, told, findings))
     checks.sort(key=lambda check: check.threshold.force != "required")
-    written = [write.trial for write in PROGRAMS[need.program].writes] if told else []
+    written = [PROGRAMS[need.program].write.trial] if told else []
     caveats = _caveats(checks, findings, written)
     if not checks:
         outcome, why, sentence = _without_limits(need, by_name, findings, told)
@@ -141,8 +141,8 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
 
 
 def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
-    """A rate of commits that was asked for held against the forecast; its trial is the last one behind it."""
-    trial = PROGRAMS[need.program].writes[-1].trial
+    """A rate of commits that was asked for held against the forecast."""
+    trial = PROGRAMS[need.program].write.trial
     threshold = Threshold(
         trial=trial,
         metric="commits_per_s",
@@ -187,7 +187,7 @@ def _is_for_all(need: Need, measured: Container[str]) -> bool:
         return False
     if need.thresholds or need.capability or need.program == POSTGRESQL.need:
         return True
-    return all(write.trial in measured for write in PROGRAMS[need.program].writes)
+    return PROGRAMS[need.program].write.trial in measured
 
 
 def touches(finding: Finding, trial: str) -> bool:
@@ -351,7 +351,7 @@ def _without_limits(
 def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast | None) -> tuple[list[str], str, str]:
     """The trials behind what was measured, what it means, and why there is nothing to say."""
     if need.program:
-        trials = [write.trial for write in PROGRAMS[need.program].writes]
+        trials = [PROGRAMS[need.program].write.trial]
         return (trials, told.text, "") if told else (trials, "", _NOT_MEASURED)
     capability = need.capability
     name = next((trial for trial in capability.trials if trial in summaries), "") if capability else ""

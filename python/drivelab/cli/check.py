@@ -8,7 +8,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,10 +44,15 @@ from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.run.interruption import Interruption, interruptible
-from drivelab.run.process_owner import owner_tag
-from drivelab.run.recorded_check import EXPERIMENT, CheckResults, facts_after, record_check, why_not_kept_in
+from drivelab.run.recorded_check import (
+    EXPERIMENT,
+    CheckResults,
+    facts_after,
+    files_of_check,
+    record_check,
+    why_not_kept_in,
+)
 from drivelab.state.drive_lock import held_drives
-from drivelab.state.working_files import files_in_journal
 from drivelab.store.layout import default_parent
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
@@ -200,7 +204,7 @@ def _check(
     command_line = shlex.join(["drivelab", *sys.argv[1:]])
     status: dict[str, Any] = {"status": "failed"}
     try:
-        with _files_in_journal(target, command_line), check_progress(plan) as progress:
+        with files_of_check(plan, target, command_line), check_progress(plan) as progress:
             results = record_check(
                 plan,
                 target,
@@ -219,13 +223,6 @@ def _check(
     judgement = judge_check(plan, results, target, host, asked)
     writer.finish(judgement.findings, judgement.verdict.to_json(), **status)
     return results, judgement
-
-
-def _files_in_journal(target: TargetFacts, command_line: str) -> AbstractContextManager[None]:
-    """While the context lasts, `drivelab restore` knows of the working files, should the check be killed."""
-    if target.kind != "directory":
-        return nullcontext()
-    return files_in_journal(target.path, owner_tag(), command_line)
 
 
 def _close_failed(writer: RunWriter, status: dict[str, Any]) -> None:

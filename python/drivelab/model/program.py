@@ -12,28 +12,27 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class LogWrite:
-    """Writes and the fdatasync after them, as a program issues them for a commit.
+    """What a program writes and syncs for a commit.
 
     Attributes
     ----------
     trial : str
         Name of the trial that issues the same.
     size_bytes : int
-        Of the write.
+        Of the write, which an fdatasync follows.
     file_state : str
         What the file is before: written (``overwrite``), growing (``append``), reserved
         (``preallocated``) or a hole (``sparse``).
     access : str
-        ``same`` where commits write the same page again until it is full, ``strided`` where
-        the writes lie apart, else ``sequential``.
+        ``same`` where commits write the same page again until it is full, else ``sequential``.
     file_bytes : int
         Size of the file, or how far it may grow.
     direct : bool
         Whether it goes around the page cache.
-    writes_per_sync : int
-        How many writes a sync follows.
-    times : int
-        How many of these syncs a commit waits for, one after another.
+    is_behind_journal : bool
+        Whether pages of the file are overwritten behind a rollback journal: the operation ``update``.
+    sync_count : int
+        How many syncs, one after another, that have something to make durable.
     """
 
     trial: str
@@ -42,8 +41,8 @@ class LogWrite:
     access: AccessKind = "sequential"
     file_bytes: int = 16 * MIB
     direct: bool = False
-    writes_per_sync: int = 1
-    times: int = 1
+    is_behind_journal: bool = False
+    sync_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +97,8 @@ class Program:
         What a client asked for.
     calls : tuple of str
         The calls on its files for each commit, in order, as traced.
-    writes : tuple of LogWrite
-        The same as trials.
+    write : LogWrite
+        The same as a trial.
     own : OwnTime
         Its own time.
     shares_syncs : bool
@@ -114,7 +113,7 @@ class Program:
     settings: str
     commit: str
     calls: tuple[str, ...]
-    writes: tuple[LogWrite, ...]
+    write: LogWrite
     own: OwnTime
     shares_syncs: bool = True
     background: Background | None = None

@@ -20,7 +20,7 @@ POSTGRESQL = Program(
     settings="as Debian has them: wal_sync_method fdatasync, synchronous_commit on, wal_recycle and wal_init_zero on",
     commit=f"insert of a row of {_ROW}, prepared (pgbench), through a socket",
     calls=("pwrite64 of 8192 B over a page that is there, the same until it is full", "fdatasync"),
-    writes=(LogWrite("sync-write-postgres", 8192, "overwrite", "same"),),
+    write=LogWrite("sync-write-postgres", 8192, "overwrite", "same"),
     own=OwnTime(59 * _US, 26 * _US, 92 * _US, {1: 67 * _US, 8: 13 * _US, 32: 18 * _US}),
 )
 
@@ -35,7 +35,7 @@ SQLITE_WAL = Program(
         "fdatasync",
     ),
     # the 4120 bytes lie across two pages, and both are written
-    writes=(LogWrite("sync-write-sqlite-wal", 8192, "overwrite", file_bytes=4 * MIB),),
+    write=LogWrite("sync-write-sqlite-wal", 8192, "overwrite", file_bytes=4 * MIB),
     own=OwnTime(27 * _US, 22 * _US, 32 * _US, {1: 26 * _US}),
     shares_syncs=False,
 )
@@ -51,14 +51,10 @@ SQLITE = Program(
         "fdatasync of the journal",
         "fdatasync of the directory",
         "pwrite64 of 12 B over the begin of the journal, fdatasync",
-        "3 pwrite64 of 4096 B over pages of the database, fdatasync",
+        "2 pwrite64 of 4096 B over pages of the database, fdatasync",
         "unlink of the journal",
     ),
-    writes=(
-        LogWrite("sync-write-sqlite-journal", 8720, "append", file_bytes=512 * MIB),
-        LogWrite("sync-write-sqlite-header", 4096, "overwrite", "same"),
-        LogWrite("sync-write-sqlite-pages", 4096, "overwrite", "strided", writes_per_sync=3),
-    ),
+    write=LogWrite("sync-write-sqlite", 4096, "overwrite", file_bytes=MIB, is_behind_journal=True, sync_count=3),
     own=OwnTime(96 * _US, 43 * _US, 150 * _US, {1: 78 * _US}),
     shares_syncs=False,
 )
@@ -70,7 +66,7 @@ REDIS_ALWAYS = Program(
     settings="appendonly yes, appendfsync always, no snapshots",
     commit=f"set of a key to {_ROW} (redis-benchmark), through a socket",
     calls=("write of 107 B to the end of the append-only file", "fdatasync"),
-    writes=(LogWrite("sync-write-redis", 107, "append", file_bytes=512 * MIB),),
+    write=LogWrite("sync-write-redis", 107, "append", file_bytes=512 * MIB),
     own=OwnTime(46 * _US, 30 * _US, 62 * _US, {1: 74 * _US, 8: 9 * _US, 32: 8 * _US}),
 )
 
@@ -81,7 +77,7 @@ ETCD = Program(
     settings="a cluster of one, as Debian has it",
     commit=f"put of a key to {_ROW} through the HTTP gateway",
     calls=("write of 160 B behind the last one, into 64 MB that were allocated before", "fdatasync"),
-    writes=(LogWrite("sync-write-etcd", 160, "preallocated", file_bytes=64 * MIB),),
+    write=LogWrite("sync-write-etcd", 160, "preallocated", file_bytes=64 * MIB),
     own=OwnTime(510 * _US, 370 * _US, 650 * _US, {1: 377 * _US, 8: 240 * _US, 32: 190 * _US}),
     # its database behind the log: 20 fdatasync and 60 pwrite64 a second were traced beside the log's
     background=Background(2, 100_000_000),
@@ -97,7 +93,7 @@ MARIADB = Program(
         "pwrite64 of 4096 B with O_DIRECT over a block of the log that is there, the same until it is full",
         "fdatasync",
     ),
-    writes=(LogWrite("sync-write-mariadb", 4096, "overwrite", "same", direct=True),),
+    write=LogWrite("sync-write-mariadb", 4096, "overwrite", "same", direct=True),
     own=OwnTime(57 * _US, 30 * _US, 84 * _US, {1: 87 * _US, 8: 17 * _US, 32: 23 * _US}),
 )
 
@@ -108,7 +104,7 @@ ZOOKEEPER = Program(
     settings="a server alone, as Debian has it",
     commit=f"set of a node to {_ROW}, through TCP",
     calls=("write of 139 B behind the last one, into a hole that ends 64 MiB ahead", "fdatasync"),
-    writes=(LogWrite("sync-write-zookeeper", 139, "sparse", file_bytes=64 * MIB),),
+    write=LogWrite("sync-write-zookeeper", 139, "sparse", file_bytes=64 * MIB),
     own=OwnTime(230 * _US, 163 * _US, 300 * _US, {1: 179 * _US, 8: 46 * _US, 32: 38 * _US}),
 )
 

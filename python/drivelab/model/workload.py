@@ -25,6 +25,7 @@ TreeOperationName = Literal[
     "link",
     "symlink",
     "list",
+    "update",
 ]
 OperationName = Literal[BlockOperationName, TreeOperationName]
 BackendName = Literal["auto", "sync", "uring", "aio", "posixaio", "mmap", "stdio", "null"]
@@ -42,7 +43,7 @@ OPERATIONS: tuple[OperationName, ...] = get_args(OperationName)
 # what changes nothing
 READING_OPERATIONS: tuple[OperationName, ...] = ("read", "stat", "read_file", "list")
 # what makes a file durable, as the workload's durability asks
-FILE_WRITING_OPERATIONS: tuple[TreeOperationName, ...] = ("create", "replace")
+FILE_WRITING_OPERATIONS: tuple[TreeOperationName, ...] = ("create", "replace", "update")
 # sync_file_range is none of them: it sends no flush and commits no metadata
 DURABLE_METHODS: tuple[DurabilityMethod, ...] = ("fdatasync", "fsync", "o_dsync", "o_sync", "rwf_dsync")
 _WITH_SYNC = ("durable_write", "sync")

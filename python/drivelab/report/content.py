@@ -28,6 +28,7 @@ _GROUPS = {
     "delete": "Files deleted",
     "rename": "Files renamed",
     "replace": "Files replaced",
+    "update": "Files updated behind a journal",
     "make_directory": "Directories made",
     "remove_directory": "Directories removed",
     "link": "Links made",

@@ -18,8 +18,8 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
 from drivelab.plan.check import MIB, CheckPlan, CheckTrial
-from drivelab.run.counting_pass import command_counts
-from drivelab.run.engine import Progress, RecordListener, StopRequest
+from drivelab.run.counting_pass import changed_count, command_counts
+from drivelab.run.engine import Progress, RecordListener, StopRequest, prepare_target
 from drivelab.run.measure import measure
 from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.work_area import WorkArea, can_preallocate, direct_io_refusal, work_area
@@ -158,6 +158,8 @@ class _InWorkingFiles:
         self._written_bytes = 0
 
     def workload(self, trial: CheckTrial) -> Workload:
+        if trial.workload.tree is not None:
+            return trial.at(str(self._area.directory)).held_by(self._area.held_for_tree())
         if trial.needs_own_file:
             self._current = self._area.new_file()
             found = direct_io_refusal(self._area.file(self._current).reopened)
@@ -176,9 +178,12 @@ class _InWorkingFiles:
         return workload
 
     def require_unchanged(self, workload: Workload) -> None:
-        self._area.file(Path(workload.target.path))
+        if workload.tree is None:
+            self._area.file(Path(workload.target.path))
 
     def done(self, trial: CheckTrial, measured: Measurement | None) -> None:
+        if trial.workload.tree is not None:
+            self._area.remove_tree()
         current, self._current = self._current, None
         if trial.lays_out and measured is not None:
             self._written_bytes = laid_out_bytes(trial, measured)
@@ -257,13 +262,15 @@ def _measure_trial(
     outcome: CheckOutcome,
 ) -> Measurement:
     goes_on = _stopping_rule(trial, workload, listener)
+    if workload.tree is not None:
+        prepare_target(workload, stop=stop)
     with listener.records_of(trial) as records:
         measured = measure(trial.name, workload, target, stop=stop, progress=goes_on, on_records=records)
     context: dict[str, Any] = measured.context | {"label": trial.label, "direct_reason": ""}
     if trial.workload.direct and not workload.direct:
         context["direct_reason"] = outcome.direct_reason
     if trial.counts_commands and not stop.is_set():
-        operations = int(measured.engine["all_phases"].get("write", {}).get("count", 0))
+        operations = changed_count(workload, measured.engine)
         context |= command_counts(
             workload, target, timed_operations=operations, timed_devices=measured.devices, stop=stop
         )

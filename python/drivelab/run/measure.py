@@ -125,7 +125,9 @@ def sync_call_count(workload: Workload, run: EngineRun) -> int | None:
 
     calls = done(["sync"])
     if workload.tree is not None:
-        calls += done(FILE_WRITING_OPERATIONS) // durability.every_writes if has_calls and not durability.at_end else 0
+        # an update syncs its journal, the journal's header, and the file
+        synced = done(FILE_WRITING_OPERATIONS) + 2 * done(["update"])
+        calls += synced // durability.every_writes if has_calls and not durability.at_end else 0
         calls += done(workload.changing_operations) if durability.directory else 0
     return calls
 

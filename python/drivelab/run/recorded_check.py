@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
 from drivelab.run.check import CheckOutcome, run_check
 from drivelab.run.engine import Progress, RecordListener, StopRequest, probe_engine
+from drivelab.run.process_owner import owner_tag
+from drivelab.state.working_files import files_in_journal, tree_in_journal
 from drivelab.store.layout import missing_home
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter
@@ -65,6 +67,17 @@ class CheckResults:
     measurements: list[Measurement] = field(default_factory=list)
     summaries: list[TrialSummary] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+
+
+@contextmanager
+def files_of_check(plan: CheckPlan, target: TargetFacts, command_line: str) -> Iterator[None]:
+    """While the context lasts, `drivelab restore` knows of the working files, should the check be killed."""
+    with ExitStack() as journals:
+        if target.kind == "directory":
+            journals.enter_context(files_in_journal(target.path, owner_tag(), command_line))
+        if any(trial.workload.tree for trial in plan.trials):
+            journals.enter_context(tree_in_journal(target.path, command_line))
+        yield
 
 
 def record_check(

@@ -19,8 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from drivelab.held_directory import HeldDirectory, HeldFile
+from drivelab.held_directory import HeldDirectory, HeldFile, held_target
 from drivelab.model.errors import DrivelabError
+from drivelab.model.workload import HeldTarget
+from drivelab.run.engine import remove_tree
 from drivelab.run.process_owner import owner_lives, owner_tag
 from drivelab.state.data_directory import exchanged
 from drivelab.state.signals import signals_held, signals_obeyed
@@ -50,6 +52,7 @@ class WorkArea:
         except OSError as error:
             raise self._refused(error) from error
         self._files: dict[Path, HeldFile] = {}
+        self._has_tree = False
 
     def new_file(self) -> Path:
         """A new, empty working file.
@@ -99,8 +102,21 @@ class WorkArea:
         with suppress(OSError):
             self._held.sync()
 
+    def held_for_tree(self) -> HeldTarget:
+        """The directory itself, in which the engine makes a tree of files; `remove_tree` removes that."""
+        self._has_tree = True
+        return held_target(self._held.descriptor)
+
+    def remove_tree(self) -> None:
+        """Remove the tree of files, if there is one."""
+        with suppress(DrivelabError):
+            if self._has_tree:
+                remove_tree(str(self._held.reopened))
+        self._has_tree = False
+
     def close(self) -> None:
-        """Remove every working file that is left."""
+        """Remove every working file that is left, and the tree."""
+        self.remove_tree()
         for path in list(self._files):
             with suppress(OSError):
                 self.remove(path)

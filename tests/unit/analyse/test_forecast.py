@@ -51,19 +51,11 @@ def test_an_end_that_is_not_known_stays_so() -> None:
     assert rate.high is not None
 
 
-def test_a_commit_of_several_writes_takes_their_sum() -> None:
-    parts = {"journal": mean(300, 280, 310), "header": mean(200, 190, 220), "pages": mean(400, 390, 410)}
-    summaries = measured(**{f"sqlite-{name}": part for name, part in parts.items()})
-    latency = log_latency(SQLITE, summaries)
-    assert latency is not None
-    assert (latency.value, latency.low, latency.high) == (900, 860, 940)
-    thrice = replace(SQLITE, writes=tuple(replace(write, times=3) for write in SQLITE.writes))
-    tripled = log_latency(thrice, summaries)
-    assert tripled is not None
-    assert (tripled.value, tripled.low, tripled.high) == (2700, 2580, 2820)
-    summaries.pop("sync-write-sqlite-pages")
-    assert log_latency(SQLITE, summaries) is None
-    assert forecast("sqlite", summaries) is None
+def test_without_its_writes_nothing_is_forecast() -> None:
+    summaries = measured(sqlite=mean(900 * US, 860 * US, 940 * US))
+    assert forecast("sqlite", {}) is log_latency(SQLITE, {}) is None
+    assert log_latency(SQLITE, summaries) == mean(900 * US, 860 * US, 940 * US)
+    assert forecast("sqlite", summaries) is not None
 
 
 def test_a_band_reaches_from_half_the_clients_a_sync_to_all_of_them() -> None:

@@ -12,6 +12,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.program import Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
+from drivelab.model.workload import Tree
 from drivelab.plan.check import (
     MIB,
     TARGET_BYTES_MIN,
@@ -65,19 +66,25 @@ def test_a_check_is_over_within_a_minute(directory: TargetFacts) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
 def test_a_program_is_asked_about_with_what_it_issues(program: Program, directory: TargetFacts) -> None:
-    plan = plan_check(directory, program=program.need)
-    assert names(plan)[: len(SIZES) + len(program.writes)] == [*SIZES, *(write.trial for write in program.writes)]
-    for write, trial in zip(program.writes, plan.trials[len(SIZES) :], strict=False):
-        issued = trial.workload
+    plan, write = plan_check(directory, program=program.need), program.write
+    assert names(plan)[: len(SIZES) + 1] == [*SIZES, write.trial]
+    issued = plan.trials[len(SIZES)].workload
+    assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", 1)
+    assert (issued.file_state, issued.access.kind, issued.direct) == (write.file_state, write.access, write.direct)
+    if write.is_behind_journal:
+        assert (issued.tree, issued.durability.directory) == (
+            Tree(file_count=1, file_bytes_min=MIB, file_bytes_max=MIB),
+            True,
+        )
+    else:
         assert [share.bytes for share in issued.block_sizes] == [write.size_bytes]
-        assert (issued.file_state, issued.access.kind, issued.direct) == (write.file_state, write.access, write.direct)
-        assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", write.writes_per_sync)
     assert plan.written_bytes_max <= WRITTEN_BYTES_MAX
 
 
-def test_a_bare_device_has_no_files_that_grow() -> None:
+def test_a_bare_device_has_no_files_that_come_or_grow() -> None:
     device = existing("block_device", GIB)
-    assert names(plan_check(device, program="redis-always", may_erase=True))[:5] == [*SIZES, "sequential-write-qd8"]
+    for program in ("redis-always", "sqlite"):
+        assert names(plan_check(device, program=program, may_erase=True))[:5] == [*SIZES, "sequential-write-qd8"]
     assert "sync-write-mariadb" in names(plan_check(device, program="mariadb", may_erase=True))
 
 

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use super::{Backend, Command, Completion, Wait};
 use crate::error::{EngineError, Result};
 use crate::tree::calls::{self, CallResult, Calls};
-use crate::tree::{FileData, OpenTree, Places, Variant};
+use crate::tree::{FileData, OpenTree, Places, Updated, Variant};
 use crate::workload::{Operation, Workload};
 
 /// Executes each operation in `submit`.
@@ -75,6 +75,7 @@ impl Tree {
                 let name = self.places.name(number, Variant::Symlink);
                 calls::symlink(self.places.link_text(number), name)?
             }
+            Operation::Update => return self.update(command),
             reading => return self.read(reading, number),
         };
         if self.syncs_directory {
@@ -112,6 +113,14 @@ impl Tree {
         let old = self.places.other_name(number, variant);
         calls::rename(new, old)?;
         Ok(bytes)
+    }
+
+    /// Overwrites pages of a file behind a journal beside it.
+    fn update(&mut self, command: &Command) -> CallResult<u32> {
+        let (number, syncs_directory) = (command.offset, self.syncs_directory);
+        let variant = self.variant(number);
+        let mut updated = Updated { places: &mut self.places, number, variant, syncs_directory };
+        self.calls.update(&mut updated, &mut self.data)
     }
 
     /// Gives a file its other name: a second time it gets the first one back.

@@ -53,36 +53,55 @@ impl Calls {
     /// Makes a file that is not there yet, with its contents; returns the bytes written.
     #[inline]
     pub fn create(&mut self, name: Name, bytes: u64, data: &mut FileData) -> CallResult<u32> {
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | self.open_flags;
-        // SAFETY: the path ends with a zero and lives until the call returns.
-        let fd = checked(unsafe { libc::openat(name.directory, name.path, flags, 0o600 as libc::c_uint) })?;
-        let written = self.write_all(fd, bytes, data).and_then(|()| self.sync_if_due(fd));
+        let fd = self.open(name, libc::O_CREAT | libc::O_EXCL)?;
+        let written = self.fill(fd, bytes, data).and_then(|()| {
+            let is_due = self.is_sync_due();
+            self.sync(fd, is_due)
+        });
         close(fd)?;
         written.map(|()| bytes as u32)
     }
 
+    /// Opens a file for writing; with O_CREAT and O_EXCL one that is not there yet.
     #[inline]
-    fn write_all(&self, fd: RawFd, bytes: u64, data: &mut FileData) -> CallResult<()> {
+    pub(super) fn open(&self, name: Name, more_flags: i32) -> CallResult<RawFd> {
+        let flags = libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW | self.open_flags | more_flags;
+        // SAFETY: the path ends with a zero and lives until the call returns.
+        checked(unsafe { libc::openat(name.directory, name.path, flags, 0o600 as libc::c_uint) })
+    }
+
+    #[inline]
+    fn fill(&self, fd: RawFd, bytes: u64, data: &mut FileData) -> CallResult<()> {
         let mut offset = 0;
         while offset < bytes {
-            let mut part = data.next(offset, bytes - offset);
+            let part = data.next(offset, bytes - offset);
+            self.write_all(fd, part, offset)?;
             offset += part.len() as u64;
-            while !part.is_empty() {
-                part = &part[self.write(fd, part)?..];
-            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of a part at its offset.
+    #[inline]
+    pub(super) fn write_all(&self, fd: RawFd, mut part: &[u8], mut offset: u64) -> CallResult<()> {
+        while !part.is_empty() {
+            let written = self.write(fd, part, offset)?;
+            part = &part[written..];
+            offset += written as u64;
         }
         Ok(())
     }
 
     #[inline]
-    fn write(&self, fd: RawFd, part: &[u8]) -> CallResult<usize> {
+    fn write(&self, fd: RawFd, part: &[u8], offset: u64) -> CallResult<usize> {
+        let offset = offset as libc::off_t;
         // SAFETY: the memory holds as many bytes as are passed, and is left alone until the call returns.
         let written = unsafe {
             if self.write_flags == 0 {
-                libc::write(fd, part.as_ptr().cast(), part.len())
+                libc::pwrite(fd, part.as_ptr().cast(), part.len(), offset)
             } else {
                 let vector = libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() };
-                libc::pwritev2(fd, &raw const vector, 1, -1, self.write_flags)
+                libc::pwritev2(fd, &raw const vector, 1, offset, self.write_flags)
             }
         };
         match written {
@@ -92,15 +111,27 @@ impl Calls {
         }
     }
 
+    /// Whether the file at hand is one whose sync calls are made.
     #[inline]
-    fn sync_if_due(&mut self, fd: RawFd) -> CallResult<()> {
-        let Some(method) = self.sync else { return Ok(()) };
-        self.files_since_sync += 1;
-        if self.files_since_sync < self.every_files {
-            return Ok(());
+    pub(super) fn is_sync_due(&mut self) -> bool {
+        if self.sync.is_none() {
+            return false;
         }
-        self.files_since_sync = 0;
-        checked(crate::backend::sync::sync(fd, method)).map(drop)
+        self.files_since_sync += 1;
+        let is_due = self.files_since_sync >= self.every_files;
+        if is_due {
+            self.files_since_sync = 0;
+        }
+        is_due
+    }
+
+    /// Makes durable what was written to a file, or to a directory, if it is due.
+    #[inline]
+    pub(super) fn sync(&self, fd: RawFd, is_due: bool) -> CallResult<()> {
+        match self.sync {
+            Some(method) if is_due => checked(crate::backend::sync::sync(fd, method)).map(drop),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Variant {
     Renamed,
     /// The one under which its replacement is made.
     Replacement,
+    /// The journal beside it.
+    Journal,
     /// A second one of the same file.
     Link,
     /// The one of a symbolic link to it.
@@ -189,6 +191,7 @@ impl Layout {
             Variant::Plain => 0,
             Variant::Renamed => b'R',
             Variant::Replacement => b'T',
+            Variant::Journal => b'J',
             Variant::Link => b'L',
             Variant::Symlink => b'S',
         };

@@ -103,6 +103,13 @@ impl Places {
         self.layout.directory(number)
     }
 
+    /// Size of a file in bytes.
+    #[inline]
+    #[must_use]
+    pub fn file_bytes(&self, number: u64) -> u64 {
+        self.layout.file_bytes(number)
+    }
+
     /// Makes the directory of a file durable.
     #[inline]
     pub fn sync_directory_of(&mut self, number: u64) -> CallResult<()> {

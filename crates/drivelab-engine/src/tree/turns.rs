@@ -2,6 +2,7 @@
 
 use super::layout::{Layout, lists_only};
 use super::population::Population;
+use super::update::UPDATE_BYTES;
 use crate::address::Random;
 use crate::mix::Mix;
 use crate::workload::{Operation, Workload};
@@ -33,6 +34,7 @@ impl Turns {
         let number = self.layout.number(self.job, place, self.lists_only);
         let bytes = match operation {
             Operation::Create | Operation::Replace | Operation::ReadFile => self.layout.file_bytes(number),
+            Operation::Update => UPDATE_BYTES,
             _ => 0,
         };
         Some((operation, number, bytes as u32))

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{AccessKind, FileState, Operation, Workload};
-use crate::tree::{is_changing_mix, is_consuming};
+use crate::tree::{UPDATED_BYTES_MIN, is_changing_mix, is_consuming};
 
 /// Files that operations on a tree work on, below the directory that is the target.
 #[derive(Debug, Clone, Deserialize)]
@@ -35,6 +35,10 @@ impl Workload {
             (tree.depth == 0 || tree.depth > 64, "depth: 1 to 64"),
             (tree.file_bytes_max > 1 << 30, "file_bytes_max: at most 1 GiB"),
             (tree.file_bytes_min > tree.file_bytes_max, "file_bytes_min: at most file_bytes_max"),
+            (
+                self.uses(Operation::Update) && tree.file_bytes_min < UPDATED_BYTES_MIN,
+                "file_bytes_min: two pages of 4 KiB, of files that are updated",
+            ),
             (self.verify, "verify: the contents of a tree's files cannot be verified"),
             (self.direct, "direct: operations on files go through the page cache"),
             (self.file_state != FileState::Overwrite, "file_state: the files of a tree have none"),

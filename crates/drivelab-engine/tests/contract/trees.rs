@@ -217,6 +217,36 @@ fn replaced_files_are_new_ones_of_the_same_name() {
 }
 
 #[test]
+fn updated_files_have_two_new_pages_and_no_journal_is_left() {
+    let place = Place::new();
+    let sized = json!({"tree": {"file_bytes_min": 20_000, "file_bytes_max": 20_000}});
+    place.run("create", 3, sized.clone());
+    let read = |name: &String| fs::read(place.files().join(name)).unwrap();
+    let before: Vec<_> = names(&place.files()).iter().map(read).collect();
+    let durable = json!({"method": "fdatasync", "every_writes": 1, "directory": true});
+    let more = json!({"tree": sized["tree"], "seed": 2, "durability": durable, "limits": {"count": 7}});
+    let found = place.run("update", 3, more);
+    assert_eq!(count_and_end(&found, "update"), (7, "count"));
+    assert_eq!(found.number("operations", "update", "bytes"), 7 * (8720 + 12 + 8192));
+    let after: Vec<_> = names(&place.files()).iter().map(read).collect();
+    assert_eq!(after.len(), 3, "journals are gone");
+    for (old, new) in before.iter().zip(&after) {
+        let changed =
+            |page: &usize| old[page * 4096..].iter().zip(&new[page * 4096..]).take(3616).any(|(a, b)| a != b);
+        assert_eq!(
+            (0..5).filter(changed).collect::<Vec<_>>(),
+            [0, 3],
+            "the first page, and the last whole one"
+        );
+        assert_eq!(new.len(), 20_000);
+    }
+    assert_eq!(
+        place.code("update", json!({"tree": {"file_bytes_min": 8191, "file_bytes_max": 9000}})),
+        "E301"
+    );
+}
+
+#[test]
 fn directories_and_links_are_made_and_removed() {
     let place = Place::new();
     place.run("make_directory", 20, json!({}));
