@@ -81,6 +81,7 @@ bench: build dev ## Measure drivelab itself beside its peers; writes docs/perfor
 
 docs: build ## Write the pages that are made from the code
 	$(BIN)/python tools/error_list.py
+	$(BIN)/python tools/metric_list.py
 	$(BIN)/python tools/experiment_format.py
 	$(BIN)/python tools/fio_options.py
 

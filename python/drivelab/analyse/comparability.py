@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from drivelab.analyse.effects import Bounds
+from drivelab.model.metric import FLUSHES, FUA_WRITES
 from drivelab.model.setting import AS_FOUND
 
 WRITE_CACHE = "write-cache"
@@ -19,7 +20,6 @@ WRITE_CACHE = "write-cache"
 _NO_FLUSHES_MAX, _FLUSHES_MIN = 0.05, 0.45
 # asked alike, a depth that is reached on one side only makes another workload of it
 _DEPTH_RATIO_MAX = 1.25
-_FLUSHES, _FUA = "device_flushes_per_operation", "fua_writes_per_operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +133,12 @@ def _flushes(base: Sequence[TrialConduct], new: Sequence[TrialConduct], compared
     if WRITE_CACHE in compared:
         # without a cache a write needs no flush to be durable: that is what is being compared
         return
-    sides = [[trial.commands[_FLUSHES] for trial in side if _FLUSHES in trial.commands] for side in (base, new)]
+    sides = [[trial.commands[FLUSHES] for trial in side if FLUSHES in trial.commands] for side in (base, new)]
     if not all(sides):
         return
     counts = [median(low for low, _ in side) for side in sides]
     durable = [
-        count + median([trial.commands.get(_FUA, (0.0, 0.0))[0] for trial in side])
+        count + median([trial.commands.get(FUA_WRITES, (0.0, 0.0))[0] for trial in side])
         for count, side in zip(counts, (base, new), strict=True)
     ]
     if min(durable) <= _NO_FLUSHES_MAX and max(durable) >= _FLUSHES_MIN:

@@ -17,9 +17,8 @@ from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
 
-_P99 = "total_latency_ns_p99"
 Floats = NDArray[np.float64]
 Levels = tuple[tuple[str, str], ...]
 # place of the target, workload, levels that are the same on both sides
@@ -179,8 +178,8 @@ def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
     The operations per second are left out beside a throughput, which says the same.
     """
     judged = judged_metric(one.trial.kind for one in trials)
-    more = {LATENCY: [_P99, "iops"], RESPONSE: ["response_latency_ns_p99", "iops"]}
-    return [judged, *more.get(judged, [_P99])]
+    more = {LATENCY: [P99, "iops"], RESPONSE: [RESPONSE_P99, "iops"]}
+    return [judged, *more.get(judged, [P99])]
 
 
 def told_metrics(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> list[str]:

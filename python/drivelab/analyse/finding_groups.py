@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from drivelab.model.finding import Finding
+from drivelab.model.finding import Finding, gravity
 
 # a kind that more trials have is told once for all of them
 MEMBERS_MAX = 20
 NAMES_MAX = 100
-_ORDER = {"invalid": 0, "warning": 1, "note": 2}
 _Key = tuple[str, str, str]
 
 
@@ -64,7 +63,7 @@ class FindingGroups:
     def findings(self) -> list[Finding]:
         """What is to be told, the gravest first."""
         told = [*self._of_run, *(finding for group in self._groups.values() for finding in _told(group))]
-        return sorted(told, key=lambda finding: _ORDER.get(finding.severity, len(_ORDER)))
+        return sorted(told, key=gravity)
 
 
 def group_findings(findings: Iterable[Finding]) -> list[Finding]:

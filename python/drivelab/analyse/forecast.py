@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from drivelab.analyse.drive_scale import place_on_scale
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import MEAN_LATENCY
 from drivelab.model.program import Program, RateBand
 from drivelab.model.programs import CLIENT_COUNTS, PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
 from drivelab.model.verdict import Forecast
 
-_LATENCY = "total_latency_ns_mean"
 _NS = 1e9
 
 
@@ -31,7 +31,7 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | Non
 def log_latency(program: Program, summaries: Mapping[str, TrialSummary]) -> Estimate | None:
     """Time that the log writes of one commit take, in ns; None when their trial was not measured."""
     summary = summaries.get(program.write.trial)
-    return summary.estimates.get(_LATENCY) if summary else None
+    return summary.estimates.get(MEAN_LATENCY) if summary else None
 
 
 def commit_rate(program: Program, latency: Estimate) -> Estimate:

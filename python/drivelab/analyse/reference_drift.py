@@ -9,7 +9,8 @@ from itertools import accumulate, combinations
 from statistics import median
 
 from drivelab.analyse.distributions import NORMAL_975
-from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.estimate import Estimate
+from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import ReferenceDrift
 
 LARGE_FROM = 1.10
@@ -119,13 +120,12 @@ def reference_drift(target: str, workload: str, metric: str, measured: Sequence[
     the lowest of a few values lie apart once in five runs without any drift.
     """
     values = tuple(one.value for one in measured)
-    unit: Unit = "ns" if "latency_ns" in metric else "B/s"
     ratio, invalid = _end_over_begin(values), sum(one.is_invalid for one in measured)
     is_beyond: bool | None = None
     if not invalid and ratio.low is not None and ratio.high is not None:
         is_beyond = not ratio.low <= 1 <= ratio.high
     is_large = bool(is_beyond and ratio.value and max(ratio.value, 1 / ratio.value) >= LARGE_FROM)
-    spread = max(values) / min(values)
+    spread, unit = max(values) / min(values), metric_of(metric).unit
     return ReferenceDrift(target, workload, metric, values, unit, ratio, spread, is_beyond, is_large, invalid)
 
 

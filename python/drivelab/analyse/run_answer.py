@@ -13,16 +13,11 @@ from drivelab.analyse.repeats import repeated_bounds, repeated_metric
 from drivelab.analyse.surface_shape import surface_shapes
 from drivelab.model.estimate import Unit
 from drivelab.model.factorial import Factorial
+from drivelab.model.metric import COMMANDS
 from drivelab.model.operations_apart import operations_apart
 from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
-_COMMANDS = (
-    "device_writes_per_operation",
-    "device_flushes_per_operation",
-    "fua_writes_per_operation",
-    "device_reads_per_operation",
-)
 # writes and flushes belong to an operation only where it waits for them
 _READS = ("device_reads_per_operation",)
 
@@ -312,7 +307,7 @@ def _trial_values(trials: Sequence[RunTrial], metrics: Mapping[str, str]) -> lis
 
 def _commands(trial: RunTrial) -> dict[str, Bounds]:
     found: dict[str, Bounds] = {}
-    for metric in _COMMANDS if trial.kind.is_durable else _READS:
+    for metric in COMMANDS if trial.kind.is_durable else _READS:
         value = trial.values.get(metric)
         low, high = trial.ends.get(metric, (None, None))
         if value is not None:

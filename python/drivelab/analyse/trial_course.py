@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from drivelab.analyse.byte_bins import IntervalBytes
 from drivelab.analyse.change_points import BINS_MIN, throughput_course
 from drivelab.analyse.steady_state import steady_state
-from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.estimate import Estimate
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.throughput_course import SteadyState, ThroughputChange, ThroughputCourse
@@ -20,14 +20,6 @@ from drivelab.model.workload import OPERATIONS
 
 # sync calls are none: they belong to the writes before them
 DATA_OPERATIONS = OPERATIONS
-# metrics that only trials with a cliff, or steady ones, have
-COURSE_UNITS: dict[str, Unit] = {
-    "bytes_until_cliff": "B",
-    "throughput_before_cliff_bytes_per_s": "B/s",
-    "throughput_after_cliff_bytes_per_s": "B/s",
-    "steady_throughput_bytes_per_s": "B/s",
-    "bytes_until_steady": "B",
-}
 _WHOLE_TARGETS = ("block_device", "scratch")
 
 

@@ -15,20 +15,21 @@ from drivelab.analyse.run_answer import RunTrial, trials_apart
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_mapping, as_text, measured_targets, targets_of
-from drivelab.answers.run_answer import COMMANDS, experiment_order, trials_of_run
+from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.side_facts import differences, facts_of_side
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
 from drivelab.answers.trial_notes import trial_notes
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.metric import COMMANDS
 from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
 from drivelab.store.read import StoredRun
 
-_METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, "total_latency_ns_p99", "response_latency_ns_p99", "iops")
+_METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, P99, RESPONSE_P99, "iops")
 _METRICS_APART = metrics_apart(_METRICS)
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive

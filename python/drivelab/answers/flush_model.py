@@ -8,20 +8,15 @@ from statistics import fmean
 from drivelab.analyse.expected_commands import append_commands
 from drivelab.analyse.flush_model import SAME_COUNT, MixtureTime, fit_flush_model
 from drivelab.model.flush_fit import FlushFit
-from drivelab.model.judged_metric import LATENCY
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY
+from drivelab.model.metric import FLUSHES, FUA_WRITES, WRITES
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 
-MEAN = "total_latency_ns_mean"
 # a larger write is several requests
 BLOCK_BYTES_MAX = 64 * 1024
 FILESYSTEM, MOUNT, WRITE_CACHE = "filesystem", "mount", "write-cache"
 # published workloads that are synchronous appends (dd oflag=direct,sync): their commands are known, though not counted
 SYNCHRONOUS_APPENDS = {("reference:ssd-latency", "small-write")}
-_WRITES, _FLUSHES, _FUA = (
-    "device_writes_per_operation",
-    "device_flushes_per_operation",
-    "fua_writes_per_operation",
-)
 
 _Group = dict[tuple[str, str, float, float], list[Observation]]
 
@@ -64,7 +59,7 @@ def _alike(observations: Sequence[Observation]) -> dict[object, list[Observation
     """Observations that differ in nothing but file system, mount options and write cache."""
     groups: dict[object, list[Observation]] = {}
     for one in observations:
-        if not one.is_durable or one.operation == "read" or one.metric not in (LATENCY, MEAN):
+        if not one.is_durable or one.operation == "read" or one.metric not in (LATENCY, MEAN_LATENCY):
             continue
         is_small = one.block_size_bytes is None or one.block_size_bytes <= BLOCK_BYTES_MAX
         if not is_small or (one.queue_depth or 1) > 1 or one.invalid_trials:
@@ -76,7 +71,7 @@ def _alike(observations: Sequence[Observation]) -> dict[object, list[Observation
 
 def _of_one_metric(members: Sequence[Observation]) -> list[Observation]:
     """Medians where there are as many as means, else means."""
-    by_metric = {metric: [one for one in members if one.metric == metric] for metric in (LATENCY, MEAN)}
+    by_metric = {metric: [one for one in members if one.metric == metric] for metric in (LATENCY, MEAN_LATENCY)}
     return max(by_metric.values(), key=len)
 
 
@@ -110,9 +105,9 @@ def _fit(results: ResultSet, drive: MeasuredDrive, members: Sequence[Observation
 
 def _counts(one: Observation) -> tuple[float, float] | None:
     """Writes and flushes per operation, where both are known."""
-    if _WRITES not in one.commands or _FLUSHES not in one.commands:
+    if WRITES not in one.commands or FLUSHES not in one.commands:
         return None
-    return fmean(one.commands[_WRITES]), fmean(one.commands[_FLUSHES])
+    return fmean(one.commands[WRITES]), fmean(one.commands[FLUSHES])
 
 
 def _known_counts(one: Observation) -> tuple[float, float] | None:
@@ -123,10 +118,10 @@ def _left_out(one: Observation, counts: tuple[float, float] | None) -> str:
     """Why an observation tells nothing of the two costs; empty where it does."""
     if counts is None or one.estimate.value is None:
         return "no latency" if counts else "its commands were not counted"
-    bounds = [one.commands[name] for name in (_WRITES, _FLUSHES) if name in one.commands]
+    bounds = [one.commands[name] for name in (WRITES, FLUSHES) if name in one.commands]
     if any(high - low > SAME_COUNT for low, high in bounds):
         return "its commands are only known between bounds, or differ between repeats"
-    if max(one.commands.get(_FUA, (0.0, 0.0))) > SAME_COUNT:
+    if max(one.commands.get(FUA_WRITES, (0.0, 0.0))) > SAME_COUNT:
         return "its writes carry Force Unit Access, and cost neither what a write nor what a flush costs"
     cache, is_flushed = one.levels.get(WRITE_CACHE), counts[1] >= SAME_COUNT
     if cache == "off" and is_flushed:

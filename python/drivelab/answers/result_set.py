@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from drivelab.answers.measured_on import MeasuredTarget, as_mapping, as_text, machine_of, measured_targets
-from drivelab.answers.run_answer import COMMANDS
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Estimate
-from drivelab.model.judged_metric import DURATION, LATENCY, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.metric import COMMANDS, metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
@@ -22,8 +22,7 @@ from drivelab.store import layout
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials, trial_columns
 
-MEAN = "total_latency_ns_mean"
-OBSERVED_METRICS = (LATENCY, MEAN, "total_latency_ns_p99", RESPONSE, "iops", THROUGHPUT)
+OBSERVED_METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
 # the figure that experiments name whose workloads are one task, for which somebody waits
 TOTAL_TIME = "total-time"
 _FLUSHES = "device_flushes_per_operation"
@@ -197,8 +196,8 @@ def _combined(one: CombinationResult, metric: str, count: int) -> Estimate | Non
     found = one.metrics.get(metric)
     if found is None:
         low, high = one.bounds.get(metric, (None, None))
-        unit = "ns" if metric == DURATION or "latency_ns" in metric else "B/s" if metric == THROUGHPUT else "1/s"
-        return None if low is None else Estimate(None, low, high, unit, count, 0.0, "bounds of every repeat")  # type: ignore[arg-type]
+        unit = metric_of(metric).unit
+        return None if low is None else Estimate(None, low, high, unit, count, 0.0, "bounds of every repeat")
     low, high = found.ends
     many = f"median of {found.repeat_count} repeats, lowest to highest"
     method = many if found.repeat_count > 1 else "one repeat, 95 % interval" if low is not None else "one repeat"

@@ -18,12 +18,12 @@ from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
-from drivelab.analyse.trial_course import COURSE_UNITS
 from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
-from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.metric import COMMANDS, METRICS, REACHED, TENTHS, metric_of
 from drivelab.model.operations_apart import metrics_apart
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
@@ -31,40 +31,18 @@ from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.store import layout
 from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
-from drivelab.store.selection import reduced_rows, rows_of_trials, trial_columns
+from drivelab.store.selection import reduced_rows, trial_columns
 from drivelab.store.tables import row_quantiles
 
-COMMANDS = (
-    "device_writes_per_operation",
-    "device_flushes_per_operation",
-    "fua_writes_per_operation",
-    "device_reads_per_operation",
-)
 # of each operation of a mix
-_APART = metrics_apart(
-    (LATENCY, RESPONSE, MEAN_LATENCY, "total_latency_ns_p99", "total_latency_ns_max", RATE, THROUGHPUT)
-)
+_APART = metrics_apart((LATENCY, RESPONSE, MEAN_LATENCY, P99, "total_latency_ns_max", RATE, THROUGHPUT))
 # what tables and figures show of each combination
+_LATENCIES = (LATENCY, RESPONSE, MEAN_LATENCY, P99)
 SHOWN_METRICS = (
-    LATENCY,
-    RESPONSE,
-    "total_latency_ns_mean",
-    "total_latency_ns_p99",
-    "total_latency_ns_max",
-    "iops",
-    THROUGHPUT,
-    "cpu_share",
-    DURATION,
-    "throughput_first_tenth_bytes_per_s",
-    "throughput_last_tenth_bytes_per_s",
-    "throughput_last_over_first_ratio",
-    *COURSE_UNITS,
-    "writes_returned_ns",
-    "end_sync_ns",
-    "reached_device_share",
-    "device_bytes_per_operation",
-    *COMMANDS,
-    *_APART,
+    *(*_LATENCIES, "total_latency_ns_max", RATE, THROUGHPUT, "cpu_share", DURATION, *TENTHS),
+    # only trials with a cliff, or steady ones, have these
+    *(metric.name for metric in METRICS if metric.section in ("Levels and cliffs", "Steady state")),
+    *("writes_returned_ns", "end_sync_ns", REACHED, "device_bytes_per_operation", *COMMANDS, *_APART),
 )
 EFFECTS_TABLE = "effects"
 # tables that experiments name which go through files as a whole
@@ -81,17 +59,7 @@ _FIXED = (
     "operation",
     "is_reference",
 )
-_WITH_ENDS = (
-    LATENCY,
-    RESPONSE,
-    "total_latency_ns_mean",
-    "total_latency_ns_p99",
-    "response_latency_ns_p99",
-    "iops",
-    THROUGHPUT,
-    *COMMANDS,
-    *_APART,
-)
+_WITH_ENDS = (*_LATENCIES, RESPONSE_P99, RATE, THROUGHPUT, *COMMANDS, *_APART)
 
 
 def answer_of_run(
@@ -115,7 +83,7 @@ def answer_of_run(
     """
     experiment = _mapping(run.run_json.get("experiment"))
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
-    units = metric_units(run, table)
+    units = metric_units(table)
     wanted = {name: unit for name, unit in units.items() if metrics is None or name in {*metrics, *factorial_metrics}}
     answer = run_answer(
         _trials(run, table, wanted, trial_notes(run)),
@@ -139,7 +107,7 @@ def trials_of_run(run: StoredRun, metrics: Collection[str]) -> tuple[list[RunTri
         S506: a table of the run cannot be read.
     """
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
-    units = {name: unit for name, unit in metric_units(run, table).items() if name in metrics or name in COMMANDS}
+    units = {name: unit for name, unit in metric_units(table).items() if name in metrics or name in COMMANDS}
     return list(_trials(run, table, units, trial_notes(run))), units
 
 
@@ -189,25 +157,10 @@ def experiment_order(experiment: Mapping[str, Any], *, quick: bool = False) -> E
     return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time")
 
 
-def metric_units(run: StoredRun, trials: pa.Table) -> dict[str, Unit]:
-    """Unit of every metric that some trial of the run has.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    trials : pyarrow.Table
-        Its trials, with their workload and operation.
-    """
-    # trials of the same workload and operation have the same metrics
-    kinds = zip(*_texts(trials, "workload", "operation"), strict=True)
-    names = trials["trial"].to_pylist()
-    first = dict(zip(kinds, names, strict=True))
-    units: dict[str, Unit] = {}
-    for row in rows_of_trials(run, layout.TRIALS, first.values()).to_pylist():
-        units |= {name: estimate.unit for name, estimate in StoredRun.estimates_of(row).items()}
-    # these only some trials of a kind have
-    return units | {name: unit for name, unit in COURSE_UNITS.items() if name in trials.column_names}
+def metric_units(trials: pa.Table) -> dict[str, Unit]:
+    """Unit of every metric that some trial of a table has."""
+    found = {field.name: metric_of(field.name) for field in trials.schema if field.type == pa.float64()}
+    return {name: metric.unit for name, metric in found.items() if metric.meaning}
 
 
 def _trials(

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from drivelab import __version__
-from drivelab.analyse.findings import by_gravity, operations_failed, run_findings, target_findings
+from drivelab.analyse.findings import operations_failed, run_findings, target_findings
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
@@ -28,7 +28,7 @@ from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
-from drivelab.model.finding import MEASURE_LONGER, Finding
+from drivelab.model.finding import MEASURE_LONGER, Finding, gravity
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.need import Need
@@ -240,7 +240,7 @@ def judge_check(
     summaries = results.summaries
     evidence = RunEvidence.of(summaries, (int(one.engine.get("measured_ns", 0)) for one in results.measurements))
     findings = [*target_findings(target, host), *run_findings(evidence), *results.findings]
-    findings = by_gravity([*findings, *check_findings(plan, results)])
+    findings = sorted([*findings, *check_findings(plan, results)], key=gravity)
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need))
     if need is None:

@@ -14,6 +14,8 @@ import typer
 from drivelab.interop.foreign import PROGRAMS, ForeignTrial, Kind
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, THROUGHPUT
+from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import operations_apart, plural
 
 if TYPE_CHECKING:
@@ -194,12 +196,7 @@ def _numbers(trial: ForeignTrial) -> str:
 
 
 def _few(estimates: Mapping[str, Estimate]) -> str:
-    names = {
-        "total_latency_ns_p50": "p50",
-        "total_latency_ns_mean": "mean",
-        "iops": "IOPS",
-        "throughput_bytes_per_s": "",
-        "total_latency_ns_max": "max",
-    }
-    told = [f"{word} {estimates[name]}".strip() for name, word in names.items() if name in estimates]
+    names = (LATENCY, MEAN_LATENCY, RATE, THROUGHPUT, "total_latency_ns_max")
+    heads = {name: "" if name == THROUGHPUT else f"{metric_of(name).head} " for name in names}
+    told = [f"{head}{estimates[name]}" for name, head in heads.items() if name in estimates]
     return ", ".join(told[:3])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult
 from drivelab.model.units import format_quantity
 
@@ -14,19 +15,15 @@ SEEN = "~"
 AT_LEAST, AT_MOST = ">=", "<="
 # smaller I/Os are not issued for the bytes that they move
 _THROUGHPUT_FROM_BYTES = 1 << 16
-_WRITES, _FLUSHES = "device_writes_per_operation", "device_flushes_per_operation"
-_HEADS = {THROUGHPUT: "throughput", MEAN_LATENCY: "mean", RATE: "per s"}
-Format = Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True)
 class NumberColumn:
-    """A column of numbers: its head, the metric, whether it is the range over repeats, and how to write it."""
+    """A column of numbers: its head, the metric, and whether it is the range over repeats."""
 
     head: str
     metric: str
     is_range: bool = False
-    write: Format | None = None
 
 
 Cells = tuple[NumberColumn, list[str]]
@@ -52,53 +49,54 @@ def filled_columns(rows: Sequence[CombinationResult], *, repeats: int, over_time
 def _columns(rows: Sequence[CombinationResult], repeats: int, over_time: bool) -> list[NumberColumn]:
     judged = rows[0].judged_metric
     by_throughput = judged in (THROUGHPUT, RATE)
-    head = _HEADS.get(judged, "p50")
-    latencies = [NumberColumn("p99", judged.replace("p50", "p99").replace("mean", "p99"))]
+    # files are no I/Os
+    head = "per s" if judged == RATE else metric_of(judged).head
+    latencies = [_column(judged.replace("p50", "p99").replace("mean", "p99"))]
     sizes = [one.block_size_bytes for one in rows if one.block_size_bytes is not None]
     if by_throughput:
-        latencies = [NumberColumn("p50", LATENCY), NumberColumn("p99", "total_latency_ns_p99")]
+        latencies = [_column(LATENCY), _column(P99)]
     if judged != MEAN_LATENCY and any(MEAN_LATENCY in one.metrics and LATENCY not in one.metrics for one in rows):
-        latencies.insert(0, NumberColumn("mean", MEAN_LATENCY))
+        latencies.insert(0, _column(MEAN_LATENCY))
     range_head = f"range of\n{head}" if repeats > 1 else f"95 % interval\nof {head}"
     columns = [NumberColumn(head, judged), NumberColumn(range_head, judged, is_range=True)]
     is_mixed = any(one.operation for one in rows)
     if is_mixed or (judged == THROUGHPUT and sizes and min(sizes) < _THROUGHPUT_FROM_BYTES):
-        columns.append(NumberColumn("I/Os\nper s", "iops", write=_rate))
+        columns.append(_column(RATE))
     if by_throughput and over_time:
-        columns += [
-            NumberColumn("first\ntenth", "throughput_first_tenth_bytes_per_s"),
-            NumberColumn("last\ntenth", "throughput_last_tenth_bytes_per_s"),
-            NumberColumn("last over\nfirst", "throughput_last_over_first_ratio", write=_percent),
-        ]
-    columns += [
-        NumberColumn("writes\nreturned after", "writes_returned_ns"),
-        NumberColumn("final\nsync", "end_sync_ns"),
-    ]
+        columns += map(_column, TENTHS)
+    columns += map(_column, ("writes_returned_ns", "end_sync_ns"))
     if any(_is_partly_memory(one) for one in rows):
-        columns.append(NumberColumn("reached\nthe drive", "reached_device_share", write=_percent))
+        columns.append(_column(REACHED))
     columns += latencies
     if not by_throughput and max(one.block_size_bytes or 0 for one in rows) >= _THROUGHPUT_FROM_BYTES:
-        columns.append(NumberColumn("throughput", THROUGHPUT))
+        columns.append(_column(THROUGHPUT))
     if not any(one.is_durable for one in rows):
         return columns
-    return [*columns, NumberColumn("writes\nper op", _WRITES), NumberColumn("flushes\nper op", _FLUSHES)]
+    return [*columns, NumberColumn("writes\nper op", WRITES), NumberColumn("flushes\nper op", FLUSHES)]
+
+
+def _column(metric: str) -> NumberColumn:
+    """A column under the head of its metric, in two lines where that is long."""
+    words = metric_of(metric).head.split()
+    heads = (f"{' '.join(words[:place])}\n{' '.join(words[place:])}".strip() for place in range(len(words)))
+    return NumberColumn(min(heads, key=lambda head: max(map(len, head.split("\n")))), metric)
 
 
 def _commands_in_one(columns: Sequence[Cells]) -> list[Cells]:
     """Writes and flushes beside each other in one column, where there are both."""
     places = {column.metric: place for place, (column, _) in enumerate(columns)}
-    if _WRITES not in places or _FLUSHES not in places:
+    if WRITES not in places or FLUSHES not in places:
         return list(columns)
-    (_, writes), (_, flushes) = columns[places[_WRITES]], columns[places[_FLUSHES]]
+    (_, writes), (_, flushes) = columns[places[WRITES]], columns[places[FLUSHES]]
     both = [
         f"{one.replace(' to ', '-')}/{other.replace(' to ', '-')}" for one, other in zip(writes, flushes, strict=True)
     ]
-    rest = [one for one in columns if one[0].metric not in (_WRITES, _FLUSHES)]
-    return [*rest, (NumberColumn("writes/flushes\nper op", _WRITES), both)]
+    rest = [one for one in columns if one[0].metric not in (WRITES, FLUSHES)]
+    return [*rest, (NumberColumn("writes/flushes\nper op", WRITES), both)]
 
 
 def _is_partly_memory(one: CombinationResult) -> bool:
-    reached = one.metrics.get("reached_device_share")
+    reached = one.metrics.get(REACHED)
     return reached is not None and reached.median < REACHED_WHOLE
 
 
@@ -117,7 +115,7 @@ def _bounds_text(one: CombinationResult, column: NumberColumn) -> str:
     low, high = one.bounds.get(column.metric, (None, None))
     if low is None or column.is_range:
         return NOTHING
-    unit = _unit(column.metric)
+    unit = metric_of(column.metric).unit
     return f"{AT_LEAST}{_text(low, unit, column)}" if high is None else _span(low, high, unit, column)
 
 
@@ -134,26 +132,10 @@ def _span(low: float | None, high: float | None, unit: str, column: NumberColumn
     return f"{number if is_same else lowest} to {highest}"
 
 
-def _unit(metric: str) -> str:
-    if "latency_ns" in metric:
-        return "ns"
-    if metric.endswith("iops"):
-        return "1/s"
-    return "B/s" if metric.endswith("bytes_per_s") else "1"
-
-
 def _text(value: float, unit: str, column: NumberColumn) -> str:
-    if column.write is not None:
-        return column.write(value)
+    if metric_of(column.metric).is_share:
+        return f"{100 * value:.0f} %"
     return f"{value:.2f}" if unit == "1" else format_quantity(value, unit)
-
-
-def _rate(per_second: float) -> str:
-    return format_quantity(per_second, "1/s")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def marks_note(texts: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.drive import DriveFacts, LinkFacts
-from drivelab.model.units import format_bytes, format_rate_bytes_per_s
+from drivelab.model.units import format_rate_bytes_per_s
 
 
 def notes_on(drive: DriveFacts, all_drives: Sequence[DriveFacts]) -> Iterator[str]:
@@ -44,12 +44,6 @@ def describe_link(link: LinkFacts) -> str:
         text += f" of {most}"
     driver = f" ({link.driver})" if link.driver else ""
     return f"{text}{driver}, at most {format_rate_bytes_per_s(link.ceiling_bytes_per_s)}"
-
-
-def describe_blocks(drive: DriveFacts) -> str:
-    """Block sizes for people."""
-    logical, physical = drive.logical_block_size_bytes, drive.physical_block_size_bytes
-    return f"{format_bytes(logical)} logical, {format_bytes(physical)} physical"
 
 
 def _lanes(link: LinkFacts, rate_bits_per_s: int, lanes: int) -> str:

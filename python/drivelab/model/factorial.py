@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import metric_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Factorial:
     @property
     def is_more_slower(self) -> bool:
         """Whether a ratio above 1 is the worse one."""
-        return "latency" in self.metric
+        return metric_of(self.metric).better == "low"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

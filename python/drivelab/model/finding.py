@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Severity = Literal["note", "warning", "invalid"]
+_GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
 # advice that a command completes with its own option
 MEASURE_LONGER = "measure longer"
 USE_DIRECT_IO = "use direct I/O, or a range larger than memory"
@@ -53,3 +54,8 @@ class Finding:
         if not self.trial_count:
             del document["trials"], document["trial_count"]
         return document
+
+
+def gravity(one: Finding) -> int:
+    """Where a finding stands among others: the gravest first, what another version stored last."""
+    return _GRAVITY.get(one.severity, len(_GRAVITY))

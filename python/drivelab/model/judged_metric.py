@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 LATENCY = "total_latency_ns_p50"
+P99, RESPONSE_P99 = "total_latency_ns_p99", "response_latency_ns_p99"
 RESPONSE = "response_latency_ns_p50"
 THROUGHPUT = "throughput_bytes_per_s"
 # what stands for them where another program tells no more

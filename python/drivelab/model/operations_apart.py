@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, FUA_WRITES, LATENCIES, READS, WRITES
 
 DIRECTIONS = ("read", "write", "trim")
 # the column that says which operation of a mix a row is of
 OPERATION = "operation"
 _DURABLE = "durable_write"
-_LATENCIES = ("submission_latency_ns_", "completion_latency_ns_", "total_latency_ns_", "response_latency_ns_")
-_RATES = ("iops", "throughput_bytes_per_s")
+_LATENCIES = tuple(f"{kind}_latency_ns_" for kind in LATENCIES)
 _NAMES = (*DIRECTIONS, _DURABLE)
 _OF_ONE = ("sync_", *(f"{name}_" for name in _NAMES))
 # what the drive executed is counted for each write, or for each read
-_COMMANDS = {
-    "read": ("device_reads_per_operation",),
-    "write": tuple(
-        f"{kind}_per_operation" for kind in ("device_writes", "device_flushes", "fua_writes", "metadata_writes")
-    ),
-}
+_COMMANDS = {"read": (READS,), "write": (WRITES, FLUSHES, FUA_WRITES, "metadata_writes_per_operation")}
 _PLURALS = {"read": "reads", "write": "writes", "trim": "trims", _DURABLE: "durable writes"}
 Values = Mapping[str, float | None] | Mapping[str, Estimate]
 
@@ -44,7 +40,7 @@ def operations_apart(values: Values, main: str) -> dict[str, dict[str, str]]:
         direction only, and where what was read was written back: that counts once.
     """
     rates = {name: rate for name in DIRECTIONS if (rate := _number(values, f"{name}_iops")) is not None}
-    whole = _number(values, "iops")
+    whole = _number(values, RATE)
     if len(rates) < 2 or whole is None or whole <= max(rates.values()):
         return {}
     is_durable = main == _DURABLE or _number(values, f"{_DURABLE}_total_latency_ns_mean") is not None
@@ -52,7 +48,7 @@ def operations_apart(values: Values, main: str) -> dict[str, dict[str, str]]:
     for direction in rates:
         name = _DURABLE if direction == "write" and is_durable else direction
         own = _latencies(values, "" if main == name else f"{name}_")
-        own |= {rate: key for rate in _RATES if (key := f"{direction}_{rate}") in values}
+        own |= {rate: key for rate in (RATE, THROUGHPUT) if (key := f"{direction}_{rate}") in values}
         found[name] = own | {command: command for command in _COMMANDS.get(direction, ()) if command in values}
     told = {name for own in found.values() for name in own.values()}
     rest = [name for name in values if name not in told and not name.startswith((*_LATENCIES, *_OF_ONE))]

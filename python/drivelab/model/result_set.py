@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import Quantity, metric_of
 from drivelab.model.price import Price
-
-Quantity = Literal["latency", "throughput", "rate", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +135,12 @@ class Observation:
     @property
     def quantity(self) -> Quantity:
         """What kind of number it is."""
-        if "latency_ns" in self.metric:
-            return "latency"
-        if self.estimate.unit == "B/s":
-            return "throughput"
-        return "rate" if self.estimate.unit == "1/s" else "other"
+        return metric_of(self.metric).quantity
 
     @property
     def is_better_when_low(self) -> bool:
         """Whether the smaller of two such numbers is the better one."""
-        return self.estimate.unit == "ns"
+        return metric_of(self.metric).better == "low"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
+from drivelab.model.metric import metric_of
 from drivelab.model.surface import SurfaceShape
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.units import format_quantity
@@ -203,7 +204,7 @@ class LevelEffect:
         if self.ratio.value is None or self.ratio.value == 1:
             return None
         is_more = self.ratio.value > 1
-        return is_more if "latency" in self.metric else not is_more
+        return is_more if metric_of(self.metric).better == "low" else not is_more
 
     @property
     def verdict_text(self) -> str:
@@ -270,7 +271,7 @@ class ReferenceDrift:
     def text(self) -> str:
         """One line: ``reference: median latency +3 % along the trend of 6 values (not more than chance)``."""
         count = len(self.values)
-        what = f"reference: {'throughput' if self.unit == 'B/s' else 'median latency'}"
+        what = f"reference: {metric_of(self.metric).words}"
         if self.ratio.value is None:
             return "reference: measured once; a drift would not show"
         if self.invalid_trials:

@@ -10,6 +10,7 @@ from drivelab.answers.courses import courses_of_run
 from drivelab.answers.explanations import explanations_of
 from drivelab.answers.run_answer import answer_of_run
 from drivelab.joint_report import is_of_experiment, joint_report
+from drivelab.model.finding import gravity
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.trace import Explanation
@@ -90,10 +91,9 @@ class OpenedRun(OpenedResults):
     @property
     def findings(self) -> Any:
         """One row per finding, the gravest first."""
-        order = ("invalid", "warning", "note")
         rows: list[list[Cell]] = [
             [one.severity, one.code, one.trial, one.text, one.advice, one.trial_count, json_text(one.evidence)]
-            for one in sorted(self.stored.findings, key=lambda one: order.index(one.severity))
+            for one in sorted(self.stored.findings, key=gravity)
         ]
         return self._framed(arrow_of_rows(_FINDING_COLUMNS, rows))
 

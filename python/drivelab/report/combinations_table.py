@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from drivelab.model.estimate import Unit
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.operations_apart import OPERATION
-from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.csv_text import csv_file_name, csv_link
 from drivelab.report.figures.figure import Cell, DataTable
-from drivelab.report.numerals import THIN_SPACE, DisplayUnit, column_unit, number_text, percent_text, rate_text
-from drivelab.report.results_table import Header, bands_of
+from drivelab.report.numerals import THIN_SPACE, DisplayUnit, cell_number, column_unit
+from drivelab.report.results_table import Header, bands_of, header_of
 
 # more rows nobody reads; the CSV behind the table holds all of them
 ROWS_MAX = 300
-_UNITS = {"latency": "ns", "throughput": "B/s"}
-# metric, band, name, kind of its unit
 _COLUMNS = (
-    ("total_latency_ns_p50", "latency", "p50", "latency"),
-    ("total_latency_ns_mean", "latency", "mean", "latency"),
-    ("total_latency_ns_p99", "latency", "p99", "latency"),
-    ("response_latency_ns_p50", "latency", "response p50", "latency"),
-    ("iops", "", "IOPS", "rate"),
-    ("throughput_bytes_per_s", "throughput", "mean", "throughput"),
-    ("throughput_first_tenth_bytes_per_s", "throughput", "first tenth", "throughput"),
-    ("throughput_last_tenth_bytes_per_s", "throughput", "last tenth", "throughput"),
-    ("throughput_last_over_first_ratio", "throughput", "last over first", "share"),
-    ("reached_device_share", "", "reached the drive", "share"),
-    ("device_writes_per_operation", "device, per operation", "writes", "count"),
-    ("device_flushes_per_operation", "device, per operation", "flushes", "count"),
+    LATENCY,
+    MEAN_LATENCY,
+    P99,
+    RESPONSE,
+    RATE,
+    THROUGHPUT,
+    *TENTHS,
+    REACHED,
+    WRITES,
+    FLUSHES,
 )
-_IOPS, _THROUGHPUT = "iops", "throughput_bytes_per_s"
-_MEDIAN, _MEAN = "total_latency_ns_p50", "total_latency_ns_mean"
 # smaller I/Os are counted, larger ones are issued for the bytes that they move
 _IOPS_BELOW_BYTES = 1 << 16
 _SEEN = "seen"
-_TENTHS = ("first tenth", "last tenth", "last over first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ def combinations_table(
     combinations = answer.rows
     if not combinations:
         return None
-    units = {kind: _unit(combinations, kind) for kind in _UNITS}
+    units = {unit: _unit(combinations, unit) for unit in ("ns", "B/s", "1/s", "1")}
     headers = _headers(combinations, units, over_time=over_time)
     by_place: dict[tuple[str, str], list[CombinationResult]] = {}
     for one in combinations:
@@ -129,46 +126,47 @@ def combinations_table(
     )
 
 
-def _unit(combinations: Sequence[CombinationResult], kind: str) -> DisplayUnit:
-    metrics = [metric for metric, _, _, of_kind in _COLUMNS if of_kind == kind]
+def _unit(combinations: Sequence[CombinationResult], unit: Unit) -> DisplayUnit:
+    metrics = [metric for metric in _COLUMNS if metric_of(metric).unit == unit]
     values = [one.metrics[metric].median for one in combinations for metric in metrics if metric in one.metrics]
     bounds = [one.bounds[metric][0] for one in combinations for metric in metrics if metric in one.bounds]
-    return column_unit(values or bounds, _UNITS[kind])
+    return column_unit(values or bounds, unit)
 
 
 def _headers(
-    combinations: Sequence[CombinationResult], units: dict[str, DisplayUnit], *, over_time: bool
+    combinations: Sequence[CombinationResult], units: Mapping[str, DisplayUnit], *, over_time: bool
 ) -> tuple[Header, ...]:
     headers = []
-    for metric, band, name, kind in _COLUMNS:
+    for metric in _COLUMNS:
         found = [one.metrics[metric].median for one in combinations if metric in one.metrics]
         found += [one.bounds[metric][0] for one in combinations if metric in one.bounds]
-        is_dull = metric == "reached_device_share" and all(each >= REACHED_WHOLE for each in found)
-        is_dull = is_dull or (metric == _IOPS and not any(map(_is_counted, combinations)))
+        is_dull = metric == REACHED and all(each >= REACHED_WHOLE for each in found)
+        is_dull = is_dull or (metric == RATE and not any(map(_is_counted, combinations)))
         # beside a median the mean tells little; some programs tell nothing else
-        is_dull = is_dull or (metric == _MEAN and not any(map(_has_mean_alone, combinations)))
-        if not found or is_dull or (name in _TENTHS and not over_time):
+        is_dull = is_dull or (metric == MEAN_LATENCY and not any(map(_has_mean_alone, combinations)))
+        if not found or is_dull or (metric in TENTHS and not over_time):
             continue
-        unit = units[kind].name if kind in units else {"share": "%", "rate": "1/s"}.get(kind, "1")
-        headers.append(Header(metric, band, name, unit))
+        headers.append(header_of(metric, units))
     return tuple(headers)
 
 
 def _has_mean_alone(one: CombinationResult) -> bool:
     """Whether the mean is what it is judged by, or all that is known of its latency."""
-    return one.judged_metric == _MEAN or (_MEAN in one.metrics and _MEDIAN not in {**one.metrics, **one.bounds})
+    return one.judged_metric == MEAN_LATENCY or (
+        MEAN_LATENCY in one.metrics and LATENCY not in {**one.metrics, **one.bounds}
+    )
 
 
 def _is_counted(one: CombinationResult) -> bool:
     """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule, mixed, no bytes."""
     is_small = one.block_size_bytes is not None and one.block_size_bytes < _IOPS_BELOW_BYTES
-    return bool(one.operation) or one.judged_metric == _IOPS or (is_small and one.judged_metric == _THROUGHPUT)
+    return bool(one.operation) or one.judged_metric == RATE or (is_small and one.judged_metric == THROUGHPUT)
 
 
 def _group(
     members: Sequence[CombinationResult],
     headers: Sequence[Header],
-    units: dict[str, DisplayUnit],
+    units: Mapping[str, DisplayUnit],
     rows_max: int,
     *,
     is_one_at_a_time: bool,
@@ -198,17 +196,10 @@ def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -
     return row_words(names, words)
 
 
-def _cell(one: CombinationResult, header: Header, units: dict[str, DisplayUnit]) -> tuple[str, str]:
+def _cell(one: CombinationResult, header: Header, units: Mapping[str, DisplayUnit]) -> tuple[str, str]:
     """A number, and what stands below it."""
-    kind = next(of_kind for name, _, _, of_kind in _COLUMNS if name == header.key)
-
-    def written(value: float) -> str:
-        if kind == "share":
-            return percent_text(value).removesuffix("\u00a0%")
-        if kind == "count":
-            return rate_text(value)
-        return number_text(value / units[kind].scale if kind in units else value)
-
+    of = metric_of(header.key)
+    written = partial(cell_number, of, units[of.unit])
     metric = one.metrics.get(header.key)
     if metric is None:
         low, high = one.bounds.get(header.key, (None, None))
@@ -236,7 +227,7 @@ def _span(low: str, high: str) -> str:
 def combinations_data(combinations: Sequence[CombinationResult]) -> DataTable:
     """Every combination with every metric that is shown somewhere, in internal units."""
     factors = list(dict.fromkeys(name for one in combinations for name in one.levels))
-    metrics = [metric for metric, *_ in _COLUMNS if any(metric in one.metrics for one in combinations)]
+    metrics = [metric for metric in _COLUMNS if any(metric in one.metrics for one in combinations)]
     is_mixed = any(one.operation for one in combinations)
     columns = ["target", "workload", *factors, *([OPERATION] if is_mixed else []), "trial_count", "invalid_trials"]
     columns += [f"{metric}{end}" for metric in metrics for end in ("_median", "_lowest", "_highest")]
@@ -245,11 +236,11 @@ def combinations_data(combinations: Sequence[CombinationResult]) -> DataTable:
         row: list[Cell] = [one.target, one.workload, *(one.levels.get(name) for name in factors)]
         row += [*([one.operation] if is_mixed else []), one.trial_count, one.invalid_trials]
         for metric in metrics:
-            found = one.metrics.get(metric)
-            row += [None] * 3 if found is None else [_short(x) for x in (found.median, found.lowest, found.highest)]
+            row += repeated_cells(one.metrics.get(metric))
         rows.append(row)
     return DataTable(tuple(columns), rows)
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.6g}")
+def repeated_cells(found: RepeatedMetric | None) -> list[Cell]:
+    """Median, lowest and highest of the repeats, in the internal unit."""
+    return [None] * 3 if found is None else [float(f"{x:.6g}") for x in (found.median, found.lowest, found.highest)]

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from drivelab.model.finding import Finding
+from drivelab.model.finding import Finding, gravity
 from drivelab.model.units import format_duration_ns
 
 # where the reason of short trials stands, if there is one
 _WHY = "{why}"
-_GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
 _NAME_WIDTH_MAX = 40
 # a number that is no part of a name, with its unit
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
@@ -57,12 +56,11 @@ def finding_lines(findings: Sequence[Finding], trial_count: int, *, is_quick: bo
     for finding in findings:
         # those of the run as a whole are sentences of their own
         kinds.setdefault((finding.code, "" if finding.trial else finding.text), []).append(finding)
-    lines = [_line(members, trial_count, is_quick=is_quick) for members in kinds.values()]
-    return tuple(sorted(lines, key=lambda line: _GRAVITY.get(line.severity, len(_GRAVITY))))
+    ordered = sorted((sorted(members, key=gravity) for members in kinds.values()), key=lambda one: gravity(one[0]))
+    return tuple(_line(members, trial_count, is_quick=is_quick) for members in ordered)
 
 
 def _line(members: Sequence[Finding], trial_count: int, *, is_quick: bool) -> FindingLine:
-    members = sorted(members, key=lambda one: _GRAVITY.get(one.severity, len(_GRAVITY)))
     first = members[0]
     count = len({one.trial for one in members if not one.trial_count} - {""})
     count += sum(one.trial_count for one in members)

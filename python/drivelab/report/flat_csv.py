@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.csv_text import csv_text
 from drivelab.report.figures.figure import Cell, DataTable
@@ -19,7 +20,6 @@ FLAT_FILE = "results.csv"
 _FIRST = ("run", "is_reference", "drive", "machine", "workload", "title", "operation")
 _WORKLOAD = ("block_size_bytes", "queue_depth", "is_durable")
 _LAST = ("metric", "unit", "value", "low", "high", "trial_count", "invalid_trials", "printed", "note")
-_BYTES = "device_bytes_per_operation"
 
 
 def write_csv_report(joint: Joint, directory_or_file: Path) -> tuple[Path, ...]:
@@ -110,8 +110,7 @@ def _rows(results: ResultSet, factors: Sequence[str]) -> Iterator[list[Cell]]:
             continue
         told.add(tuple(about))
         for metric, (low, high) in seen.commands.items():
-            unit = "B" if metric == _BYTES else "1"
-            yield [*about, metric, unit, low if low == high else None, low, high, *counts, "", ""]
+            yield [*about, metric, metric_of(metric).unit, low if low == high else None, low, high, *counts, "", ""]
 
 
 def _about(results: ResultSet, seen: Observation, factors: Sequence[str]) -> list[Cell]:

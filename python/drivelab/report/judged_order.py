@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivelab.model.judged_metric import DURATION, LATENCY, RESPONSE, THROUGHPUT, are_waited_for
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT, are_waited_for
 from drivelab.model.result_set import Observation
 
 # what a workload is judged by, the first that several have
-JUDGED = (
-    DURATION,
-    RESPONSE,
-    LATENCY,
-    "total_latency_ns_mean",
-    THROUGHPUT,
-    "iops",
-)
+JUDGED = (DURATION, RESPONSE, LATENCY, MEAN_LATENCY, THROUGHPUT, RATE)
 # several at a time, or large: issued for what they move
-_JUDGED_BY_BYTES = (
-    DURATION,
-    RESPONSE,
-    THROUGHPUT,
-    "iops",
-    LATENCY,
-    "total_latency_ns_mean",
-)
+_JUDGED_BY_BYTES = (DURATION, RESPONSE, THROUGHPUT, RATE, LATENCY, MEAN_LATENCY)
 
 
 def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import Metric, metric_of
 from drivelab.model.units import format_rate_bytes_per_s, format_rate_per_s
 
 _QUANTITY = re.compile(r"(?<=\d) (ns|us|ms|s|B|KiB|MiB|GiB|[kMG]B/s|%)(?!\w)")
@@ -102,11 +103,17 @@ def rate_text(value: float) -> str:
     return f"{value:,.2f}".replace(",", THIN_SPACE) if value < 1000 else number_text(value)
 
 
+def cell_number(metric: Metric, unit: DisplayUnit, value: float) -> str:
+    """A number of a metric in a column's unit: a share in percent, a count per operation with two decimals."""
+    if metric.is_share:
+        return number_text(100 * value)
+    return rate_text(value) if metric.unit == "1" else number_text(value / unit.scale)
+
+
 def value_writer(metric: str) -> Callable[[float], str]:
     """What writes the numbers of a metric that workloads are judged by: a latency, a throughput or a rate."""
-    if metric.endswith("bytes_per_s"):
-        return format_rate_bytes_per_s
-    return (lambda rate: f"{format_rate_per_s(rate)}/s") if metric.endswith("iops") else latency_text
+    writers = {"B/s": format_rate_bytes_per_s, "1/s": lambda rate: f"{format_rate_per_s(rate)}/s"}
+    return writers.get(metric_of(metric).unit, latency_text)
 
 
 def latency_text(nanoseconds: float) -> str:
@@ -136,11 +143,6 @@ def typeset(text: str) -> str:
 def percent_text(fraction: float) -> str:
     """A share for people: ``24.7 %``; tiny ones keep their first digits."""
     return f"{number_text(100 * fraction)}\u00a0%"
-
-
-def quantile_name(at: float) -> str:
-    """The name of a quantile in print: 0.999 is ``p99.9``."""
-    return f"p{round(100 * at, 6):g}"
 
 
 def estimate_numbers(estimate: Estimate, unit: DisplayUnit) -> tuple[str, str]:

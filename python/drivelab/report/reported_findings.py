@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from drivelab.model.finding import Finding
+from drivelab.model.finding import Finding, gravity
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, FUA_WRITES, WRITES
 
-_GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
 _SIGNS = {"invalid": "x", "warning": "!", "note": "i"}
 _WORDS = {"invalid": "Not to be trusted", "warning": "Warning", "note": "Note"}
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 _LATENCIES = ("p50", "p99", "p999", "max")
-_RATES = ("iops", "throughput_bytes_per_s")
-_COMMANDS = ("device_writes_per_operation", "fua_writes_per_operation", "device_flushes_per_operation")
 # the numbers that a kind of finding is about; a kind that is not here is about the trial as a whole
 _TOUCHED: dict[str, tuple[str, ...]] = {
     "drift": ("p50",),
     "level-moves": ("p50",),
-    "flush-count-unexpected": ("device_flushes_per_operation",),
-    "flushes-missing": ("device_flushes_per_operation",),
-    "no-flush-sent": ("device_flushes_per_operation",),
+    "flush-count-unexpected": (FLUSHES,),
+    "flushes-missing": (FLUSHES,),
+    "no-flush-sent": (FLUSHES,),
     "latency-implausible": ("p50",),
-    "merged-requests": ("iops",),
-    "queue-depth-not-reached": ("iops",),
-    "generator-saturated": ("iops",),
+    "merged-requests": (RATE,),
+    "queue-depth-not-reached": (RATE,),
+    "generator-saturated": (RATE,),
 }
-METRICS = frozenset((*_LATENCIES, *_RATES, *_COMMANDS, "device_bytes_per_operation"))
+METRICS = frozenset((*_LATENCIES, RATE, THROUGHPUT, WRITES, FUA_WRITES, FLUSHES, "device_bytes_per_operation"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,32 +99,25 @@ def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> t
     for finding in of_shown:
         if counts.get(_kind(finding)):
             kinds[_kind(finding)].append(finding)
-    ordered = sorted(
-        ((_gravest(members), code, advice, members) for (code, advice), members in kinds.items()),
-        key=lambda entry: _GRAVITY[entry[0]],
-    )
+    # a warning of some trials and a note of others are one warning
+    worst = {kind: min(members, key=gravity) for kind, members in kinds.items()}
+    ordered = sorted(kinds.items(), key=lambda one: gravity(worst[one[0]]))
     return tuple(
         ReportedFinding(
             number,
-            severity,
-            code,
-            sentence(advice),
+            worst[kind].severity if worst[kind].severity in _WORDS else "note",
+            kind[0],
+            sentence(kind[1]),
             _says(members),
             _metrics(members),
-            counts[code, advice] or len({finding.trial for finding in members} - {""}),
+            counts[kind] or len({finding.trial for finding in members} - {""}),
         )
-        for number, (severity, code, advice, members) in enumerate(ordered, start=1)
+        for number, (kind, members) in enumerate(ordered, start=1)
     )
 
 
 def _kind(finding: Finding) -> tuple[str, str]:
     return finding.code, finding.advice
-
-
-def _gravest(findings: Sequence[Finding]) -> str:
-    """The severity of a kind: a warning of some trials and a note of others are one warning."""
-    known = [finding.severity for finding in findings if finding.severity in _GRAVITY]
-    return min(known, key=lambda severity: _GRAVITY[severity], default="note")
 
 
 def _says(findings: Sequence[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, FUA_WRITES, REACHED, WRITES, metric_of
 from drivelab.model.run_answer import REACHED_WHOLE
 from drivelab.report.content import TrialContent
 from drivelab.report.numerals import (
@@ -19,14 +21,8 @@ from drivelab.report.numerals import (
 )
 from drivelab.report.reported_findings import ReportedFinding
 
-_LATENCIES = {"p50": "p50", "p99": "p99", "p999": "p99.9"}
-_COMMANDS = {
-    "device_writes_per_operation": "writes",
-    "fua_writes_per_operation": "of these FUA",
-    "device_flushes_per_operation": "flushes",
-}
+_LATENCIES = ("p50", "p99", "p999")
 _BYTES = "device_bytes_per_operation"
-_REACHED = "reached_device_share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,39 +105,38 @@ def results_table(trials: Sequence[TrialContent], findings: Sequence[ReportedFin
     return ResultsTable(headers, tuple((name, tuple(rows)) for name, rows in groups.items()))
 
 
+def header_of(metric: str, units: Mapping[str, DisplayUnit]) -> Header:
+    """The head of a metric's column."""
+    of = metric_of(metric)
+    return Header(metric, of.band, of.head, "%" if of.is_share else units[of.unit].name or "1")
+
+
 def _units(trials: Sequence[TrialContent]) -> Mapping[str, DisplayUnit]:
-    latencies = [shown_number(e) for trial in trials for name in _LATENCIES if (e := trial.estimate(name))]
+    def known(*metrics: str) -> list[float | None]:
+        return [shown_number(e) for trial in trials for metric in metrics if (e := trial.estimate(metric))]
+
+    latencies, bytes_each = known(*_LATENCIES), known(_BYTES)
     if not any(latencies):
         latencies = [trial.histogram.maximum_ns for trial in trials if trial.histogram.total_count]
-    bytes_each = [shown_number(e) for trial in trials if (e := trial.estimate(_BYTES))]
-    rates = [shown_number(e) for trial in trials if (e := trial.estimate("throughput_bytes_per_s"))]
     return {
-        "latency": column_unit(latencies, "ns"),
-        "bytes": DisplayUnit("KiB", 2**10) if any(bytes_each) else column_unit(bytes_each, "B"),
-        "throughput": column_unit(rates, "B/s"),
-        "plain": DisplayUnit("", 1),
+        "ns": column_unit(latencies, "ns"),
+        "B": DisplayUnit("KiB", 2**10) if any(bytes_each) else column_unit(bytes_each, "B"),
+        "B/s": column_unit(known(THROUGHPUT), "B/s"),
+        "1/s": DisplayUnit("1/s", 1),
+        "1": DisplayUnit("", 1),
     }
 
 
 def _headers(trials: Sequence[TrialContent], units: Mapping[str, DisplayUnit]) -> tuple[Header, ...]:
-    headers = [
-        Header("count", "", "I/Os", ""),
-        Header("iops", "", "IOPS", "1/s"),
-        Header("throughput_bytes_per_s", "", "throughput", units["throughput"].name),
-        *(Header(key, "latency", name, units["latency"].name) for key, name in _LATENCIES.items()),
-        Header("max", "latency", "max", units["latency"].name),
-    ]
-    if any(_is_partly_memory(trial.estimate(_REACHED)) for trial in trials):
-        headers.insert(3, Header(_REACHED, "", "reached the drive", "%"))
-    durable = [trial for trial in trials if trial.is_durable]
-    for key, name in _COMMANDS.items():
-        estimates = [e for trial in durable if (e := trial.estimate(key))]
-        if key.startswith("fua") and not any(e.value or e.high for e in estimates):
-            continue
-        if estimates:
-            headers.append(Header(key, "device, per operation", name, "1"))
-    if any(trial.estimate(_BYTES) for trial in durable):
-        headers.append(Header(_BYTES, "device, per operation", "data", units["bytes"].name))
+    rates = [RATE, THROUGHPUT]
+    if any(_is_partly_memory(trial.estimate(REACHED)) for trial in trials):
+        rates.append(REACHED)
+    headers = [Header("count", "", "I/Os", "")]
+    headers += [header_of(metric, units) for metric in (*rates, *_LATENCIES, "max")]
+    for metric in (WRITES, FUA_WRITES, FLUSHES, _BYTES):
+        found = [e for trial in trials if trial.is_durable and (e := trial.estimate(metric))]
+        if any(e.value or e.high for e in found) if metric == FUA_WRITES else found:
+            headers.append(header_of(metric, units))
     return tuple(headers)
 
 
@@ -177,28 +172,20 @@ def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit],
     if header.key == "max":
         if not trial.histogram.total_count:
             return NumberCell("–", marks=marks)
-        value = number_text(trial.histogram.maximum_ns / units["latency"].scale)
+        value = number_text(trial.histogram.maximum_ns / units["ns"].scale)
         return NumberCell(value, note="the slowest I/O, exact", marks=marks)
     estimate = trial.estimate(header.key)
     if estimate is None or (header.band.startswith("device") and not trial.is_durable):
         return NumberCell("")
-    if header.key == _REACHED:
+    if header.key == REACHED:
         most = estimate.high if estimate.value is None else estimate.value
         sign = "≤" + THIN_SPACE if estimate.value is None else ""
         return NumberCell("–" if most is None else f"{sign}{number_text(100 * most)}", "", _note(estimate), marks)
-    value, interval = estimate_numbers(estimate, _unit_of(header, units))
+    value, interval = estimate_numbers(estimate, units[estimate.unit])
     if header.band.startswith("device") and estimate.low == estimate.high:
         # counted exactly: there is no interval to tell
         interval = ""
     return NumberCell(value or "–", interval, _note(estimate), marks)
-
-
-def _unit_of(header: Header, units: Mapping[str, DisplayUnit]) -> DisplayUnit:
-    if header.band == "latency":
-        return units["latency"]
-    if header.key == _BYTES:
-        return units["bytes"]
-    return units["throughput"] if header.key == "throughput_bytes_per_s" else units["plain"]
 
 
 def _note(estimate: Estimate) -> str:

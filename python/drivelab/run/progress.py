@@ -9,6 +9,8 @@ from typing import Self, TextIO
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.operations_apart import DIRECTIONS, operations_apart, plural
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.setting import AS_FOUND
@@ -191,13 +193,13 @@ def estimates_text(summary: TrialSummary) -> str:
 
 
 def _numbers_text(found: Mapping[str, Estimate], unit: str) -> str:
-    shown = [("p50", "total_latency_ns_p50", ""), ("p99", "total_latency_ns_p99", ""), ("", "iops", f" {unit} per s")]
-    moved = found.get("throughput_bytes_per_s")
+    latencies = (LATENCY, P99)
+    texts = [f"{metric_of(metric).head} {found[metric]}" for metric in latencies if metric in found]
+    moved = found.get(THROUGHPUT)
+    ends = {RATE: f" {unit} per s", WRITES: " device writes per operation", FLUSHES: " flushes"}
     if moved is not None and moved.value != 0:
-        shown.append(("", "throughput_bytes_per_s", ""))
-    shown += [("", "device_writes_per_operation", " device writes per operation")]
-    shown += [("", "device_flushes_per_operation", " flushes")]
-    return ", ".join([f"{name} {found[key]}{unit}".strip() for name, key, unit in shown if key in found])
+        ends = {RATE: ends.pop(RATE), THROUGHPUT: "", **ends}
+    return ", ".join([*texts, *(f"{found[metric]}{end}" for metric, end in ends.items() if metric in found)])
 
 
 def progress_for(plan: Plan, completed: Collection[str] = ()) -> RunProgress:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from simulated_trials import evidence, latencies, measured, target
+from simulated_trials import evidence, latencies, measured
 
-from drivelab.analyse.findings import all_findings, interval_reach, level_moves
+from drivelab.analyse.findings import interval_reach, level_moves, run_findings
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.summary import summarise
@@ -57,7 +57,7 @@ class TestIntervalReach:
     def test_a_run_without_a_window_says_nothing(self) -> None:
         assert interval_reach.find_in_run(RunEvidence()) == []
 
-    def test_it_stands_among_all_findings_of_a_run(self) -> None:
-        made = [measured(values={"read": latencies(9000)}) for _ in range(2)]
-        found = all_findings([(one, summarise(one)) for one in made], target())
+    def test_it_stands_once_among_the_findings_of_a_run(self) -> None:
+        made = [summarise(measured(values={"read": latencies(9000)})) for _ in range(2)]
+        found = run_findings(RunEvidence.of(made, [10**9] * 2))
         assert [one.code for one in found].count("interval-reach") == 1

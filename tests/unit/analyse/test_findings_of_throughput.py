@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from drivelab.analyse.findings import drift, not_steady, stall_at_end, throughpu
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.summary import summarise
 from drivelab.analyse.trial_course import (
-    COURSE_UNITS,
     capacity_bytes,
     course_estimates,
     course_of_trial,
@@ -238,10 +236,6 @@ class TestNumbers:
         assert writes_until_one_sync(made)
         assert course_of_trial(made, ON) is None
         assert course_estimates(None) == {}
-
-    def test_the_page_of_metrics_tells_every_one(self) -> None:
-        page = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
-        assert [name for name in COURSE_UNITS if f"`{name}`" not in page] == []
 
     def test_the_series_has_every_interval_and_every_byte(self) -> None:
         made = trial([(40, 480e6)])

@@ -108,6 +108,14 @@ def test_values_that_do_not_describe_the_drive_show_no_drift() -> None:
     assert drift.text == "reference: median latency: not judged, 1 of 5 trials do not describe the drive"
 
 
+def test_a_reference_of_operations_a_second_is_told_in_them() -> None:
+    drift = drift_of([4_000.0, 3_000.0], "iops")
+    assert (drift.unit, drift.text.split(" (")[0]) == ("1/s", "reference: I/Os per second 4 000, then 3 000")
+    assert drift_of([1e6, 2e6], "response_latency_ns_p50").text.startswith("reference: median response latency 1 ms")
+    (found,) = kind.find_in_run(evidence_of([5e3, 4.5e3, 4e3, 3.5e3, 3e3], "iops"))
+    assert "did not stay the same: I/Os per second 5 000 first and 3 000 at the end" in found.text
+
+
 def test_one_value_shows_no_drift() -> None:
     drift = drift_of([1e6])
     assert drift.ratio.value is None
@@ -126,7 +134,7 @@ def evidence_of(values: list[float], metric: str = METRIC) -> RunEvidence:
 def test_a_large_drift_is_a_warning_with_its_numbers() -> None:
     (found,) = kind.find_in_run(evidence_of([1e6, 1.1e6, 1.2e6, 1.3e6, 1.4e6]))
     assert (found.code, found.severity, found.trial) == ("reference-drift", "warning", "")
-    assert "was 1 ms first and 1.4 ms at the end (+40 %) of 5 measurements" in found.text
+    assert "median latency 1 ms first and 1.4 ms at the end (+40 %) of 5 measurements" in found.text
     assert found.evidence["values"] == [1e6, 1.1e6, 1.2e6, 1.3e6, 1.4e6]
     assert found.evidence["last_over_first_ratio"] == pytest.approx(1.4)
     assert found.evidence["trend_ratio_low"] > 1
@@ -135,7 +143,7 @@ def test_a_large_drift_is_a_warning_with_its_numbers() -> None:
 
 def test_the_change_of_two_values_is_not_said_with_that_of_the_trend() -> None:
     (found,) = kind.find_in_run(evidence_of([1e6, 1.3e6, 1.4e6, 1.5e6, 1.6e6, 1.7e6, 2.5e6]))
-    assert "was 1 ms first and 2.5 ms at the end (+150 %)" in found.text
+    assert "median latency 1 ms first and 2.5 ms at the end (+150 %)" in found.text
     assert found.evidence["trend_ratio"] < 2
     assert f"along the trend of all it is +{100 * (found.evidence['trend_ratio'] - 1):.0f} %" in found.text
 
@@ -147,4 +155,4 @@ def test_a_steady_reference_is_no_finding() -> None:
 
 def test_a_throughput_that_falls_is_told_as_such() -> None:
     (found,) = kind.find_in_run(evidence_of([5e8, 4.5e8, 4e8, 3.5e8, 3e8], "throughput_bytes_per_s"))
-    assert "its throughput was 500 MB/s first and 300 MB/s at the end" in found.text
+    assert "did not stay the same: throughput 500 MB/s first and 300 MB/s at the end" in found.text

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.analyse.trial_course import COURSE_UNITS
 from drivelab.answers import courses
 from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
@@ -67,7 +66,3 @@ def test_the_capacity_comes_from_the_target(filled: StoredRun) -> None:
 
 def test_trials_that_are_not_there_have_none(filled: StoredRun) -> None:
     assert courses_of_run(filled, ["nothing"]) == {}
-
-
-def test_what_only_some_trials_have_is_shown() -> None:
-    assert set(COURSE_UNITS) <= set(SHOWN_METRICS)

@@ -199,8 +199,8 @@ def test_tenths_are_columns_where_the_experiment_asks_for_them() -> None:
     plain, over_time = combinations_table(found), combinations_table(found, over_time=True)
     assert plain is not None
     assert over_time is not None
-    assert [header.name for header in plain.headers] == ["mean"]
-    assert [header.name for header in over_time.headers] == ["mean", "last over first"]
+    assert [header.name for header in plain.headers] == ["throughput"]
+    assert [header.name for header in over_time.headers] == ["throughput", "last over first"]
     assert [cell[0] for cell in over_time.groups[0].rows[0].cells] == ["500", "25.0"]
 
 

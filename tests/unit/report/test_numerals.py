@@ -17,7 +17,6 @@ from drivelab.report.numerals import (
     latency_text,
     number_text,
     percent_text,
-    quantile_name,
     round_latency_text,
     shown_number,
     typeset,
@@ -99,9 +98,8 @@ def test_an_interval_with_one_end_is_a_bound(make_estimate: Callable[..., Estima
     assert estimate_numbers(make_estimate(5_000, 4_000, None), MICROSECONDS) == ("5.00", "≥\u202f4.00")
 
 
-def test_shares_and_quantiles_are_named_as_people_name_them() -> None:
+def test_shares_are_told_in_percent() -> None:
     assert percent_text(0.2468) == "24.7\u00a0%"
-    assert [quantile_name(at) for at in (0.5, 0.99, 0.999)] == ["p50", "p99", "p99.9"]
 
 
 def test_sentences_of_terminals_are_typeset_for_pages() -> None:

@@ -116,6 +116,15 @@ def over_sizes(workload: str = "read", **more: Any) -> list[Observation]:
     ]
 
 
+def test_the_shortest_whole_time_is_the_best() -> None:
+    figure = total_time(
+        [made(*(rate("start", ns, ("n", n), metric="duration_ns") for n, ns in (("1", 2e9), ("2", 9e9))))]
+    )
+    assert figure is not None
+    value, best = (figure.table.columns.index(name) for name in ("duration_ns", "is_best"))
+    assert [row[value] for row in figure.table.rows if row[best]] == [2_000_000_000]
+
+
 def test_a_map_has_gaps_where_a_record_is_larger_than_its_file() -> None:
     figure = surface_maps([made(*over_sizes(), *over_sizes("write", is_durable=True))])
     assert figure is not None

@@ -53,7 +53,7 @@ from drivelab.analyse.findings import (
 )
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.run_evidence import RunEvidence
-from drivelab.model.finding import Finding
+from drivelab.model.finding import Finding, gravity
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.smart import SmartFacts
@@ -100,7 +100,6 @@ CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, 
 
 # about how writes are made durable: they say nothing against the numbers of reads
 DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE})
-_ORDER = {"invalid": 0, "warning": 1, "note": 2}
 
 
 def trial_findings(
@@ -108,17 +107,17 @@ def trial_findings(
 ) -> list[Finding]:
     """What is to be known about one trial, the gravest first."""
     evidence = TrialEvidence(measured, summary, target, host)
-    return by_gravity([finding for kind in TRIAL_KINDS for finding in kind.find(evidence)])
+    return sorted((finding for kind in TRIAL_KINDS for finding in kind.find(evidence)), key=gravity)
 
 
 def target_findings(target: TargetFacts, host: HostFacts | None = None) -> list[Finding]:
     """What is to be known about the target, whatever is measured on it."""
-    return by_gravity([finding for kind in TARGET_KINDS for finding in kind.find_in_target(target, host)])
+    return sorted((found for kind in TARGET_KINDS for found in kind.find_in_target(target, host)), key=gravity)
 
 
 def run_findings(evidence: RunEvidence) -> list[Finding]:
     """What only several trials together can tell."""
-    return by_gravity([finding for kind in RUN_KINDS for finding in kind.find_in_run(evidence)])
+    return sorted((finding for kind in RUN_KINDS for finding in kind.find_in_run(evidence)), key=gravity)
 
 
 def smart_findings(readings: Sequence[tuple[str, SmartFacts, SmartFacts]]) -> list[Finding]:
@@ -129,33 +128,5 @@ def smart_findings(readings: Sequence[tuple[str, SmartFacts, SmartFacts]]) -> li
     readings : sequence of (str, SmartFacts, SmartFacts)
         Of each drive its name, and what it said before the run and after it.
     """
-    return by_gravity(
-        [finding for reading in readings for kind in SMART_KINDS for finding in kind.find_in_smart(*reading)]
-    )
-
-
-def all_findings(
-    trials: Sequence[tuple[Measurement, TrialSummary]], target: TargetFacts, host: HostFacts | None = None
-) -> list[Finding]:
-    """Everything that is to be known about a run on one target, the gravest first.
-
-    Parameters
-    ----------
-    trials : sequence of (Measurement, TrialSummary)
-        Every trial with its numbers.
-    target : TargetFacts
-        What they ran on.
-    host : HostFacts, optional
-        The computer.
-    """
-    windows_ns = (int(measured.engine.get("measured_ns", 0)) for measured, _ in trials)
-    evidence = RunEvidence.of((summary for _, summary in trials), windows_ns)
-    found = target_findings(target, host) + run_findings(evidence)
-    for measured, summary in trials:
-        found += trial_findings(measured, summary, target, host)
-    return by_gravity(found)
-
-
-def by_gravity(findings: Sequence[Finding]) -> list[Finding]:
-    """The same findings: first those that make a number invalid, then warnings, then notes."""
-    return sorted(findings, key=lambda finding: _ORDER[finding.severity])
+    found = (finding for reading in readings for kind in SMART_KINDS for finding in kind.find_in_smart(*reading))
+    return sorted(found, key=gravity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.finding import Finding
+from drivelab.model.judged_metric import LATENCY
 from drivelab.model.units import format_duration_ns
 
 CODE = "latency-implausible"
@@ -17,7 +18,7 @@ PLATTER_NS_MIN = 1_000_000
 def find(evidence: TrialEvidence) -> list[Finding]:
     """A median that only protected memory, or a drive that ignores flushes, can explain."""
     drive = evidence.target.drive
-    median = evidence.summary.estimates.get("total_latency_ns_p50")
+    median = evidence.summary.estimates.get(LATENCY)
     if not evidence.is_durable or evidence.is_null or drive is None or drive.virtual or median is None:
         return []
     if evidence.measured.workload.durability.covers_several_writes or median.high is None:

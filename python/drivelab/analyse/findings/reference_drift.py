@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.model.finding import Finding
+from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import ReferenceDrift, percent_change
 from drivelab.model.units import format_quantity
 
@@ -17,10 +18,10 @@ def find_in_run(evidence: RunEvidence) -> list[Finding]:
 
 def _finding(drift: ReferenceDrift) -> Finding:
     first, last = drift.values[0], drift.values[-1]
-    what = "throughput" if drift.unit == "B/s" else "median latency"
     trend = "" if drift.ratio.value is None else f"; along the trend of all it is {percent_change(drift.ratio.value)}"
+    words = metric_of(drift.metric).words
     text = (
-        f"the reference on {drift.target} did not stay the same: its {what} was {format_quantity(first, drift.unit)} "
+        f"the reference on {drift.target} did not stay the same: {words} {format_quantity(first, drift.unit)} "
         f"first and {format_quantity(last, drift.unit)} at the end ({percent_change(last / first)}) of "
         f"{len(drift.values)} measurements{trend}, more than chance explains; trials that lie far apart in the run "
         "cannot be compared"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import ResultSet
 from drivelab.report.figures.bars import BEST, NUMBERS_AT_MOST, Common, bars_of, pieces_of, plot_of, table_of
 from drivelab.report.figures.figure import Figure
@@ -18,13 +19,12 @@ from drivelab.report.figures.measured import (
 from drivelab.report.figures.quantity import caption_end, event_words
 
 PLOTS_AT_MOST = 8
-_THROUGHPUT = "throughput_bytes_per_s"
 
 
 def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     """Bars of everything that was measured of several drives or at several levels; None without two bars."""
     items = measured(sets)
-    chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric == _THROUGHPUT)]
+    chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric == THROUGHPUT)]
     groups: dict[tuple[bool | str | float | None, ...], list[Measured]] = {}
     for one in chosen:
         is_latency = one.observation.quantity == "latency"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import FLUSHES, FUA_WRITES, WRITES, metric_of
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
@@ -15,11 +16,11 @@ ROW_PX, TOP_PX, BOTTOM_PX = 50, 40, 56
 ROWS_PER_PLOT = 18
 _LABEL_ABOVE = 0.42
 _LABEL_SHARE = 0.56
-# metric, words, colour and the pattern that tells it from its neighbours without colour
+# metric, colour and the pattern that tells it from its neighbours without colour
 KINDS = (
-    ("device_writes_per_operation", "writes", theme.BLUE, ""),
-    ("fua_writes_per_operation", "of these with FUA", theme.SKY, "/"),
-    ("device_flushes_per_operation", "flushes", theme.VERMILLION, "x"),
+    (WRITES, theme.BLUE, ""),
+    (FUA_WRITES, theme.SKY, "/"),
+    (FLUSHES, theme.VERMILLION, "x"),
 )
 CAPTION = (
     "Two latencies can be compared only when the same commands stand behind them. Counted by the kernel for the drive "
@@ -43,7 +44,7 @@ def commands_per_operation(trials: Sequence[TrialContent]) -> Figure | None:
     )
 
 
-def _plot(group: str, trials: Sequence[TrialContent], kinds: Sequence[tuple[str, str, str, str]]) -> Plot:
+def _plot(group: str, trials: Sequence[TrialContent], kinds: Sequence[tuple[str, str, str]]) -> Plot:
     height = TOP_PX + BOTTOM_PX + ROW_PX * len(trials)
     layout = theme.layout(height, barmode="group", bargap=_LABEL_SHARE, bargroupgap=0.1, annotations=[])
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
@@ -65,7 +66,8 @@ def _is_seen(estimate: Estimate | None) -> bool:
     return estimate is not None and bool(estimate.value or estimate.high)
 
 
-def _bars(trials: Sequence[TrialContent], metric: str, words: str, color: str, pattern: str) -> dict[str, Any]:
+def _bars(trials: Sequence[TrialContent], metric: str, color: str, pattern: str) -> dict[str, Any]:
+    words = metric_of(metric).head
     found = [(row, trial, e) for row, trial in enumerate(trials) if (e := trial.estimate(metric))]
     values = [_middle(estimate) for _, _, estimate in found]
     lows = [v if e.low is None else e.low for (_, _, e), v in zip(found, values, strict=True)]

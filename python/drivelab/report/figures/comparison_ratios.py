@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.ratio_rows import PLOTS_AT_MOST, RatioRow, ends_of_rows, pieces_of, ratio_plot
 from drivelab.report.numerals import number_text, typeset
-from drivelab.report.sentences.comparison import constant_levels, interval_words, metric_words, row_words, value_words
+from drivelab.report.sentences.comparison import constant_levels, interval_words, row_words, value_words
 from drivelab.report.tables.comparison import comparison_data
 
 # symbol and colour of each verdict: no meaning hangs on colour alone
@@ -56,7 +57,7 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
 
 
 def _row(row: MetricComparison, constant: dict[str, str]) -> RatioRow:
-    label = f"{row_words(row, constant)} · {metric_words(row.metric)}"
+    label = f"{row_words(row, constant)} · {metric_of(row.metric).title}"
     return RatioRow(label, _hover(row), row.ratio, row.verdict, row.verdict_text, row.margin)
 
 
@@ -64,7 +65,7 @@ def _hover(row: MetricComparison) -> str:
     base, new = value_words(row)
     why = "".join(f"<br>{theme.escaped(reason)}" for reason in row.why)
     return (
-        f"{theme.escaped(f'{row_words(row, {})}, {metric_words(row.metric)}')}<br>"
+        f"{theme.escaped(f'{row_words(row, {})}, {metric_of(row.metric).title}')}<br>"
         f"<b>{number_text(row.ratio.value or 0)}</b>: {row.verdict_text}<br>"
         f"{interval_words(row) or 'no interval'}<br>BASE {base}, NEW {new}{why}"
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.level_words import level_text
+from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure
@@ -84,10 +85,9 @@ def effects_overview(answer: RunAnswer) -> Figure | None:
 
 def _interactions_title(one: Factorial, answer: RunAnswer) -> str:
     labels = {each.workload: each.label for each in answer.combinations}
-    what = "throughput" if "bytes_per_s" in one.metric else "median latency"
     return (
         f"Where one factor changes what another does to {labels.get(one.workload, one.workload)} on {one.target}: "
-        f"{what}, effect at the level over effect at the first level"
+        f"{metric_of(one.metric).words}, effect at the level over effect at the first level"
     )
 
 

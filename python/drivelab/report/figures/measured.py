@@ -9,6 +9,7 @@ from functools import lru_cache
 from statistics import median
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE
 from drivelab.model.level_words import level_text
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 from drivelab.model.setting import UNITS
@@ -17,9 +18,8 @@ from drivelab.model.units import format_bytes, format_duration_ns, parse_bytes, 
 CACHE = "write-cache"
 WORKLOAD = "workload"
 BLOCK_SIZE, QUEUE_DEPTH = "block_size", "queue_depth"
-MEAN_LATENCY = "total_latency_ns_mean"
 # the first of them that a workload has is drawn
-TYPICAL_LATENCIES = ("response_latency_ns_p50", "total_latency_ns_p50", MEAN_LATENCY)
+TYPICAL_LATENCIES = (RESPONSE, LATENCY, MEAN_LATENCY)
 _SIZES = (BLOCK_SIZE, "shift", "offset", "file_size", "record_size", "bytes")
 FACTOR_UNITS = {**UNITS, **dict.fromkeys(_SIZES, "B"), "fill_level": "%", "runtime": "ns", "cpu-dma-latency": "us"}
 _NOT_APPLICABLE = ("", "-", "n/a")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drivelab.model.judged_metric import RATE
 from drivelab.model.result_set import ResultSet
 from drivelab.model.saturation import Saturation, knee_place, saturation
 from drivelab.report.figures import theme
@@ -40,7 +41,6 @@ from drivelab.report.numerals import THIN_SPACE
 
 PANEL_PX, BOTTOM_PX = 210, 56
 LINES_PER_PLOT, PLOTS_AT_MOST, SENTENCES_AT_MOST = 6, 6, 6
-_RATE = "iops"
 RULE = (
     "The ring marks the knee: the depth that lies furthest above the straight line from the first to the last (both "
     "axes logarithmic; Kneedle, Satopää and others 2011), if the rate there is 10\u00a0% above that line."
@@ -78,7 +78,7 @@ class _Line:
 def queue_depth(sets: Sequence[ResultSet]) -> Figure | None:
     """Rate and latency over queue depth; None when nobody measured two depths alike."""
     items = [one for one in measured(sets) if QUEUE_DEPTH in one.numbers]
-    rates = [one for one in items if one.observation.metric == _RATE]
+    rates = [one for one in items if one.observation.metric == RATE]
     latencies = typical_latencies(items)
     varied = varying([*rates, *latencies], (QUEUE_DEPTH,))
     lines = [line for line in _lines(rates, latencies, varied) if len(line.rates) > 1]

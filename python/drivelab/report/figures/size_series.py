@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.combination_labels import level_words
 from drivelab.report.content import TrialContent
@@ -114,7 +115,11 @@ def panels_of_answer(answer: RunAnswer) -> list[Panel]:
     """
     places: dict[tuple[str, str], list[CombinationResult]] = {}
     for one in answer.combinations:
-        if "latency" in one.judged_metric and one.block_size_bytes and one.judged_metric in one.metrics:
+        if (
+            metric_of(one.judged_metric).quantity == "latency"
+            and one.block_size_bytes
+            and one.judged_metric in one.metrics
+        ):
             places.setdefault((one.target, one.workload), []).append(one)
     panels = []
     for members in places.values():

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drivelab.model.judged_metric import DURATION, THROUGHPUT
+from drivelab.model.judged_metric import DURATION, RATE, THROUGHPUT
 from drivelab.model.result_set import ResultSet
 from drivelab.report.figures.bars import BEST, Common, bars_of, pieces_of, plot_of, table_of
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.measured import Measured, measured
 from drivelab.report.figures.quantity import caption_end
-
-_RATE = "iops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ _FILES = _Kind(
     "Rates of operations on files",
     "Files a second that were created, looked up, renamed or deleted, by all jobs together. What is not durable may "
     "still have been in memory when the last call returned.",
-    _RATE,
+    RATE,
     (
         ("create-sequential",),
         ("stat-sequential",),
@@ -72,7 +70,7 @@ _SEEKS = _Kind(
     "Random seeks",
     "Reads a second at random places by several readers at once, of which some are written back: as many as the drive, "
     "or all members of a RAID set together, can find.",
-    _RATE,
+    RATE,
     # published pages have the name of the program that they used
     (("seeks", "bonnie-seeks"),),
 )

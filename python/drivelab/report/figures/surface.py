@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.result_set import ResultSet
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
@@ -36,7 +37,6 @@ _SPAN_LINEAR = 8
 _TICKS_IN_SPACE = 5
 # of a map with more columns the cells are too narrow for numbers
 _NUMBERS_ACROSS = 8
-_THROUGHPUT, _RATE = "throughput_bytes_per_s", "iops"
 _NAMES = {"ns": "latency", "B/s": "throughput", "1/s": "IOPS"}
 _COLUMNS = {"ns": "latency_ns", "B/s": "throughput_bytes_per_s", "1/s": "iops_per_s"}
 CAPTION = (
@@ -52,7 +52,7 @@ FILES_CAPTION = (
 def surface(sets: Sequence[ResultSet]) -> Figure | None:
     """Values over two numeric factors of at least three levels each; None when nobody varied two of them."""
     items = measured(sets)
-    chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric in (_THROUGHPUT, _RATE))]
+    chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric in (THROUGHPUT, RATE))]
     grids = grids_of(chosen)
     if not grids:
         return None

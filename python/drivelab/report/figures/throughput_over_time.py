@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.units import format_decimal_bytes, format_rate_bytes_per_s
@@ -62,7 +63,7 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
     """
     places: dict[tuple[str, str], list[CombinationResult]] = {}
     for one in answer.combinations:
-        if one.judged_metric == "throughput_bytes_per_s":
+        if one.judged_metric == THROUGHPUT:
             places.setdefault((one.target, one.workload), []).append(one)
     plots: list[Plot] = []
     rows: list[list[str | int | float | None]] = []

@@ -12,6 +12,7 @@ from drivelab.model.comparison import (
     MetricComparison,
     QuantileShift,
 )
+from drivelab.model.metric import metric_of
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
 from drivelab.report.numerals import typeset
 from drivelab.report.sentences.comparison import (
@@ -20,7 +21,6 @@ from drivelab.report.sentences.comparison import (
     difference_words,
     distribution_words,
     interval_words,
-    metric_words,
     reasons,
     remarks,
     row_words,
@@ -143,7 +143,7 @@ def _folded(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Itera
 def _table(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterator[str]:
     cells = [
         [
-            *(escaped(row_words(row, constant)), escaped(metric_words(row.metric))),
+            *(escaped(row_words(row, constant)), escaped(metric_of(row.metric).title)),
             *(escaped(text) for text in value_words(row)),
             *(ratio_words(row.ratio.value), interval_words(row) or "-"),
             f"**{row.verdict_text}**" if row.verdict in _BOLD else row.verdict_text,

@@ -7,17 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
+from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.sentences.effect_words import command_words, ratio_words
 
-_METRICS = {
-    "total_latency_ns_p50": "p50 latency",
-    "total_latency_ns_p99": "p99 latency",
-    "response_latency_ns_p50": "p50 response",
-    "response_latency_ns_p99": "p99 response",
-    "throughput_bytes_per_s": "throughput",
-    "iops": "IOPS",
-}
 _FACTOR_FROM = 2.0
 # beyond this nobody wants to know by how much: nothing useful would have been found
 _FACTOR_MAX = 10.0
@@ -30,11 +23,6 @@ HOW_TO_READ = (
     "Equivalent: the 90 % interval lies within the margin. No difference shown: neither of these; it does not mean "
     "that there is none. Seen only: too few runs, or told beside the judged number."
 )
-
-
-def metric_words(metric: str) -> str:
-    """A metric for people; its own name where it has no other."""
-    return _METRICS.get(metric, metric)
 
 
 def sides_words(comparison: Comparison) -> str:
@@ -58,7 +46,7 @@ def summary_sentence(comparison: Comparison) -> str:
     parts = [f"{found[words]} {words}" for words in sorted(found, key=_place)]
     worst = ""
     if worse:
-        worst = f" Worst: {row_words(worse[0], {})}, {metric_words(worse[0].metric)} {change_words(worse[0])}."
+        worst = f" Worst: {row_words(worse[0], {})}, {metric_of(worse[0].metric).title} {change_words(worse[0])}."
     numbers = "1 judged number" if len(judged) == 1 else f"{len(judged)} judged numbers"
     return f"Of {numbers} {', '.join(parts)}.{worst}{_caveat(comparison)}"
 
@@ -195,7 +183,7 @@ def detection_sentence(comparison: Comparison) -> str:
     by_metric: dict[str, list[float]] = {}
     for row in comparison.rows:
         if row.detectable_ratio is not None:
-            by_metric.setdefault(metric_words(row.metric), []).append(row.detectable_ratio)
+            by_metric.setdefault(metric_of(row.metric).title, []).append(row.detectable_ratio)
     if not by_metric:
         return ""
     parts = [f"{_size(median(found))} in {name}" for name, found in by_metric.items()]

@@ -8,6 +8,7 @@ from statistics import geometric_mean, median
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import level_text
+from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_words
@@ -20,12 +21,6 @@ OUTLYING_FROM = 3.0
 # a smaller change is told in per cent
 _TIMES_FROM = 2.0
 _BLOCKS_FOR_OUTLYING_MIN = 4
-_COMMANDS = {
-    "device_writes_per_operation": "writes",
-    "device_flushes_per_operation": "flushes",
-    "fua_writes_per_operation": "FUA",
-    "device_reads_per_operation": "reads",
-}
 
 
 def effects_title(effects: Sequence[LevelEffect], answer: RunAnswer) -> str:
@@ -33,8 +28,7 @@ def effects_title(effects: Sequence[LevelEffect], answer: RunAnswer) -> str:
     first = effects[0]
     member = next((one for one in answer.combinations if one.workload == first.workload), None)
     label = f"{member.label}{main_operation(answer, member)}" if member else first.workload
-    what = "throughput" if "bytes_per_s" in first.metric else "median latency"
-    return f"What changes {label} on {first.target}: {what}, level over baseline"
+    return f"What changes {label} on {first.target}: {metric_of(first.metric).words}, level over baseline"
 
 
 def main_operation(answer: RunAnswer, member: CombinationResult) -> str:
@@ -223,11 +217,7 @@ def _words_of_level(effect: LevelEffect, level: str, answer: RunAnswer) -> str:
 
 def commands_words(effect: LevelEffect) -> str:
     """Which commands per operation changed: ``flushes 2 -> 0``; ``same`` when none did."""
-    changed = [
-        f"{_COMMANDS.get(change.metric, change.metric)} {_count(change.baseline)} -> {_count(change.level)}"
-        for change in effect.commands
-        if change.is_changed
-    ]
+    changed = [command_words(change).replace(":", "", 1) for change in effect.commands if change.is_changed]
     if changed:
         return ", ".join(changed)
     return "same" if effect.commands else "not counted"
@@ -240,4 +230,4 @@ def _count(bounds: tuple[float, float]) -> str:
 
 def command_words(change: CommandChange) -> str:
     """One kind of command at both levels, for people."""
-    return f"{_COMMANDS.get(change.metric, change.metric)}: {_count(change.baseline)} -> {_count(change.level)}"
+    return f"{metric_of(change.metric).words}: {_count(change.baseline)} -> {_count(change.level)}"

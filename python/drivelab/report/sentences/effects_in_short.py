@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from drivelab.model.level_words import level_text, levels_phrase
+from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import value_writer
@@ -23,7 +24,7 @@ _REPEATS_ADVISED_MAX = 100
 # a journal's commit now and then makes 2.02 of 2
 _WHOLE_WITHIN = 0.05
 _NUMBER = re.compile(r"\d+(\.\d+)?\s*([kKMGT]i?B?|%)?")
-_COMMANDS = {"device_writes_per_operation": "write", "device_flushes_per_operation": "flush"}
+_NOUNS = {WRITES: "write", FLUSHES: "flush"}
 
 
 def effects_in_short(effects: Sequence[LevelEffect], answer: RunAnswer, *, is_other: bool = False) -> Iterator[str]:
@@ -190,15 +191,15 @@ def _baseline(effect: LevelEffect) -> str:
 
 
 def _change(effect: LevelEffect) -> str:
-    return ratio_change(effect.ratio, is_more_slower="latency" in effect.metric)
+    return ratio_change(effect.ratio, is_more_slower=metric_of(effect.metric).better == "low")
 
 
 def _commands(effect: LevelEffect, lead: str) -> str:
     """Which commands are more or fewer, where they were counted exactly: `` takes 2 writes more per operation``."""
     told = [
-        _command(change, _COMMANDS[change.metric])
+        _command(change, _NOUNS[change.metric])
         for change in effect.commands
-        if change.is_changed and change.metric in _COMMANDS and _is_exact(change)
+        if change.is_changed and change.metric in _NOUNS and _is_exact(change)
     ]
     return f"{lead}{' and '.join(told)} per operation" if told else ""
 

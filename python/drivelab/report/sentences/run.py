@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.model.judged_metric import DURATION
+from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
@@ -23,7 +24,6 @@ SENTENCES_MAX = 3
 # of them about targets beside each other
 BESIDE_MAX = 2
 TOTAL_TIME = "total-time"
-_THROUGHPUT = "throughput_bytes_per_s"
 
 
 def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _by_operation(
     """The combinations of a place; by each of their operations where they mix some and are judged by a latency."""
     first = members[0]
     found: dict[str, list[CombinationResult]] = {}
-    for one in answer.apart if "latency" in first.judged_metric else ():
+    for one in answer.apart if metric_of(first.judged_metric).quantity == "latency" else ():
         is_here = (one.target, one.workload) == (first.target, first.workload)
         if is_here and one.operation and one.judged_metric in one.metrics:
             found.setdefault(f", {plural(one.operation)}", []).append(one)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from drivelab.model.judged_metric import DURATION
 from drivelab.model.level_words import level_text
+from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.judged_order import JUDGED, judged_order
@@ -85,7 +85,7 @@ def _beside_pages(sets: Sequence[ResultSet], has_machines: bool) -> Iterator[str
             words = [f"{word} {end}" for word, end in zip(("behind", "ahead of"), ends, strict=True) if end]
             if subject not in published and words:
                 levels = ", ".join(f"{name} {level_text(name, level)}" for name, level in contest.levels)
-                what = f"{contest.title}, {_statistic(contest)}{f' ({levels})' if levels else ''}"
+                what = f"{contest.title}, {metric_of(contest.metric).words}{f' ({levels})' if levels else ''}"
                 text = (
                     f"{what}: {_name(subject, has_machines)} has {_number(one)}, {' and '.join(words)}, as published."
                 )
@@ -182,10 +182,10 @@ def _told(
     best = min(members, key=goodness)
     left_out = _left_out(members, has_machines)
     if len(members) == 1:
-        yield f"{title}, {_statistic(best)}: {_one(best, has_machines, drives)}{left_out}."
+        yield f"{title}, {metric_of(best.metric).words}: {_one(best, has_machines, drives)}{left_out}."
         return
     levels = ", ".join(f"{name.replace('_', ' ')} {shortened(level_text(name, level))}" for name, level in best.levels)
-    yield f"{title}, {_statistic(best)} at its best ({levels}): {_one(best, has_machines, drives)}."
+    yield f"{title}, {metric_of(best.metric).words} at its best ({levels}): {_one(best, has_machines, drives)}."
     subjects = {subject for contest in members for subject, _ in contest.ranked}
     if not any(contest.of_other_drives for contest in members):
         yield f"{title}, {len(members)} combinations of settings: {_runs_apart(members)}{left_out}."
@@ -195,13 +195,6 @@ def _told(
         f"{title}, {len(members)} combinations of settings on {len(subjects)} drives: "
         f"{_firsts(members, has_machines, drives)}{left_out}."
     )
-
-
-def _statistic(contest: Contest) -> str:
-    """What is compared: the number differs from workload to workload."""
-    if "latency_ns" in contest.metric:
-        return "mean latency" if contest.metric.endswith("_mean") else "median latency"
-    return {"iops": "I/Os per second", DURATION: "time as a whole"}.get(contest.metric, "throughput")
 
 
 def _runs_apart(members: Sequence[Contest]) -> str:

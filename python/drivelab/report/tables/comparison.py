@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.model.metric import metric_of
 from drivelab.report.figures.figure import DataTable
 from drivelab.report.numerals import typeset
 from drivelab.report.sentences.comparison import (
     HOW_TO_READ,
     constant_levels,
     interval_words,
-    metric_words,
     remarks,
     repeats_words,
     row_words,
@@ -43,7 +43,7 @@ def comparison_table(comparison: Comparison) -> Table:
             (
                 TableCell(row_words(row, constant)),
                 TableCell(target_words(row)),
-                TableCell(metric_words(row.metric)),
+                TableCell(metric_of(row.metric).title),
                 *(TableCell(typeset(text)) for text in value_words(row)),
                 TableCell(ratio_words(row.ratio.value)),
                 TableCell(interval_words(row) or "–"),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from drivelab.model.judged_metric import RATE
 from drivelab.model.level_words import level_text
 from drivelab.model.price import Price
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
@@ -14,7 +15,6 @@ from drivelab.report.numerals import number_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 KEY = "cost"
-_RATE = "iops"
 _CAPTION = (
     "For each workload the fastest combination of settings that was measured counts. A price per 1000 operations/s "
     "says what so many of them every second cost: of two drives the lower one buys more. Prices are as they were typed."
@@ -74,7 +74,7 @@ def _lines(one: ResultSet) -> Iterator[_Line]:
 
 
 def _rate_of(one: Observation) -> float | None:
-    return one.estimate.value if one.metric == _RATE and one.invalid_trials < one.trial_count else None
+    return one.estimate.value if one.metric == RATE and one.invalid_trials < one.trial_count else None
 
 
 def _row(line: _Line, *, is_one_currency: bool) -> tuple[TableCell, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.level_words import level_text
+from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import number_text, typeset
@@ -55,8 +56,8 @@ def factorial_tables(answer: RunAnswer, run: str = "") -> tuple[Table, ...]:
 
 def _title(one: Factorial, answer: RunAnswer, run: str) -> str:
     labels = {each.workload: each.label for each in answer.combinations}
-    what = "throughput" if "bytes_per_s" in one.metric else "p99 latency" if "p99" in one.metric else "median latency"
-    return f"{labels.get(one.workload, one.workload)} on {one.target}: {what}{f', {run}' if run else ''}"
+    what = f"{metric_of(one.metric).words}{f', {run}' if run else ''}"
+    return f"{labels.get(one.workload, one.workload)} on {one.target}: {what}"
 
 
 def _terms(one: Factorial, title: str, key: str) -> Table:

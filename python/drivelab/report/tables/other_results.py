@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes
 from drivelab.report.combination_labels import NOT_APPLICABLE
@@ -16,14 +18,7 @@ from drivelab.report.tables.table import Table
 
 KEY = "other-results"
 TITLE = "Other workloads"
-_METRICS = {
-    "throughput_bytes_per_s": NumberColumn("throughput", "B/s"),
-    "iops": NumberColumn("I/Os", "1/s"),
-    "total_latency_ns_p50": NumberColumn("median latency", "ns"),
-    "total_latency_ns_mean": NumberColumn("mean latency", "ns"),
-    "total_latency_ns_p99": NumberColumn("p99 latency", "ns"),
-    "response_latency_ns_p50": NumberColumn("median response latency", "ns"),
-}
+_METRICS = (THROUGHPUT, RATE, LATENCY, MEAN_LATENCY, P99, RESPONSE)
 _CAPTION = (
     "Over several repeats a number is their median and its interval their range; of one measurement the interval "
     "holds the true value with 95 %. A latency reaches from the call to its completion, a response latency from the "
@@ -49,7 +44,8 @@ def other_results(sets: Sequence[ResultSet]) -> Table | None:
     names = ("drive", "workload", "size", *factors)
     is_page = len(sets) == 1 and sets[0].is_reference
     caption = "" if is_page else _CAPTION
-    return number_table(KEY, TITLE, names, tuple(_METRICS.values()), shown, caption, as_printed=is_page)
+    columns = [NumberColumn(metric_of(metric).words, metric_of(metric).unit) for metric in _METRICS]
+    return number_table(KEY, TITLE, names, columns, shown, caption, as_printed=is_page)
 
 
 def _key(one: Observation) -> _Key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.combination_labels import NOT_APPLICABLE
 from drivelab.report.tables.drive_rows import DriveRow, drive_rows
@@ -24,7 +25,6 @@ from drivelab.report.tables.table import Table
 
 KEY = "results-by-setting"
 TITLE = "Latency of a small durable write, by setting"
-_COMMANDS = {"device_writes_per_operation": "device writes", "device_flushes_per_operation": "flushes"}
 _CAPTION = (
     "From the call of the write until it is durable. Where a drive was measured more than once the number is the "
     "median of the repeats and its interval their range; otherwise the interval holds the true value with 95 %. "
@@ -51,7 +51,7 @@ def results_by_setting(sets: Sequence[ResultSet]) -> Table | None:
     latency = writes[0].latency if len({write.latency for write in writes}) == 1 else "latency"
     # 512 B are not compared with 16 KiB
     columns = [NumberColumn(latency, "ns", is_better_when_low=True if len(writes) == 1 else None)]
-    columns += [NumberColumn(f"{name} per operation", "1") for name in _COMMANDS.values()]
+    columns += [NumberColumn(f"device {metric_of(metric).words} per operation", "1") for metric in (WRITES, FLUSHES)]
     rows = [_row(each, factors, is_alone=len(writes) == 1) for each in found]
     title = f"{TITLE}: {writes[0].title}" if len(writes) == 1 else TITLE
     as_printed = len(sets) == 1 and sets[0].is_reference
@@ -74,7 +74,7 @@ def _row(found: _Found, factors: Sequence[str], *, is_alone: bool) -> NumberRow:
 
 
 def _commands(one: Observation) -> Iterator[Number | None]:
-    for metric in _COMMANDS:
+    for metric in (WRITES, FLUSHES):
         low, high = one.commands.get(metric, (None, None))
         if low is None or high is None:
             yield None

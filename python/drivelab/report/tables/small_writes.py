@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY
 from drivelab.model.level_words import level_text
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes
@@ -14,8 +15,6 @@ from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.report.combination_labels import NOT_APPLICABLE
 from drivelab.report.tables.drive_rows import DriveRow
 
-MEAN = "total_latency_ns_mean"
-MEDIAN = "total_latency_ns_p50"
 # reads end with nothing durable, and an operation on files is more than a write
 _OTHERS = ("read", *TREE_OPERATIONS)
 # from this size on a write is issued for the bytes that it moves
@@ -26,7 +25,7 @@ Levels = tuple[tuple[str, str], ...]
 _SETTINGS = (FILESYSTEM, MOUNT, WRITE_CACHE)
 _FILESYSTEM_WORDS = {"raw": "RAW", "ext4": "Ext4", "ext3": "Ext3", "xfs": "XFS", "btrfs": "Btrfs", "f2fs": "F2FS"}
 _CACHE_WORDS = {"on": "Enabled", "off": "Disabled"}
-_NAMES = {MEAN: "mean", MEDIAN: "median"}
+_NAMES = {MEAN_LATENCY: "mean", LATENCY: "median"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class SmallWrite:
 def is_small_write(one: Observation) -> bool:
     """Whether it is the latency of writes that are small and durable."""
     is_small = one.block_size_bytes is None or one.block_size_bytes < LARGE_WRITE_BYTES
-    return one.is_durable and is_small and one.operation not in _OTHERS and one.metric in (MEAN, MEDIAN)
+    return one.is_durable and is_small and one.operation not in _OTHERS and one.metric in (MEAN_LATENCY, LATENCY)
 
 
 def small_writes(sets: Sequence[ResultSet]) -> tuple[SmallWrite, ...]:
@@ -104,8 +103,14 @@ def small_writes(sets: Sequence[ResultSet]) -> tuple[SmallWrite, ...]:
         group = same_size[0] if one.is_reference and workload not in members and len(same_size) == 1 else workload
         members.setdefault(group, set()).add((one.key, *workload))
         titles.setdefault(group, {}).setdefault(one.key, each.title or each.workload)
-    metric = MEAN if any(one.is_reference for one in sets) else MEDIAN
-    metric = metric if any(each.metric == metric for _, each in kinds) else MEDIAN if metric == MEAN else MEAN
+    metric = MEAN_LATENCY if any(one.is_reference for one in sets) else LATENCY
+    metric = (
+        metric
+        if any(each.metric == metric for _, each in kinds)
+        else LATENCY
+        if metric == MEAN_LATENCY
+        else MEAN_LATENCY
+    )
     names = {group: next(iter(found.values())) for group, found in titles.items()}
     counts = Counter(names.values())
     references = {one.key for one in sets if one.is_reference}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import Observation
 from drivelab.report.tables.drive_rows import DriveRow
 from drivelab.report.tables.number import Number, number_of
@@ -16,7 +17,6 @@ from drivelab.report.tables.small_writes import (
     other_levels,
 )
 
-_THROUGHPUT = "throughput_bytes_per_s"
 _RAW = "raw"
 
 
@@ -47,7 +47,7 @@ def bandwidth_pair(row: DriveRow) -> CachePair | None:
     workloads: dict[tuple[str, int | None], list[Observation]] = {}
     for one in row.observations:
         is_large = one.block_size_bytes is not None and one.block_size_bytes >= LARGE_WRITE_BYTES
-        if is_large and one.metric == _THROUGHPUT and "write" in one.operation:
+        if is_large and one.metric == THROUGHPUT and "write" in one.operation:
             workloads.setdefault((one.workload, one.block_size_bytes), []).append(one)
     pairs = [pair for found in workloads.values() if (pair := _pair(found)) is not None]
     return max(pairs, key=lambda pair: max(pair.on.value or 0.0, pair.off.value or 0.0), default=None)

@@ -11,6 +11,7 @@ from string import ascii_letters
 from typing import TYPE_CHECKING
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.units import format_bytes
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
@@ -198,7 +199,7 @@ class _Writer:
 
         if trial is None:
             return "", Text()
-        metric = "iops" if order == "random" else "throughput_bytes_per_s"
+        metric = RATE if order == "random" else THROUGHPUT
         value, interval = self._number(trial.estimate(metric), value_writer(metric))
         return value, Text.assemble(interval, (self._marks(trial), "yellow"))
 

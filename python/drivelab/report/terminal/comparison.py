@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent
 from drivelab.report.sentences.comparison import (
     constant_levels,
     difference_words,
     interval_words,
-    metric_words,
     reasons,
     remarks,
     row_words,
@@ -102,7 +102,7 @@ def _cells(row: MetricComparison) -> tuple[str, ...]:
         "seen only": row.why[0] if row.why and row.is_judged else "seen only",
     }
     return (
-        f"  {metric_words(row.metric)}",
+        f"  {metric_of(row.metric).title}",
         *value_words(row),
         ratio_words(row.ratio.value),
         interval_words(row) or "-",

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from drivelab.model.level_words import level_text
+from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.units import format_bytes
@@ -27,16 +28,8 @@ if TYPE_CHECKING:
 
 PLOTS_MAX = 6
 WIDTH_MAX = 120
-_THROUGHPUT = "throughput_bytes_per_s"
 # factors whose levels are how many I/Os are outstanding
 _DEPTH_FACTORS = ("queue_depth", "job_count")
-_WORDS = {
-    "response_latency_ns_p50": "median response time",
-    "total_latency_ns_p50": "median latency",
-    "total_latency_ns_mean": "mean latency",
-    _THROUGHPUT: "throughput",
-    "iops": "I/Os per second",
-}
 
 
 class TextPlots:
@@ -114,7 +107,9 @@ def _groups(answer: RunAnswer, told: set[str]) -> Iterator[BarGroup]:
             by_workload.setdefault(one.workload, []).append(one)
     for members in by_workload.values():
         metric = members[0].judged_metric
-        is_drawn_over_size = "latency" in metric and len({one.block_size_bytes for one in members}) > 1
+        is_drawn_over_size = (
+            metric_of(metric).quantity == "latency" and len({one.block_size_bytes for one in members}) > 1
+        )
         if len(members) > 1 and not is_drawn_over_size:
             yield _group(members, metric)
 
@@ -129,7 +124,7 @@ def _group(members: Sequence[CombinationResult], metric: str) -> BarGroup:
     repeats = max(one.trial_count for one in members)
     where = "" if len(targets) > 1 else f" on {targets[0]}"
     return BarGroup(
-        title=f"{members[0].label}{where}: {_WORDS.get(metric, metric)}",
+        title=f"{members[0].label}{where}: {metric_of(metric).words}",
         unit=next((one.metrics[metric].unit for one in members if metric in one.metrics), "ns"),
         bars=tuple(_bar(one, row, metric) for one, row in zip(members, rows, strict=True)),
         heads=names,
@@ -239,7 +234,7 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str, se
     if len(titles) == 1:
         what = ", ".join((what, *_what_is_open(members, sets)))
     return BarGroup(
-        title=f"{what}: {_WORDS[metric]}",
+        title=f"{what}: {metric_of(metric).words}",
         unit=first.estimate.unit,
         bars=tuple(bars),
         heads=(*varying, *(["drive"] if has_drives else []), *(["run"] if has_runs else [])),

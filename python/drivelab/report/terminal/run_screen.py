@@ -10,6 +10,7 @@ from string import ascii_letters
 from typing import TYPE_CHECKING, Literal
 
 from drivelab.model.judged_metric import LATENCY, RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, WRITES
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels
 from drivelab.report.finding_lines import FindingLine
@@ -33,7 +34,7 @@ _NAME_WIDTH_MIN = 16
 _WEIGHED_FROM_BYTES = 1 << 16
 _UNIT_CHARACTERS = f" \u00a0{THIN_SPACE}/{ascii_letters}µ"
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
-_COMMANDS = (("writes", "device_writes_per_operation"), ("flushes", "device_flushes_per_operation"))
+_NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
 Justify = Literal["left", "right"]
 
 
@@ -203,7 +204,7 @@ def _commands(one: CombinationResult) -> str:
     if not one.is_durable:
         return ""
     told = []
-    for noun, metric in _COMMANDS:
+    for noun, metric in _NOUNS:
         found = one.metrics.get(metric)
         if found is None:
             continue

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
-from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
@@ -45,22 +46,9 @@ _OUTCOMES = {
     "mixed": ("For some", "bold"),
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow", "note": "bold cyan"}
-# heading, estimate, the kind of unit its column has
-_Column = tuple[str, str, str]
-_DURABLE_COLUMNS: tuple[_Column, ...] = (
-    ("p50", "p50", "latency"),
-    ("p99", "p99", "latency"),
-    ("p99.9", "p999", "latency"),
-    ("writes\n/op", "device_writes_per_operation", "plain"),
-    ("flushes\n/op", "device_flushes_per_operation", "plain"),
-    ("data/op", "device_bytes_per_operation", "bytes"),
-)
-_COLUMNS: tuple[_Column, ...] = (
-    ("I/Os per s", "iops", "plain"),
-    ("rate", "throughput_bytes_per_s", "throughput"),
-    ("p50", "p50", "latency"),
-    ("p99", "p99", "latency"),
-)
+# the latencies are of the kind that a trial shows
+_DURABLE_COLUMNS = ("p50", "p99", "p999", WRITES, FLUSHES, "device_bytes_per_operation")
+_COLUMNS = (RATE, THROUGHPUT, "p50", "p99")
 
 
 def text_console(file: IO[str] | None = None) -> Console:
@@ -112,18 +100,6 @@ def render_content(content: ReportContent, *, plain: bool = False) -> Renderable
     return _render(content.question, content.trials, content.findings, content.verdict, histograms, plots, plain)
 
 
-def render_run(
-    question: str,
-    summaries: Sequence[TrialSummary],
-    findings: Sequence[Finding],
-    histograms: Mapping[str, Histogram] | None = None,
-    *,
-    plain: bool = False,
-) -> RenderableType:
-    """The answer of a run that judges no need, to be printed by a console."""
-    return render_check(question, summaries, findings, None, histograms, plain=plain)
-
-
 def _render(
     question: str,
     trials: Sequence[TrialContent],
@@ -162,10 +138,11 @@ def _tables(
     for part in (part for trial in trials for part in trial.parts):
         groups.setdefault(part.group, []).append(part)
     units = {
-        "latency": column_unit([shown_number(e) for trial in trials if (e := trial.estimate("p50"))], "ns"),
-        "throughput": DisplayUnit("MB/s", 1e6),
-        "bytes": DisplayUnit("KiB", 2**10),
-        "plain": DisplayUnit("", 1),
+        "ns": column_unit([shown_number(e) for trial in trials if (e := trial.estimate("p50"))], "ns"),
+        "B/s": DisplayUnit("MB/s", 1e6),
+        "B": DisplayUnit("KiB", 2**10),
+        "1/s": DisplayUnit("1/s", 1),
+        "1": DisplayUnit("", 1),
     }
     axis = TextAxis(histograms, _LABEL_WIDTH) if histograms else None
     parts: list[RenderableType] = []
@@ -236,7 +213,7 @@ def _check_text(check: CheckLine, plain: bool) -> RenderableType:
 def _table(
     group: str,
     trials: Sequence[TrialContent],
-    columns: Sequence[_Column],
+    columns: Sequence[str],
     findings: Sequence[ReportedFinding],
     units: Mapping[str, DisplayUnit],
     histograms: Mapping[str, Histogram],
@@ -247,16 +224,15 @@ def _table(
     from rich.table import Table
     from rich.text import Text
 
-    def cells(column: _Column) -> list[Text]:
+    def cells(column: str) -> list[Text]:
         return [_number(trial, column, units, marks[trial.name], plain) for trial in trials]
 
     marks = {trial.name: _marks(trial, columns, findings) for trial in trials}
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", collapse_padding=True)
     table.add_column(Text(group, style="bold"), min_width=_LABEL_WIDTH, max_width=_LABEL_WIDTH + 12)
     numbers = [cells(column) for column in columns]
-    for (name, _, kind), found in zip(columns, numbers, strict=True):
-        unit = units[kind].name
-        heading = Text(_text(f"{name}\n[{unit}]" if unit else name, plain))
+    for column, found in zip(columns, numbers, strict=True):
+        heading = Text(_text(_heading(column, units), plain))
         width = max(cell_len(line) for text in (heading, *found) for line in text.plain.split("\n"))
         table.add_column(heading, justify="right", no_wrap=True, min_width=width)
     for number, trial in enumerate(trials):
@@ -270,29 +246,34 @@ def _table(
     return table
 
 
+def _heading(metric: str, units: Mapping[str, DisplayUnit]) -> str:
+    """The head of a column, below it its unit."""
+    of = metric_of(metric)
+    unit = units[of.unit].name
+    head = f"{of.head}\n/op" if of.band == "device, per operation" else of.head
+    return f"{head}\n[{unit}]" if unit else head
+
+
 def _number(
-    trial: TrialContent, column: _Column, units: Mapping[str, DisplayUnit], marks: Mapping[str, str], plain: bool
+    trial: TrialContent, metric: str, units: Mapping[str, DisplayUnit], marks: Mapping[str, str], plain: bool
 ) -> Text:
     from rich.text import Text
 
-    _, metric, kind = column
-    estimate: Estimate | None = trial.estimate(metric)
+    estimate = trial.estimate(metric)
     if estimate is None:
         return Text("")
-    value, interval = estimate_numbers(estimate, units[kind])
-    if kind in ("plain", "bytes") and estimate.low == estimate.high:
+    value, interval = estimate_numbers(estimate, units[estimate.unit])
+    if estimate.unit in ("1", "B") and estimate.low == estimate.high:
         interval = ""
     return Text.assemble(_text(value, plain), (marks.get(metric, ""), "yellow"), ("\n" + _text(interval, plain), "dim"))
 
 
-def _marks(trial: TrialContent, columns: Sequence[_Column], findings: Sequence[ReportedFinding]) -> dict[str, str]:
+def _marks(trial: TrialContent, columns: Sequence[str], findings: Sequence[ReportedFinding]) -> dict[str, str]:
     """Marks by metric; those that belong to no number shown stand at the trial's name, under an empty metric."""
     marks: dict[str, str] = {}
     for finding in findings:
         if trial.name in finding.trials:
-            shown = [
-                metric for _, metric, _ in columns if metric in finding.metrics[trial.name] and trial.estimate(metric)
-            ]
+            shown = [one for one in columns if one in finding.metrics[trial.name] and trial.estimate(one)]
             for metric in shown or [""]:
                 marks[metric] = f"{marks.get(metric, '')} {finding.mark}"
     return marks

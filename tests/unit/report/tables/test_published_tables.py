@@ -141,7 +141,7 @@ def test_the_raw_table_has_a_row_per_setting_with_its_commands(make: Make) -> No
     assert found["TRIM"] == ("Yes", "-")
     assert found["median latency [ms]"] == ("3.00", "1.00")
     assert found["device writes per operation"] == ("3.00", "–")
-    assert found["flushes per operation"] == ("1.00–2.00", "–")
+    assert found["device flushes per operation"] == ("1.00–2.00", "–")
     assert best(table) == [(1, 5)]
 
 

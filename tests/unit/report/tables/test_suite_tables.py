@@ -48,8 +48,9 @@ def test_phases_tell_each_number_in_a_unit_of_its_own() -> None:
     (table,) = phases_tables(RunAnswer(combinations=PHASES))
     heads = [column.name for column in table.columns]
     assert heads == [
-        "phase", "filesystem", "rate", "throughput", "processor", "median latency", "longest", "whole time",
-    ]  # fmt: skip
+        *("phase", "filesystem", "I/Os per second", "throughput", "share of a processor"),
+        *("median latency", "longest latency", "whole time"),
+    ]
     first, second = ([cell.text for cell in row] for row in table.rows)
     assert first == [
         "the create",

@@ -14,7 +14,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.gather import gather
 from drivelab.report.terminal.shapes import BLOCKS, TextAxis
-from drivelab.report.terminal.text import render_check, render_content, render_run, text_console
+from drivelab.report.terminal.text import render_check, render_content, text_console
 from drivelab.store.read import StoredRun
 
 
@@ -48,7 +48,7 @@ def test_no_line_is_longer_than_the_terminal(stored_run: StoredRun) -> None:
 
 
 def test_numbers_stand_with_their_intervals_and_the_commands_behind_them(summary: TrialSummary) -> None:
-    lines = shown(render_run("Why?", [summary], [])).splitlines()
+    lines = shown(render_check("Why?", [summary], [], None)).splitlines()
     numbers = next(line for line in lines if "3.00" in line)
     assert numbers.split()[-7:] == ["333", "812", "≥", "900", "3.00", "2.00", "16.0"]
     assert any("320–345" in line and "790–850" in line for line in lines)
@@ -56,26 +56,27 @@ def test_numbers_stand_with_their_intervals_and_the_commands_behind_them(summary
 
 def test_without_any_value_the_unit_comes_from_what_was_seen() -> None:
     seen = Estimate(None, None, None, "ns", 5, 1.0, "made up", 2_770_000.0)
-    text = shown(render_run("Why?", [TrialSummary("read", "8 MiB reads", "read", {"total_latency_ns_p50": seen})], []))
+    summary = TrialSummary("read", "8 MiB reads", "read", {"total_latency_ns_p50": seen})
+    text = shown(render_check("Why?", [summary], [], None))
     assert "[ms]" in text
     assert "seen 2.77" in text
 
 
 def test_a_finding_is_listed_and_marks_its_number(summary: TrialSummary) -> None:
     finding = Finding("too-little-data", "note", "p99.9 of 500 is not a number", summary.name, {"quantile": 0.999})
-    text = shown(render_run("Why?", [summary], [finding]))
+    text = shown(render_check("Why?", [summary], [finding], None))
     assert "≥ 900 i1" in text
     assert "i1 Note: p99.9 of 500 is not a number." in text
 
 
 def test_a_finding_about_the_whole_trial_marks_its_name(summary: TrialSummary) -> None:
     finding = Finding("page-cache-answered", "invalid", "the page cache answered", summary.name)
-    assert "fdatasync x1" in " ".join(shown(render_run("Why?", [summary], [finding])).split())
+    assert "fdatasync x1" in " ".join(shown(render_check("Why?", [summary], [finding], None)).split())
 
 
 def test_findings_that_say_much_the_same_are_listed_once(summary: TrialSummary) -> None:
     findings = [Finding("drift", "warning", f"it got {n} times slower", f"t{n}") for n in (2, 3)]
-    text = " ".join(shown(render_run("Why?", [summary], findings)).split())
+    text = " ".join(shown(render_check("Why?", [summary], findings, None)).split())
     assert text.count("Warning") == 1
     assert "Much the same holds for 2 trials, marked !1." in text
 
@@ -101,7 +102,7 @@ def test_plain_text_is_ascii(stored_run: StoredRun) -> None:
 def test_what_comes_from_outside_cannot_steer_the_terminal(make_estimate: Callable[..., Estimate]) -> None:
     estimates = {"iops": make_estimate(1, 1, 1, "1/s")}
     hostile = TrialSummary("t", "evil \x1b]0;owned\x07 [bold red]name", "read", estimates)
-    text = shown(render_run("Why\x1b[2J?", [hostile], [Finding("a", "note", "\x1b[31mred\r")]), color=True)
+    text = shown(render_check("Why\x1b[2J?", [hostile], [Finding("a", "note", "\x1b[31mred\r")], None), color=True)
     assert "\x1b]0" not in text
     assert "\x1b[2J" not in text
     assert "\r" not in text
@@ -114,9 +115,9 @@ def test_piped_output_has_no_colour(stored_run: StoredRun) -> None:
 
 def test_no_color_is_obeyed(summary: TrialSummary, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = Finding("a", "invalid", "wrong")
-    assert "\x1b[1;31m" in shown(render_run("?", [summary], [finding]), color=True)
+    assert "\x1b[1;31m" in shown(render_check("?", [summary], [finding], None), color=True)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "31m" not in shown(render_run("?", [summary], [finding]), color=True)
+    assert "31m" not in shown(render_check("?", [summary], [finding], None), color=True)
 
 
 def test_a_wide_terminal_is_not_filled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +138,7 @@ def test_pictures_show_every_value_and_line_up(histogram: Callable[..., Histogra
 def test_a_picture_stands_under_the_name_of_its_trial(
     summary: TrialSummary, histogram: Callable[..., Histogram]
 ) -> None:
-    text = shown(render_run("?", [summary], [], {summary.name: histogram(333_000, 340_000, 812_000)}))
+    text = shown(render_check("?", [summary], [], None, {summary.name: histogram(333_000, 340_000, 812_000)}))
     assert "█" in text
     assert "Pictures: share of I/Os by latency, 100 us to 1 ms, log scale." in text
 
@@ -146,7 +147,7 @@ def test_a_picture_stands_under_the_name_of_its_trial(
 def test_columns_that_do_not_fit_follow_below_and_no_digit_is_cut(summary: TrialSummary, width: int) -> None:
     console = text_console(file := io.StringIO())
     console.width = width
-    console.print(render_run("?", [summary], []))
+    console.print(render_check("?", [summary], [], None))
     text = file.getvalue()
     for number in ("333", "812", "≥ 900", "3.00", "2.00", "16.0", "320–345", "790–850"):
         assert number in text
