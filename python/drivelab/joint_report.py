@@ -19,7 +19,6 @@ from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
 from drivelab.report.joint_of import joint_of
-from drivelab.report.run_tables import numbered
 from drivelab.report.sentences.flush_model import flush_sentences
 from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.factorial import factorial_tables
@@ -29,7 +28,7 @@ from drivelab.report.tables.iozone_shape import surface_tables
 from drivelab.report.tables.part_differences import part_differences_tables
 from drivelab.report.tables.phases import KEY as PHASES
 from drivelab.report.tables.phases import phases_tables
-from drivelab.report.tables.table import Table
+from drivelab.report.tables.table import Table, numbered
 from drivelab.store.read import StoredRun
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import names_apart
 from drivelab.model.price import Price, parse_price
 from drivelab.model.result_set import Machine, MeasuredDrive
 from drivelab.model.units import format_bytes, format_decimal_bytes
@@ -76,7 +76,14 @@ def measured_targets(run_json: Mapping[str, Any], labels: Sequence[str] = ()) ->
         found.setdefault(label, MeasuredTarget(MeasuredDrive(label or "unknown drive", machine=machine)))
     prices = as_mapping(run_json.get("prices"))
     priced = {label: _priced(target, as_text(prices.get(label))) for label, target in found.items()}
-    return _named_apart(priced)
+    # one model twice: by the end of the serial, else by the label of the target
+    serials = [target.drive.serial[-_SERIAL_END:] for target in priced.values()]
+    words = ([f" ({end})" if end else "" for end in ends] for ends in (serials, priced))
+    names = names_apart([target.drive.name for target in priced.values()], *words)
+    return {
+        label: replace(one, drive=replace(one.drive, name=name))
+        for (label, one), name in zip(priced.items(), names, strict=True)
+    }
 
 
 def targets_of(run_json: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -200,15 +207,3 @@ def _found_levels(facts: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[st
     if enabled is not None:
         levels["write-cache"] = "on" if enabled else "off"
     return levels
-
-
-def _named_apart(targets: Mapping[str, MeasuredTarget]) -> dict[str, MeasuredTarget]:
-    """Drives of one model get the end of their serial, and where that does not help, the label of their target."""
-    names = {label: target.drive.name for label, target in targets.items()}
-    for ending in (lambda label: targets[label].drive.serial[-_SERIAL_END:], lambda label: label):
-        counts = Counter(names.values())
-        names = {
-            label: f"{name} ({ending(label)})" if counts[name] > 1 and ending(label) else name
-            for label, name in names.items()
-        }
-    return {label: replace(one, drive=replace(one.drive, name=names[label])) for label, one in targets.items()}

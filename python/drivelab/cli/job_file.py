@@ -25,6 +25,7 @@ from drivelab.interop.fio.translated import (
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
+from drivelab.model.names import free_name
 from drivelab.model.plan import Plan, TraceChoice
 from drivelab.model.target import DEVICE_KINDS, TargetFacts
 from drivelab.plan.listed import JobList, ListedJob, listed_experiment, listed_plan
@@ -277,7 +278,7 @@ class _Placing:
         key = (place, path)
         if key not in self._files:
             name = Path(path).name
-            self._files[key] = _free(name, taken)
+            self._files[key] = free_name(name, taken)
         return self._files[key]
 
 
@@ -295,7 +296,7 @@ class _Names:
         words += [f"on {Path(path).name}"] if len(job.targets) > 1 else []
         words += [ending] if ending else []
         slug = _slug("-".join([job.name, ending] if ending else [job.name])) or "job"
-        name = _free(slug, self._taken)
+        name = free_name(slug, self._taken)
         self._taken.append(name)
         title = " ".join(words)
         title = title if title not in self._titles else f"{title} ({name.rpartition('-')[2]})"
@@ -305,8 +306,3 @@ class _Names:
 
 def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:_NAME_LENGTH_MAX].strip("-.")
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    numbered = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(one for one in numbered if one not in taken)

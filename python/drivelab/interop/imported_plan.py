@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from drivelab.interop.foreign import ForeignFile, ForeignTrial, Kind
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import free_name
 from drivelab.model.setting import SettingName
 from drivelab.model.units import parse_bytes
 from drivelab.store import layout
@@ -211,19 +212,12 @@ def _placed(
         key = (target, trial.workload, tuple(at.items()))
         repeat = repeats[key] = repeats.get(key, 0) + 1
         parts = [trial.workload, *at.values(), *([target] if several else [])]
-        name = _free_name("-".join(layout.slug(part) for part in parts)[:150], repeat, names)
+        slug = "-".join(layout.slug(part) for part in parts)[:150]
+        name = free_name(f"{slug}-r{repeat}", names, f"{slug}-n{{1}}-r{repeat}")
+        names.add(name)
         group = groups.setdefault((id(file), trial.together), len(groups) + 1) if trial.together else 0
         words = ", ".join([trial.title, *(f"{factor} {level}" for factor, level in at.items())])
         yield PlacedTrial(trial, file, name, target, words, at, repeat, group)
-
-
-def _free_name(wanted: str, repeat: int, taken: set[str]) -> str:
-    name, number = f"{wanted}-r{repeat}", 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}-n{number}-r{repeat}"
-    taken.add(name)
-    return name
 
 
 def _in_order(levels: Mapping[str, None]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import free_name
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.notebook.frames import Frame, arrow_of_rows, as_frame
 from drivelab.notebook.named import Named
@@ -16,7 +17,7 @@ from drivelab.notebook.shown_table import ShownTable
 from drivelab.report.figures.figure import Cell
 from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, write_report_files
 from drivelab.report.joint import Joint
-from drivelab.report.named_figures import free_name, named_figures
+from drivelab.report.named_figures import named_figures
 from drivelab.report.run_tables import result_tables, setting_tables
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table import Table

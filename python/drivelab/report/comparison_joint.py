@@ -7,11 +7,11 @@ from drivelab.report.figures.comparison_ratios import comparison_ratios
 from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.figures.quantile_shift import quantile_shift_figure
 from drivelab.report.joint import Joint
-from drivelab.report.run_tables import numbered
 from drivelab.report.sentences.comparison import difference_words, sides_words, summary_sentence
 from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.comparison import comparison_table
 from drivelab.report.tables.part_differences import part_differences_tables
+from drivelab.report.tables.table import numbered
 
 
 def joint_of_comparison(comparison: Comparison) -> Joint:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.metric import metric_of
+from drivelab.model.names import free_name
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.csv_text import csv_text
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.joint import Joint
-from drivelab.report.named_figures import file_name, free_name, named_figures
+from drivelab.report.named_figures import file_name, named_figures
 from drivelab.report.report_file import report_file
 from drivelab.report.run_tables import result_tables, setting_tables
 from drivelab.report.traced_part import traced_tables

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from drivelab.model.level_words import level_text
+from drivelab.model.names import names_apart
 from drivelab.model.trace import Explanation
 from drivelab.report.content import TracedCombination
 from drivelab.store import layout
@@ -56,10 +56,7 @@ def labels_told_apart(explanations: Sequence[Explanation], short_labels: Sequenc
         short = short_labels[number] if short_labels else ""
         words = [short] if short else [one.label or one.workload or one.trial, *levels]
         found.append(", ".join([*words, *place]))
-    counts = Counter(found)
-    return [
-        f"{label}, {one.trial}" if counts[label] > 1 else label for label, one in zip(found, explanations, strict=True)
-    ]
+    return names_apart(found, [f", {one.trial}" for one in explanations])
 
 
 def _rows(run: StoredRun, folder: str, trials: Sequence[str]) -> tuple[StoredRecords, ...]:

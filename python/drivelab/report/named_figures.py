@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 
+from drivelab.model.names import free_name
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.of_run import figures_of_run, overview_of_run, traced_figures_of_run
 from drivelab.report.joint import Joint
 
+# no second drawing of a figure, which is NAME-2
+_FORM = "{}-b{}"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -36,23 +38,15 @@ def named_figures(joint: Joint) -> tuple[NamedFigure, ...]:
     """The figures of a report: those of all runs together, then those of each run, the most telling one first."""
     found: dict[str, NamedFigure] = {}
     for figure in joint.figures:
-        name = free_name(figure.key, found)
+        name = free_name(figure.key, found, _FORM)
         found[name] = NamedFigure(name, figure)
     for place, content in enumerate(joint.runs):
         prefix = f"{file_name(content.name)}-" if len(joint.runs) > 1 else ""
         own = (overview_of_run(content), *traced_figures_of_run(content), *figures_of_run(content))
         for figure in filter(None, own):
-            name = free_name(f"{prefix}{figure.key}", found)
+            name = free_name(f"{prefix}{figure.key}", found, _FORM)
             found[name] = NamedFigure(name, figure, place)
     return tuple(found.values())
-
-
-def free_name(wanted: str, taken: Collection[str]) -> str:
-    """The name, with a number where another has it: ``NAME-b2``, which is no second drawing of it (``NAME-2``)."""
-    number = 1
-    while (name := wanted if number == 1 else f"{wanted}-b{number}") in taken:
-        number += 1
-    return name
 
 
 def file_name(text: str) -> str:

@@ -16,7 +16,7 @@ from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.results_table import NumberCell, ResultsTable, results_table
 from drivelab.report.settings_table import Setting, SettingsTable, settings_table
 from drivelab.report.tables.job_file import job_file_table
-from drivelab.report.tables.table import Table, TableCell, TableColumn, text_rows
+from drivelab.report.tables.table import Table, TableCell, TableColumn, numbered, text_rows
 
 RESULTS_CAPTION = (
     "In parentheses the 95\u00a0% interval, corrected for the dependence of neighbouring I/Os. “≥” is a bound, and "
@@ -62,17 +62,6 @@ def setting_tables(content: ReportContent) -> tuple[Table, ...]:
     table, of_job_file = settings_table(content.trials), job_file_table(content.facts)
     own = (_settings_table(table),) if table.rows else ()
     return own if of_job_file is None else (*own, of_job_file)
-
-
-def numbered(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """The tables under keys of their own: the second ``effects`` is ``effects-2``."""
-    counts: dict[str, int] = {}
-    found = []
-    for table in tables:
-        count = counts[table.key] = counts.get(table.key, 0) + 1
-        key = table.key if count == 1 else f"{table.key}-{count}"
-        found.append(Table(key, table.title, table.columns, table.rows, table.caption, table.notes, table.data))
-    return tuple(found)
 
 
 def _checks_table(block: VerdictBlock) -> Table:

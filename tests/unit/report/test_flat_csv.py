@@ -136,7 +136,7 @@ def test_a_directory_takes_a_file_for_every_table_and_figure(stored_run: StoredR
     assert set(written) == set((tmp_path / "new").iterdir())
     assert written[0].name == "results.csv"
     names = {path.name for path in written}
-    assert {"table-own.csv", "table-own-b2.csv", "table-settings.csv", "figure-drawn.csv"} <= names
+    assert {"table-own.csv", "table-own-2.csv", "table-settings.csv", "figure-drawn.csv"} <= names
     assert {f"figure-{one.name}.csv" for one in named_figures(joint)} <= names
     assert all(read(path) for path in written)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from drivelab.model.names import names_apart
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 
 _SERIAL_END = 6
@@ -88,7 +89,16 @@ def drive_rows(sets: Sequence[ResultSet]) -> tuple[DriveRow, ...]:
                 found = tuple(each for each in own if each.machine == machine)
                 row = DriveRow(published_name(one, drive.name, is_mixed=is_mixed), drive, machine, (one,), found)
                 groups[(*drive_identity(one, drive), drive.firmware, machine)].append(row)
-    return _named_apart([row for members in groups.values() for row in _merged(members)])
+    rows = [row for members in groups.values() for row in _merged(members)]
+    endings = [
+        [serial_end(row.drive) for row in rows],
+        [f" on {row.machine}" if row.machine else "" for row in rows],
+        [f", firmware {row.drive.firmware}" if row.drive.firmware else "" for row in rows],
+        [f" ({row.sets[0].title if row.is_reference else f'run {row.sets[0].key}'})" for row in rows],
+        [f" [{row.sets[0].key}]" for row in rows],
+    ]
+    names = names_apart([row.name for row in rows], *endings)
+    return tuple(replace(row, name=name) for row, name in zip(rows, names, strict=True))
 
 
 def _merged(members: Sequence[DriveRow]) -> list[DriveRow]:
@@ -106,27 +116,3 @@ def _merged(members: Sequence[DriveRow]) -> list[DriveRow]:
 
 def _combination(one: Observation) -> tuple[object, ...]:
     return (one.workload, one.operation, one.metric, one.block_size_bytes, *sorted(one.levels.items()))
-
-
-def _named_apart(rows: Sequence[DriveRow]) -> tuple[DriveRow, ...]:
-    """Rows of one name get what tells them apart: the serial, the machine, the firmware, the run."""
-    names = [row.name for row in rows]
-    endings: tuple[Callable[[DriveRow], str], ...] = (
-        lambda row: serial_end(row.drive),
-        lambda row: f" on {row.machine}" if row.machine else "",
-        lambda row: f", firmware {row.drive.firmware}" if row.drive.firmware else "",
-        lambda row: f" ({row.sets[0].title if row.is_reference else f'run {row.sets[0].key}'})",
-        lambda row: f" [{row.sets[0].key}]",
-    )
-    for ending in endings:
-        namesakes: dict[str, list[int]] = defaultdict(list)
-        for place, name in enumerate(names):
-            namesakes[name].append(place)
-        for places in namesakes.values():
-            if len({ending(rows[place]) for place in places}) > 1:
-                for place in places:
-                    names[place] += ending(rows[place])
-    return tuple(
-        DriveRow(name, row.drive, row.machine, row.sets, row.observations)
-        for name, row in zip(names, rows, strict=True)
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from drivelab.model.result_set import ResultSet
 from drivelab.report.tables.cost import cost
@@ -14,7 +13,7 @@ from drivelab.report.tables.other_results import KEY as OTHER_RESULTS
 from drivelab.report.tables.other_results import other_results
 from drivelab.report.tables.pivot import pivots
 from drivelab.report.tables.results_by_setting import results_by_setting
-from drivelab.report.tables.table import Table
+from drivelab.report.tables.table import Table, numbered
 from drivelab.report.tables.verbatim import verbatim
 from drivelab.report.tables.write_cache_by_host import write_cache_by_host
 from drivelab.report.tables.write_cache_effect import write_cache_effect
@@ -54,16 +53,4 @@ def published_tables(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
         own = {form.table for form in sets[0].forms} | {cell.table for cell in sets[0].cells}
         found = [table for table in found if table.key in own or table.key == OTHER_RESULTS]
     found += verbatim(sets)
-    return _keyed_apart(found)
-
-
-def _keyed_apart(tables: Sequence[Table]) -> tuple[Table, ...]:
-    taken: set[str] = set()
-    apart = []
-    for table in tables:
-        key, number = table.key, 2
-        while key in taken:
-            key, number = f"{table.key}-{number}", number + 1
-        taken.add(key)
-        apart.append(table if key == table.key else replace(table, key=key))
-    return tuple(apart)
+    return numbered(found)

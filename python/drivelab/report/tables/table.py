@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from drivelab.model.names import free_name
 from drivelab.report.figures.figure import DataTable
 
 
@@ -87,3 +88,12 @@ def text_rows(rows: Sequence[Sequence[str]]) -> tuple[tuple[TableCell, ...], ...
 def column_texts(table: Table) -> Mapping[str, tuple[str, ...]]:
     """The shown texts by the head of their column."""
     return {column.full: tuple(row[place].text for row in table.rows) for place, column in enumerate(table.columns)}
+
+
+def numbered(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """The tables under keys of their own: the second ``effects`` is ``effects-2``."""
+    found: dict[str, Table] = {}
+    for table in tables:
+        key = free_name(table.key, found)
+        found[key] = replace(table, key=key)
+    return tuple(found.values())

@@ -1,0 +1,33 @@
+"""Names that mean one thing each: with a number where they are taken, or with what tells their owners apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import chain, count
+
+
+def free_name(wanted: str, taken: Collection[str], form: str = "{}-{}") -> str:
+    """The name, or the first of ``NAME-2``, ``NAME-3``, ... that nobody has."""
+    return next(name for name in chain([wanted], (form.format(wanted, n) for n in count(2))) if name not in taken)
+
+
+def names_apart(names: Sequence[str], *endings: Sequence[str]) -> list[str]:
+    """The names, those that several share with the first endings that differ among them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        In any order.
+    *endings : sequence of str
+        One for each name; the later ones are for what the first leave alike.
+    """
+    found = list(names)
+    for column in endings:
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(found):
+            places.setdefault(name, []).append(place)
+        for alike in places.values():
+            if len({column[place] for place in alike}) > 1:
+                for place in alike:
+                    found[place] += column[place]
+    return found
