@@ -18,6 +18,7 @@ Better = Literal["low", "high", ""]
 # what the drive executed for each operation, as it is told beside latencies and compared
 WRITES, FLUSHES = "device_writes_per_operation", "device_flushes_per_operation"
 FUA_WRITES, READS = "fua_writes_per_operation", "device_reads_per_operation"
+DEVICE_BYTES, PER_OPERATION = "device_bytes_per_operation", "device, per operation"
 COMMANDS = (WRITES, FLUSHES, FUA_WRITES, READS)
 
 
@@ -93,7 +94,6 @@ STATISTICS = {
     "min": ("min", "shortest", "smallest seen, exact"),
     "max": ("max", "longest", "largest seen, exact"),
 }
-_PER_OPERATION = "device, per operation"
 
 
 def _latency(kind: str, statistic: str) -> Metric:
@@ -141,19 +141,19 @@ METRICS = (
     Metric("bytes_until_steady", "B", "low", "bytes until", "steady state", "bytes until the steady state",
            "Steady state",
            "bytes moved before the first window of five rounds from which on every one passed the first condition"),
-    Metric("device_writes_per_operation", "1", "low", "writes", _PER_OPERATION, "writes", "Commands per operation",
+    Metric("device_writes_per_operation", "1", "low", "writes", PER_OPERATION, "writes", "Commands per operation",
            "writes that carried data, those of a journal or log included, over writes; exact from a trace, otherwise "
            "bounds, because the kernel counts empty flush requests as writes"),
-    Metric("fua_writes_per_operation", "1", "", "of these FUA", _PER_OPERATION, "FUA", "Commands per operation",
+    Metric("fua_writes_per_operation", "1", "", "of these FUA", PER_OPERATION, "FUA", "Commands per operation",
            "the part of them with Force Unit Access; from a trace only"),
-    Metric("metadata_writes_per_operation", "1", "low", "of these metadata", _PER_OPERATION, "metadata writes",
+    Metric("metadata_writes_per_operation", "1", "low", "of these metadata", PER_OPERATION, "metadata writes",
            "Commands per operation",
            "the part of them that the file system marks as its own; from a trace only"),
-    Metric("device_flushes_per_operation", "1", "low", "flushes", _PER_OPERATION, "flushes", "Commands per operation",
+    Metric("device_flushes_per_operation", "1", "low", "flushes", PER_OPERATION, "flushes", "Commands per operation",
            "cache flushes (field 16) over writes, exact"),
-    Metric("device_reads_per_operation", "1", "low", "reads", _PER_OPERATION, "reads", "Commands per operation",
+    Metric("device_reads_per_operation", "1", "low", "reads", PER_OPERATION, "reads", "Commands per operation",
            "reads of the device over reads, exact"),
-    Metric("device_bytes_per_operation", "B", "low", "data", _PER_OPERATION, "data", "Commands per operation",
+    Metric("device_bytes_per_operation", "B", "low", "data", PER_OPERATION, "data", "Commands per operation",
            "bytes moved in the directions that the trial uses, over reads and writes, exact"),
     Metric("device_bytes_per_issued_byte", "1", "low", "data per byte", "", "data per issued byte",
            "Commands per operation",

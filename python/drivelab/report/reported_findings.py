@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from drivelab.model.finding import Finding, gravity
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.model.metric import FLUSHES, FUA_WRITES, WRITES
+from drivelab.model.metric import DEVICE_BYTES, FLUSHES, FUA_WRITES, WRITES
 
 _SIGNS = {"invalid": "x", "warning": "!", "note": "i"}
 _WORDS = {"invalid": "Not to be trusted", "warning": "Warning", "note": "Note"}
@@ -25,7 +25,7 @@ _TOUCHED: dict[str, tuple[str, ...]] = {
     "queue-depth-not-reached": (RATE,),
     "generator-saturated": (RATE,),
 }
-METRICS = frozenset((*_LATENCIES, RATE, THROUGHPUT, WRITES, FUA_WRITES, FLUSHES, "device_bytes_per_operation"))
+METRICS = frozenset((*_LATENCIES, RATE, THROUGHPUT, WRITES, FUA_WRITES, FLUSHES, DEVICE_BYTES))
 
 
 @dataclass(frozen=True, slots=True)

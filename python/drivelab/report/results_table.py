@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.model.metric import FLUSHES, FUA_WRITES, REACHED, WRITES, metric_of
+from drivelab.model.metric import DEVICE_BYTES, FLUSHES, FUA_WRITES, PER_OPERATION, REACHED, WRITES, metric_of
 from drivelab.model.run_answer import REACHED_WHOLE
 from drivelab.report.content import TrialContent
 from drivelab.report.numerals import (
@@ -22,7 +22,6 @@ from drivelab.report.numerals import (
 from drivelab.report.reported_findings import ReportedFinding
 
 _LATENCIES = ("p50", "p99", "p999")
-_BYTES = "device_bytes_per_operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,7 @@ class Header:
     @property
     def full(self) -> str:
         """Name and unit, for the narrow page and for screen readers."""
-        is_device = self.band.startswith("device")
-        words = f"{self.name} per operation" if is_device else f"{self.band} {self.name}".strip()
+        words = f"{self.name} per operation" if self.band == PER_OPERATION else f"{self.band} {self.name}".strip()
         return f"{words} [{self.unit}]" if self.unit else words
 
 
@@ -115,7 +113,7 @@ def _units(trials: Sequence[TrialContent]) -> Mapping[str, DisplayUnit]:
     def known(*metrics: str) -> list[float | None]:
         return [shown_number(e) for trial in trials for metric in metrics if (e := trial.estimate(metric))]
 
-    latencies, bytes_each = known(*_LATENCIES), known(_BYTES)
+    latencies, bytes_each = known(*_LATENCIES), known(DEVICE_BYTES)
     if not any(latencies):
         latencies = [trial.histogram.maximum_ns for trial in trials if trial.histogram.total_count]
     return {
@@ -133,7 +131,7 @@ def _headers(trials: Sequence[TrialContent], units: Mapping[str, DisplayUnit]) -
         rates.append(REACHED)
     headers = [Header("count", "", "I/Os", "")]
     headers += [header_of(metric, units) for metric in (*rates, *_LATENCIES, "max")]
-    for metric in (WRITES, FUA_WRITES, FLUSHES, _BYTES):
+    for metric in (WRITES, FUA_WRITES, FLUSHES, DEVICE_BYTES):
         found = [e for trial in trials if trial.is_durable and (e := trial.estimate(metric))]
         if any(e.value or e.high for e in found) if metric == FUA_WRITES else found:
             headers.append(header_of(metric, units))
@@ -175,14 +173,14 @@ def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit],
         value = number_text(trial.histogram.maximum_ns / units["ns"].scale)
         return NumberCell(value, note="the slowest I/O, exact", marks=marks)
     estimate = trial.estimate(header.key)
-    if estimate is None or (header.band.startswith("device") and not trial.is_durable):
+    if estimate is None or (header.band == PER_OPERATION and not trial.is_durable):
         return NumberCell("")
     if header.key == REACHED:
         most = estimate.high if estimate.value is None else estimate.value
         sign = "≤" + THIN_SPACE if estimate.value is None else ""
         return NumberCell("–" if most is None else f"{sign}{number_text(100 * most)}", "", _note(estimate), marks)
     value, interval = estimate_numbers(estimate, units[estimate.unit])
-    if header.band.startswith("device") and estimate.low == estimate.high:
+    if header.band == PER_OPERATION and estimate.low == estimate.high:
         # counted exactly: there is no interval to tell
         interval = ""
     return NumberCell(value or "–", interval, _note(estimate), marks)

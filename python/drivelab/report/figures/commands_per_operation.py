@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.metric import FLUSHES, FUA_WRITES, WRITES, metric_of
+from drivelab.model.metric import DEVICE_BYTES, FLUSHES, FUA_WRITES, WRITES, metric_of
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
@@ -120,7 +120,7 @@ def _hover(trial: TrialContent, words: str, estimate: Estimate) -> str:
 
 
 def _table(trials: Sequence[TrialContent]) -> DataTable:
-    metrics = (*(kind[0] for kind in KINDS), "device_bytes_per_operation")
+    metrics = (*(kind[0] for kind in KINDS), DEVICE_BYTES)
     rows: list[list[str | int | float | None]] = []
     for trial in trials:
         for metric in metrics:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE
 from drivelab.report.figures import theme
 from drivelab.report.figures.measured import FACTOR_UNITS, Measured, Point, factor_words, number_words
 from drivelab.report.numerals import DisplayUnit, column_unit, count_text, number_text
@@ -198,10 +199,9 @@ def event_words(items: Sequence[Measured]) -> str:
         return ""
     metrics = {one.observation.metric for one in latencies}
     # pages print means, runs medians
-    kinds = [word for word, end in (("median", "_p50"), ("mean", "_mean")) if any(m.endswith(end) for m in metrics)]
+    kinds = [word for word, known in (("median", {LATENCY, RESPONSE}), ("mean", {MEAN_LATENCY})) if metrics & known]
     kind = " or ".join(kinds) or "typical"
-    response = any("response" in metric for metric in metrics)
-    begin = "the moment it was to be issued" if response else "the start of the call"
+    begin = "the moment it was to be issued" if RESPONSE in metrics else "the start of the call"
     is_durable = [one.observation.is_durable for one in latencies]
     if all(is_durable):
         return f"Latency is the {kind} time from {begin} of a write until its sync call had returned."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from drivelab.model.judged_metric import DURATION
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE
 from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
@@ -113,9 +113,9 @@ def _memory(members: Sequence[CombinationResult]) -> str:
 
 def _kind_of(one: CombinationResult) -> str:
     """What the number of a combination is: one of a single trial is no median unless it is that of its I/Os."""
-    if one.trial_count > 1 or one.judged_metric.endswith("_p50"):
+    if one.trial_count > 1 or one.judged_metric in (LATENCY, RESPONSE):
         return "a median of "
-    return "a mean of " if one.judged_metric.endswith("_mean") else ""
+    return "a mean of " if one.judged_metric == MEAN_LATENCY else ""
 
 
 def _span(members: Sequence[CombinationResult]) -> str:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.model.metric import FLUSHES, WRITES, metric_of
+from drivelab.model.metric import DEVICE_BYTES, FLUSHES, PER_OPERATION, WRITES, metric_of
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
@@ -47,7 +47,7 @@ _OUTCOMES = {
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 # the latencies are of the kind that a trial shows
-_DURABLE_COLUMNS = ("p50", "p99", "p999", WRITES, FLUSHES, "device_bytes_per_operation")
+_DURABLE_COLUMNS = ("p50", "p99", "p999", WRITES, FLUSHES, DEVICE_BYTES)
 _COLUMNS = (RATE, THROUGHPUT, "p50", "p99")
 
 
@@ -250,7 +250,7 @@ def _heading(metric: str, units: Mapping[str, DisplayUnit]) -> str:
     """The head of a column, below it its unit."""
     of = metric_of(metric)
     unit = units[of.unit].name
-    head = f"{of.head}\n/op" if of.band == "device, per operation" else of.head
+    head = f"{of.head}\n/op" if of.band == PER_OPERATION else of.head
     return f"{head}\n[{unit}]" if unit else head
 
 
