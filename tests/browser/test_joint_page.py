@@ -28,6 +28,8 @@ WIDTHS = (1440, 768, 390)
 DRAWN = "html[data-figures=drawn]"
 LONG = ("<script>alert(3)</script>'\"" + "W" * 4096)[:4096]
 NAMES = ("run", "runs", "run-and-page", "page", "pages", "hostile")
+# of every kind one: a check, an explanation, and an experiment with levels
+FEW = ("check-directory", "explained-appends", "settings-scan-drive")
 # Chromium's advice to whoever wrote the charts' script, when a surface is drawn without a graphics card
 HINTS = ("Canvas2D: Multiple readback operations", "GL Driver Message (OpenGL, Performance", "no longer repeat")
 OpenPage = Callable[..., "OpenedPage"]
@@ -82,12 +84,13 @@ def hostile() -> Joint:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run alone; all golden runs together; a run beside a page; one page and all of them; hostile names."""
+    """A run alone; all golden runs together, and few; a run beside a page; one page and all of them; hostile names."""
     directory = tmp_path_factory.mktemp("reports")
     pages = [load_reference(name) for name in reference_names()]
     joints = {
         "run": joint_report([open_run(RUNS / "settings-scan-drive")]),
         "runs": joint_report([open_run(path) for path in sorted(RUNS.iterdir())]),
+        "few": joint_report([open_run(RUNS / name) for name in FEW]),
         "run-and-page": joint_report([open_run(RUNS / "settings-scan-drive")], [load_reference("ssd-latency")]),
         "page": joint_of([], [load_reference("ssd-latency")]),
         "pages": joint_of([], pages),
@@ -98,15 +101,23 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def open_page(chromium: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
-    """Opens a report, offline: ``open_page(name, width=..., scheme="dark", fresh=True)``."""
+    """Opens a report, offline: ``open_page(name, width=..., scheme="dark", fresh=True)``.
+
+    The same page is given to every test that asks for it with the same words, unless it wants a fresh one, which it
+    may change; ``unfolded=True`` is one of which everything is open.
+    """
     opened: dict[tuple[object, ...], OpenedPage] = {}
 
-    def make(name: str, *, width: int = 1440, scheme: str = "light", fresh: bool = False) -> OpenedPage:
-        key = (name, width, scheme, len(opened) if fresh else None)
+    def make(
+        name: str, *, width: int = 1440, scheme: str = "light", unfolded: bool = False, fresh: bool = False
+    ) -> OpenedPage:
+        key = (name, width, scheme, unfolded, len(opened) if fresh else None)
         if key not in opened:
             size = {"width": width, "height": 900}
             context = chromium.new_context(viewport=size, color_scheme=scheme, offline=True)  # type: ignore[arg-type]
             opened[key] = OpenedPage(context.new_page(), reports[name])
+            if unfolded:
+                opened[key].open_all()
         return opened[key]
 
     yield make
@@ -117,8 +128,8 @@ def open_page(chromium: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]
 @pytest.mark.parametrize("name", ["runs", "pages", "hostile"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_clipped_asked_for_or_complained_about(open_page: OpenPage, name: str, width: int) -> None:
-    opened = open_page(name, width=width, fresh=True)
-    for _ in range(2):
+    for unfolded in (False, True):
+        opened = open_page(name, width=width, unfolded=unfolded)
         beyond = opened.page.evaluate(
             """() => [...document.querySelectorAll("h1, h2, h3, p, li, dd, dt, summary, .results *, .plot, .main-svg")]
               .filter((element) => element.getClientRects().length && element.checkVisibility())
@@ -129,9 +140,8 @@ def test_nothing_is_clipped_asked_for_or_complained_about(open_page: OpenPage, n
         )
         assert beyond == []
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-        opened.open_all()
-    assert opened.complaints == []
-    assert len(opened.requests) == 1
+        assert opened.complaints == []
+        assert len(opened.requests) == 1
 
 
 @pytest.mark.parametrize("name", ["runs", "pages", "hostile"])
@@ -151,8 +161,7 @@ def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, name: str, wi
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_is_drawn_when_it_is_opened_with_named_axes_and_units(open_page: OpenPage, name: str) -> None:
-    opened = open_page(name, fresh=True)
-    opened.open_all()
+    opened = open_page(name, unfolded=True)
     plots = opened.page.evaluate(
         """() => [...document.querySelectorAll(".plot")].map((plot) => {
           const layout = plot._fullLayout;
@@ -173,7 +182,7 @@ def test_every_figure_is_drawn_when_it_is_opened_with_named_axes_and_units(open_
 
 
 def test_folded_figures_wait_until_they_are_opened(open_page: OpenPage) -> None:
-    opened = open_page("runs", fresh=True)
+    opened = open_page("few", fresh=True)
     page = opened.page
     folded = page.locator("#run-1 details.run-figures")
     drawn = folded.locator(".plot .main-svg")
@@ -188,9 +197,7 @@ def test_folded_figures_wait_until_they_are_opened(open_page: OpenPage) -> None:
 
 @pytest.mark.parametrize("name", ["runs", "page"])
 def test_behind_every_figure_is_a_table_and_every_link_saves_a_csv(open_page: OpenPage, name: str) -> None:
-    opened = open_page(name, fresh=True)
-    opened.open_all()
-    page = opened.page
+    page = open_page(name, unfolded=True).page
     figures = page.locator("figure")
     assert figures.count() > 0
     for figure in figures.all():
@@ -207,7 +214,7 @@ def test_behind_every_figure_is_a_table_and_every_link_saves_a_csv(open_page: Op
     assert all(len(line.split(",")) > 1 for line in lines)
 
 
-@pytest.mark.parametrize("name", ["runs", "page"])
+@pytest.mark.parametrize("name", ["few", "page"])
 def test_the_tab_key_reaches_everything_that_can_be_used(open_page: OpenPage, name: str) -> None:
     opened = open_page(name, fresh=True)
     page = opened.page
@@ -235,7 +242,7 @@ def test_a_link_leads_from_a_number_to_its_note(open_page: OpenPage) -> None:
 def test_paper_has_the_tables_of_folded_parts_and_the_screen_folds_them_again(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
-    opened = open_page("runs", scheme="dark", fresh=True)
+    opened = open_page("few", scheme="dark", fresh=True)
     page = opened.page
     part = page.locator("#run-1 details.on-paper").first
     assert not is_open(part)
@@ -255,7 +262,7 @@ def is_open(details: Locator) -> bool:
 
 
 def test_colours_of_a_figure_that_was_folded_again_follow_the_scheme(open_page: OpenPage) -> None:
-    opened = open_page("runs", scheme="dark", fresh=True)
+    opened = open_page("few", scheme="dark", fresh=True)
     page = opened.page
     folded = page.locator("#run-1 details.run-figures")
 
