@@ -25,9 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.needs_tool("qemu-system-x86_64", "busybox", "modprobe"))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(TIMEOUT_S))
-            if "in_virtual_time" in item.fixturenames:
-                # what they look at is measured once; all others go to whichever guest is free
-                item.add_marker(pytest.mark.xdist_group("in virtual time"))
+            # a guest of their own is booted once for them; all others go to whichever shared one is free
+            for own in {"in_virtual_time", "raid_guest"} & set(item.fixturenames):
+                item.add_marker(pytest.mark.xdist_group(own))
 
 
 @pytest.fixture(scope="session", autouse=True)
