@@ -36,7 +36,7 @@ test: packages ## Set up, lint, and run every test but those of test-vm
 test-rust: ## Only the tests of the crates
 	$(CARGO_TEST) $(ARGS)
 
-# most tests need nothing of the machine but processors, or wait a lot; the others share drives and clocks
+# most tests share only processors, and many wait; tests/conftest.py names those that are alone
 test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
 ifdef ARGS
 	$(BIN)/python -m pytest -m "not vm" $(ARGS)
@@ -52,7 +52,8 @@ test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS 
 prove: build dev ## Statistics at full size, and a thousand kills and signals as root (an hour); ARGS="-k quantiles" picks some
 	$(BIN)/python -m pytest -q tests/prove/*.py $(ARGS)
 	DRIVELAB_PROVE=1 $(BIN)/python -m pytest -q tests/device/test_killed_commands.py \
-		tests/device/test_settings_come_back.py tests/unit/state/settings/test_settings_come_back.py $(ARGS)
+		tests/device/test_settings_come_back.py tests/unit/state/settings/test_settings_come_back.py \
+		tests/unit/analyse/test_change_points.py tests/cli/test_damaged_runs.py $(ARGS)
 
 fuzz: ## Hostile input to the reader of block traces for an hour; SECONDS=60 for each of 8 kinds
 	DRIVELAB_FUZZ_SECONDS=$(or $(SECONDS),450) cargo test --locked --profile fuzz -p drivelab-trace \

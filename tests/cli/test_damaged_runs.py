@@ -29,7 +29,7 @@ from drivelab.store.read import open_run
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
 # small ones: of a check, of an experiment without a plan, and of one with a plan
 SMALL = [RUNS / name for name in ("check-hostile-names", "ssd-latency-scratch", "fill-level-drive")]
-RUN_JSON_CASES, CELL_CASES, BYTE_CASES = 200, 70, 70
+RUN_JSON_CASES, CELL_CASES, BYTE_CASES = (200, 70, 70) if os.environ.get("DRIVELAB_PROVE") else (80, 35, 35)
 VALUES = [None, 0, -1, 1.5, 2**31, 10**30, "", "x", "../../x", [], ["x"], [None], {}, {"a": 1}, True, float("nan")]
 JSON_COLUMNS = [f"{name}_json" for name in ("workload", "engine", "devices", "context", "estimates", "findings")]
 Report = Callable[[Path], tuple[int, str]]

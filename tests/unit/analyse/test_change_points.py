@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import accumulate
 
 import numpy as np
@@ -17,6 +18,8 @@ from drivelab.analyse.pelt import pelt
 Floats = NDArray[np.float64]
 CAPACITY = 100e9
 OPERATION = 1 << 20
+# `make prove` takes so many as the promise of 5 % is for
+SERIES = 1000 if os.environ.get("DRIVELAB_PROVE") else 200
 
 
 def autoregressive(random: np.random.Generator, count: int, correlation: float) -> Floats:
@@ -87,8 +90,8 @@ def test_a_series_too_short_for_two_segments_has_no_change() -> None:
 @pytest.mark.parametrize("kind", ["white", "autoregressive", "heavy tails", "stalls"])
 def test_a_series_without_a_change_is_seldom_said_to_have_one(kind: str, count: int) -> None:
     random = np.random.default_rng([count, len(kind)])
-    alarms = sum(bool(level_changes(0.1 * noise(kind, random, count)).begins) for _ in range(1000))
-    assert alarms <= 50
+    alarms = sum(bool(level_changes(0.1 * noise(kind, random, count)).begins) for _ in range(SERIES))
+    assert alarms <= 0.05 * SERIES
 
 
 def test_known_cliffs_are_found_where_they_are() -> None:
