@@ -34,6 +34,7 @@ RUNTIME_NS = 120_000 * MS
 # how well the engine's clock and this program's agree
 CLOCK_NS = 50_000
 LOOKS = 20
+WRITES_BEFORE = 100
 Integers = NDArray[np.int64]
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("mkfs.ext4")]
@@ -54,19 +55,27 @@ def frozen(directory: Path) -> Iterator[None]:
 
 
 class Stall(threading.Thread):
-    """Freezes a file system for a while, some time after it was started.
+    """Freezes a file system for a while, once enough has been written to it.
 
     From `began_ns` to `thawed_ns` (CLOCK_MONOTONIC) no write can come through.
     """
 
-    def __init__(self, directory: Path, *, after_s: float, length_s: float) -> None:
+    def __init__(self, directory: Path, *, length_s: float) -> None:
         super().__init__()
-        self.directory, self.after_s, self.length_s = directory, after_s, length_s
+        self.directory, self.length_s = directory, length_s
         self.began_ns = self.thawed_ns = 0
-        self.has_ended = threading.Event()
+        self.may_begin, self.has_ended = threading.Event(), threading.Event()
+
+    def tell(self, progress: str) -> dict[str, Any]:
+        """How far the run is; begins when it has written enough."""
+        now: dict[str, Any] = json.loads(progress)
+        now["writes"] = now["operations"].get("write", {}).get("count", 0)
+        if now["writes"] > WRITES_BEFORE:
+            self.may_begin.set()
+        return now
 
     def run(self) -> None:
-        time.sleep(self.after_s)
+        self.may_begin.wait()
         with frozen(self.directory):
             self.began_ns = time.monotonic_ns()
             time.sleep(self.length_s)
@@ -113,15 +122,15 @@ def directory(mount_filesystem) -> Path:
 
 @pytest.mark.parametrize("pacing", ["fixed", "poisson"])
 def test_an_open_loop_shows_the_stall_in_every_response(pacing, data_backend, directory, run_engine):
-    stall = Stall(directory, after_s=0.25, length_s=0.4)
+    stall = Stall(directory, length_s=0.4)
     due: list[float] = []
 
     def go_on(progress: str) -> bool:
-        now = json.loads(progress)
+        now = stall.tell(progress)
         if stall.has_ended.is_set() and not due:
             due.append(RATE_PER_S * now["elapsed_ns"] / 1e9 + 100)
         # until all that were to be issued during the stall have been
-        return not due or now["operations"]["write"]["count"] < due[0]
+        return not due or now["writes"] < due[0]
 
     stall.start()
     answer = run_engine(
@@ -154,20 +163,20 @@ def test_an_open_loop_shows_the_stall_in_every_response(pacing, data_backend, di
 
 
 def test_a_closed_loop_shows_just_one_long_write(data_backend, directory, run_engine):
-    stall = Stall(directory, after_s=0.15, length_s=0.3)
+    stall = Stall(directory, length_s=0.3)
     stall.start()
     answer = run_engine(
         data_backend,
         directory / "data",
         operation="write",
-        on_interval=lambda progress: not stall.has_ended.is_set(),
+        on_interval=lambda progress: bool(stall.tell(progress)) and not stall.has_ended.is_set(),
         limits={"runtime_ns": RUNTIME_NS},
         record_ios=True,
     )
     times = Times.of(answer, stall)
     assert times.in_stall(times.issued_ns).size <= 1
     assert times.under_way_at_its_end() == 1
-    assert times.ended_ns.size > 100
+    assert times.ended_ns.size > WRITES_BEFORE
 
 
 def test_a_stop_gives_up_on_io_that_never_comes_back_and_keeps_the_rest(directory, run_engine, job_threads):
