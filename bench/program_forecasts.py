@@ -7,7 +7,7 @@ import statistics
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from real_programs import PROGRAMS as REAL_PROGRAMS
@@ -15,7 +15,7 @@ from real_programs import RealProgram, Server
 
 from drivelab.analyse.forecast import commit_rate, rate_bands
 from drivelab.model.estimate import Estimate
-from drivelab.model.program import Program, RateBand
+from drivelab.model.program import MIB, LogWrite, Program, RateBand
 from drivelab.model.programs import CLIENT_COUNTS, PROGRAMS
 from drivelab.model.workload import Limits
 from drivelab.plan.program_trials import log_workload
@@ -27,7 +27,7 @@ _SEVERAL_RUNS = 3
 _SLOW_SYNC_NS = 1e6
 _INTERVAL_NS = 100_000_000
 _NO_ROOM_LIMIT = 1 << 40
-_COMMITS = (("durable_write", "total"), ("update", "total"))
+_NEW_BLOCKS = LogWrite("sync-write-4096", 4096, "append", file_bytes=512 * MIB)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def forecasts(rounds: int, directory: Path) -> Iterator[Forecasted | str]:
 
 def log_latency_ns(program: Program, directory: Path, seconds: float) -> float:
     """Time of the log writes of one commit: drivelab's own measurement of them, as in a check."""
-    workload = log_workload(program.write, _NO_ROOM_LIMIT, exclusive=False, interval_ns=_INTERVAL_NS)
+    workload = log_workload(program, _NO_ROOM_LIMIT, exclusive=False, interval_ns=_INTERVAL_NS)
     place = directory if workload.tree else directory / program.write.trial
     timed = workload.model_copy(
         update={
@@ -95,8 +95,7 @@ def log_latency_ns(program: Program, directory: Path, seconds: float) -> float:
         }
     )
     try:
-        [(_, latency)] = [one for one in run_workload(timed).histograms.items() if one[0] in _COMMITS]
-        return latency.mean_ns
+        return run_workload(timed).histograms["update" if workload.tree else "durable_write", "total"].mean_ns
     finally:
         if workload.tree:
             remove_tree(str(directory))
@@ -150,14 +149,16 @@ def _forecasted(real: RealProgram, rounds: int, parent: Path) -> Forecasted:
             latencies.append(log_latency_ns(program, directory, RUN_S))
             if not number % 2:
                 rates.append(server.commits_per_s(1, RUN_S))
-        several = _several(program, server, statistics.median(latencies))
-    each = tuple(commit_rate(program, _estimate(latency)).value or 0.0 for latency in latencies)
+        latency = _estimate(statistics.median(latencies))
+        new_block = log_latency_ns(replace(program, write=_NEW_BLOCKS), directory, RUN_S)
+        several = _several(server, rate_bands(program, latency, _estimate(new_block)))
+    each = tuple(commit_rate(program, _estimate(one)).value or 0.0 for one in latencies)
     return Forecasted(program, real.version(), tuple(latencies), each, tuple(rates), several)
 
 
-def _several(program: Program, server: Server, latency_ns: float) -> tuple[Several, ...]:
+def _several(server: Server, bands: tuple[RateBand, ...]) -> tuple[Several, ...]:
     found = []
-    for band in rate_bands(program, _estimate(latency_ns)):
+    for band in bands:
         reals = [server.commits_per_s(band.client_count, RUN_S / 2) for _ in range(_SEVERAL_RUNS)]
         found.append(Several(band, statistics.median(reals)))
     return tuple(found)

@@ -11,26 +11,27 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.model.program import MIB, LogWrite
+from drivelab.model.program import MIB, Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.trace import OPERATION_NAMES
-from drivelab.model.workload import Limits
+from drivelab.model.workload import Limits, Pacing
 from drivelab.plan.program_trials import log_workload
 from drivelab.run.engine import run_workload
 
-LOGS = [program.write for program in PROGRAMS.values() if not program.write.is_behind_journal]
+LOGS = {name: program for name, program in PROGRAMS.items() if not program.write.is_behind_journal}
 COUNT = 6
 KIB = 1024
 # sizes and offsets, as SQLite 3.40.1 was traced
 JOURNAL = ((512, 0), (4, 512), (4096, 516), (4, 4612), (4, 4616), (4096, 4620), (4, 8716))
 
 
-@pytest.mark.parametrize("write", LOGS, ids=[write.trial for write in LOGS])
-def test_a_trial_issues_what_was_traced(write: LogWrite, tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    workload = log_workload(write, 1 << 40, exclusive=False, interval_ns=50_000_000)
+@pytest.mark.parametrize("program", LOGS.values(), ids=list(LOGS))
+def test_a_trial_issues_what_was_traced(program: Program, tmp_path: Path) -> None:
+    path, write = tmp_path / "log", program.write
+    workload = log_workload(program, 1 << 40, exclusive=False, interval_ns=50_000_000)
     target = workload.target.model_copy(update={"path": str(path)})
     limited = {"target": target, "limits": Limits(count=COUNT), "record_ios": True}
+    assert workload.pacing == Pacing(think_ns=round(program.own.one_ns))
     records = run_workload(workload.model_copy(update=limited)).records
     assert records is not None
     issued = [(OPERATION_NAMES[row["operation"]], row["offset_bytes"]) for row in records.to_pylist()]
@@ -65,9 +66,9 @@ def test_a_commit_behind_a_journal_makes_the_calls_that_were_traced(tmp_path: Pa
 
 
 def test_a_log_that_is_gone_over_was_written_before(tmp_path: Path) -> None:
-    write = PROGRAMS["postgres"].write
-    path = tmp_path / "log"
-    workload = log_workload(write, 1 << 40, exclusive=False, interval_ns=50_000_000)
+    program = PROGRAMS["postgres"]
+    path, write = tmp_path / "log", program.write
+    workload = log_workload(program, 1 << 40, exclusive=False, interval_ns=50_000_000)
     target = workload.target.model_copy(update={"path": str(path)})
     run_workload(workload.model_copy(update={"target": target, "limits": Limits(count=1)}))
     # reserved blocks would read as zeros

@@ -29,7 +29,7 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | Non
     if program is None or latency is None or latency.value is None:
         return None
     block = summaries.get(_NEW_BLOCKS)
-    bands = rate_bands(program, latency, block.estimates.get(_LATENCY) if block else None)
+    bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
     rate = commit_rate(program, latency)
     place = place_on_scale(rate.value or 0.0, program)
     text = f"{forecast_text(program, rate, bands)}; that is {place}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.program import LogWrite
+from drivelab.model.program import LogWrite, Program
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.units import format_bytes
@@ -29,7 +29,7 @@ from drivelab.model.workload import (
     TargetRange,
     Workload,
 )
-from drivelab.plan.program_trials import log_workload, log_write
+from drivelab.plan.program_trials import issued_program, log_workload
 
 MIB = 2**20
 # what a check writes at once, at most: large enough to leave most small caches behind
@@ -188,14 +188,14 @@ def plan_check(
         T101: the target does not exist. T105: a kind of target that is not
         checked. R452: not enough room. R453: the target is too small.
     """
-    plan = _full_plan(target, log_write(program, target), may_erase=may_erase)
+    plan = _full_plan(target, issued_program(program, target), may_erase=may_erase)
     return replace(plan, trials=tuple(_shortened(trial) for trial in plan.trials), is_quick=True) if is_quick else plan
 
 
-def _full_plan(target: TargetFacts, log: LogWrite | None, *, may_erase: bool) -> CheckPlan:
+def _full_plan(target: TargetFacts, program: Program | None, *, may_erase: bool) -> CheckPlan:
     if target.kind == "directory" and target.filesystem is not None:
         room = working_bytes(target.filesystem, where=target.text)
-        return CheckPlan((*_sync_trials(log, room, "append"), *_throughput_trials(target, room)), room, True)
+        return CheckPlan((*_sync_trials(program, room, "append"), *_throughput_trials(target, room)), room, True)
     if target.kind == "missing_file":
         do = f"check its directory: drivelab check {target.text.rpartition('/')[0] or '.'}"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
@@ -208,7 +208,7 @@ def _full_plan(target: TargetFacts, log: LogWrite | None, *, may_erase: bool) ->
         raise DrivelabError("R453", what, where=target.text)
     if target.kind == "block_device" and may_erase:
         room = min(WORKING_BYTES_MAX, target.size_bytes) // MIB * MIB
-        trials = (*_sync_trials(log, room, "overwrite"), *_throughput_trials(target, room))
+        trials = (*_sync_trials(program, room, "overwrite"), *_throughput_trials(target, room))
         return CheckPlan(trials, room, True)
     reason = "an existing file is only read" if target.kind == "file" else "a device is only read without --erase"
     return CheckPlan(tuple(_read_trials(target, runtime_ms=4000)), 0, False, reason)
@@ -247,20 +247,20 @@ def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
     return int(size)
 
 
-def _sync_trials(log: LogWrite | None, room_bytes: int, state: FileState) -> list[CheckTrial]:
-    runtime_ms = _SYNC_TOTAL_MS // (len(_SYNC_SIZES) + (log is not None))
+def _sync_trials(program: Program | None, room_bytes: int, state: FileState) -> list[CheckTrial]:
+    runtime_ms = _SYNC_TOTAL_MS // (len(_SYNC_SIZES) + (program is not None))
     trials = [_sync_trial(size, room_bytes, state, runtime_ms) for size in _SYNC_SIZES]
-    return trials if log is None else [*trials, _log_trial(log, room_bytes, state, runtime_ms)]
+    return trials if program is None else [*trials, _log_trial(program, room_bytes, state, runtime_ms)]
 
 
-def _log_trial(log: LogWrite, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:
+def _log_trial(program: Program, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:
     """What a program issues for a commit."""
     on_device = state == "overwrite"
-    workload = log_workload(log, room_bytes, exclusive=on_device, interval_ns=_INTERVAL_NS)
+    workload = log_workload(program, room_bytes, exclusive=on_device, interval_ns=_INTERVAL_NS)
     limits = Limits(runtime_ns=runtime_ms * _MS, bytes=min(room_bytes, _WRITTEN_LOG))
     return CheckTrial(
-        name=log.trial,
-        label=_log_label(log),
+        name=program.write.trial,
+        label=_log_label(program.write),
         workload=workload.model_copy(update={"limits": limits, "ramp_ns": 100 * _MS}),
         counts_commands=True,
         needs_own_file=not on_device and workload.tree is None,

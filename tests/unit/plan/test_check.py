@@ -71,6 +71,7 @@ def test_a_program_is_asked_about_with_what_it_issues(program: Program, director
     issued = plan.trials[len(SIZES)].workload
     assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", 1)
     assert (issued.file_state, issued.access.kind, issued.direct) == (write.file_state, write.access, write.direct)
+    assert issued.pacing.think_ns == program.own.one_ns
     if write.is_behind_journal:
         assert (issued.tree, issued.durability.directory) == (
             Tree(file_count=1, file_bytes_min=MIB, file_bytes_max=MIB),
