@@ -198,6 +198,25 @@ def test_options_say_what_was_asked_for_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "batch", "own_files"),
+    [
+        ({"ioengine": "libaio", "iodepth": "8"}, 1, None),
+        ({"ioengine": "io_uring", "iodepth": "8", "iodepth_batch_submit": "4"}, 4, None),
+        ({"ioengine": "posixaio", "iodepth": "8", "iodepth_batch": "0"}, 0, None),
+        ({"ioengine": "psync", "iodepth": "8", "numjobs": "4"}, 0, True),
+        ({"ioengine": "libaio", "numjobs": "4", "filename": "/dev/sdx"}, 0, False),
+        ({"ioengine": "libaio", "numjobs": "4", "filename_format": "shared"}, 0, None),
+        ({"ioengine": "rbd", "iodepth": "8", "numjobs": "4"}, None, None),
+    ],
+)
+def test_options_say_how_many_a_call_sends_and_whose_files_are(
+    options: dict[str, str], batch: int | None, own_files: bool | None
+) -> None:
+    told = asked_of({"rw": "randread", **options}).known.model_dump(exclude_unset=True)
+    assert (told.get("submission_batch"), told.get("own_files")) == (batch, own_files)
+
+
+@pytest.mark.parametrize(
     ("options", "method", "every"),
     [
         ({"sync": "1"}, "o_sync", 1),

@@ -6,6 +6,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from drivelab.interop.foreign import ForeignFile, SourceText
 from drivelab.interop.imported_plan import plan_import
 from drivelab.interop.recognise import read_foreign
 from drivelab.model.errors import DrivelabError
+from drivelab.model.workload import Workload
 from drivelab.store.place import TrialPlace
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.write import create_run
@@ -211,6 +213,8 @@ def test_an_import_meets_a_run_of_the_same_job_file(tmp_path: Path, capsys: pyte
     assert run_program(["compare", str(base.directory), str(new), "--json"]) in (0, 4)
     found = json.loads(capsys.readouterr().out)
     assert (found["only_base"], found["only_new"]) == ([], [])
+    for name in ("own_files", "submission_batch"):
+        assert _asked(base, name) == _asked(open_run(new), name)
     # memory, which may answer here, is a reason of its own
     apart = [row for row in found["rows"] if row["verdict"] == "not comparable"]
     reasons = {(row["workload"], text) for row in apart for text in row["why"]}
@@ -221,3 +225,9 @@ def test_an_import_meets_a_run_of_the_same_job_file(tmp_path: Path, capsys: pyte
     latencies = {("read", "total_latency_ns_p50"), ("write", "total_latency_ns_p50")}
     rates = {("read", "iops"), ("write", "iops"), ("read and write", "throughput_bytes_per_s")}
     assert told == latencies | rates
+
+
+def _asked(run: StoredRun, field: str) -> dict[str, Any]:
+    """A field of each workload as it was asked for; its default where that is not told."""
+    told = run.trials.select(["workload", "workload_json"]).to_pylist()
+    return {row["workload"]: getattr(Workload.model_validate_json(row["workload_json"]), field) for row in told}

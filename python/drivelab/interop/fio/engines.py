@@ -33,6 +33,10 @@ class Engine:
     effect: Effect = "honoured"
     what: str = ""
 
+    def submission_batch(self, asked: int, depth: int) -> int:
+        """I/Os sent with one call; 0 is as many as there are, which is fio's 0 and all that a depth of 1 can have."""
+        return 0 if self.is_synchronous or depth == 1 or asked >= depth else asked
+
 
 _FAMILY = (
     Engine("psync", "sync", what="pread and pwrite"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from drivelab.interop.fio.engines import ENGINES
+from drivelab.interop.fio.engines import ENGINES, Engine
 from drivelab.interop.fio.result_meaning import meaning_of
 from drivelab.interop.foreign import size_level
 from drivelab.model.workload import BackendName, Durability, Limits, Pacing, TargetRange, Workload
@@ -16,7 +16,12 @@ _PACED = ("rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "rate_p
 _MIXED_SIZES = ("bsrange", "blocksize_range", "bssplit", "bs_unaligned", "blocksize_unaligned")
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)(i?)(b?)", re.IGNORECASE)
 # the other names of options that decide what is issued
-_ALIASES = {"readwrite": "rw", "blocksize": "bs", "io_limit": "io_size"}
+_ALIASES = {
+    "readwrite": "rw",
+    "blocksize": "bs",
+    "io_limit": "io_size",
+    "iodepth_batch_submit": "iodepth_batch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,7 @@ def asked_of(given: Mapping[str, str]) -> Asked:
         "direct": is_direct and engine != "mmap",
     }
     fields |= meaning_of(options)
-    backend = _backend(engine)
-    fields |= {"backend": backend} if backend else {}
+    fields |= _of_engine(options, engine, fields["queue_depth"], fields["job_count"])
     if not any(name in options for name in _PACED):
         fields["pacing"] = Pacing(kind="closed")
     if runtime_ns := _runtime_ns(options):
@@ -86,7 +90,7 @@ def asked_of(given: Mapping[str, str]) -> Asked:
     return Asked(
         known=known,
         engine=engine,
-        backend=backend,
+        backend=_backend(engine),
         parameters=_parameters(options, engine, known),
         drive=path.removeprefix("/dev/") if re.fullmatch(r"/dev/[A-Za-z0-9_.!-]+", path) else "",
         sync_every=_sync_every(known.durability),
@@ -96,14 +100,30 @@ def asked_of(given: Mapping[str, str]) -> Asked:
 
 def is_one_call(engine: str) -> bool:
     """Whether an engine submits an I/O and waits for it in one call."""
-    known = ENGINES.get(engine.partition(":")[0])
+    known = _known(engine)
     return known is not None and known.is_synchronous and not known.tree_operation
+
+
+def _known(engine: str) -> Engine | None:
+    return ENGINES.get(engine.partition(":")[0])
 
 
 def _backend(engine: str) -> BackendName | Literal[""]:
     """Drivelab's name of what issued the I/O; empty where drivelab would issue it in another way."""
-    known = ENGINES.get(engine.partition(":")[0])
+    known = _known(engine)
     return known.backend if known and (known.effect == "honoured" or known.is_synchronous) else ""
+
+
+def _of_engine(options: Mapping[str, str], name: str, depth: int, jobs: int) -> dict[str, Any]:
+    """How an engine that drivelab has issued the I/O, and whether each of several jobs had a file of its own."""
+    engine, backend = _known(name), _backend(name)
+    if engine is None or not backend:
+        return {}
+    batch = engine.submission_batch(_count(options.get("iodepth_batch", "1"), 4096, least=0), depth)
+    found = {"backend": backend, "submission_batch": batch}
+    if jobs > 1 and engine.name != "null" and not engine.tree_operation and "filename_format" not in options:
+        found["own_files"] = "filename" not in options
+    return found
 
 
 def _sync_every(durability: Durability) -> int:

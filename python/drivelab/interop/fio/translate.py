@@ -171,7 +171,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
     keys |= durability(options, io) | contents(options)
     keys["queue_depth"] = _depth(options, engine, placed)
-    keys["submission_batch"] = _batch(options, engine, keys["queue_depth"])
+    keys["submission_batch"] = engine.submission_batch(options.number("iodepth_batch"), keys["queue_depth"])
     keys["share_range"] = placed.shares_range and placed.job_count > 1
     keys["own_files"] = placed.own_files
     keys["direct"] = _is_direct(options, engine) and engine.backend != "null"
@@ -216,12 +216,6 @@ def _depth(options: JobOptions, engine: Engine, placed: Placing) -> int:
     if depth > _DEPTH_MAX:
         options.tell("iodepth", "approximated", f"{_DEPTH_MAX}, the largest depth of drivelab")
     return min(depth, _DEPTH_MAX)
-
-
-def _batch(options: JobOptions, engine: Engine, depth: int) -> int:
-    """I/Os of one submitting call; 0 is as many as there are, which is fio's 0 and all that a depth of 1 can have."""
-    asked = options.number("iodepth_batch")
-    return 0 if engine.is_synchronous or depth == 1 or asked >= depth else asked
 
 
 def _is_direct(options: JobOptions, engine: Engine) -> bool:
