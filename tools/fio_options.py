@@ -16,7 +16,7 @@ from drivelab.interop.fio.options import OPTIONS  # noqa: E402
 
 HEAD = """# fio's options and engines, and what becomes of them
 
-Every option of a job file is told of in one of these ways, by `drivelab import JOBFILE` and by every run:
+Every option of a job file is reported in one of these ways, by `drivelab import JOBFILE` and by every run:
 
 - **honoured**: as fio does it;
 - **approximated**: something near it, which is said; `--strict` makes it an error;

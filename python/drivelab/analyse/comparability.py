@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from drivelab.analyse.effects import Bounds
+from drivelab.model.finding import trials_of
 from drivelab.model.metric import FLUSHES, FUA_WRITES
 from drivelab.model.setting import AS_FOUND
 
@@ -83,7 +84,7 @@ def _invalid(base: Sequence[TrialConduct], new: Sequence[TrialConduct]) -> Itera
         codes = sorted({code for trial in trials for code in trial.invalid})
         if codes:
             count = sum(bool(trial.invalid) for trial in trials)
-            yield f"{count} of {len(trials)} trials of {name} do not describe the drive: {', '.join(codes)}"
+            yield f"of {name} {trials_of(count, len(trials), 'do not')} describe the drive: {', '.join(codes)}"
 
 
 def _asked(base: Sequence[TrialConduct], new: Sequence[TrialConduct], meant: Collection[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from drivelab.analyse.effects import TrialValue
 from drivelab.analyse.paired_ratios import BLOCKS_MIN
+from drivelab.model.finding import trials_of
 
 # in the order of the factors
 Cell = tuple[str, ...]
@@ -84,7 +85,7 @@ def complete_blocks(trials: Sequence[TrialValue], order: Mapping[str, Sequence[s
     alike, notes = _found_alike(valid)
     if len(valid) < len(ordinary):
         count = len(ordinary) - len(valid)
-        notes.append(f"{count} of {len(ordinary)} trials do not describe the drive and were left out")
+        notes.append(f"{trials_of(count, len(ordinary), 'do not')} describe the drive: left out")
     factors = tuple(name for name, levels in order.items() if _is_varied(name, levels, alike))
     values: dict[Block, dict[Cell, list[float]]] = {}
     for trial in alike:

@@ -294,7 +294,7 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
             yield f"{run.name} has warnings that may be the whole difference: {told}."
     traced = [sum(bool(run.traced_trials) for run in side) for side in (base, new)]
     if min(traced) and max(traced) > 1:
-        yield "Several runs of a side were traced: why they differ is told of one run each."
+        yield "Several runs of a side were traced: why they differ is said for one run of each."
     for metric, count in compared.left_out.items():
         cells = "1 combination" if count == 1 else f"{count} combinations"
         yield f"{metric} is left out in {cells}: some repeat has no value of it."

@@ -13,6 +13,7 @@ from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.effects_table import print_effects
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
+from drivelab.model.finding import trials_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.finding_lines import FindingLine, finding_lines
@@ -222,7 +223,7 @@ def _print_table(
 
     console.print(FittingTable(columns, make))
     if invalid:
-        note = f"{invalid} of {sum(one.trial_count for one in rows)} trials do not describe the drive; see below why"
+        note = f"{trials_of(invalid, sum(one.trial_count for one in rows), 'do not')} describe the drive; see below why"
         console.print(Text(note, style="red"))
     if len(shown) < len(rows):
         note = f"the first {len(shown)} of {len(rows)} combinations; the report and --json have more"

@@ -59,3 +59,17 @@ class Finding:
 def gravity(one: Finding) -> int:
     """Where a finding stands among others: the gravest first, what another version stored last."""
     return _GRAVITY.get(one.severity, len(_GRAVITY))
+
+
+def trials_of(count: int, total: int, verb: str = "") -> str:
+    """Some of the trials in words: ``3 of 6 trials``, ``1 of 1 trial``.
+
+    Parameters
+    ----------
+    count, total : int
+        How many of how many.
+    verb : str, optional
+        What they do, as several: ``1 of 6 trials does not`` for ``do not``.
+    """
+    verb = {"do not": "does not", "were": "was"}.get(verb, verb) if count == 1 else verb
+    return f"{count} of {total} trial{'' if total == 1 else 's'}{f' {verb}' if verb else ''}"

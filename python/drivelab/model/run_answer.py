@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
+from drivelab.model.finding import trials_of
 from drivelab.model.metric import metric_of
 from drivelab.model.surface import SurfaceShape
 from drivelab.model.throughput_course import ThroughputCourse
@@ -217,7 +218,7 @@ class LevelEffect:
         if self.verdict == "not judged" and self.refused_for:
             return f"not judged: {self.refused_for} was read back"
         if self.verdict == "not judged":
-            return f"not judged: {self.invalid_trials} of {self.trial_count} trials do not describe the drive"
+            return f"not judged: {trials_of(self.invalid_trials, self.trial_count, 'do not')} describe the drive"
         if self.verdict == "not settled":
             return "not settled"
         return "matters: slower" if self.is_slower else "matters: faster"
@@ -275,7 +276,7 @@ class ReferenceDrift:
         if self.ratio.value is None:
             return "reference: measured once; a drift would not show"
         if self.invalid_trials:
-            return f"{what}: not judged, {self.invalid_trials} of {count} trials do not describe the drive"
+            return f"{what}: not judged, {trials_of(self.invalid_trials, count, 'do not')} describe the drive"
         change = percent_change(self.ratio.value)
         if self.is_beyond_noise is None:
             first, last = (format_quantity(value, self.unit) for value in (self.values[0], self.values[-1]))

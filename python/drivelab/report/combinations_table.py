@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from drivelab.model.estimate import Unit
+from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.operations_apart import OPERATION
@@ -187,7 +188,7 @@ def _group(
 
 def _invalid(one: CombinationResult) -> str:
     """The mark of a row whose numbers do not describe the drive, or not all of them."""
-    return f" ({one.invalid_trials} of {one.trial_count} trials invalid)" if one.invalid_trials else ""
+    return f" ({trials_of(one.invalid_trials, one.trial_count)} invalid)" if one.invalid_trials else ""
 
 
 def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from drivelab.model.finding import trials_of
 from drivelab.model.units import format_bytes
 from drivelab.report.content import ReportContent
 
@@ -50,7 +51,7 @@ def what_is_missing(facts: Mapping[str, Any], trial_count: int) -> str:
     plan = facts.get("plan")
     steps = _mappings(plan.get("steps", ())) if isinstance(plan, Mapping) else []
     planned = sum(not step.get("is_reference") for step in steps)
-    return f"{trial_count} of {planned} trials; {why}" if planned else f"{trial_count} trials so far; {why}"
+    return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{trial_count} trials so far; {why}"
 
 
 def drives_of(content: ReportContent) -> list[Mapping[str, Any]]:

@@ -106,7 +106,7 @@ def read_table(directory: Path, table: str, columns: Sequence[str] | None = None
 
 
 def read_steadily(directory: Path, table: str, read: Callable[[TableSources], _Result]) -> _Result:
-    """What `read` makes of a table's files, once these stay the same until it is done.
+    """What `read` returns for a table's files, read again when they changed meanwhile.
 
     Raises
     ------

@@ -75,7 +75,7 @@ def test_a_depth_of_one_that_waits_a_little_is_no_reason() -> None:
 
 def test_trials_that_do_not_describe_the_drive_are_counted() -> None:
     (why,) = reasons_against([trial(), trial(invalid=("page-cache-answered",))], [trial()])
-    assert why == "1 of 2 trials of BASE do not describe the drive: page-cache-answered"
+    assert why == "of BASE 1 of 2 trials does not describe the drive: page-cache-answered"
 
 
 def test_a_setting_that_was_taken_on_one_side_only_is_a_reason() -> None:

@@ -137,7 +137,7 @@ def test_trials_that_do_not_describe_the_drive_decide_nothing() -> None:
     found = by_level(level_effects(bad, FACTORS, METRICS))
     off = found["off"]
     assert (off.verdict, off.invalid_trials, off.trial_count) == ("not judged", 1, 20)
-    assert off.verdict_text == "not judged: 1 of 20 trials do not describe the drive"
+    assert off.verdict_text == "not judged: 1 of 20 trials does not describe the drive"
     assert (off.p_value, off.adjusted_p_value) == (None, None)
     assert (found["kyber"].verdict, found["kyber"].invalid_trials) == ("matters", 0)
     # an invalid baseline touches every level

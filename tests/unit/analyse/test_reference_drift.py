@@ -105,7 +105,7 @@ def test_values_that_do_not_describe_the_drive_show_no_drift() -> None:
     measured = [ReferenceValue(value, is_invalid=value == 1.2e6) for value in values]
     drift = reference_drift("sda", "small", METRIC, measured)
     assert (drift.is_beyond_noise, drift.is_large, drift.invalid_trials) == (None, False, 1)
-    assert drift.text == "reference: median latency: not judged, 1 of 5 trials do not describe the drive"
+    assert drift.text == "reference: median latency: not judged, 1 of 5 trials does not describe the drive"
 
 
 def test_a_reference_of_operations_a_second_is_told_in_them() -> None:

@@ -147,7 +147,7 @@ def test_sides_that_were_measured_one_after_the_other_are_told(
         ({"block_size_bytes": 8192}, "block size: 4 KiB in BASE, 8 KiB in NEW"),
         (
             {"findings": [Finding("page-cache-answered", "invalid", "the page cache answered")]},
-            "5 of 5 trials of NEW do not describe the drive: page-cache-answered",
+            "of NEW 5 of 5 trials do not describe the drive: page-cache-answered",
         ),
     ],
 )

@@ -129,7 +129,7 @@ def test_trials_that_do_not_describe_the_drive_are_marked_in_every_table(
     print_results(run, answer)
     text = " ".join(capsys.readouterr().out.split())
     assert "5 of 16 invalid" in text
-    assert "write-cache off: 5 of 16 trials, those of the baseline included, do not describe the drive" in text
+    assert "write-cache off: 5 of 16 trials do not describe the drive, those of the baseline included" in text
     assert "5 of 25 trials do not describe the drive; see below why" in text
 
 

@@ -112,7 +112,7 @@ def test_effects_of_trials_that_do_not_describe_the_drive_are_marked_everywhere(
     assert verdict_words(bad) == "3 of 10 invalid"
     (table,) = effects_tables(answer.effects, answer)
     assert [row.verdict for row in table.rows] == ["not-judged", "differs"]
-    assert "write-cache off: 3 of 10 trials, those of the baseline included, do not describe" in table.notes[0]
+    assert "write-cache off: 3 of 10 trials do not describe the drive, those of the baseline" in table.notes[0]
     assert table.notes[1] == "it was found otherwise."
     assert "corrected for 1 level tried" in table.notes[2]
     assert len(effects_notes([bad])) == 1

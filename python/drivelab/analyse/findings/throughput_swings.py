@@ -45,7 +45,7 @@ def swing_of_trial(evidence: TrialEvidence) -> Swing | None:
 def _cause(evidence: TrialEvidence) -> str:
     """What makes a throughput swing, as far as the workload tells."""
     if not evidence.operations("write"):
-        return "a drive that is throttled by turns (heat, a limit set for it), or work of others that repeats"
+        return "a drive that is throttled now and then (heat, a limit set for it), or work of others that repeats"
     if not evidence.is_direct and not evidence.is_durable:
-        return "memory that fills and is written out by turns, or a drive that is throttled"
-    return "a drive that is throttled by turns (heat, a limit set for it), or that makes room by turns"
+        return "memory that fills and is written out again and again, or a drive that is throttled"
+    return "a drive that is throttled now and then (heat, a limit set for it), or that makes room now and then"

@@ -130,7 +130,7 @@ def _tell_of_passes(options: JobOptions, io: Issued) -> None:
     """Say where another pass over the range is not fio's."""
     name = "loops" if options.number("loops") > 1 else "io_size"
     if io.has_own_places and (name == "loops" or options.has(name)):
-        what = "reads and writes go on from their last places, where fio begins every pass at the begin"
+        what = "reads and writes go on from their last places, where fio begins every pass at the beginning"
         options.tell(name, "approximated", what)
 
 

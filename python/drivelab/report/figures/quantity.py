@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE
 from drivelab.report.figures import theme
 from drivelab.report.figures.measured import FACTOR_UNITS, Measured, Point, factor_words, number_words
@@ -164,7 +165,7 @@ def evidence_words(point: Point, scale: Scale) -> str:
         behind += f", {count_text(point.sample_count)} operations"
     parts.append("published" if point.members[0].is_reference and not point.sample_count else behind)
     if point.invalid_trials:
-        parts.append(f"✗ {point.invalid_trials} of {point.trial_count} trials do not describe the drive")
+        parts.append(f"✗ {trials_of(point.invalid_trials, point.trial_count, 'do not')} describe the drive")
     parts += [theme.escaped(one.observation.note) for one in point.members[:1] if one.observation.note]
     return "<br>".join(parts)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from statistics import geometric_mean, median
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import trials_of
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import plural
@@ -105,8 +106,9 @@ def _invalid_notes(effects: Sequence[LevelEffect]) -> list[str]:
     """Of which levels some trials do not describe the drive."""
     return [
         (
-            f"{effect.factor} {level_text(effect.factor, effect.level)}: {effect.invalid_trials} of "
-            f"{effect.trial_count} trials, those of the baseline included, do not describe the drive; see the findings."
+            f"{effect.factor} {level_text(effect.factor, effect.level)}: "
+            f"{trials_of(effect.invalid_trials, effect.trial_count, 'do not')} describe the drive, those of the "
+            "baseline included; see the findings."
         )
         for effect in effects
         if effect.invalid_trials

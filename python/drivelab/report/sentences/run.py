@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE
 from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import plural
@@ -98,7 +99,8 @@ def _by_operation(
 def _invalid(members: Sequence[CombinationResult]) -> str:
     """How many of the trials do not describe the drive."""
     count = sum(one.invalid_trials for one in members)
-    return f"; {count} of {sum(one.trial_count for one in members)} trials do not describe the drive" if count else ""
+    total = sum(one.trial_count for one in members)
+    return f"; {trials_of(count, total, 'do not')} describe the drive" if count else ""
 
 
 def _memory(members: Sequence[CombinationResult]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from drivelab.model.apart import are_apart
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.finding import trials_of
 from drivelab.model.result_set import Observation
 from drivelab.report.numerals import SIGNIFICANT_DIGITS, THIN_SPACE, DisplayUnit, number_text, rate_text
 
@@ -121,7 +122,7 @@ def observation_notes(one: Observation) -> list[str]:
     """What has to stand beside the number of an observation."""
     notes = []
     if one.invalid_trials:
-        notes.append(f"{one.invalid_trials} of {one.trial_count} trials invalid: they do not describe the drive")
+        notes.append(f"{trials_of(one.invalid_trials, one.trial_count, 'do not')} describe the drive")
     if one.estimate.value is None and not one.printed:
         notes.append(WITHHELD)
     return [*notes, one.note] if one.note else notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION, LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
@@ -76,7 +77,7 @@ def _is_told(one: CombinationResult, metric: str) -> bool:
 
 
 def _invalid(one: CombinationResult) -> str:
-    return f" ({one.invalid_trials} of {one.trial_count} trials invalid)" if one.invalid_trials else ""
+    return f" ({trials_of(one.invalid_trials, one.trial_count)} invalid)" if one.invalid_trials else ""
 
 
 def _cell(one: CombinationResult, metric: str) -> TableCell:

@@ -61,7 +61,7 @@ def test_invalid_trials_are_counted_in_a_note() -> None:
     number = number_of([observation("D", 1e6, trial_count=5, invalid_trials=2)])
     assert number is not None
     assert not number.is_valid
-    assert number.notes == ("2 of 5 trials invalid: they do not describe the drive",)
+    assert number.notes == ("2 of 5 trials do not describe the drive",)
 
 
 def test_a_published_number_keeps_the_digits_that_were_printed() -> None:
