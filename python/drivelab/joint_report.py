@@ -116,4 +116,4 @@ def _with_models(joint: Joint, runs: Sequence[StoredRun], answers: Sequence[RunA
 def is_of_experiment(run: StoredRun) -> bool:
     """Whether a run carried out the plan of an experiment, so that its trials belong together."""
     # a check stores a plan too: a list of trials that have no workload and no level in common
-    return "steps" in (run.run_json.get("plan") or {})
+    return "steps" in run.record.plan

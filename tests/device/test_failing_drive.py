@@ -92,7 +92,7 @@ def test_the_plan_stops_when_it_was_told_to(drivelab: Drivelab, failing: tuple[P
     assert answer.returncode in (0, 4), answer.stderr
     run = open_run(directory)
     assert len(run.completed_trials()) == 4
-    assert run.run_json["failures"] == {}
+    assert run.record.failures == {}
     events = [json.loads(line)["event"] for line in (directory / "journal.jsonl").read_text().splitlines()]
     assert events.count("step failed") == 1
     assert events.count("step done") == 4

@@ -179,7 +179,7 @@ def test_steps_that_failed_are_done_again(drivelab: Drivelab) -> None:
     assert drivelab.run("resume", str(directory)).returncode in (0, 4)
     run = open_run(directory)
     assert failed in run.trial_names
-    assert run.run_json["failures"] == {}
+    assert run.record.failures == {}
 
 
 def interrupted_run(drivelab: Drivelab) -> Path:

@@ -14,7 +14,7 @@ from drivelab.analyse.effects import Bounds
 from drivelab.analyse.run_answer import RunTrial, trials_apart
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
-from drivelab.answers.measured_on import as_mapping, as_text, measured_targets, targets_of
+from drivelab.answers.measured_on import as_text, measured_targets
 from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.side_facts import differences, facts_of_side
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
@@ -141,20 +141,18 @@ def _told_imported(run: StoredRun, imported: Mapping[str, object]) -> str:
 
 def _identity(run: StoredRun) -> tuple[object, ...] | None:
     """What no other run has, and every copy of this one; None where it was not stored when the run began."""
-    facts = run.run_json
-    started = as_text(facts.get("started_utc"))
-    targets = tuple(as_text(target.get("label")) for target in targets_of(facts))
+    record = run.record
+    targets = tuple(as_text(target.get("label")) for target in record.targets)
     if sources := _imported_sources(run):
         # two of them may have begun in the same second, on drives and computers that nobody named
         return "the same results", sources, targets
-    host = as_text(as_mapping(facts.get("host")).get("hostname"))
-    return (f"started at {started}", facts.get("seed"), host, targets) if started else None
+    host = as_text(record.host.get("hostname"))
+    return (f"started at {record.started_utc}", record.seed, host, targets) if record.started_utc else None
 
 
 def _imported_sources(run: StoredRun) -> tuple[str, ...]:
     """What the files were that a run was imported from; empty where it was not."""
-    sources = as_mapping(run.run_json.get("imported")).get("sources")
-    found = [as_text(as_mapping(one).get("sha256")) for one in sources] if isinstance(sources, list | tuple) else []
+    found = [as_text(one.get("sha256")) for one in run.record.imported.get("sources", ())]
     return tuple(found) if all(found) else ()
 
 
@@ -173,7 +171,7 @@ def _known_metrics(run: StoredRun) -> list[str]:
 
 def _read(run: StoredRun, metrics: Collection[str]) -> _ReadRun:
     trials, units = trials_of_run(run, metrics)
-    titles = experiment_order(as_mapping(run.run_json.get("experiment"))).titles
+    titles = experiment_order(run.record.experiment).titles
     return _ReadRun(trials, units, conduct_of_trials(run), titles)
 
 
@@ -189,7 +187,7 @@ def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[_ReadRun]]]) -> 
     ours, theirs = (list(dict.fromkeys(label for one in side for label in one)) for side in labels)
     places = {label: label for label in theirs if label in ours}
     serials = [
-        {label: one.drive.serial for run in runs for label, one in measured_targets(run.run_json).items()}
+        {label: one.drive.serial for run in runs for label, one in measured_targets(run.record).items()}
         for runs, _ in sides
     ]
     for label in theirs:
@@ -245,8 +243,7 @@ def _bounds(trial: RunTrial, metric: str) -> Bounds | None:
 
 
 def _compared_run(run: StoredRun) -> ComparedRun:
-    facts = run.run_json
-    return ComparedRun(run.name, str(run.directory), as_text(facts.get("started_utc")), as_text(facts.get("status")))
+    return ComparedRun(run.name, str(run.directory), run.record.started_utc, run.record.status)
 
 
 def _differences(
@@ -279,10 +276,10 @@ def _found_values(side: Sequence[_ReadRun]) -> dict[str, dict[str, None]]:
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
     yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))
     for run in (*base, *new):
-        if imported := as_mapping(run.run_json.get("imported")):
+        if imported := run.record.imported:
             yield _told_imported(run, imported)
-        if run.run_json.get("status") != "complete":
-            yield f"{run.name} is not complete ({run.run_json.get('status')}): what it has is compared."
+        if run.record.status != "complete":
+            yield f"{run.name} is not complete ({run.record.status or None}): what it has is compared."
         drifts = [finding.text for finding in run.findings if finding.code == "reference-drift"]
         yield from (f"{run.name}: {text}" for text in drifts)
         warnings = Counter({f.code: 0 for f in run.findings if f.severity == "warning" and f.code in _OF_THE_MOMENT})
@@ -312,7 +309,7 @@ def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun], *, is_open: bo
         return
     if is_open and min(counts) < RUNS_ADVISED:
         yield f"{min(counts)} runs of a side leave much undecided: measure at least {RUNS_ADVISED} runs a side."
-    started = [sorted(as_text(run.run_json.get("started_utc")) for run in side) for side in (base, new)]
+    started = [sorted(run.record.started_utc for run in side) for side in (base, new)]
     if all(map(all, started)) and (started[0][-1] < started[1][0] or started[1][-1] < started[0][0]):
         first, then = ("BASE", "NEW") if started[0][0] < started[1][0] else ("NEW", "BASE")
         yield (

@@ -24,8 +24,7 @@ _AT_A_TIME = 50
 
 def asks_over_time(run: StoredRun) -> bool:
     """Whether the experiment of a run asks how the throughput changes."""
-    experiment = run.run_json.get("experiment")
-    return isinstance(experiment, Mapping) and OVER_TIME in experiment.get("figures", ())
+    return OVER_TIME in run.record.experiment.get("figures", ())
 
 
 def courses_of_run(run: StoredRun, trials: Collection[str]) -> dict[str, ThroughputCourse]:
@@ -43,11 +42,7 @@ def courses_of_run(run: StoredRun, trials: Collection[str]) -> dict[str, Through
     DrivelabError
         S506: a table of the run cannot be read.
     """
-    facts = {
-        str(target.get("label")): target.get("facts_before") or {}
-        for target in run.run_json.get("targets") or ()
-        if isinstance(target, Mapping)
-    }
+    facts = {str(target.get("label")): target.get("facts_before") or {} for target in run.record.targets}
     names = list(trials)[:TRIALS_MAX]
     found: dict[str, ThroughputCourse] = {}
     for begin in range(0, len(names), _AT_A_TIME):

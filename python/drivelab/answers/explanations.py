@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ from drivelab.analyse.expected_commands import CacheKind, cache_kind_of
 from drivelab.analyse.explanation import TracedPass, explanation_of, seen, whole_passes
 from drivelab.analyse.explanation_difference import explanation_difference
 from drivelab.analyse.operation_parts import OperationParts, operation_parts, q2c_of_data
-from drivelab.answers.measured_on import as_mapping, as_text, targets_of
+from drivelab.answers.measured_on import as_text
 from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY
@@ -61,7 +61,7 @@ def traced_cells(run: StoredRun) -> tuple[TracedCell, ...]:
     traced = set(run.traced_trials)
     if not traced:
         return ()
-    titles = experiment_order(as_mapping(run.run_json.get("experiment"))).titles
+    titles = experiment_order(run.record.experiment).titles
     labels = dict(zip(run.trial_names, run.trials["label"].to_pylist(), strict=True))
     groups: dict[tuple[object, ...], TracedCell] = {}
     for trial in trials_of_run(run, ())[0]:
@@ -261,7 +261,7 @@ def _pass(run: StoredRun, row: Mapping[str, Any], operation: str, *, with_events
     return TracedPass(
         trial=name,
         operations=operation_parts(run.operations(name), operation),
-        conduct=TraceConduct.from_json({"source": "", "reason": "", **as_mapping(context.get("trace"))}),
+        conduct=TraceConduct.from_json({"source": "", "reason": "", **(context.get("trace") or {})}),
         untraced_ns=_untraced(StoredRun.estimates_of(row).get(LATENCY)),
         q2c=(0, 0) if events is None else q2c_of_data(events),
     )
@@ -287,9 +287,8 @@ def _stack(run: StoredRun, cell: TracedCell, row: Mapping[str, Any], conduct: Tr
 
 
 def _target_facts(run: StoredRun, label: str) -> Mapping[str, Any]:
-    found: Iterator[Mapping[str, Any]] = (one for one in targets_of(run.run_json) if as_text(one.get("label")) == label)
-    target = next(found, {})
-    return as_mapping(target.get("facts_before")) or as_mapping(target.get("facts_after"))
+    target = next((one for one in run.record.targets if as_text(one.get("label")) == label), {})
+    return target.get("facts_before") or target.get("facts_after") or {}
 
 
 def _filesystem(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
@@ -297,7 +296,7 @@ def _filesystem(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     made = as_text(row.get("achieved_filesystem") or row.get("asked_filesystem")).split(" ")[0]
     if made:
         return made
-    mounted = as_text(as_mapping(facts.get("filesystem")).get("type"))
+    mounted = as_text((facts.get("filesystem") or {}).get("type"))
     return mounted if mounted and facts.get("kind") in _FILE_KINDS else "raw"
 
 
@@ -306,8 +305,8 @@ def _cache(conduct: TraceConduct, facts: Mapping[str, Any]) -> CacheKind | None:
     mode = _before(conduct.environment.get("write_cache"))
     if mode:
         return cache_kind_of(mode, _before(conduct.environment.get("fua")).lower() in _YES)
-    drives = list(facts.get("drives") or ())
-    cache = as_mapping(as_mapping(drives[0]).get("write_cache")) if len(drives) == 1 else {}
+    drives = facts.get("drives") or []
+    cache = (drives[0].get("write_cache") if len(drives) == 1 else None) or {}
     return cache_kind_of(cache.get("kernel_mode"), cache.get("kernel_uses_fua"))
 
 

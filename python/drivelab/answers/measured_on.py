@@ -1,4 +1,4 @@
-"""Who measured what: the machine and the drives of a stored run, read leniently from its run.json."""
+"""Who measured what: the machine and the drives of a stored run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from drivelab.model.names import names_apart
 from drivelab.model.price import Price, parse_price
 from drivelab.model.result_set import Machine, MeasuredDrive
 from drivelab.model.units import format_bytes, format_decimal_bytes
+from drivelab.store.run_record import RunRecord
 
 _LINKS = {"pcie": "PCIe", "sata": "SATA", "sas": "SAS", "usb": "USB"}
 _UNKNOWN_HOST = "unknown machine"
@@ -34,19 +35,13 @@ class MeasuredTarget:
     levels: Mapping[str, str] = field(default_factory=dict)
 
 
-def machine_of(run_json: Mapping[str, Any]) -> Machine:
-    """The computer that a run was made on.
-
-    Parameters
-    ----------
-    run_json : mapping
-        The run's ``run.json``; whatever is missing stays empty.
-    """
-    host = as_mapping(run_json.get("host"))
+def machine_of(record: RunRecord) -> Machine:
+    """The computer that a run was made on; whatever is not known of it stays empty."""
+    host = record.host
     links: dict[str, str] = {}
-    for target in targets_of(run_json):
-        for drive in _mappings(_facts(target).get("drives")):
-            kind, _, speed = link_text(as_mapping(drive.get("link"))).partition(" ")
+    for target in record.targets:
+        for drive in _facts(target).get("drives") or ():
+            kind, _, speed = link_text(drive.get("link") or {}).partition(" ")
             if speed:
                 links.setdefault(kind, speed)
     return Machine(
@@ -60,22 +55,21 @@ def machine_of(run_json: Mapping[str, Any]) -> Machine:
     )
 
 
-def measured_targets(run_json: Mapping[str, Any], labels: Sequence[str] = ()) -> dict[str, MeasuredTarget]:
+def measured_targets(record: RunRecord, labels: Sequence[str] = ()) -> dict[str, MeasuredTarget]:
     """The targets of a run by their label, their drives with names that tell them apart.
 
     Parameters
     ----------
-    run_json : mapping
-        The run's ``run.json``.
+    record : RunRecord
+        Of the run.
     labels : sequence of str
-        Labels that trials have; one that ``run.json`` does not know gets a drive of which only the name is known.
+        Labels that trials have; one that the record does not know gets a drive of which only the name is known.
     """
-    machine = machine_of(run_json).name
-    found = {as_text(target.get("label")): _measured_target(target, machine) for target in targets_of(run_json)}
+    machine = machine_of(record).name
+    found = {as_text(target.get("label")): _measured_target(target, machine) for target in record.targets}
     for label in labels:
         found.setdefault(label, MeasuredTarget(MeasuredDrive(label or "unknown drive", machine=machine)))
-    prices = as_mapping(run_json.get("prices"))
-    priced = {label: _priced(target, as_text(prices.get(label))) for label, target in found.items()}
+    priced = {label: _priced(target, as_text(record.prices.get(label))) for label, target in found.items()}
     # one model twice: by the end of the serial, else by the label of the target
     serials = [target.drive.serial[-_SERIAL_END:] for target in priced.values()]
     words = ([f" ({end})" if end else "" for end in ends] for ends in (serials, priced))
@@ -84,11 +78,6 @@ def measured_targets(run_json: Mapping[str, Any], labels: Sequence[str] = ()) ->
         label: replace(one, drive=replace(one.drive, name=name))
         for (label, one), name in zip(priced.items(), names, strict=True)
     }
-
-
-def targets_of(run_json: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The targets as they are stored."""
-    return _mappings(run_json.get("targets"))
 
 
 def link_text(link: Mapping[str, Any]) -> str:
@@ -101,18 +90,9 @@ def link_text(link: Mapping[str, Any]) -> str:
     return f"{_LINKS[kind]} {rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{_LINKS[kind]} {rate / 1e6:g} Mbit/s"
 
 
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is a mapping; an empty one otherwise."""
-    return value if isinstance(value, Mapping) else {}
-
-
 def as_text(value: Any) -> str:
     """The value as text; empty for what is not there."""
     return "" if value is None else str(value).strip()
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
 
 
 def _machine_kind(host: Mapping[str, Any]) -> str:
@@ -125,14 +105,14 @@ def _machine_kind(host: Mapping[str, Any]) -> str:
 
 def _facts(target: Mapping[str, Any]) -> Mapping[str, Any]:
     """Facts from before the run, with what only those from after it have."""
-    before, after = as_mapping(target.get("facts_before")), as_mapping(target.get("facts_after"))
+    before, after = target.get("facts_before") or {}, target.get("facts_after") or {}
     return {**after, **{key: value for key, value in before.items() if value not in (None, [], ())}}
 
 
 def _measured_target(target: Mapping[str, Any], machine: str) -> MeasuredTarget:
     facts = _facts(target)
     label = as_text(target.get("label")) or as_text(facts.get("text")) or "unknown drive"
-    drives = _mappings(facts.get("drives"))
+    drives = facts.get("drives") or []
     drive = drives[0] if len(drives) == 1 else {}
     capacity = drive.get("size_bytes") or facts.get("size_bytes") or None
     is_scratch = facts.get("kind") == "scratch" or label.startswith("scratch")
@@ -145,7 +125,7 @@ def _measured_target(target: Mapping[str, Any], machine: str) -> MeasuredTarget:
         capacity_bytes=int(capacity) if isinstance(capacity, int | float) else None,
         # an imported run may name several
         machine=as_text(facts.get("machine")) or machine,
-        link=link_text(as_mapping(drive.get("link"))),
+        link=link_text(drive.get("link") or {}),
         kind=_drive_kind(facts, drive, len(drives), is_scratch=is_scratch),
     )
     return MeasuredTarget(measured, _found_levels(facts, drive))
@@ -179,17 +159,17 @@ def _drive_kind(facts: Mapping[str, Any], drive: Mapping[str, Any], drive_count:
     below = as_text(drive.get("virtual"))
     if not below and drive.get("is_rotational") is not None:
         below = "hard disk" if drive["is_rotational"] else "SSD"
-    raid = as_mapping(facts.get("raid"))
+    raid = facts.get("raid")
     if raid:
-        members = _mappings(raid.get("members"))
-        is_on_files = all(member.get("text", "").startswith("scratch:") for member in members)
+        members = raid.get("members") or ()
+        is_on_files = all((member.get("text") or "").startswith("scratch:") for member in members)
         below = f"{raid.get('level')} of {len(members)} {'scratch drives' if is_on_files else 'drives'}"
     elif drive_count > 1:
         below = f"{drive_count} drives together"
     kind = as_text(facts.get("kind"))
     if kind not in ("directory", "file", "missing_file"):
         return below
-    filesystem = as_text(as_mapping(facts.get("filesystem")).get("type"))
+    filesystem = as_text((facts.get("filesystem") or {}).get("type"))
     place = "directory" if kind == "directory" else "file"
     place = f"{place} on {filesystem}" if filesystem else place
     return f"{place}, {below}" if below else place
@@ -201,9 +181,9 @@ def _found_levels(facts: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[st
     kind = facts.get("kind")
     if kind in ("block_device", "scratch", "raid"):
         levels["filesystem"] = "raw"
-    elif type_name := as_text(as_mapping(facts.get("filesystem")).get("type")):
+    elif type_name := as_text((facts.get("filesystem") or {}).get("type")):
         levels["filesystem"] = type_name
-    enabled = as_mapping(drive.get("write_cache")).get("drive_enabled")
+    enabled = (drive.get("write_cache") or {}).get("drive_enabled")
     if enabled is not None:
         levels["write-cache"] = "on" if enabled else "off"
     return levels

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from drivelab.answers.measured_on import MeasuredTarget, as_mapping, as_text, machine_of, measured_targets
+from drivelab.answers.measured_on import MeasuredTarget, as_text, machine_of, measured_targets
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
@@ -58,9 +58,10 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
     trials = _trial_facts(run)
     combinations = [one for one in answer.rows if one.workload]
     labels = [one["target"] for one in trials.values()] + [one.target for one in combinations]
-    targets = measured_targets(run.run_json, list(dict.fromkeys(labels)))
+    targets = measured_targets(run.record, list(dict.fromkeys(labels)))
     asked = _asked_levels(combinations)
-    experiment = as_mapping(run.run_json.get("experiment"))
+    record = run.record
+    experiment = record.experiment
     metrics = (*OBSERVED_METRICS, DURATION) if TOTAL_TIME in experiment.get("figures", ()) else OBSERVED_METRICS
     observations: list[Observation] = []
     for one in combinations:
@@ -74,10 +75,9 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
     return ResultSet(
         key=run.name,
         title=as_text(experiment.get("title")) or as_text(experiment.get("name")) or run.name,
-        question=as_text(run.run_json.get("question")) or as_text(experiment.get("question")),
+        question=record.question or as_text(experiment.get("question")),
         source=_source(run),
-        measured=as_text(run.run_json.get("started_utc"))[:16].replace("T", " ")
-        or as_text(as_mapping(run.run_json.get("imported")).get("measured")),
+        measured=record.started_utc[:16].replace("T", " ") or as_text(record.imported.get("measured")),
         machines=_machines(run, targets),
         drives=_drives(targets, observations),
         observations=tuple(observations),
@@ -88,19 +88,19 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
 def _source(run: StoredRun) -> str:
     if told := _imported_from(run):
         return f"run {run.name}, {told}"
-    version = run.run_json.get("drivelab_version") or as_mapping(run.run_json.get("host")).get("drivelab_version")
+    version = run.record.drivelab_version
     return f"run {run.name}, drivelab {version}" if version else f"run {run.name}"
 
 
 def _imported_from(run: StoredRun) -> str:
     """The program that measured, where it was not drivelab: ``imported from fio 3.33``."""
-    programs = as_mapping(run.run_json.get("imported")).get("programs")
-    return f"imported from {', '.join(map(as_text, programs))}" if isinstance(programs, list | tuple) else ""
+    programs = run.record.imported.get("programs")
+    return "" if programs is None else f"imported from {', '.join(programs)}"
 
 
 def _machines(run: StoredRun, targets: Mapping[str, MeasuredTarget]) -> tuple[Machine, ...]:
     """The computer of the run; of an imported one those that its source names."""
-    own = machine_of(run.run_json)
+    own = machine_of(run.record)
     names = dict.fromkeys(target.drive.machine for target in targets.values())
     return tuple(own if name == own.name else Machine(name) for name in names) or (own,)
 
@@ -257,7 +257,7 @@ def _of_trial(row: Mapping[str, Any], note: TrialNotes, targets: Mapping[str, Me
 
 def _notes(run: StoredRun) -> Iterator[str]:
     """What limits the numbers: what the run itself says of them."""
-    status = as_text(run.run_json.get("status"))
+    status = run.record.status
     if status and status != "complete":
         yield f"the run is not complete: {status}"
     told = [finding for finding in run.findings if finding.severity in _NOTED_SEVERITIES]

@@ -81,15 +81,15 @@ def answer_of_run(
     DrivelabError
         S506: a table of the run cannot be read.
     """
-    experiment = _mapping(run.run_json.get("experiment"))
+    record = run.record
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
     units = metric_units(table)
     wanted = {name: unit for name, unit in units.items() if metrics is None or name in {*metrics, *factorial_metrics}}
     answer = run_answer(
         _trials(run, table, wanted, trial_notes(run)),
-        experiment_order(experiment, quick=bool(_mapping(run.run_json.get("plan")).get("quick"))),
+        experiment_order(record.experiment, quick=bool(record.plan.get("quick"))),
         wanted,
-        with_effects=EFFECTS_TABLE in experiment.get("tables", ()),
+        with_effects=EFFECTS_TABLE in record.experiment.get("tables", ()),
         factorial_metrics=factorial_metrics,
     )
     if not asks_over_time(run):
@@ -167,9 +167,10 @@ def _trials(
     run: StoredRun, table: pa.Table, units: Mapping[str, Unit], notes: Mapping[str, TrialNotes]
 ) -> Iterator[RunTrial]:
     names = table["trial"].to_pylist()
-    is_imported = bool(run.run_json.get("imported"))
-    is_of_phases = bool(set(_WHOLE_TABLES) & set(_mapping(run.run_json.get("experiment")).get("tables", ())))
-    steps = {step["trial"]: step for step in _mapping(run.run_json.get("plan")).get("steps", ())}
+    record = run.record
+    is_imported = bool(record.imported)
+    is_of_phases = bool(set(_WHOLE_TABLES) & set(record.experiment.get("tables", ())))
+    steps = {step["trial"]: step for step in record.plan.get("steps", ())}
     columns = {name: table[name].to_pylist() for name in _wanted_columns(table, units)}
     exact = _exact_quantiles(run, table)
     seen = _only_seen(columns, exact)
@@ -287,7 +288,3 @@ def _asked(columns: Mapping[str, Sequence[Any]], place: int) -> dict[str, str]:
 
 def _texts(table: pa.Table, *names: str) -> list[list[str]]:
     return [table[name].to_pylist() for name in names]
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

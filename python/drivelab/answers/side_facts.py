@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from drivelab.answers.measured_on import MeasuredTarget, as_mapping, as_text, measured_targets, targets_of
+from drivelab.answers.measured_on import MeasuredTarget, as_text, measured_targets
 from drivelab.answers.trial_notes import TrialNotes
 from drivelab.model.comparison import SideDifference
 from drivelab.store.read import StoredRun
@@ -48,32 +49,29 @@ def differences(base: Facts, new: Facts) -> list[SideDifference]:
 
 
 def _of_run(run: StoredRun, notes: Mapping[str, TrialNotes]) -> Iterator[tuple[str, str]]:
-    facts = run.run_json
-    host, experiment = as_mapping(facts.get("host")), as_mapping(facts.get("experiment"))
+    record = run.record
+    host = record.host
     kernels = {note.system["kernel_release"] for note in notes.values() if "kernel_release" in note.system}
     for kernel in sorted(kernels) or [as_text(host.get("kernel_release"))]:
         yield "kernel", kernel
     for name, key in _HOST.items():
         yield name, as_text(host.get(key))
-    programs = as_mapping(facts.get("imported")).get("programs")
-    yield "measured by", ", ".join(map(as_text, programs)) if isinstance(programs, list | tuple) else "drivelab"
-    yield "drivelab", as_text(facts.get("drivelab_version") or host.get("drivelab_version"))
-    yield "engine", as_text(as_mapping(facts.get("engine")).get("version"))
-    yield "experiment", as_text(experiment.get("name"))
-    yield "scale", "quick" if as_mapping(facts.get("plan")).get("quick") else "full"
-    for target in targets_of(facts):
+    yield "measured by", ", ".join(record.imported.get("programs", ("drivelab",)))
+    yield "drivelab", record.drivelab_version
+    yield "engine", as_text(record.engine.get("version"))
+    yield "experiment", as_text(record.experiment.get("name"))
+    yield "scale", "quick" if record.plan.get("quick") else "full"
+    for target in record.targets:
         yield from _of_target(target)
-    for measured in measured_targets(facts).values():
+    for measured in measured_targets(record).values():
         yield from _of_drive(measured)
 
 
-def _of_target(target: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    before = as_mapping(target.get("facts_before"))
-    filesystem = as_mapping(before.get("filesystem"))
+def _of_target(target: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    before = target.get("facts_before") or {}
+    filesystem = before.get("filesystem") or {}
     yield "file system of the target", as_text(filesystem.get("type"))
-    options = filesystem.get("options")
-    if isinstance(options, list | tuple):
-        yield "mount options of the target", ",".join(map(str, options))
+    yield "mount options of the target", ",".join(filesystem.get("options") or ())
 
 
 def _of_drive(measured: MeasuredTarget) -> Iterator[tuple[str, str]]:

@@ -146,7 +146,7 @@ def _not_traced(run: StoredRun) -> DrivelabError:
         first = next(iter(missing.values()))
         what = f"none of {len(missing)} traced passes gave an explanation; the first: {first}"
         return DrivelabError("R441", what, where=str(run.directory))
-    is_cut_off = run.run_json.get("status") in ("running", "interrupted")
+    is_cut_off = run.record.status in ("running", "interrupted")
     what = f"run {run.name} has no traces{', so far: it is not complete' if is_cut_off else ''}"
     do = f"if it was cut off: drivelab resume {shlex.quote(str(run.directory))}" if is_cut_off else _MAKE_ONE
     return DrivelabError("U020", what, where=str(run.directory), do=do)
@@ -161,11 +161,11 @@ def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dic
         "schema": SCHEMA,
         "run": str(run.directory),
         "report": str(report) if report.is_file() else None,
-        "status": run.run_json.get("status"),
+        "status": run.record.status or None,
         "explanations": [explanation.to_json() for explanation in found],
         "without_trace": missing_traces(run),
         "findings": [finding.to_json() for finding in run.findings],
-        "failures": run.run_json.get("failures", {}),
+        "failures": dict(run.record.failures),
     }
 
 

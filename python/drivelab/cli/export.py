@@ -80,7 +80,7 @@ def command(
 
 def _refuse_imported(stored: StoredRun) -> None:
     """An imported run has only what its files tell: in another format the rest would be zeros that nobody measured."""
-    if not stored.run_json.get("imported"):
+    if not stored.record.imported:
         return
     files = stored.directory / IMPORTED
     raise DrivelabError(

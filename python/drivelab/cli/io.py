@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,15 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
+from drivelab.run.begun import begun
 from drivelab.run.counting_pass import changed_count, command_counts
 from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.interruption import interruptible
 from drivelab.run.measure import measure
 from drivelab.state.drive_lock import held_drives
 from drivelab.state.held_device import held_if_device
+from drivelab.store.place import TrialPlace
+from drivelab.store.run_record import RunRecord
 
 _TRIAL = "io"
 _WIDTH_MAX = 100
@@ -74,12 +77,13 @@ def run_io(options: IoOptions) -> int:
     target = find_target(options.target, is_null=is_null(options), for_tree=asked.tree is not None)
     require_consent(target, asked, erase=options.erase, may_overwrite_file=options.overwrite_file)
     workload = on_target(asked, target)
+    record = _begun(target) if options.out is not None else None
     with interruptible() as stop:
         measured = _measure(options, workload, target, stop)
         summary, findings = _judge(measured, target)
         document = io_json(measured, target, summary, findings)
-        if options.out is not None:
-            _store(Path(options.out), measured, target, summary, findings)
+        if record is not None:
+            _store(Path(options.out or "."), record, measured, summary, findings)
     if options.as_json:
         print(json.dumps(document, indent=2))
     else:
@@ -182,27 +186,23 @@ def _wrapped(line: str) -> str:
     )
 
 
-def _store(
-    parent: Path,
-    measured: Measurement,
-    target: TargetFacts,
-    summary: TrialSummary,
-    findings: Sequence[Finding],
-) -> None:
+def _begun(target: TargetFacts) -> RunRecord:
     from drivelab.inventory.host import host_facts
+
+    before = [{"label": target.text, "facts_before": target.to_json()}]
+    return begun({"name": "io"}, before, host_facts(__version__), shlex.join(["drivelab", *sys.argv[1:]]))
+
+
+def _store(
+    parent: Path, record: RunRecord, measured: Measurement, summary: TrialSummary, findings: Sequence[Finding]
+) -> None:
     from drivelab.store.write import create_run
 
-    now = datetime.now(UTC)
-    writer = create_run(parent, "io", Path(target.path).name or target.text, now)
-    writer.write_run_json(
-        {
-            "experiment": {"name": "io"},
-            "started_utc": now.isoformat(timespec="milliseconds"),
-            "target": target.to_json(),
-            "host": host_facts(__version__).to_json(),
-            "command": sys.argv,
-        }
-    )
-    writer.add_trial(measured, summary, findings=findings)
+    (target,) = record.targets
+    path = target["facts_before"]["path"]
+    writer = create_run(parent, "io", Path(path).name or target["label"], datetime.fromisoformat(record.started_utc))
+    writer.write_run_json(record.to_json())
+    place = TrialPlace(target=target["label"], started_utc=record.started_utc)
+    writer.add_trial(measured, summary, place=place, findings=findings)
     writer.finish(findings)
     print(f"stored in {writer.directory}", file=sys.stderr)

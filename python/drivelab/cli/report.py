@@ -154,6 +154,6 @@ def print_answer(stored: StoredRun) -> None:
     plain = not console.encoding.startswith("utf")
     content = gather(stored)
     console.print(render_content(content, plain=plain))
-    missing = what_is_missing(content.facts, content.trial_count)
+    missing = what_is_missing(content.record, content.trial_count)
     if missing:
         print(f"not complete: {missing}")

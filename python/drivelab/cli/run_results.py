@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from drivelab.answers.measured_on import as_mapping
 from drivelab.answers.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
 from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.effects_table import print_effects
@@ -54,11 +53,11 @@ def results_json(run: StoredRun, report: Path, answer: RunAnswer) -> Iterator[st
         "schema": SCHEMA,
         "run": str(run.directory),
         "report": str(report),
-        "status": run.run_json.get("status"),
-        "seed": as_mapping(run.run_json.get("plan")).get("seed"),
+        "status": run.record.status or None,
+        "seed": run.record.plan.get("seed"),
         **answer.to_json(),
         "findings": [finding.to_json() for finding in run.findings],
-        "failures": run.run_json.get("failures", {}),
+        "failures": dict(run.record.failures),
     }
     yield json.dumps(document, indent=2).removesuffix("\n}")
     yield ',\n  "trials": ['
@@ -109,9 +108,9 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     from rich.text import Text
 
     console = make_console()
-    experiment = as_mapping(run.run_json.get("experiment"))
+    experiment = run.record.experiment
     rows = trial_columns(run, lambda field: field.name == "is_reference")["is_reference"].to_pylist()
-    missing = what_is_missing(run.run_json, rows.count(False))
+    missing = what_is_missing(run.record, rows.count(False))
     targets = list(dict.fromkeys(one.target for one in answer.combinations))
     where = f" on {' and '.join(targets)}" if targets else ""
     title = f"{experiment.get('name', '')}{where}: {missing or f'{rows.count(False)} trials'}"
@@ -134,12 +133,12 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
 def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: Console) -> None:
     from rich.text import Text
 
-    sentences = run_sentences(found, of_tasks=asks_total_time(as_mapping(run.run_json.get("experiment"))))
+    sentences = run_sentences(found, of_tasks=asks_total_time(run.record.experiment))
     for sentence in sentences:
         console.print(Text(plain_text(sentence)))
     if sentences:
         console.print()
-    experiment = as_mapping(run.run_json.get("experiment"))
+    experiment = run.record.experiment
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
     over_time = _OVER_TIME in experiment.get("figures", ())
     tables = experiment.get("tables") or ("results",)
@@ -152,7 +151,7 @@ def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: 
     console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")
     _print_drifts(found, console)
     print_findings(run, console)
-    _print_failures(run.run_json.get("failures") or {}, console)
+    _print_failures(run.record.failures, console)
     _print_missing(run, console)
 
 
@@ -250,7 +249,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequenc
 
 def finding_lines_of(run: StoredRun) -> tuple[FindingLine, ...]:
     """The findings of a run, each kind once and the gravest first."""
-    is_quick = bool(as_mapping(run.run_json.get("plan")).get("quick"))
+    is_quick = bool(run.record.plan.get("quick"))
     return finding_lines(run.findings, run.trials.num_rows, is_quick=is_quick)
 
 
@@ -271,12 +270,12 @@ def _print_missing(run: StoredRun, console: Console) -> None:
     from rich.text import Text
 
     rows = trial_columns(run, lambda field: field.name == "is_reference")
-    missing = what_is_missing(run.run_json, rows["is_reference"].to_pylist().count(False))
+    missing = what_is_missing(run.record, rows["is_reference"].to_pylist().count(False))
     if missing:
         console.print(Text(f"not complete: {missing}", style="yellow"))
 
 
-def _print_failures(failures: dict[str, str], console: Console) -> None:
+def _print_failures(failures: Mapping[str, str], console: Console) -> None:
     from rich.text import Text
 
     for trial, failure in list(failures.items())[:FAILURES_MAX]:

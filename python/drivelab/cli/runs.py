@@ -51,18 +51,17 @@ def _rows(directories: Iterable[Path]) -> Iterator[dict[str, Any]]:
     """What is known of each run; one that cannot be read is named, and left out."""
     for directory in directories:
         try:
-            facts = open_run(directory).run_json
+            record = open_run(directory).record
         except DrivelabError as error:
             print(f"left out: {directory.name}: {error.what}", file=sys.stderr)
             continue
-        verdict = facts.get("verdict") or {}
         yield {
             "run": directory.name,
-            "started_utc": facts.get("started_utc"),
-            "experiment": facts.get("experiment", {}).get("name", ""),
-            "targets": [str(one.get("label", "")) for one in facts.get("targets") or ()],
-            "status": str(facts.get("status", "")),
-            "answer": str(verdict.get("sentence", "")),
+            "started_utc": record.started_utc or None,
+            "experiment": record.experiment.get("name", ""),
+            "targets": [str(one.get("label", "")) for one in record.targets],
+            "status": record.status,
+            "answer": record.verdict.get("sentence", ""),
         }
 
 

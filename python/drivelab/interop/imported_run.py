@@ -24,6 +24,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.store import layout
 from drivelab.store.columns import INTERVAL_COLUMNS, arrow_schema
 from drivelab.store.place import TrialPlace
+from drivelab.store.run_record import RunRecord
 from drivelab.store.write import RunWriter, create_run
 
 NOT_KNOWN = (
@@ -91,32 +92,23 @@ def write_imported(
         told = ", ".join(one.foreign.source.name for one in sources[:5]) + (" and more" if len(sources) > 5 else "")
         source = f"imported from {', '.join(programs)}: {told}"
         begun = min((placed.trial.measured for placed in plan.trials if placed.trial.measured), default=None)
-        facts = {
-            "status": "running",
-            "started_utc": begun,
-            "command_line": command_line,
-            "imported": {
+        record = RunRecord(
+            status="running",
+            started_utc=begun or "",
+            command_line=command_line,
+            imported={
                 "utc": now.isoformat(timespec="seconds"),
                 "drivelab_version": __version__,
                 "programs": programs,
                 "measured": next((one.foreign.measured for one in sources if one.foreign.measured), ""),
                 "sources": [_source_facts(one, stored[id(one)]) for one in sources],
             },
-            "experiment": plan.experiment(experiment, f"What did {' and '.join(programs)} measure?", source),
-            "plan": {
-                "experiment": experiment,
-                "question": "",
-                "quick": False,
-                "seed": 0,
-                "targets": [],
-                "steps": plan.steps(),
-                "notes": [],
-                "left_out": [],
-            },
-            "host": _host(plan),
-            "targets": [_target(label, machine, drive) for label, (machine, drive) in plan.targets.items()],
-        }
-        writer.write_run_json(facts)
+            experiment=plan.experiment(experiment, f"What did {' and '.join(programs)} measure?", source),
+            plan={"experiment": experiment, "quick": False, "seed": 0, "steps": plan.steps()},
+            host=_host(plan),
+            targets=[_target(label, machine, drive) for label, (machine, drive) in plan.targets.items()],
+        )
+        writer.write_run_json(record.to_json())
         files = {id(one.foreign): stored[id(one)] for one in sources}
         for number, placed in enumerate(plan.trials, start=1):
             _add(writer, placed, number, files[id(placed.file)])

@@ -120,11 +120,11 @@ class OpenedRun(OpenedResults):
         return None if table is None else self._framed(table)
 
     def __repr__(self) -> str:
-        facts = self.stored.run_json
+        record = self.stored.record
         count = len(self.stored.trial_names)
-        targets = ", ".join(str(one.get("label")) for one in facts.get("targets") or ())
-        what = (facts.get("experiment") or {}).get("name") if is_of_experiment(self.stored) else "check"
-        status = facts.get("status") or "unknown state"
+        targets = ", ".join(str(one.get("label")) for one in record.targets)
+        what = record.experiment.get("name") if is_of_experiment(self.stored) else "check"
+        status = record.status or "unknown state"
         plural = "" if count == 1 else "s"
         return f"<drivelab run {self.name}: {what}, {count} trial{plural} on {targets or 'nothing'}, {status}>"
 

@@ -15,6 +15,7 @@ from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.model.workload import ends_durable
 from drivelab.report.reported_findings import ReportedFinding
+from drivelab.store.run_record import RunRecord
 
 _GROUPS = {
     "durable_write": "Durable writes",
@@ -216,7 +217,11 @@ class ReportContent:
         return self.trial_count > len(self.trials)
 
     @property
+    def record(self) -> RunRecord:
+        """The run's ``run.json``, typed."""
+        return RunRecord.from_json(self.facts)
+
+    @property
     def experiment(self) -> Mapping[str, Any]:
         """The experiment as stored; only a name, or nothing, where there was none."""
-        found = self.facts.get("experiment", {})
-        return found if isinstance(found, Mapping) else {"name": str(found)}
+        return self.record.experiment

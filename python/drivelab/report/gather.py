@@ -28,6 +28,7 @@ from drivelab.report.reported_findings import reported
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, estimates_in, findings_in
 from drivelab.store.read import StoredRun
+from drivelab.store.run_record import RunRecord
 from drivelab.store.selection import rows_of_trials, trial_columns
 from drivelab.store.tables import histogram_from_row
 
@@ -61,8 +62,8 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
     DrivelabError
         S506: a table of the run cannot be read.
     """
-    facts = run.run_json
-    order = _order_of_file(facts)
+    record = run.record
+    order = _order_of_file(record)
     names, trial_count = _shown_trials(run, order)
     histograms: dict[str, dict[tuple[str, str], Histogram]] = {}
     for row in rows_of_trials(run, layout.HISTOGRAMS, names).to_pylist():
@@ -70,21 +71,21 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
     intervals = rows_of_trials(run, layout.INTERVALS, names)
     rows = {row["trial"]: row for row in rows_of_trials(run, layout.TRIALS, names).to_pylist()}
     trials = [
-        _trial(rows[name], histograms.get(name, {}), intervals, run.records(name), _label(rows[name], facts))
+        _trial(rows[name], histograms.get(name, {}), intervals, run.records(name), _label(rows[name], record))
         for name in names
     ]
     told = sorted(explanations, key=lambda one: _place(_row_of(one), one.label, order))
     return ReportContent(
         name=run.name,
-        title=_title(facts),
-        question=_question(facts),
+        title=_title(record),
+        question=_question(record),
         trials=tuple(_for_reading(trials, order)),
         findings=reported([*run.findings, *_failures(run)], _findings_of(rows.values())),
-        verdict=facts.get("verdict"),
-        facts=facts,
+        verdict=record.verdict or None,
+        facts=run.run_json,
         trial_count=trial_count,
         answer=answer or RunAnswer(),
-        traced=traced_combinations(run, told, [_short_label(_row_of(one), facts) for one in told]),
+        traced=traced_combinations(run, told, [_short_label(_row_of(one), record) for one in told]),
     )
 
 
@@ -105,33 +106,33 @@ def _is_level(column: str) -> bool:
     return column.startswith("asked_")
 
 
-def _label(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+def _label(row: Mapping[str, Any], record: RunRecord) -> str:
     """A trial in words: its workload and its levels, and its drive where the run has several."""
-    words = _short_label(row, facts) or _label_of_levels(row, facts) or str(row["label"] or row["trial"])
-    return f"{row['target']} · {words}" if len(facts.get("targets") or ()) > 1 else words
+    words = _short_label(row, record) or _label_of_levels(row, record) or str(row["label"] or row["trial"])
+    return f"{row['target']} · {words}" if len(record.targets) > 1 else words
 
 
-def _label_of_levels(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+def _label_of_levels(row: Mapping[str, Any], record: RunRecord) -> str:
     """The title of its workload, and the levels of its factors; empty for what was no experiment with factors."""
-    levels = _asked_levels(row, facts)
-    title = workload_titles(_experiment(facts)).get(row["workload"])
+    levels = _asked_levels(row, record)
+    title = workload_titles(record.experiment).get(row["workload"])
     return ", ".join([title, levels_phrase(levels)]) if title and levels else ""
 
 
-def _short_label(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+def _short_label(row: Mapping[str, Any], record: RunRecord) -> str:
     """What a trial of a one-at-a-time design changed; empty for other designs, whose labels are short enough."""
-    experiment = _experiment(facts)
+    experiment = record.experiment
     if experiment.get("design") != "one-at-a-time":
         return ""
-    baseline = {name: levels[0] for name, levels in _factor_levels(facts).items()}
-    changed = {name: level for name, level in _asked_levels(row, facts).items() if level != baseline[name]}
+    baseline = {name: levels[0] for name, levels in _factor_levels(record).items()}
+    changed = {name: level for name, level in _asked_levels(row, record).items() if level != baseline[name]}
     title = workload_titles(experiment).get(row["workload"]) or row["workload"]
     return f"{title}, {levels_phrase(changed) or 'baseline'}"
 
 
-def _asked_levels(row: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, str]:
+def _asked_levels(row: Mapping[str, Any], record: RunRecord) -> dict[str, str]:
     """The level of each factor that a trial has, as the experiment's file writes it."""
-    asked = {name: row.get(f"asked_{name}") for name in _factor_levels(facts)}
+    asked = {name: row.get(f"asked_{name}") for name in _factor_levels(record)}
     return {
         name: str(level).lower() if isinstance(level, bool) else str(level)
         for name, level in asked.items()
@@ -139,8 +140,8 @@ def _asked_levels(row: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _factor_levels(facts: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    return factor_levels(_experiment(facts), is_quick=bool(facts.get("plan", {}).get("quick")))
+def _factor_levels(record: RunRecord) -> dict[str, tuple[str, ...]]:
+    return factor_levels(record.experiment, is_quick=bool(record.plan.get("quick")))
 
 
 def _row_of(explanation: Explanation) -> dict[str, Any]:
@@ -212,9 +213,9 @@ def _place(row: Mapping[str, Any], label: str, order: Sequence[str]) -> tuple[An
     return str(row["target"]), known, label, row["repeat"]
 
 
-def _order_of_file(facts: Mapping[str, Any]) -> list[str]:
+def _order_of_file(record: RunRecord) -> list[str]:
     """Names of workloads and levels in the order of the experiment's file."""
-    experiment = _experiment(facts)
+    experiment = record.experiment
     names = [str(workload.get("name")) for workload in experiment.get("workloads", ())]
     return names + [level for levels in factor_levels(experiment).values() for level in levels]
 
@@ -239,23 +240,17 @@ def _numbered(trial: TrialContent, alike: Sequence[TrialContent]) -> str:
 def _failures(run: StoredRun) -> list[Finding]:
     """Trials that gave no numbers, unless a finding tells of them already."""
     told = {finding.trial for finding in run.findings if finding.code == _FAILED}
-    failures: Mapping[str, str] = run.run_json.get("failures") or {}
     return [
         Finding(_FAILED, "invalid", f"this was not measured: {text.splitlines()[0]}", trial)
-        for trial, text in failures.items()
+        for trial, text in run.record.failures.items()
         if trial not in told
     ]
 
 
-def _experiment(facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    experiment = facts.get("experiment", {})
-    return experiment if isinstance(experiment, Mapping) else {"name": str(experiment)}
+def _title(record: RunRecord) -> str:
+    return str(record.title or record.experiment.get("name") or "run")
 
 
-def _title(facts: Mapping[str, Any]) -> str:
-    return str(facts.get("title") or _experiment(facts).get("name") or "run")
-
-
-def _question(facts: Mapping[str, Any]) -> str:
-    asked = facts.get("question") or _experiment(facts).get("question") or facts.get("plan", {}).get("question")
+def _question(record: RunRecord) -> str:
+    asked = record.question or record.experiment.get("question") or record.plan.get("question")
     return str(asked or "What does this drive do?")

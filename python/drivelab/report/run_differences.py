@@ -74,7 +74,7 @@ def _cache(drive: Mapping[str, Any]) -> str:
 def _of_hosts(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> Iterator[str]:
     published = [one for one in sets if one.is_reference]
     for key, words in _OF_HOST.items():
-        values = {run.name: str((run.facts.get("host") or {}).get(key) or "") for run in runs}
+        values = {run.name: str(run.record.host.get(key) or "") for run in runs}
         if key == "kernel_release":
             values |= {one.key: _list(_each(machine.kernel for machine in one.machines)) for one in published}
         yield from _differing(words, values)
@@ -88,9 +88,9 @@ def _of_time(sets: Sequence[ResultSet]) -> Iterator[str]:
 
 
 def _of_state(runs: Sequence[ReportContent]) -> Iterator[str]:
-    quick = {run.name: "yes" if (run.facts.get("plan") or {}).get("quick") else "no" for run in runs}
+    quick = {run.name: "yes" if run.record.plan.get("quick") else "no" for run in runs}
     yield from _differing("Scaled down (--quick)", quick)
-    unfinished = [run.name for run in runs if run.facts.get("status") not in (None, "complete")]
+    unfinished = [run.name for run in runs if run.record.status not in ("", "complete")]
     if unfinished:
         yield f"Not complete: {_list(unfinished)}."
 

@@ -59,7 +59,7 @@ def result_tables(content: ReportContent) -> tuple[Table, ...]:
 
 def setting_tables(content: ReportContent) -> tuple[Table, ...]:
     """How each trial was set, and what a job file did not get; nothing where no trial was completed."""
-    table, of_job_file = settings_table(content.trials), job_file_table(content.facts)
+    table, of_job_file = settings_table(content.trials), job_file_table(content.record)
     own = (_settings_table(table),) if table.rows else ()
     return own if of_job_file is None else (*own, of_job_file)
 

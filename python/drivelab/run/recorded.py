@@ -21,7 +21,8 @@ from drivelab.model.plan import Plan
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.smart import SmartFacts
 from drivelab.model.target import MADE_KINDS, TargetFacts
-from drivelab.run.engine import StopRequest, probe_engine
+from drivelab.run.begun import begun
+from drivelab.run.engine import StopRequest
 from drivelab.run.execute import Execution, Outcome
 from drivelab.run.instruments import Instruments, SmartReading
 from drivelab.run.progress import RunProgress
@@ -29,6 +30,7 @@ from drivelab.state.drive_lock import held_drives
 from drivelab.state.journal import Journal, begin_journal, journal_directory
 from drivelab.state.signals import signals_held
 from drivelab.store.read import open_run
+from drivelab.store.run_record import Facts
 from drivelab.store.write import RunWriter, create_run
 
 
@@ -91,7 +93,9 @@ def record_run(
     """
     label = plan.targets[0].label if len(plan.targets) == 1 else f"{len(plan.targets)}-targets"
     with closing(create_run(parent, plan.experiment, label, datetime.now(UTC))) as writer:
-        writer.write_run_json({**conduct.facts, **_facts_before(plan, experiment, targets, conduct)})
+        before = [_target_before(label, facts) for label, facts in targets.items()]
+        record = begun(experiment.model_dump(mode="json"), before, conduct.host, conduct.command_line)
+        writer.write_run_json({**record.to_json(), "plan": plan.to_json(), **conduct.facts})
         for name, contents in conduct.files.items():
             writer.add_file(name, contents)
         return writer.directory, _carry_out(plan, targets, writer, conduct, completed=())
@@ -116,8 +120,7 @@ def go_on_with_run(
     DrivelabError
         As for `record_run`.
     """
-    before = open_run(writer.directory).run_json
-    resumed = [*before.get("resumed_utc", ()), datetime.now(UTC).isoformat(timespec="milliseconds")]
+    resumed = [*writer.record.resumed_utc, datetime.now(UTC).isoformat(timespec="milliseconds")]
     writer.write_run_json({"status": "running", "resumed_utc": resumed, "resumed_with": __version__})
     return _carry_out(plan, targets, writer, conduct, completed=completed)
 
@@ -177,25 +180,8 @@ def _executed(
 
 def _session(writer: RunWriter) -> dict[str, Any]:
     """Which part of the run this is, counted from 1, and on which boot of which kernel."""
-    resumed = open_run(writer.directory).run_json.get("resumed_utc", ())
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return {"session": 1 + len(resumed), "kernel_release": os.uname().release, "boot_id": boot}
-
-
-def _facts_before(
-    plan: Plan, experiment: Experiment, targets: Mapping[str, TargetFacts], conduct: Conduct
-) -> dict[str, Any]:
-    return {
-        "status": "running",
-        "started_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "command_line": conduct.command_line,
-        "drivelab_version": __version__,
-        "experiment": experiment.model_dump(mode="json"),
-        "plan": plan.to_json(),
-        "host": conduct.host.to_json(),
-        "engine": probe_engine(),
-        "targets": [_target_before(label, facts) for label, facts in targets.items()],
-    }
+    return {"session": 1 + len(writer.record.resumed_utc), "kernel_release": os.uname().release, "boot_id": boot}
 
 
 def _target_before(label: str, facts: TargetFacts) -> dict[str, Any]:
@@ -213,9 +199,9 @@ def _finish(
     outcome = execution.outcome
     used = execution.target_facts()
     run = open_run(writer.directory)
-    before = {target.get("label"): target for target in run.run_json.get("targets", ())}
-    failed_earlier = run.run_json.get("failures") or {}
-    failures = failed_earlier | {trial: str(error) for trial, error in outcome.failures.items()}
+    record = writer.record
+    before = {target.get("label"): target for target in record.targets}
+    failures = dict(record.failures) | {trial: str(error) for trial, error in outcome.failures.items()}
     completed = run.completed_trials()
     after = [_target_after(before.get(label, {}), label, facts, targets[label]) for label, facts in used.items()]
     outcome.findings += conduct.instruments.judge.run(list(used.values()), run, _readings(after))
@@ -224,11 +210,11 @@ def _finish(
         status=status,
         targets=after,
         failures={trial: error for trial, error in failures.items() if trial not in completed},
-        restored=[*run.run_json.get("restored", ()), *outcome.restored],
+        restored=[*record.restored, *outcome.restored],
     )
 
 
-def _target_after(before: dict[str, Any], label: str, used: TargetFacts, asked: TargetFacts) -> dict[str, Any]:
+def _target_after(before: Facts, label: str, used: TargetFacts, asked: TargetFacts) -> dict[str, Any]:
     """The target as it was used and as it is now: temperature and wear have changed; what was made is gone."""
     if asked.kind in MADE_KINDS:
         # one that was not made this time is told of as it was when it was

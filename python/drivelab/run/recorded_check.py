@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,8 +19,9 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
+from drivelab.run.begun import begun
 from drivelab.run.check import CheckOutcome, run_check
-from drivelab.run.engine import Progress, RecordListener, StopRequest, probe_engine
+from drivelab.run.engine import Progress, RecordListener, StopRequest
 from drivelab.run.process_owner import owner_tag
 from drivelab.state.working_files import files_in_journal, tree_in_journal
 from drivelab.store.layout import missing_home
@@ -111,28 +112,18 @@ def record_check(
     DrivelabError
         C201 to C209, R451, S501 to S503; others when not a single trial could be measured.
     """
-    writer.write_run_json(facts_before(plan, target, command_line))
+    before = [{"label": target.text, "facts_before": target.to_json(), "facts_after": None}]
+    record = replace(
+        begun({"name": EXPERIMENT}, before, host_facts(__version__), command_line),
+        title=f"Check of {target.text}",
+        question=f"Is {target.text} fit, and can the numbers be trusted?",
+        plan=plan.to_json(),
+    )
+    writer.write_run_json(record.to_json())
     results = CheckResults()
     recorder = _Recorder(target, writer, judge, progress, results)
     results.outcome = run_check(plan, target, recorder, stop=stop, erase=erase)
     return results
-
-
-def facts_before(plan: CheckPlan, target: TargetFacts, command_line: str) -> dict[str, Any]:
-    """What is known of a check before its first trial, for run.json."""
-    return {
-        "status": "running",
-        "started_utc": _now(),
-        "command_line": command_line,
-        "drivelab_version": __version__,
-        "experiment": {"name": EXPERIMENT},
-        "title": f"Check of {target.text}",
-        "question": f"Is {target.text} fit, and can the numbers be trusted?",
-        "plan": plan.to_json(),
-        "host": host_facts(__version__).to_json(),
-        "engine": probe_engine(),
-        "targets": [{"label": target.text, "facts_before": target.to_json(), "facts_after": None}],
-    }
 
 
 def facts_after(target: TargetFacts, results: CheckResults) -> dict[str, Any]:

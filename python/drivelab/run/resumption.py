@@ -56,9 +56,9 @@ def plan_resumption(run: StoredRun) -> Resumption:
     """
     plan = stored_plan(run)
     completed = frozenset(run.completed_trials())
-    if all(step.trial in completed for step in plan.steps) and run.run_json.get("status") == "complete":
+    if all(step.trial in completed for step in plan.steps) and run.record.status == "complete":
         raise DrivelabError("R421", f"all {len(plan.steps)} trials of the run are there", where=str(run.directory))
-    stored = {target.get("label"): target.get("facts_before") or {} for target in run.run_json.get("targets", ())}
+    stored = {target.get("label"): target.get("facts_before") or {} for target in run.record.targets}
     targets, notes = {}, []
     for planned in plan.targets:
         before = stored.get(planned.label, {})
@@ -88,16 +88,15 @@ def stored_plan(run: StoredRun) -> Plan:
     DrivelabError
         R422: there is none that can be read, or it is none that planning would make.
     """
-    document = run.run_json.get("plan")
-    if run.run_json.get("imported"):
+    if run.record.imported:
         raise DrivelabError("R422", "it was imported: drivelab measured nothing that could be gone on with")
-    if not document:
+    if not run.record.plan:
         raise DrivelabError("R422", "it was made without a plan: only what 'drivelab run' began can be resumed")
     try:
-        plan = Plan.from_json(document)
+        plan = Plan.from_json(run.record.plan)
     except (LookupError, TypeError, ValueError) as error:
         why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else " ".join(str(error).split())
-        what = f"its plan was written by drivelab {run.run_json.get('drivelab_version')} and cannot be read: {why}"
+        what = f"its plan was written by drivelab {run.record.drivelab_version} and cannot be read: {why}"
         raise DrivelabError("R422", what, where=str(run.directory)) from error
     require_sound(plan)
     return plan

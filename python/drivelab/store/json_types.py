@@ -39,6 +39,13 @@ class Rule:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What plain data are held to: ``Annotated[Mapping[str, Any], Held(HostFacts)]``."""
+
+    kind: Any
+
+
 class JsonTypeError(ValueError):
     """A value that is not of its type; the message names its place."""
 
@@ -85,6 +92,9 @@ def _check_of(kind: Any, are_partial: bool) -> _Check:
     if origin in (Required, NotRequired):
         return _check_of(arguments[0], are_partial)
     if origin is typing.Annotated:
+        held_to = next((one.kind for one in kind.__metadata__ if isinstance(one, Held)), None)
+        if held_to is not None:
+            return _check_of(held_to, are_partial)
         rules = [rule for rule in kind.__metadata__ if isinstance(rule, Rule)]
         return _also(_check_of(arguments[0], are_partial or PARTIAL in kind.__metadata__), rules)
     if typing.is_typeddict(kind):
@@ -94,7 +104,7 @@ def _check_of(kind: Any, are_partial: bool) -> _Check:
         return _object(hints, frozenset(required), are_partial)
     if is_dataclass(kind):
         required = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
-        known = get_type_hints(kind, localns=_KNOWN_LATE)
+        known = get_type_hints(kind, localns=_KNOWN_LATE, include_extras=True)
         # an import tells with null what its source does not tell
         hints = {one.name: known[one.name] | None if are_partial else known[one.name] for one in fields(kind)}
         return _object(hints, frozenset() if are_partial else frozenset(required), are_partial)

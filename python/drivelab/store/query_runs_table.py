@@ -49,42 +49,36 @@ def runs_table(runs: Mapping[str, StoredRun], attempts: Mapping[str, Sequence[st
 
 
 def _row(name: str, run: StoredRun, attempts: Sequence[str]) -> dict[str, Any]:
-    facts = run.run_json
-    host, plan, verdict = (_mapping(facts.get(key)) for key in ("host", "plan", "verdict"))
-    targets = [_mapping(target) for target in facts.get("targets") or plan.get("targets") or [facts.get("target")]]
-    before = [_mapping(target.get("facts_before", target)) for target in targets]
-    drives = [_mapping(drive) for fact in before for drive in fact.get("drives") or ()]
-    experiment = facts.get("experiment")
+    record = run.record
+    host = record.host
+    before = [target.get("facts_before") or {} for target in record.targets]
+    drives = [drive for facts in before for drive in facts.get("drives") or ()]
     failed = sum(map(layout.is_failed_attempt, attempts))
     return {
         "run": name,
         "directory": str(run.directory.absolute()),
-        "experiment": _text(_mapping(experiment).get("name", experiment)),
-        "status": _text(facts.get("status")),
-        "started_utc": _text(facts.get("started_utc")),
-        "finished_utc": _text(facts.get("finished_utc")),
-        "seed": _number(plan.get("seed", facts.get("seed"))),
-        "drivelab_version": _text(facts.get("drivelab_version", host.get("drivelab_version"))),
-        "command_line": _text(facts.get("command_line")),
-        "targets": _listed([target.get("label", target.get("text")) for target in targets]),
+        "experiment": _text(record.experiment.get("name")),
+        "status": _text(record.status),
+        "started_utc": _text(record.started_utc),
+        "finished_utc": _text(record.finished_utc),
+        "seed": _number(record.plan.get("seed", record.seed)),
+        "drivelab_version": _text(record.drivelab_version),
+        "command_line": _text(record.command_line),
+        "targets": _listed([target.get("label") for target in record.targets]),
         "drive_models": _listed([drive.get("model") for drive in drives]),
         "hostname": _text(host.get("hostname")),
         "kernel_release": _text(host.get("kernel_release")),
         "cpu_model": _text(host.get("cpu_model")),
-        "outcome": _text(verdict.get("outcome")),
+        "outcome": _text(record.verdict.get("outcome")),
         "trial_count": len(attempts) - failed,
         "failed_attempt_count": failed,
-        "run_json": json.dumps(facts),
+        "run_json": json.dumps(run.run_json),
     }
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _text(value: object) -> str | None:
     # a file name that is no UTF-8 has characters that no table can hold
-    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+    return None if value in (None, "") else str(value).encode("utf-8", "backslashreplace").decode()
 
 
 def _number(value: object) -> int | None:

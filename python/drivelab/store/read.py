@@ -22,7 +22,7 @@ from drivelab.store.cells import estimates_in, findings_in, made
 from drivelab.store.parts import read_parquet, read_table
 from drivelab.store.record_batches import StoredRecords
 from drivelab.store.regular_file import read_regular
-from drivelab.store.run_document import RUN_JSON_BYTES_MAX, require_run_document
+from drivelab.store.run_record import RUN_JSON_BYTES_MAX, RunRecord, require_run_record
 from drivelab.store.tables import measurement_from_rows
 
 # trials that an error names
@@ -62,7 +62,7 @@ def _understood(content: bytes, file: Path) -> dict[str, Any]:
         if type(schema) is int and schema > layout.SCHEMA:
             what = f"the run is stored in schema {schema}, and this drivelab reads schemas up to {layout.SCHEMA}"
             raise DrivelabError("S505", what, where=str(file.parent))
-        require_run_document(document)
+        require_run_record(document)
     except RecursionError as error:
         raise DrivelabError("S506", "run.json cannot be understood: it is nested too deep", where=str(file)) from error
     except (ValueError, KeyError, TypeError) as error:
@@ -79,7 +79,7 @@ class StoredRun:
     directory : Path
         Where it lies.
     run_json : dict
-        Everything about the run that is not a table.
+        Everything about the run that is not a table, as it is stored.
     read_from : os.stat_result or None
         Status of the file that this was read from: whose it was; None when it was read from none.
     """
@@ -88,6 +88,11 @@ class StoredRun:
         self.directory = directory
         self.run_json = run_json
         self.read_from = read_from
+
+    @property
+    def record(self) -> RunRecord:
+        """The same, typed."""
+        return RunRecord.from_json(self.run_json)
 
     @property
     def name(self) -> str:
@@ -144,8 +149,8 @@ class StoredRun:
     @property
     def findings(self) -> list[Finding]:
         """Findings about the run; before the run is finished, those about its trials."""
-        if "findings" in self.run_json:
-            return [made(Finding, finding) for finding in self.run_json["findings"]]
+        if self.record.findings is not None:
+            return [made(Finding, dict(finding)) for finding in self.record.findings]
         texts = zip(self.trial_names, self.trials["findings_json"].to_pylist(), strict=True)
         return [finding for trial, text in texts for finding in findings_in(text, trial)]
 

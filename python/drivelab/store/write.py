@@ -26,6 +26,7 @@ from drivelab.store.journal import LockedJournal
 from drivelab.store.place import TrialPlace
 from drivelab.store.read import open_run
 from drivelab.store.records import RecordSink
+from drivelab.store.run_record import RunRecord
 from drivelab.store.tables import histogram_table, interval_table, trial_table
 from drivelab.store.traces import TraceSink, trace_sink
 
@@ -101,15 +102,15 @@ class RunWriter:
         self._held = held or _held(directory)
         self._journal = LockedJournal(self._held)
         try:
-            self._run_json: dict[str, Any] = {}
+            self.record = RunRecord()
             # under the lock: whoever held it until now may have written
             stored = open_run(directory) if (directory / layout.RUN_JSON).exists() else None
             self._parts = PartsWriter(self._held)
             self._names = set(stored.attempt_names()) if stored else set()
             if stored:
-                self._run_json = dict(stored.run_json)
+                self.record = stored.record
                 # an older drivelab would not find what is added
-                if self._run_json.pop("schema") < layout.SCHEMA:
+                if self.record.schema < layout.SCHEMA:
                     self.write_run_json({})
         except BaseException:
             self._journal.close()
@@ -125,8 +126,8 @@ class RunWriter:
             S501, S502, S503: it cannot be written.
         """
         self._lock()
-        self._run_json |= facts
-        write_json(self.directory / layout.RUN_JSON, {"schema": layout.SCHEMA} | self._run_json, inside=self._held)
+        self.record = self.record.changed({**facts, "schema": layout.SCHEMA})
+        write_json(self.directory / layout.RUN_JSON, self.record.to_json(), inside=self._held)
 
     def add_trial(
         self,

@@ -19,6 +19,7 @@ from drivelab.reference.load import load_reference
 from drivelab.report.sentences.several_drives import joint_sentences
 from drivelab.report.tables.pivot import pivots
 from drivelab.store.read import StoredRun, open_run
+from drivelab.store.run_record import RunRecord
 
 FLUSHES = "device_flushes_per_operation"
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -195,22 +196,16 @@ def test_hardly_any_fact_need_be_there() -> None:
         assert found.drives[0].name == {"settings-scan-drive": "sdb", "check-directory": "/var/lib/etcd"}[name]
 
 
-@pytest.mark.parametrize("nonsense", [None, "text", 7, [None, "x"], [{"label": None}], [{"facts_before": [1]}]])
-def test_nonsense_in_place_of_targets_is_survived(nonsense: object) -> None:
-    found = set_of(with_facts("ssd-latency-scratch", targets=nonsense, host=nonsense))
-    assert {each.drive for each in found.observations} == {"scratch"}
-
-
 def test_two_drives_of_one_model_get_the_ends_of_their_serials() -> None:
     twin = DRIVE | {"serial": "XYZ123456"}
-    found = measured_targets({"targets": [target("sdb", DRIVE), target("sdc", twin)]})
+    found = measured_targets(RunRecord(targets=[target("sdb", DRIVE), target("sdc", twin)]))
     names = {label: each.drive.name for label, each in found.items()}
     assert names == {"sdb": "SAMSUNG MZ7LH480HAHQ 480 GB (S45P)", "sdc": "SAMSUNG MZ7LH480HAHQ 480 GB (123456)"}
 
 
 def test_two_directories_of_one_drive_are_told_apart_by_their_labels() -> None:
     found = measured_targets(
-        {"targets": [target("/a", DRIVE, kind="directory"), target("/b", DRIVE, kind="directory")]}
+        RunRecord(targets=[target("/a", DRIVE, kind="directory"), target("/b", DRIVE, kind="directory")])
     )
     assert [each.drive.name[-5:] for each in found.values()] == [" (/a)", " (/b)"]
 
@@ -230,7 +225,7 @@ def test_two_directories_of_one_drive_are_told_apart_by_their_labels() -> None:
     ],
 )
 def test_kinds_of_drives_are_readable(facts: dict[str, Any], kind: str) -> None:
-    (found,) = measured_targets({"targets": [target("t", None, **facts)]}).values()
+    (found,) = measured_targets(RunRecord(targets=[target("t", None, **facts)])).values()
     assert found.drive.kind == kind
 
 
@@ -239,7 +234,7 @@ def test_kinds_of_drives_are_readable(facts: dict[str, Any], kind: str) -> None:
     [("ATA", "SAMSUNG MZ7LH480HAHQ"), ("Samsung", "SAMSUNG MZ7LH480HAHQ"), ("HP", "HP SAMSUNG MZ7LH480HAHQ")],
 )
 def test_the_maker_is_named_once(vendor: str, name: str) -> None:
-    (found,) = measured_targets({"targets": [target("t", DRIVE | {"vendor": vendor})]}).values()
+    (found,) = measured_targets(RunRecord(targets=[target("t", DRIVE | {"vendor": vendor})])).values()
     assert found.drive.model == name
 
 
@@ -267,7 +262,7 @@ def test_links_are_told_as_negotiated(link: dict[str, Any], text: str) -> None:
     ],
 )
 def test_machines_say_what_they_are_as_far_as_it_is_known(host: dict[str, Any], kind: str) -> None:
-    assert machine_of({"host": host}).kind == kind
+    assert machine_of(RunRecord(host=host)).kind == kind
 
 
 def test_a_run_that_was_cut_off_says_so() -> None:

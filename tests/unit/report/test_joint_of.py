@@ -94,6 +94,11 @@ def test_the_table_with_most_drives_comes_first_and_descriptions_last() -> None:
     assert most_telling_first([same, *given])[0].key == "pivot"
 
 
+def on(found: object) -> dict[str, object]:
+    """Facts of a run on one drive."""
+    return {"targets": [{"label": "sdb", "facts_before": {"drives": [found]}}]}
+
+
 @pytest.mark.parametrize(
     ("changed", "note"),
     [
@@ -101,10 +106,10 @@ def test_the_table_with_most_drives_comes_first_and_descriptions_last() -> None:
         ({"host": {"cpu_governor": "powersave"}}, "CPU governor: performance (a); powersave (b)."),
         ({"plan": {"quick": True}}, "Scaled down (--quick): no (a); yes (b)."),
         ({"status": "interrupted"}, "Not complete: b."),
-        ({"drives": [drive("S1", firmware="2.0")]}, "Firmware of S1: 1.0 (a); 2.0 (b)."),
-        ({"drives": [drive("S1", scheduler="bfq")]}, "Scheduler of S1: none (a); bfq (b)."),
+        (on(drive("S1", firmware="2.0")), "Firmware of S1: 1.0 (a); 2.0 (b)."),
+        (on(drive("S1", scheduler="bfq")), "Scheduler of S1: none (a); bfq (b)."),
         (
-            {"drives": [drive("S1", write_cache={"drive_enabled": False})]},
+            on(drive("S1", write_cache={"drive_enabled": False})),
             "Write cache of S1 as found: on (a); off (b).",
         ),
     ],
@@ -112,7 +117,7 @@ def test_the_table_with_most_drives_comes_first_and_descriptions_last() -> None:
 def test_what_differs_between_runs_is_named(changed: dict[str, object], note: str) -> None:
     same: dict[str, object] = {
         "host": {"kernel_release": "6.12.41", "cpu_governor": "performance"},
-        "drives": [drive("S1", write_cache={"drive_enabled": True})],
+        **on(drive("S1", write_cache={"drive_enabled": True})),
         "status": "complete",
     }
     sets = [result_set(name, observed("A", 50, 45, 55)) for name in ("a", "b")]

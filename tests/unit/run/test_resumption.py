@@ -19,6 +19,7 @@ from drivelab.model.target import BlockLayer, TargetFacts
 from drivelab.plan.make import make_plan
 from drivelab.run import resumption
 from drivelab.run.resumption import plan_resumption
+from drivelab.store.run_record import RunRecord
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -76,13 +77,7 @@ def found_on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., TargetFacts]:
         monkeypatch.setattr(resumption, "resolve_target", computer.resolve)
         monkeypatch.setattr(resumption, "list_drives", computer.drives)
         plan = make_plan(EXPERIMENT, [before], seed=1)
-        run_json = {
-            "plan": plan.to_json(),
-            "targets": [{"label": plan.targets[0].label, "facts_before": before.to_json()}],
-        }
-        stored: Any = type("Stored", (), {"run_json": run_json, "directory": Path("run")})
-        stored.completed_trials = lambda: {plan.steps[0].trial}
-        rest = plan_resumption(stored)
+        rest = plan_resumption(stored_run(plan, before, plan.steps[0].trial))
         assert rest.plan.steps == plan.steps
         assert [target.label for target in rest.plan.targets] == [target.label for target in plan.targets]
         assert rest.completed == {plan.steps[0].trial}
@@ -187,7 +182,7 @@ def test_a_raid_set_without_its_members_is_not_made_again() -> None:
 def test_options_that_reach_beyond_the_target_are_refused_in_a_stored_plan_too(level: dict[str, Any]) -> None:
     scratch = resolve_target("scratch:1GiB")
     run = stored_run(make_plan(EXPERIMENT, [scratch], seed=1), scratch)
-    run.run_json["plan"]["filesystems"] = [level]
+    run.record.plan["filesystems"] = [level]
     with pytest.raises(DrivelabError, match=r"known to touch only the target|another device or file") as refused:
         plan_resumption(run)
     assert (refused.value.code, "\n" in refused.value.what) == ("R422", False)
@@ -196,6 +191,6 @@ def test_options_that_reach_beyond_the_target_are_refused_in_a_stored_plan_too(l
 def stored_run(plan: Plan, facts: TargetFacts, *completed: str) -> Any:
     """What is asked of a stored run."""
     targets = [{"label": plan.targets[0].label, "facts_before": facts.to_json()}]
-    run_json = {"plan": plan.to_json(), "targets": targets}
-    members = {"run_json": run_json, "directory": Path("run"), "completed_trials": lambda _: set(completed)}
+    record = RunRecord(plan=plan.to_json(), targets=targets)
+    members = {"record": record, "directory": Path("run"), "completed_trials": lambda _: set(completed)}
     return type("Stored", (), members)()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_a_continued_run_keeps_what_it_knew(writer: RunWriter, make_trial: Calla
     after.add_journal("step done", step=2)
     after.finish(failures={})
     run = open_run(writer.directory)
-    assert (run.run_json["seed"], run.run_json["status"], run.run_json["failures"]) == (7, "complete", {})
+    assert (run.record.seed, run.record.status, run.record.failures) == (7, "complete", {})
     assert run.trial_names == ["0001-x", "0002-x"]
     assert len((writer.directory / layout.JOURNAL).read_text().splitlines()) == 2
 
@@ -238,7 +239,7 @@ def test_a_run_of_schema_1_can_be_continued(tmp_path: Path, make_trial: Callable
     interval_count = before.intervals.num_rows
     writer = continue_run(directory)
     # an older drivelab would overlook what is added
-    assert open_run(directory).run_json == before.run_json | {"schema": layout.SCHEMA}
+    assert open_run(directory).record == replace(before.record, schema=layout.SCHEMA)
     assert open_run(directory).completed_trials() == set(before.trial_names)
     measured, summary = make_trial("0009-x")
     writer.add_trial(measured, summary, place=TrialPlace(is_reference=True, started_utc="2027"))

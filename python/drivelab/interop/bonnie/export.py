@@ -51,7 +51,7 @@ def bonnie_lines(run: StoredRun) -> list[str]:
         for levels, phases in groups.items():
             if _is_part_of(_levels(row, factors), levels):
                 phases.setdefault(row["workload"], []).append(measured)
-    seed = (run.run_json.get("plan") or {}).get("seed", "")
+    seed = run.record.plan.get("seed", "")
     return [_line(_name(levels), seed, phases) for levels, phases in groups.items()]
 
 

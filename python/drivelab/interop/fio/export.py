@@ -113,7 +113,7 @@ def _write_all(
 
 def names_of_jobs(run: StoredRun, trials: Iterable[str]) -> dict[str, tuple[str, int]]:
     """Name and groupid of each trial: those of its job file when every job was run once, else its own and its place."""
-    listed = (run.run_json.get("job_file") or {}).get("jobs", ())
+    listed = run.record.job_file.get("jobs", ())
     of_workload = {job["workload"]: (job["job"], job["reporting_group"]) for job in listed}
     trials = list(trials)
     workloads = [run.trial(name)["workload"] for name in trials]
@@ -135,10 +135,10 @@ def _expressible(run: StoredRun, done: FioExport) -> dict[str, Measurement]:
 
 
 def _document(run: StoredRun, jobs: list[dict[str, Any]], measured: Iterable[Measurement]) -> dict[str, Any]:
-    started = run.run_json.get("started_utc")
+    started = run.record.started_utc
     begun = datetime.fromisoformat(started) if started else datetime.fromtimestamp(0, UTC)
     return {
-        "fio version": f"drivelab-{run.run_json.get('drivelab_version', drivelab.__version__)}",
+        "fio version": f"drivelab-{run.record.drivelab_version or drivelab.__version__}",
         "timestamp": int(begun.timestamp()),
         "timestamp_ms": int(begun.timestamp() * 1000),
         "time": begun.strftime("%a %b %d %H:%M:%S %Y"),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from drivelab.report.numerals import typeset
 from drivelab.report.tables.table import Table, TableColumn, text_rows
+from drivelab.store.run_record import RunRecord
 
 TITLE = "Settings of the job file that were not honoured"
 # by what became of an option; the others need no words
@@ -14,17 +12,15 @@ _WORDS = {"approximated": "nearly", "not-honoured": "no", "unknown": "no: not kn
 _COLUMNS = ("option", "value", "line", "honoured", "what was done instead")
 
 
-def job_file_table(facts: Mapping[str, Any]) -> Table | None:
+def job_file_table(run: RunRecord) -> Table | None:
     """The options that a run did not have as its job file says; None where there are none, or was no job file.
 
     Parameters
     ----------
-    facts : mapping
-        ``run.json`` as a whole.
+    run : RunRecord
+        The run as a whole.
     """
-    record = facts.get("job_file")
-    if not isinstance(record, Mapping):
-        return None
+    record = run.job_file
     told = [note for note in record.get("notes", ()) if note.get("effect") in _WORDS]
     rows = [
         [
