@@ -20,12 +20,15 @@ from shaped_drive.loop import LoopDrive
 from system_packages import GOALS, SYSTEM_PATH, find_program
 
 HERE = Path(__file__).parent
-BESIDE_OTHERS = {HERE / "unit", HERE / "browser"}
-# stored runs, recordings and help only
-_READ_ONLY = ("btt", "btt_tables", "compare", "damaged_runs", "main", "report", "sql")
-BESIDE_OTHERS |= {HERE / "cli" / f"test_{name}.py" for name in _READ_ONLY}
-# on scratch drives of their own; they take long and wait most of it
-BESIDE_OTHERS |= {HERE / "device" / f"test_{name}.py" for name in ("resume", "resume_of_changed_runs", "run")}
+_ALONE = (
+    # the kernel's one trace buffer, and settings of the whole machine
+    *("tracing", "tracing_undisturbed", "settings", "settings_come_back", "run_settings"),
+    # processors: who else is at work, what a latency is, who is first
+    *("not_alone", "shaped_drive", "explained_latencies", "one_byte_page", "exchanged_files", "taken_over"),
+)
+ALONE = {HERE / "device" / f"test_{name}.py" for name in _ALONE}
+# all drives that there are
+ALONE |= {HERE / "cli" / "test_drives.py", HERE / "device" / "test_drives.py"}
 RELEASE_S = 60
 REQUIRE_ALL = os.environ.get("DRIVELAB_REQUIRE_ALL") == "1"
 MakeLoopDevice = Callable[..., Path]
@@ -47,13 +50,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what may run on several processors at once: tests that use no clock of the machine, and no drive but theirs.
+    """Mark what may run on several processors at once: all but guests, and tests that share what this machine has once.
 
-    A test that detaches a loop device to attach something else under its name is not among them.
+    A test that detaches a loop device to attach something else under its name is marked ``alone``.
     """
     for item in items:
-        is_of_such = BESIDE_OTHERS & {item.path, *item.path.parents}
-        if is_of_such and item.get_closest_marker("alone") is None:
+        shares = item.path in ALONE or HERE / "vm" in item.path.parents
+        if not shares and item.get_closest_marker("alone") is None:
             item.add_marker("beside_others")
 
 

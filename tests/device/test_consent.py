@@ -155,7 +155,7 @@ def test_a_drive_that_a_loop_device_lies_on_is_refused(make_loop_device: MakeLoo
 @pytest.mark.provokes("C205")
 def test_a_drive_that_a_program_has_open_is_refused(make_loop_device: MakeLoopDevice) -> None:
     device = make_loop_device()
-    with device.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as sleeper:
+    with device.open("rb") as file, subprocess.Popen(["sleep", "600"], stdin=file) as sleeper:
         file.close()
         error = refusal(device, device.name)
         sleeper.kill()
@@ -192,6 +192,7 @@ def test_a_partition_table_needs_a_consent_of_its_own(attach: Callable[..., Path
     allow(disk, f"{disk.name}+contents")
 
 
+@pytest.mark.alone
 @pytest.mark.provokes("C207")
 def test_a_device_that_became_another_one_is_refused(attach: Callable[..., Path], tmp_path: Path) -> None:
     device = attach("first.img")

@@ -16,6 +16,7 @@ from drivelab.state.held_device import held_if_device
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup")]
 
 
+@pytest.mark.alone
 def test_its_name_is_not_given_to_another(make_loop_device: Callable[..., Path], tmp_path: Path) -> None:
     device = make_loop_device()
     other = tmp_path / "other.img"

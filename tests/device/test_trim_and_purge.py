@@ -104,6 +104,7 @@ def test_a_mounted_device_is_not_discarded(
     assert (directory / "file").read_text() == "kept"
 
 
+@pytest.mark.alone
 @pytest.mark.provokes("C207")
 def test_another_device_in_its_place_is_not_discarded(
     make_loop_device: MakeLoopDevice, journal: Journal, tmp_path: Path
