@@ -86,8 +86,8 @@ def test_the_summary_counts_every_verdict() -> None:
     text = summary_sentence(EVERY_KIND)
     assert text == (
         "Of 5 judged numbers 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by "
-        "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency x1.50 "
-        "(1.43 to 1.58)."
+        "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency "
+        "50 % slower (43 to 58). Best: 4 KiB appended + fdatasync, filesystem ext4, p99 latency 25 % faster (19 to 31)."
     )
 
 

@@ -9,7 +9,7 @@ from statistics import median
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent, format_quantity
-from drivelab.report.sentences.effect_words import command_words, ratio_words
+from drivelab.report.sentences.effect_words import command_words, ratio_change, ratio_words
 
 _FACTOR_FROM = 2.0
 # beyond this nobody wants to know by how much: nothing useful would have been found
@@ -44,11 +44,10 @@ def summary_sentence(comparison: Comparison) -> str:
     worse, judged = comparison.regressions, [row for row in comparison.rows if row.is_judged]
     found = Counter(_summary_words(row) for row in judged)
     parts = [f"{found[words]} {words}" for words in sorted(found, key=_place)]
-    worst = ""
-    if worse:
-        worst = f" Worst: {row_words(worse[0], {})}, {metric_of(worse[0].metric).title} {change_words(worse[0])}."
+    better = sorted((row for row in judged if row.verdict == "faster"), key=lambda row: row.slowdown or 1.0)
+    ends = [f" {word}: {_row_change(rows[0])}." for word, rows in (("Worst", worse), ("Best", better)) if rows]
     numbers = "1 judged number" if len(judged) == 1 else f"{len(judged)} judged numbers"
-    return f"Of {numbers} {', '.join(parts)}.{worst}{_caveat(comparison)}"
+    return f"Of {numbers} {', '.join(parts)}.{''.join(ends)}{_caveat(comparison)}"
 
 
 def _summary_words(row: MetricComparison) -> str:
@@ -77,10 +76,10 @@ def _caveat(comparison: Comparison) -> str:
     return " Without an interval the ratios are what was seen, and no answer: measure at least 5 runs a side."
 
 
-def change_words(row: MetricComparison) -> str:
-    """The ratio with its interval: ``x1.50 (1.42 to 1.58)``."""
-    interval = interval_words(row)
-    return f"x{ratio_words(row.ratio.value)}{f' ({interval})' if interval else ''}"
+def _row_change(row: MetricComparison) -> str:
+    """What changed, and by how much: ``small write, p50 latency 50 % slower (43 to 58)``."""
+    change = ratio_change(row.ratio, is_more_slower=row.is_more_worse)
+    return f"{row_words(row, {})}, {metric_of(row.metric).title} {change}"
 
 
 def interval_words(row: MetricComparison) -> str:
