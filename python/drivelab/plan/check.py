@@ -269,7 +269,7 @@ def _log_trial(program: Program, room_bytes: int, state: FileState, runtime_ms: 
 
 def _log_label(log: LogWrite) -> str:
     if log.is_behind_journal:
-        return "2 pages behind a rollback journal + fdatasync"
+        return "8 KiB journaled + fdatasync"
     return f"{format_bytes(log.size_bytes)} {_HOW[log.file_state]} + fdatasync"
 
 
