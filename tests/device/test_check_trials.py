@@ -38,11 +38,11 @@ class Listener:
     def records_of(self, trial: CheckTrial) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
+    def trial_goes_on(self, progress: Progress) -> None:
         assert progress.elapsed_ns >= 0
 
-    def trial_done(self, trial: CheckTrial, measured: Measurement) -> None:
-        self.measured[trial.name] = measured
+    def trial_done(self, measured: Measurement) -> None:
+        self.measured[measured.name] = measured
 
     def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
         self.failed[trial.name] = error

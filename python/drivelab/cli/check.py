@@ -20,7 +20,6 @@ from drivelab.analyse.findings import operations_failed, run_findings, target_fi
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
-from drivelab.cli.check_progress import check_progress
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
@@ -43,6 +42,7 @@ from drivelab.report.html import FILE_NAME, write_html_report
 from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.report.terminal.wrapped import without_trailing_blanks
+from drivelab.run.check_progress import CheckProgress
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.recorded_check import (
     EXPERIMENT,
@@ -204,7 +204,7 @@ def _check(
     command_line = shlex.join(["drivelab", *sys.argv[1:]])
     status: dict[str, Any] = {"status": "failed"}
     try:
-        with files_of_check(plan, target, command_line), check_progress(plan) as progress:
+        with files_of_check(plan, target, command_line), CheckProgress(plan) as progress:
             results = record_check(
                 plan,
                 target,

@@ -17,7 +17,7 @@ from drivelab.inventory.loop_target import resolve_measured
 from drivelab.model.errors import EXIT_OK, DrivelabError
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
-from drivelab.run.progress import progress_for
+from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import record_run
 from drivelab.state.stuck import require_apart
 from drivelab.store.layout import JOURNAL, RUN_JSON, TRIALS, default_parent
@@ -112,7 +112,7 @@ def _explain_target(options: ExplainOptions, target: str) -> int:
     consent = Consent(tuple(options.erase), ())
     require_possible(plan, by_label, consent)
     with interruptible() as stop:
-        conduct = conduct_for(progress_for(plan), stop, consent, stops_on_error=False)
+        conduct = conduct_for(RunProgress(plan), stop, consent, stops_on_error=False)
         parent = Path(options.out) if options.out else default_parent()
         directory, outcome = record_run(plan, asked, by_label, parent, conduct)
     if not outcome.completed and outcome.is_interrupted:

@@ -21,7 +21,6 @@ from drivelab.cli.io_place import held_place
 from drivelab.cli.io_result import io_json, io_lines
 from drivelab.cli.io_target import find_target, require_consent
 from drivelab.cli.io_workload import is_null, on_target, options_without_effect, workload_from
-from drivelab.cli.live_line import LiveLine
 from drivelab.inventory.consent import require_unused
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
@@ -36,6 +35,7 @@ from drivelab.run.counting_pass import changed_count, command_counts
 from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.interruption import interruptible
 from drivelab.run.measure import measure
+from drivelab.run.shown_lines import ShownLines
 from drivelab.state.drive_lock import held_drives
 from drivelab.state.held_device import held_if_device
 from drivelab.store.place import TrialPlace
@@ -130,8 +130,8 @@ def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: 
     drives = held_drives(with_loop_as_drive(target).drives, alone=alone)
     place = held_place(target, workload, may_overwrite_file=options.overwrite_file)
     with drives, held_if_device(target, erase=erase), place as workload:
-        with _record_sink(options, workload) as sink, LiveLine() as line:
-            measured = measure(_TRIAL, workload, target, stop=stop, progress=line.show, on_records=sink)
+        with _record_sink(options, workload) as sink, ShownLines() as line:
+            measured = measure(_TRIAL, workload, target, stop=stop, progress=line.goes_on, on_records=sink)
         if not options.count_commands or stop.is_set():
             return measured
         operations = changed_count(workload, measured.engine)

@@ -15,7 +15,7 @@ from drivelab.cli.run import DetailsOption, EraseOption, OnErrorOption, PurgeOpt
 from drivelab.inventory.consent import Consent
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
-from drivelab.run.progress import progress_for
+from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import go_on_with_run
 from drivelab.run.resumption import plan_resumption, stored_plan
 from drivelab.state.stuck import require_apart
@@ -61,7 +61,7 @@ def command(
         what = "going on" if left else "only its end is missing"
         print(f"{len(rest.completed)} of {len(rest.plan.steps)} trials are there; {what}", file=sys.stderr)
         with interruptible() as stop:
-            progress = progress_for(rest.plan, rest.completed)
+            progress = RunProgress(rest.plan, completed=rest.completed)
             conduct = conduct_for(progress, stop, consent, stops_on_error=on_error == "stop")
             outcome = go_on_with_run(writer, rest.plan, rest.targets, conduct, completed=rest.completed)
     return show(directory, outcome, stop, as_json=as_json, details=details)

@@ -39,10 +39,10 @@ class CheckListener(Protocol):
         """What takes the trial's single I/Os while it runs; without it they are kept in the measurement."""
         ...
 
-    def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
+    def trial_goes_on(self, progress: Progress) -> None:
         """About every 0.1 s."""
 
-    def trial_done(self, trial: CheckTrial, measured: Measurement) -> None:
+    def trial_done(self, measured: Measurement) -> None:
         """A trial has ended, with what it measured; whoever wants to keep that stores it now."""
 
     def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
@@ -233,7 +233,7 @@ def _run_trials(
         finally:
             place.done(trial, measured)
         if measured is not None:
-            listener.trial_done(trial, measured)
+            listener.trial_done(measured)
     outcome.is_interrupted = stop.is_set()
     if not measured_count and outcome.failures:
         raise next(iter(outcome.failures.values()))
@@ -279,7 +279,7 @@ def _measure_trial(
 
 def _stopping_rule(trial: CheckTrial, workload: Workload, listener: CheckListener) -> Callable[[Progress], bool]:
     def goes_on(progress: Progress) -> bool:
-        listener.trial_goes_on(trial, progress)
+        listener.trial_goes_on(progress)
         if progress.is_ramping:
             return True
         return not trial.is_enough(

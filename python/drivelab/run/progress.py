@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
-from drivelab.model.operations_apart import DIRECTIONS, operations_apart, plural
+from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.units import format_bytes, format_rate_per_s, format_wait_ns
+from drivelab.model.units import format_bytes, format_wait_ns
 from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.plan.budget import time_left_ns
 from drivelab.run.engine import Progress
-from drivelab.streams import for_person, make_console
+from drivelab.run.shown_lines import ShownLines, rates_text
 
 # workloads at the same time that a line names
 _NAMED_MAX = 3
 
 
-class RunProgress:
-    """Progress of one plan, as lines; used in a ``with`` block.
+class RunProgress(ShownLines):
+    """Progress of one plan; used in a ``with`` block.
 
     Parameters
     ----------
@@ -39,49 +38,52 @@ class RunProgress:
     """
 
     def __init__(self, plan: Plan, stream: TextIO | None = None, *, completed: Collection[str] = ()) -> None:
+        super().__init__(stream)
         self._plan = plan
-        self._stream = for_person(stream)
+        self._step = self._preparation = ""
         self._done_expected_ns = 0
         self._left_expected_ns = sum(step.expected_ns for step in plan.steps if step.trial not in completed)
         self._begun_ns = self._counted_at_ns = time.monotonic_ns()
         self._left_ns = self._left_expected_ns
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None
-    ) -> None:
-        """Nothing is open."""
-
     def preparing(self, what: str) -> None:
         """Something other than a trial is being done."""
-        self._say(f"{what} ...")
+        self._preparation = what
+        if self._live is None:
+            self.say(f"{what} ...")
+        self.show(what)
 
-    def preparing_goes_on(self, done_fraction: float) -> None:  # noqa: ARG002 (only a live line shows it)
+    def preparing_goes_on(self, done_fraction: float) -> None:
         """What is being done has come so far, from 0 to 1."""
         # how long filling takes says nothing about how long steps take
         self._begun_ns = self._counted_at_ns = time.monotonic_ns()
+        self.show(f"{self._preparation}: {done_fraction:.0%}")
 
     def step_begins(self, step: PlannedStep) -> None:
         """A step begins."""
+        self._step = self._place(step)
+        self.show(self._step + self._left_text())
 
-    def step_goes_on(self, progress: Progress) -> bool:  # noqa: ARG002 (only a live line shows it)
+    def step_goes_on(self, progress: Progress) -> bool:
         """A trial goes on; it always may."""
+        if progress.is_ramping:
+            now = "ramp"
+        elif progress.elapsed_ns > 0:
+            now = f"{rates_text(progress)}, {format_bytes(progress.byte_count())}"
+        else:
+            now = "begins"
+        self.show(f"{self._step}: {now}{self._left_text()}")
         return True
 
     def step_done(self, step: PlannedStep, summary: TrialSummary) -> None:
         """A trial was measured and stored."""
         self._count(step)
-        self._say(f"{self._place(step)}: {estimates_text(summary)}{self._left_text()}")
+        self.say(f"{self._place(step)}: {estimates_text(summary)}{self._left_text()}")
 
     def step_failed(self, step: PlannedStep, error: DrivelabError) -> None:
         """A step gave no result."""
         self._count(step)
-        self._say(f"{self._place(step)}: failed: {error.what} [{error.code}]{self._left_text()}")
-
-    def _say(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        self.say(f"{self._place(step)}: failed: {error.what} [{error.code}]{self._left_text()}")
 
     def _place(self, step: PlannedStep) -> str:
         where = f" on {step.target}" if len(self._plan.targets) > 1 else ""
@@ -106,79 +108,10 @@ class RunProgress:
         return f"; {format_wait_ns(max(left_ns, 0))} left"
 
 
-class LiveProgress(RunProgress):
-    """Progress of one plan on a terminal: finished steps scroll by above one live line."""
-
-    def __init__(self, plan: Plan, stream: TextIO | None = None, *, completed: Collection[str] = ()) -> None:
-        super().__init__(plan, stream, completed=completed)
-        # imported here: a piped run needs no terminal library
-        from rich.live import Live
-        from rich.text import Text
-
-        self._text = Text
-        self._console = make_console(self._stream, soft_wrap=True)
-        self._live = Live(console=self._console, transient=True, refresh_per_second=8)
-        self._step = ""
-        self._preparation = ""
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None
-    ) -> None:
-        """Remove the live line."""
-        self._live.stop()
-
-    def preparing(self, what: str) -> None:
-        """Something other than a trial is being done."""
-        self._preparation = what
-        self._show(what)
-
-    def preparing_goes_on(self, done_fraction: float) -> None:
-        """What is being done has come so far, from 0 to 1."""
-        super().preparing_goes_on(done_fraction)
-        self._show(f"{self._preparation}: {done_fraction:.0%}")
-
-    def step_begins(self, step: PlannedStep) -> None:
-        """A step begins."""
-        self._step = self._place(step)
-        self._show(self._step + self._left_text())
-
-    def step_goes_on(self, progress: Progress) -> bool:
-        """A trial goes on; it always may."""
-        seconds = progress.elapsed_ns / 1e9
-        if progress.is_ramping:
-            now = "ramp"
-        elif seconds > 0:
-            now = f"{rates_text(progress)}, {format_bytes(progress.byte_count())}"
-        else:
-            now = "begins"
-        self._show(f"{self._step}: {now}{self._left_text()}")
-        return True
-
-    def _say(self, text: str) -> None:
-        self._live.console.print(self._text(text))
-
-    def _show(self, text: str) -> None:
-        line = self._text(text, style="dim", no_wrap=True, overflow="ellipsis")
-        self._live.update(line)
-
-
 def others_of(plan: Plan, step: PlannedStep) -> list[str]:
     """Workloads that run at the same time as a step: their names, or their number where they are many."""
     others = [one.workload for one in plan.steps if one.together == step.together and one.number != step.number]
     return others if len(others) <= _NAMED_MAX else [f"{len(others)} others"]
-
-
-def rates_text(progress: Progress) -> str:
-    """How many I/Os per s there were until now: of a mix of each operation alone."""
-    seconds = max(progress.elapsed_ns, 1) / 1e9
-    counts = {name: count for name in DIRECTIONS if (count := progress.counts.get(name))}
-    if len(counts) < 2:
-        return f"{format_rate_per_s(progress.operation_count() / seconds)} I/Os per s"
-    return ", ".join([f"{format_rate_per_s(count / seconds)} {plural(name)} per s" for name, count in counts.items()])
 
 
 def estimates_text(summary: TrialSummary) -> str:
@@ -200,8 +133,3 @@ def _numbers_text(found: Mapping[str, Estimate], unit: str) -> str:
     if moved is not None and moved.value != 0:
         ends = {RATE: ends.pop(RATE), THROUGHPUT: "", **ends}
     return ", ".join([*texts, *(f"{found[metric]}{end}" for metric, end in ends.items() if metric in found)])
-
-
-def progress_for(plan: Plan, completed: Collection[str] = ()) -> RunProgress:
-    """A live line when stderr is a terminal, lines otherwise."""
-    return (LiveProgress if for_person().isatty() else RunProgress)(plan, completed=completed)

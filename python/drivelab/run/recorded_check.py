@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from drivelab import __version__
 from drivelab.inventory.host import host_facts
@@ -21,6 +21,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
 from drivelab.run.begun import begun
 from drivelab.run.check import CheckOutcome, run_check
+from drivelab.run.check_progress import CheckProgress
 from drivelab.run.engine import Progress, RecordListener, StopRequest
 from drivelab.run.process_owner import owner_tag
 from drivelab.state.working_files import files_in_journal, tree_in_journal
@@ -30,22 +31,6 @@ from drivelab.store.write import RunWriter
 
 EXPERIMENT = "check"
 Judge = Callable[[Measurement, TargetFacts], tuple[TrialSummary, Sequence[Finding]]]
-
-
-class CheckProgress(Protocol):
-    """Who shows how a check goes."""
-
-    def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
-        """A trial is about to begin."""
-
-    def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
-        """About every 0.1 s."""
-
-    def trial_done(self, trial: CheckTrial, summary: TrialSummary) -> None:
-        """A trial was measured and stored."""
-
-    def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
-        """A trial could not be measured."""
 
 
 @dataclass(slots=True)
@@ -163,21 +148,21 @@ class _Recorder:
         # straight to the run directory: a check shall stay small in memory however fast the drive is
         return self._writer.record_sink(trial.name) if trial.workload.record_ios else nullcontext()
 
-    def trial_goes_on(self, trial: CheckTrial, progress: Progress) -> None:
-        self._progress.trial_goes_on(trial, progress)
+    def trial_goes_on(self, progress: Progress) -> None:
+        self._progress.trial_goes_on(progress)
 
-    def trial_done(self, trial: CheckTrial, measured: Measurement) -> None:
+    def trial_done(self, measured: Measurement) -> None:
         summary, findings = self._judge(measured, self._target)
         place = TrialPlace(target=self._target.text, started_utc=self._started)
         self._writer.add_trial(measured, summary, place=place, findings=findings)
         self._results.measurements.append(measured)
         self._results.summaries.append(summary)
         self._results.findings += findings
-        self._progress.trial_done(trial, summary)
+        self._progress.trial_done(summary)
 
     def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
         self._writer.add_journal("trial failed", trial=trial.name, error=str(error))
-        self._progress.trial_failed(trial, error)
+        self._progress.trial_failed(error)
 
 
 def why_not_kept_in(directory: Path) -> str:

@@ -14,7 +14,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.make import make_plan
 from drivelab.run.engine import Progress
-from drivelab.run.progress import LiveProgress, RunProgress
+from drivelab.run.progress import RunProgress
 
 
 class Terminal(io.StringIO):
@@ -36,7 +36,7 @@ def test_a_terminal_shows_the_step_the_rate_and_what_is_done(plan: Plan) -> None
     p50 = Estimate(333_000.0, 320_000.0, 345_000.0, "ns", 1000, 900.0, "")
     flushes = Estimate(2.0, 2.0, 2.0, "1", 1000, 1000.0, "")
     summary = TrialSummary("x", "x", "write", {"total_latency_ns_p50": p50, "device_flushes_per_operation": flushes})
-    with LiveProgress(plan, terminal) as progress:
+    with RunProgress(plan, terminal) as progress:
         progress.preparing("filling scratch:1GiB")
         progress.step_begins(first)
         assert progress.step_goes_on(Progress(2 * 10**9, False, {"write": 6000}, {"write": 6000 * 512}))
