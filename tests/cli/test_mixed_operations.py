@@ -112,7 +112,7 @@ def test_a_run_tells_each_direction_in_its_lines_and_its_table(
     assert parts[2].startswith("reads and writes ")
     rates = [float(re.search(r"([\d ]+) I/Os per s", part)[1].replace(" ", "")) for part in parts]  # type: ignore[index]
     assert rates[0] + rates[1] == pytest.approx(rates[2], rel=0.02)
-    heads = [row.split("  ")[0] for row in captured.out.splitlines()]
+    heads = [row.strip().split("  ")[0] for row in captured.out.splitlines()]
     assert [name for name in heads if name in ("reads", "durable writes", "reads and writes")] == [
         "reads",
         "durable writes",

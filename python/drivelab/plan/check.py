@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.program import LogWrite, Program
+from drivelab.model.program import Program
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.units import format_bytes
@@ -29,7 +29,7 @@ from drivelab.model.workload import (
     TargetRange,
     Workload,
 )
-from drivelab.plan.program_trials import issued_program, log_workload
+from drivelab.plan.program_trials import issued_program, log_label, log_workload
 
 MIB = 2**20
 # what a check writes at once, at most: large enough to leave most small caches behind
@@ -260,25 +260,11 @@ def _log_trial(program: Program, room_bytes: int, state: FileState, runtime_ms: 
     limits = Limits(runtime_ns=runtime_ms * _MS, bytes=min(room_bytes, _WRITTEN_LOG))
     return CheckTrial(
         name=program.write.trial,
-        label=_log_label(program.write),
+        label=log_label(program.write),
         workload=workload.model_copy(update={"limits": limits, "ramp_ns": 100 * _MS}),
         counts_commands=True,
         needs_own_file=not on_device and workload.tree is None,
     )
-
-
-def _log_label(log: LogWrite) -> str:
-    if log.is_behind_journal:
-        return "8 KiB journaled + fdatasync"
-    return f"{format_bytes(log.size_bytes)} {_HOW[log.file_state]} + fdatasync"
-
-
-_HOW = {
-    "append": "appended",
-    "overwrite": "overwritten",
-    "preallocated": "preallocated",
-    "sparse": "into a hole",
-}
 
 
 def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:

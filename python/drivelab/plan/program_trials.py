@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from drivelab.model.program import Program
+from drivelab.model.program import LogWrite, Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import TargetFacts
+from drivelab.model.units import format_bytes
 from drivelab.model.workload import (
     Access,
     BlockSizeShare,
@@ -15,6 +16,13 @@ from drivelab.model.workload import (
     Tree,
     Workload,
 )
+
+_HOW = {
+    "append": "appended",
+    "overwrite": "overwritten",
+    "preallocated": "preallocated",
+    "sparse": "into a hole",
+}
 
 
 def issued_program(name: str, target: TargetFacts) -> Program | None:
@@ -61,3 +69,10 @@ def log_workload(program: Program, room_bytes: int, *, exclusive: bool, interval
         direct=write.direct,
         interval_ns=interval_ns,
     )
+
+
+def log_label(log: LogWrite) -> str:
+    """What a trial of it is called."""
+    if log.is_behind_journal:
+        return "8 KiB journaled + fdatasync"
+    return f"{format_bytes(log.size_bytes)} {_HOW[log.file_state]} + fdatasync"
