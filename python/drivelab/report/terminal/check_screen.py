@@ -6,7 +6,7 @@ Everything else that a check stored is in its page, and in the long text of `ter
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 WARNINGS_MAX = 3
 _WIDTH = 80
 _SENTENCE_LENGTH_MAX = 3 * 70
-_NAME_WIDTH_MAX = 14
 # needs that are told in a line each; failures are told all
 _NEEDS_MAX = 3
 _OUTCOMES = {
@@ -160,36 +159,30 @@ class _Writer:
             "writes",
             "flushes",
         )
-        table = self._table(heads, left=(0, 2, 4), names=names)
+        rows: list[tuple[str | Text, ...]] = []
         for trial, short in zip(trials, names, strict=True):
             p50, p99 = self._latency(trial.estimate("p50")), self._latency(trial.estimate("p99"))
             rate = trial.estimate("iops")
             often = number_text(rate.value) if rate and rate.value is not None else "?"
+            if (trial.workload.get("pacing") or {}).get("think_ns"):
+                # it pauses as its program does: the verdict tells how often that commits
+                often = ""
             name = Text.assemble(self._clean(short), (self._marks(trial), "yellow"))
             commands = (_count(trial.estimate(f"device_{noun}_per_operation")) for noun in ("writes", "flushes"))
-            table.add_row(name, *p50, *p99, self._clean(often), *map(self._clean, commands))
-        return table
+            rows.append((name, *p50, *p99, self._clean(often), *map(self._clean, commands)))
+        return _fitted(heads, rows, (2, 4))
 
     def reads_beside_writes(self, trials: Sequence[TrialContent]) -> Table:
         """Reads and writes of one size and depth beside each other, as rates."""
-        rows: dict[tuple[int, int, str], dict[str, TrialContent]] = {}
+        shapes: dict[tuple[int, int, str], dict[str, TrialContent]] = {}
         for trial in trials:
-            rows.setdefault(_shape(trial), {})[trial.operation] = trial
-        names = {shape: f"{shape[2]} {format_bytes(shape[0])} x {shape[1]}" for shape in rows}
-        table = self._table(("", "reads", "", "writes", ""), left=(0, 2, 4), names=tuple(names.values()))
-        for shape, by_operation in sorted(rows.items(), key=lambda row: (-row[0][0], -row[0][1])):
+            shapes.setdefault(_shape(trial), {})[trial.operation] = trial
+        names = {shape: f"{shape[2]} {format_bytes(shape[0])} x {shape[1]}" for shape in shapes}
+        rows: list[tuple[str | Text, ...]] = []
+        for shape, by_operation in sorted(shapes.items(), key=lambda row: (-row[0][0], -row[0][1])):
             cells = [self._rate(by_operation.get(operation), shape[2]) for operation in ("read", "write")]
-            table.add_row(names[shape], *cells[0], *cells[1])
-        return table
-
-    def _table(self, heads: Sequence[str], left: Sequence[int], names: Sequence[str]) -> Table:
-        from rich.table import Table
-
-        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-        for place, head in enumerate(heads):
-            table.add_column(head, justify="left" if place in left else "right", no_wrap=place > 0)
-        table.columns[0].min_width = min(_NAME_WIDTH_MAX, max(map(len, (*names, heads[0]))))
-        return table
+            rows.append((names[shape], *cells[0], *cells[1]))
+        return _fitted(("", "reads", "", "writes", ""), rows, (2, 4))
 
     def _latency(self, estimate: Estimate | None) -> tuple[str, Text]:
         return self._number(estimate, latency_text)
@@ -236,6 +229,29 @@ class _Writer:
             )
         if len(found) > len(self._marked):
             yield Text(f"  and {len(found) - len(self._marked)} more: --details", style="dim")
+
+
+def _fitted(heads: Sequence[str], rows: Sequence[Sequence[str | Text]], intervals: Sequence[int]) -> Table:
+    """A table on one line a row: where there is no room, the first intervals are left to the page."""
+    from rich.table import Table
+
+    kept = list(range(len(heads)))
+    left_out = list(intervals)
+    while left_out and _width([[row[place] for place in kept] for row in (heads, *rows)]) > _WIDTH:
+        kept.remove(left_out.pop(0))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    for place in kept:
+        is_left = place == 0 or place in intervals
+        table.add_column(heads[place], justify="left" if is_left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row[place] for place in kept))
+    return table
+
+
+def _width(lines: Iterable[Sequence[str | Text]]) -> int:
+    """Characters of the columns, and a gap behind each but the last."""
+    columns = zip(*lines, strict=True)
+    return sum(max(map(len, column)) + 1 for column in columns) - 1
 
 
 def needs_in_lines(blocks: Sequence[VerdictBlock]) -> list[VerdictBlock]:

@@ -129,6 +129,27 @@ def test_a_durable_write_stands_with_its_intervals_and_its_commands(whole: Repor
     ]
 
 
+def test_long_names_and_intervals_of_several_units_break_no_line(
+    whole: ReportContent, make_estimate: MakeEstimate
+) -> None:
+    wide = {"total_latency_ns_p50": make_estimate(889_000, 520_000, 1_050_000)}
+    wide["total_latency_ns_p99"] = make_estimate(1_350_000, 909_000, 12_500_000)
+    trials = [replace(one, label="160 B preallocated + fdatasync") for one in whole.trials[:1]]
+    trials = [replace(one, estimates={**one.estimates, **wide}) for one in (*trials, *whole.trials[1:4])]
+    lines = shown(replace(whole, trials=tuple(trials)))
+    (line,) = (line for line in lines if line.startswith("160 B"))
+    # the interval of the typical write is left to the page, and no row is broken
+    assert " ".join(line.split()) == "160 B preallocated 889 us 1.35 ms 909 us–12.5 ms 2 630 3 1"
+    assert max(map(len, lines)) <= 80
+    assert sum(line.endswith("flushes") for line in lines) == 1
+
+
+def test_a_trial_that_pauses_as_its_program_does_tells_no_rate(whole: ReportContent) -> None:
+    first = replace(whole.trials[0], workload={"pacing": {"think_ns": 620_000}})
+    lines = shown(replace(whole, trials=(first, *whole.trials[1:4])))
+    assert sum("2 630" in line for line in lines) == 3
+
+
 def test_reads_stand_beside_writes_of_their_shape(whole: ReportContent) -> None:
     lines = shown(whole)
     (large,) = (line for line in lines if line.startswith("sequential 1 MiB x 8"))
