@@ -158,10 +158,20 @@ def make_loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
         answer = subprocess.run(command, capture_output=True, text=True)
         assert answer.returncode == 0, f"losetup: {answer.stderr.strip()}"
         made.append(Path(answer.stdout.strip()))
+        as_new(made[-1])
         return made[-1]
 
     yield make
     release([["losetup", "--detach", str(device)] for device in made])
+
+
+def as_new(device: Path) -> None:
+    """Give a loop device the queue of a new one: it keeps what was set while it was attached to another file."""
+    for name, level in (("scheduler", "none"), ("nr_requests", "128")):
+        attribute = Path(f"/sys/block/{device.name}/queue/{name}")
+        now = attribute.read_text().strip()
+        if level not in (now, now.partition("[")[2].partition("]")[0]):
+            attribute.write_text(level)
 
 
 @pytest.fixture

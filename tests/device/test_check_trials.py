@@ -20,6 +20,8 @@ from drivelab.run.check import CheckOutcome, run_check
 from drivelab.run.engine import Progress
 from drivelab.run.tracing.tracefs import remove_stale_instances, trace_instance, tracefs
 
+# of the file system itself, while a trial goes on
+OWN_FLUSHES_MAX = 6
 MIB = 2**20
 SHORT_NS = 60_000_000
 
@@ -87,9 +89,13 @@ def test_every_trial_of_a_file_system_is_measured_and_nothing_is_left(
     assert sorted(path.name for path in directory.iterdir() if path.name != "lost+found") == ["mine"]
     assert (directory / "mine").read_text() == "untouched"
     for name in ("sync-write-512", "sync-write-16384"):
-        counts = told.measured[name].context["command_counts"]
-        assert counts["flushes_per_operation"] == pytest.approx(flushes, abs=0.05)
-        assert counts["flushes_per_operation_timed"] == pytest.approx(flushes, abs=0.05)
+        measured = told.measured[name]
+        operations = measured.engine["operations"]["durable_write"]["count"]
+        for when in ("", "_timed"):
+            per_operation = measured.context["command_counts"][f"flushes_per_operation{when}"]
+            # a file system commits its journal every few seconds by itself
+            extra = (per_operation - flushes) * operations
+            assert -0.05 * operations <= extra <= max(OWN_FLUSHES_MAX, 0.05 * operations), when
     for name in ("sequential-read-qd8", "random-read-qd1", "random-read-qd32"):
         measured = told.measured[name]
         assert measured.context["extents"]["written_share"] == 1.0, name
