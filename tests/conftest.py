@@ -25,6 +25,8 @@ _ALONE = (
     *("tracing", "tracing_undisturbed", "settings", "settings_come_back", "run_settings"),
     # processors: who else is at work, what a latency is, who is first
     *("not_alone", "shaped_drive", "explained_latencies", "one_byte_page", "exchanged_files", "taken_over"),
+    # commands for each operation: a file system adds some of its own every few seconds, however slow the operations are
+    *("trees", "counts", "check_trials"),
 )
 ALONE = {HERE / "device" / f"test_{name}.py" for name in _ALONE}
 # all drives that there are
