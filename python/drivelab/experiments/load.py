@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from drivelab.experiments.mistakes import mistake_in
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, ExperimentWorkload
 from drivelab.model.factor import WorkloadFactor
+from drivelab.model.names import did_you_mean
 from drivelab.store.regular_file import read_regular
 
 # the largest built-in file has 5 KiB
@@ -83,9 +83,7 @@ def built_in_text(name: str) -> str:
     """
     names = built_in_names()
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        guess = f"did you mean {near[0]}? " if near else ""
-        do = f"{guess}choose one of {', '.join(names)}, or name a file"
+        do = f"{did_you_mean(name, names)} choose one of {', '.join(names)}, or name a file".lstrip()
         raise DrivelabError("P701", f"there is no experiment '{name}'", do=do)
     return (resources.files("drivelab.experiments") / f"{name}.toml").read_text(encoding="utf-8")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from drivelab.model.factor import (
     MountLevel,
     WorkloadFactor,
 )
+from drivelab.model.names import did_you_mean
 from drivelab.model.workload import Access, Contents, Pacing
 from drivelab.model.workload_pattern import SizeShare, WorkloadPattern
 
@@ -114,7 +114,7 @@ def _message(mistakes: Sequence[Any]) -> str:
         return "there is no such key"
     if first["type"] == "union_tag_invalid":
         known, written = first["ctx"]["expected_tags"], first["ctx"]["tag"]
-        is_guessed = _guess(written, re.findall(r"'([^']+)'", known))
+        is_guessed = did_you_mean(written, re.findall(r"'([^']+)'", known))
         return f"there is no setting '{written}'" if is_guessed else f"setting is {known}, not '{written}'"
     if first["type"] in ("list_type", "tuple_type") and isinstance(first["input"], dict):
         return f"write [[{first['loc'][-1]}]], with two brackets: there can be several"
@@ -140,15 +140,10 @@ def _advice(document: Mapping[str, Any], mistake: Any, place: Place, tables: Tab
     if kind == "union_tag_not_found":
         return 'add the key: setting = "filesystem", "workload", "write-cache" ...'
     if kind == "extra_forbidden":
-        return _guess(str(place[-1]), _known_keys(document, place[:-1], tables)) or "remove the key"
+        return did_you_mean(str(place[-1]), _known_keys(document, place[:-1], tables)) or "remove the key"
     expected = mistake.get("ctx", {}).get("expected_tags") or mistake.get("ctx", {}).get("expected") or ""
     written = mistake.get("ctx", {}).get("tag") or mistake["input"]
-    return _guess(str(written), re.findall(r"'([^']+)'", str(expected))) or "correct the value"
-
-
-def _guess(written: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(written, known, n=1)
-    return f"did you mean {near[0]}?" if near else ""
+    return did_you_mean(str(written), re.findall(r"'([^']+)'", str(expected))) or "correct the value"
 
 
 def _known_keys(document: Mapping[str, Any], table: Place, tables: Tables) -> list[str]:

@@ -1,9 +1,16 @@
-"""Names that mean one thing each: with a number where they are taken, or with what tells their owners apart."""
+"""Names that mean one thing each: with a number, with what tells their owners apart, or guessed from what was typed."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from itertools import chain, count
+
+
+def did_you_mean(written: str, known: Sequence[str]) -> str:
+    """The known name that looks most like what was written, as a question; empty where none does."""
+    near = get_close_matches(written, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def free_name(wanted: str, taken: Collection[str], form: str = "{}-{}") -> str:

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.estimate import Unit
 from drivelab.model.factor import Name
+from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import parse_bytes, parse_duration_ns
 from drivelab.model.verdict import Force, Threshold
@@ -27,7 +27,6 @@ Metric = Literal[
     "iops",
     "throughput_bytes_per_s",
 ]
-_RATES: dict[str, tuple[Unit, str]] = {"iops": ("1/s", "rate"), "throughput_bytes_per_s": ("B/s", "throughput")}
 _LIMIT_SCHEMA = {
     "anyOf": [
         {"type": "number", "exclusiveMinimum": 0},
@@ -63,7 +62,7 @@ class AskedLimit(FrozenModel):
         if "metric" not in info.data:
             # which is told already
             return 1
-        unit = _RATES.get(info.data["metric"], ("ns", ""))[0]
+        unit = metric_of(info.data["metric"]).unit
         if unit == "1/s":
             return value
         try:
@@ -78,14 +77,14 @@ class AskedLimit(FrozenModel):
     @property
     def threshold(self) -> Threshold:
         """The same as it is judged."""
-        metric = self.metric
-        unit, words = _RATES.get(metric, ("ns", f"{metric.removeprefix('total_latency_ns_')} latency"))
+        metric = metric_of(self.metric)
+        words = "rate" if metric.quantity == "rate" else metric.title
         return Threshold(
             self.trial,
-            metric,
-            "at_least" if metric in _RATES else "at_most",
+            metric.name,
+            "at_least" if metric.better == "high" else "at_most",
             self.limit,
-            unit,
+            metric.unit,
             self.text or f"the {words} of {self.trial} was {{value}}",
             self.force,
             self.source,

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from drivelab.model.program import MIB, Background, LogWrite, OwnTime, Program
 
-# the machine that the own times are from
-OWN_TIMES_FROM = "an AMD EPYC, 2 processors, a virtual machine"
 CLIENT_COUNTS = (8, 32)
 _US = 1000.0
 _ROW = "64 characters"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -13,6 +12,7 @@ from drivelab.experiments.load import document_of, looks_like_path, text_of
 from drivelab.experiments.mistakes import Tables, mistake_in
 from drivelab.experiments.toml_lines import Place, line_of
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import did_you_mean
 from drivelab.model.need import AskedLimit, Capability, Need
 from drivelab.plan.check import trial_names
 
@@ -91,5 +91,4 @@ def parse_need(text: str, file: str) -> Need:
 
 
 def _guess(written: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(written, known, n=1)
-    return f"{f'did you mean {near[0]}? ' if near else ''}choose one of: {', '.join(known)}"
+    return f"{did_you_mean(written, known)} choose one of: {', '.join(known)}".lstrip()

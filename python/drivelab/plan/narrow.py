@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from pydantic import ValidationError
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, Reference, Scale
 from drivelab.model.factor import Factor
+from drivelab.model.names import did_you_mean
 
 
 def narrowed(
@@ -61,7 +61,7 @@ def _asked(experiment: Experiment, text: str) -> tuple[Factor, str]:
         raise DrivelabError("P712", f"'{text}' names no level", where="--only", do="write --only FACTOR=LEVEL")
     if name not in factors:
         what = f"{experiment.name} has no factor {name}; it has {', '.join(factors) or 'none'}"
-        raise DrivelabError("P712", what, where="--only", do=_guess(name, list(factors)))
+        raise DrivelabError("P712", what, where="--only", do=did_you_mean(name, list(factors)))
     for factor in factors[name]:
         for quick in (False, True):
             found = factor.level_of(level, quick=quick)
@@ -70,12 +70,7 @@ def _asked(experiment: Experiment, text: str) -> tuple[Factor, str]:
     known = [(factor, each) for factor in factors[name] for each in (*factor.levels, *factor.quick_levels)]
     there = list(dict.fromkeys(factor.name_of(each) for factor, each in known))
     what = f"{name} of {experiment.name} has no level {level}; it has {', '.join(there)}"
-    raise DrivelabError("P712", what, where="--only", do=_guess(level, there))
-
-
-def _guess(written: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(written, known, n=1)
-    return f"did you mean {near[0]}?" if near else ""
+    raise DrivelabError("P712", what, where="--only", do=did_you_mean(level, there))
 
 
 def _with_levels(factor: Factor, names: list[str] | None) -> Factor:

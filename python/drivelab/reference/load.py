@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -11,6 +10,7 @@ from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
+from drivelab.model.names import did_you_mean
 from drivelab.model.result_set import (
     Machine,
     MeasuredDrive,
@@ -55,9 +55,7 @@ def load_reference(name: str) -> ResultSet:
     """
     names = reference_names()
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        guess = f"did you mean {near[0]}? " if near else ""
-        do = f"{guess}choose one of: {', '.join(names)}"
+        do = f"{did_you_mean(name, names)} choose one of: {', '.join(names)}".lstrip()
         raise DrivelabError("U005", f"'{name}' is not a published page that drivelab holds", do=do)
     text = (resources.files("drivelab.reference") / f"{name}.toml").read_text(encoding="utf-8")
     return _result_set(name, tomllib.loads(text))
