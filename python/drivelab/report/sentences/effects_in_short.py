@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
 from drivelab.model.level_words import level_text, levels_phrase
@@ -81,6 +83,20 @@ class _Words:
     answer: RunAnswer
     told: Sequence[LevelEffect]
 
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """What each workload is called, with the operation of a mix that is judged."""
+        return {one.workload: f"{one.label}{main_operation(self.answer, one)}" for one in self.answer.combinations}
+
+    @cached_property
+    def _targets(self) -> set[str]:
+        return {one.target for one in self.answer.combinations}
+
+    @cached_property
+    def _places(self) -> Counter[str]:
+        """In how many places each level was told of."""
+        return Counter(map(_subject, self.told))
+
     def change(self, effect: LevelEffect) -> str:
         """What the largest change is, with the two numbers where it is about one pair of them."""
         told = f"{_subject(effect)} is {_change(effect)} than {_baseline(effect)}{self._numbers(effect)}"
@@ -118,12 +134,12 @@ class _Words:
     def named(self, effects: Sequence[LevelEffect], *, with_change: bool = False) -> str:
         """Some levels by name, one that has the same verdict everywhere once unless its change is told."""
         names = []
+        here = Counter(map(_subject, effects))
         for one in effects:
-            here = sum(_subject(each) == _subject(one) for each in effects)
-            everywhere = sum(_subject(each) == _subject(one) for each in self.told)
-            where = "" if here == everywhere and not with_change else self._where(one)
+            subject = _subject(one)
+            where = "" if here[subject] == self._places[subject] and not with_change else self._where(one)
             change = f" ({_change(one)})" if with_change else ""
-            names.append(f"{_subject(one)}{change}{f' ({where})' if where else ''}")
+            names.append(f"{subject}{change}{f' ({where})' if where else ''}")
         return _some(list(dict.fromkeys(names)), ", ")
 
     def not_told(self, effects: Sequence[LevelEffect], *, is_other: bool) -> str:
@@ -150,10 +166,9 @@ class _Words:
 
     def _where(self, effect: LevelEffect, *, is_label_told: bool = False) -> str:
         """The workload where there are several or it is asked for, and the target where there are several."""
-        labels = {one.workload: f"{one.label}{main_operation(self.answer, one)}" for one in self.answer.combinations}
-        targets = {one.target for one in self.answer.combinations}
-        label = labels.get(effect.workload, effect.workload) if len(labels) > 1 or is_label_told else ""
-        return " ".join(filter(None, (label, f"on {effect.target}" if len(targets) > 1 else "")))
+        has_label = len(self._labels) > 1 or is_label_told
+        label = self._labels.get(effect.workload, effect.workload) if has_label else ""
+        return " ".join(filter(None, (label, f"on {effect.target}" if len(self._targets) > 1 else "")))
 
 
 def _some(names: Sequence[str], between: str) -> str:

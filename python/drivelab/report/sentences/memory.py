@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.level_words import level_text
+from drivelab.model.metric import REACHED
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult
 from drivelab.report.numerals import number_text
 
 # of one workload; the table has all
 LEVELS_NAMED = 6
 LOOKED_FASTER_FROM = 1.05
-_THROUGHPUT = "throughput_bytes_per_s"
 
 
 def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]:
@@ -28,7 +29,7 @@ def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]
             if durable is None:
                 continue
             name = durable.label
-            size = one.metrics[_THROUGHPUT].median / durable.metrics[_THROUGHPUT].median
+            size = one.metrics[THROUGHPUT].median / durable.metrics[THROUGHPUT].median
             # what mostly reached the drive looks like what it is
             if size < LOOKED_FASTER_FROM:
                 continue
@@ -42,8 +43,8 @@ def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]
 
 
 def _reached(one: CombinationResult) -> float:
-    reached = one.metrics.get("reached_device_share")
-    return reached.median if reached is not None and _THROUGHPUT in one.metrics else 1.0
+    reached = one.metrics.get(REACHED)
+    return reached.median if reached is not None and THROUGHPUT in one.metrics else 1.0
 
 
 def _durable_beside(
@@ -55,7 +56,7 @@ def _durable_beside(
             one.levels,
             one.block_size_bytes,
         )
-        is_known = not other.invalid_trials and _THROUGHPUT in other.metrics and label in ("", other.label)
+        is_known = not other.invalid_trials and THROUGHPUT in other.metrics and label in ("", other.label)
         if other.is_durable and is_alike and is_known:
             return other
     return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drivelab.model.judged_metric import LATENCY
+from drivelab.model.judged_metric import LATENCY, RATE
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.saturation import POINTS_MIN
 from drivelab.report.numerals import latency_text, number_text
 
-_FACTOR, _RATE = "queue_depth", "iops"
+QUEUE_DEPTH = "queue_depth"
 # of the highest rate: what lies above it nobody would wait longer for
 _ENOUGH = 1 / 1.1
 
@@ -24,7 +24,7 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
     """
     curves: dict[tuple[str, str], list[CombinationResult]] = {}
     for one in answer.combinations:
-        if _RATE in one.metrics and not one.invalid_trials and one.levels.get(_FACTOR, "").isdecimal():
+        if RATE in one.metrics and not one.invalid_trials and one.levels.get(QUEUE_DEPTH, "").isdecimal():
             curves.setdefault((one.target, one.workload), []).append(one)
     several_targets = len({target for target, _ in curves}) > 1
     several_workloads = len({workload for _, workload in curves}) > 1
@@ -39,24 +39,24 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
 
 
 def _depth(one: CombinationResult) -> int:
-    return int(one.levels[_FACTOR])
+    return int(one.levels[QUEUE_DEPTH])
 
 
 def _best(members: Sequence[CombinationResult]) -> str:
     first, last = members[0], members[-1]
-    most = max(one.metrics[_RATE].median for one in members)
-    enough = next(one for one in members if one.metrics[_RATE].median >= _ENOUGH * most)
+    most = max(one.metrics[RATE].median for one in members)
+    enough = next(one for one in members if one.metrics[RATE].median >= _ENOUGH * most)
     if enough is first:
         told = f"{_depth(first)} at a time is enough, {_rate(first)}: {_depth(last)} bring less than 10\u00a0% more"
         return f"{told}{_waits(last, first)}."
-    times = number_text(enough.metrics[_RATE].median / first.metrics[_RATE].median, 2)
+    times = number_text(enough.metrics[RATE].median / first.metrics[RATE].median, 2)
     told = f"{_depth(enough)} at a time give {_rate(enough)}, {times} times those of {_depth(first)}"
     rest = "the rate still grows there" if enough is last else "more bring less than 10\u00a0% more"
     return f"{told}{_waits(enough, first)}; {rest}."
 
 
 def _rate(one: CombinationResult) -> str:
-    return f"{number_text(one.metrics[_RATE].median)} IOPS"
+    return f"{number_text(one.metrics[RATE].median)} IOPS"
 
 
 def _waits(one: CombinationResult, first: CombinationResult) -> str:

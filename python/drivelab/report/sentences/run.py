@@ -7,7 +7,7 @@ from typing import Any
 
 from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE
-from drivelab.model.metric import metric_of
+from drivelab.model.metric import REACHED, metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
@@ -16,7 +16,7 @@ from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.memory import memory_sentences
-from drivelab.report.sentences.queue_depth import depth_sentences
+from drivelab.report.sentences.queue_depth import QUEUE_DEPTH, depth_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences
 
@@ -49,11 +49,12 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     shapes = shape_sentences(answer)
     if shapes and not answer.effects:
         return (*beside, *shapes)
-    first = (*(f"{sentence}." for sentence in memory_sentences(answer.combinations)), *depth_sentences(answer))
+    depths = tuple(depth_sentences(answer))
+    first = (*(f"{sentence}." for sentence in memory_sentences(answer.combinations)), *depths)
     effects = answer.effects or answer.contrasts
-    if first:
+    if depths:
         # how far from the first depth to the last is told already
-        effects = tuple(effect for effect in effects if effect.factor != "queue_depth")
+        effects = tuple(effect for effect in effects if effect.factor != QUEUE_DEPTH)
     interactions = interaction_sentences(answer)
     told = (*first, *effects_in_short(effects, answer, is_other=bool(beside or interactions)))
     told = (*told[:1], *interactions, *told[1:]) or tuple(_of_combinations(answer))
@@ -105,7 +106,7 @@ def _invalid(members: Sequence[CombinationResult]) -> str:
 
 def _memory(members: Sequence[CombinationResult]) -> str:
     """How little of it reached the drive, where memory took the rest."""
-    reached = [one.metrics["reached_device_share"].median for one in members if "reached_device_share" in one.metrics]
+    reached = [one.metrics[REACHED].median for one in members if REACHED in one.metrics]
     if not reached or min(reached) >= REACHED_WHOLE:
         return ""
     low, high = (f"{100 * share:.0f}" for share in (min(reached), max(reached)))

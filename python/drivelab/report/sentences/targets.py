@@ -23,6 +23,8 @@ def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
     metric : str, optional
         What they are compared by; left out, what each workload is judged by.
     """
+    if len({one.target for one in answer.rows}) < 2:
+        return
     known = [(one, metric or one.judged_metric) for one in answer.rows]
     observations = tuple(_observation(one, name) for one, name in known if name in one.metrics)
     by_title: dict[str, list[Contest]] = {}

@@ -12,6 +12,7 @@ from drivelab.report.sentences.run import plain_text, run_sentences
 
 LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
 WRITES = "device_writes_per_operation"
+DEPTHS = {"1": 1e8, "8": 1.9e8}
 
 
 def combination(median: float, metric: str = LATENCY, *, reached: float = 1.0, **changes: object) -> CombinationResult:
@@ -220,3 +221,13 @@ def test_writes_to_memory_are_held_against_durable_ones_of_the_same_levels() -> 
     )
     *_, sentence = told(RunAnswer(rows))
     assert sentence == "plain looked 3.9 times as fast as synced at n 1, when 0 % of it had reached the drive."
+
+
+def test_two_depths_are_told_also_behind_what_memory_took() -> None:
+    plain = combination(5e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False)
+    rows = (plain, *(combination(rate, THROUGHPUT, levels={"queue_depth": depth}) for depth, rate in DEPTHS.items()))
+    rows += (combination(1e9, THROUGHPUT, workload="synced", label="synced"),)
+    effect = contrast("queue_depth", "1", "8", ratio(1.9, 1.8, 2.0), metric=THROUGHPUT, verdict="matters")
+    memory, depth = told(RunAnswer(rows, contrasts=(effect,)))
+    assert memory.startswith("plain looked 5.0 times as fast as synced")
+    assert depth.startswith("small writes: queue depth 8 is 90 % faster (80 to 100) than 1")
