@@ -14,7 +14,7 @@ from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
 from drivelab.model.finding import trials_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.report.combination_labels import combination_labels
+from drivelab.report.combination_labels import combination_labels, combinations_by_table
 from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.headline import what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
@@ -124,7 +124,7 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
             plain=not console.encoding.startswith("utf"),
         )
         console.print(screen)
-        _print_failures(run.run_json.get("failures") or {}, console)
+        _print_failures(run.record.failures, console)
         console.print()
     console.file.write(without_trailing_blanks(capture.get()))
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
@@ -159,27 +159,12 @@ def _print_combinations(answer: RunAnswer, console: Console, *, is_one_at_a_time
     from rich.text import Text
 
     marked = ""
-    for rows in _tables(answer):
+    for rows in combinations_by_table(answer.rows):
         marked += _print_table(rows, console, is_one_at_a_time=is_one_at_a_time, over_time=over_time)
     note = marks_note(marked)
     if note:
         console.print(Text(note, style="dim"))
         console.print()
-
-
-def _tables(answer: RunAnswer) -> list[list[CombinationResult]]:
-    """The rows of each table: of a workload on a target, or on several where they have combinations in common."""
-    by_workload: dict[str, dict[str, list[CombinationResult]]] = {}
-    for one in answer.rows:
-        by_workload.setdefault(one.workload, {}).setdefault(one.target, []).append(one)
-    tables: list[list[CombinationResult]] = []
-    for targets in by_workload.values():
-        measured = [{tuple(one.levels.items()) for one in rows} for rows in targets.values()]
-        if len(targets) > 1 and set.intersection(*measured):
-            tables.append([one for rows in targets.values() for one in rows])
-        else:
-            tables += targets.values()
-    return tables
 
 
 def _print_drifts(answer: RunAnswer, console: Console) -> None:

@@ -67,6 +67,21 @@ def combination_labels(
     return CombinationLabels((", ".join(varying),), joined, common)
 
 
+def combinations_by_table(rows: Sequence[CombinationResult]) -> list[list[CombinationResult]]:
+    """The rows of each table: of a workload on a target, or on several where they have combinations in common."""
+    by_workload: dict[str, dict[str, list[CombinationResult]]] = {}
+    for one in rows:
+        by_workload.setdefault(one.workload, {}).setdefault(one.target, []).append(one)
+    tables: list[list[CombinationResult]] = []
+    for targets in by_workload.values():
+        measured = [{tuple(one.levels.items()) for one in members} for members in targets.values()]
+        if set.intersection(*measured):
+            tables.append([one for members in targets.values() for one in members])
+        else:
+            tables += targets.values()
+    return tables
+
+
 def _of_operation(one: CombinationResult) -> dict[str, str]:
     """Which of its operations a row is of, where it mixes some."""
     return {OPERATION: plural(one.operation)} if one.operation else {}

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from string import ascii_letters
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.metric import Metric, metric_of
@@ -20,6 +21,7 @@ _QUANTITY = re.compile(r"(?<=\d) (ns|us|ms|s|B|KiB|MiB|GiB|[kMG]B/s|%)(?!\w)")
 # narrow and unbreakable, so that 12 300 never falls apart at the end of a line
 THIN_SPACE = "\u202f"
 SIGNIFICANT_DIGITS = 3
+_UNIT_CHARACTERS = f" \u00a0{THIN_SPACE}/{ascii_letters}µ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,13 @@ def column_unit(values: Iterable[float | None], unit: str) -> DisplayUnit:
     middle = known[(len(known) - 1) // 2]
     fitting = [choice for choice in choices if middle >= choice.scale]
     return fitting[-1] if fitting else choices[0]
+
+
+def span_beside(value: str, low: str, high: str) -> str:
+    """An interval that stands beside its number, without the unit where all three have the same: ``1.37–1.41``."""
+    units = {text[len(text.rstrip(_UNIT_CHARACTERS)) :] for text in (value, low, high)}
+    unit = units.pop() if len(units) == 1 else ""
+    return f"{low.removesuffix(unit)}–{high.removesuffix(unit)}"
 
 
 def shown_number(estimate: Estimate) -> float | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from string import ascii_letters
 from typing import TYPE_CHECKING
 
 from drivelab.model.estimate import Estimate
@@ -16,7 +15,7 @@ from drivelab.model.units import format_bytes
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import headline_facts
-from drivelab.report.numerals import latency_text, number_text, rate_text, value_writer
+from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, value_writer
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.terminal.clean_text import terminal_text
 
@@ -40,7 +39,6 @@ _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 _CLAUSE = re.compile(r"[:;] ")
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 _CLAUSE_LENGTH_MIN = 24
-_UNIT_CHARACTERS = f" /{ascii_letters}"
 
 
 def render_check_screen(content: ReportContent, *, plain: bool = False) -> RenderableType:
@@ -208,11 +206,8 @@ class _Writer:
         value = self._clean(write(estimate.value))
         if estimate.low is None or estimate.high is None:
             return value, Text("?", style="dim")
-        ends = [self._clean(write(end)) for end in (estimate.low, estimate.high)]
-        unit = value[len(value.rstrip(_UNIT_CHARACTERS)) :]
-        if all(end[len(end.rstrip(_UNIT_CHARACTERS)) :] == unit for end in ends):
-            ends = [end.removesuffix(unit) for end in ends]
-        return value, Text(self._clean("–").join(ends), style="dim")
+        span = span_beside(write(estimate.value), write(estimate.low), write(estimate.high))
+        return value, Text(self._clean(span), style="dim")
 
     def _marks(self, trial: TrialContent) -> str:
         return "".join(f" {one.mark}" for one in self._marked if one not in self._of_all and trial.name in one.trials)

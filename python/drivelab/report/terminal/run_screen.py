@@ -6,15 +6,14 @@ Everything else is in the page, and in the long text of ``drivelab report RUN --
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from string import ascii_letters
 from typing import TYPE_CHECKING, Literal
 
-from drivelab.model.judged_metric import LATENCY, RATE, THROUGHPUT
-from drivelab.model.metric import FLUSHES, WRITES
+from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels
+from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, combinations_by_table
 from drivelab.report.finding_lines import FindingLine
-from drivelab.report.numerals import THIN_SPACE, latency_text, number_text, value_writer
+from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
 from drivelab.report.terminal.clean_text import terminal_text
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ _OTHER_LINES = 3
 _NAME_WIDTH_MIN = 16
 # smaller random I/Os are counted and not weighed
 _WEIGHED_FROM_BYTES = 1 << 16
-_UNIT_CHARACTERS = f" \u00a0{THIN_SPACE}/{ascii_letters}µ"
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 _NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
 Justify = Literal["left", "right"]
@@ -73,7 +71,7 @@ def render_run_screen(
 
     parts: list[RenderableType] = [_line(Text(clean(title), style="bold")), Text()]
     parts += [Padding(Text(clean(sentence)), (0, 0, 0, 2)) for sentence in sentences]
-    groups = _groups(answer.rows)
+    groups = combinations_by_table(answer.rows)
     room = _TABLE_LINES_MAX - 2 * len(sentences)
     for place, group in enumerate(groups):
         if room < _TABLE_LINES_MIN:
@@ -87,21 +85,6 @@ def render_run_screen(
     told = list(warning_lines(warnings, clean))
     parts += [Text(), *told] if told else []
     return Group(*parts)
-
-
-def _groups(rows: Sequence[CombinationResult]) -> list[list[CombinationResult]]:
-    """The rows of each table: of a workload on all targets that have combinations in common."""
-    by_workload: dict[str, dict[str, list[CombinationResult]]] = {}
-    for one in rows:
-        by_workload.setdefault(one.workload, {}).setdefault(one.target, []).append(one)
-    groups: list[list[CombinationResult]] = []
-    for targets in by_workload.values():
-        measured = [{_key(one) for one in members} for members in targets.values()]
-        if set.intersection(*measured):
-            groups.append([one for members in targets.values() for one in members])
-        else:
-            groups += targets.values()
-    return groups
 
 
 def _key(one: CombinationResult) -> tuple[tuple[str, str], ...]:
@@ -152,7 +135,8 @@ def _metric(group: Sequence[CombinationResult]) -> str:
 
 
 def _kind(metric: str) -> str:
-    return "typical latency" if "latency" in metric else "throughput" if metric == THROUGHPUT else "per second"
+    one = metric_of(metric)
+    return {"latency": "typical latency", "rate": "per second"}.get(one.quantity, one.words)
 
 
 def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationResult]) -> list[tuple[str, Justify]]:
@@ -178,16 +162,12 @@ def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
     low, high = found.ends
     if low is None or high is None:
         return value, "?" if found.is_seen else ""
-    ends = [_write(metric, end) for end in (low, high)]
-    unit = value[len(value.rstrip(_UNIT_CHARACTERS)) :]
-    if all(end[len(end.rstrip(_UNIT_CHARACTERS)) :] == unit for end in ends):
-        ends = [end.removesuffix(unit) for end in ends]
-    return value, "–".join(ends)
+    return value, span_beside(value, _write(metric, low), _write(metric, high))
 
 
 def _others(one: CombinationResult, metric: str) -> tuple[str]:
     """The slowest 1 % of what is judged, or how long one of them takes where they are counted."""
-    name = LATENCY if metric == RATE else "total_latency_ns_p99"
+    name = LATENCY if metric == RATE else P99
     found = one.metrics.get(name)
     if found is not None:
         return (latency_text(found.median),)
