@@ -16,7 +16,7 @@ from drivelab.run.engine import run_workload
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("fio", "losetup")]
 
 SIZE_BYTES = 4 * 2**20
-# udev looks at a drive that was closed
+# udev, where it runs, looks at a drive that was closed
 PROBING_READS, PROBING_SECTORS = 32, 2048
 # where they stand among the numbers of the kernel
 FIELDS = {"reads": 0, "sectors read": 2, "writes": 4, "sectors written": 6, "discards": 11, "sectors discarded": 13}
