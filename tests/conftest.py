@@ -25,8 +25,8 @@ _ALONE = (
     *("tracing", "tracing_undisturbed", "settings", "settings_come_back", "run_settings"),
     # processors: who else is at work, what a latency is, who is first
     *("not_alone", "shaped_drive", "explained_latencies", "one_byte_page", "exchanged_files", "taken_over"),
-    # commands for each operation: a file system adds some of its own every few seconds, however slow the operations are,
-    # and who asks lsblk or wipefs what drives hold, as other tests do, reads some blocks of every drive
+    # commands for each operation: a file system adds some of its own every few seconds, however slow the operations
+    # are, and who asks lsblk or wipefs what drives hold, as other tests do, reads some blocks of every drive
     *("trees", "counts", "check_trials", "fio_commands"),
 )
 ALONE = {HERE / "device" / f"test_{name}.py" for name in _ALONE}

@@ -36,9 +36,9 @@ _OUTCOMES = {
     "no_limit": ("-", "bold"),
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
-_CLAUSE = re.compile(r"[:;] ")
 _END_OF_CLAUSE = re.compile(r"[;.] ")
-_CLAUSE_LENGTH_MIN = 24
+# where a line may end early: before what explains, adds to or bounds what was said
+_END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
 
 
 def render_check_screen(content: ReportContent, *, plain: bool = False) -> RenderableType:
@@ -117,13 +117,14 @@ class _Writer:
             yield Text(self._clean(sentence), style="bold")
         for block in needs_in_lines(blocks):
             word, style = _OUTCOMES.get(block.outcome, (block.outcome, "bold"))
-            yield self._line((f"{word:<3}", style), self._clean(_in_a_line(block)))
+            yield self._line((f"{word:<3}", style), _in_a_line(block))
 
-    def _line(self, first: tuple[str, str], text: str) -> Text:
-        """One line, however long the text."""
+    def _line(self, first: tuple[str, str], text: str, last: str = "") -> Text:
+        """One line, however long the text: as many of its parts as there is room for."""
         from rich.text import Text
 
-        line = Text.assemble(first, " ", text)
+        room = _WIDTH - len(first[0]) - 1 - len(last)
+        line = Text.assemble(first, " ", f"{_parts_within(self._clean(text), room)}{last}")
         line.truncate(_WIDTH, overflow="ellipsis")
         return line
 
@@ -140,7 +141,7 @@ class _Writer:
         return table
 
     def _limit(self, text: str, check: CheckLine) -> Text:
-        return self._line(("   ", ""), self._clean(f"{check.word}: {check.measured} ({text})"))
+        return self._line(("   ", ""), f"{check.word}: {check.measured} ({text})")
 
     def durable(self, trials: Sequence[TrialContent]) -> Table:
         """What a durable write costs: its latency, how often a second, and how many commands each takes."""
@@ -219,9 +220,7 @@ class _Writer:
         for one in self._marked:
             sign = one.sign if one in self._of_all else one.mark
             where = " (all trials)" if one in self._of_all and one.trials else ""
-            yield self._line(
-                (sign, _STYLES[one.severity]), self._clean(f"{_first_clause(one.text).removesuffix('.')}{where}")
-            )
+            yield self._line((sign, _STYLES[one.severity]), one.text, where)
         if len(found) > len(self._marked):
             yield Text(f"  and {len(found) - len(self._marked)} more: --details", style="dim")
 
@@ -302,9 +301,8 @@ def _is_outside(begin: str) -> bool:
     return begin.count("(") == begin.count(")")
 
 
-def _first_clause(text: str) -> str:
-    """What a finding says first; the page has it whole."""
-    for found in _CLAUSE.finditer(text):
-        if found.start() >= _CLAUSE_LENGTH_MIN:
-            return text[: found.start()]
-    return text
+def _parts_within(text: str, length_max: int) -> str:
+    """As many of the parts of a text as fit; the page has it whole."""
+    ends = [found.start() for found in _END_OF_PART.finditer(text) if _is_outside(text[: found.start()])]
+    whole = len(text.removesuffix("."))
+    return text[: max((end for end in (*ends, whole) if end <= length_max), default=whole)]

@@ -168,12 +168,31 @@ def test_all_failures_are_told_and_before_all_else(whole: ReportContent) -> None
 
 def test_what_holds_for_every_trial_marks_none(whole: ReportContent) -> None:
     names = [one.name for one in whole.trials]
-    everywhere = [Finding("foreign-work", "warning", "this trial was not alone: awk", name) for name in names]
+    text = f"this trial was not alone: 24 % of the requests were others' (awk); {'so it is ' * 9}"
+    everywhere = [Finding("foreign-work", "warning", text, name) for name in names]
     once = Finding("cliff", "invalid", "throughput fell", "random-read-qd1")
     lines = shown(replace(whole, findings=reported([*everywhere, once])))
-    assert "! this trial was not alone (all trials)" in [" ".join(line.split()) for line in lines]
+    told = "! this trial was not alone: 24 % of the requests were others' (awk) (all trials)"
+    assert told in [" ".join(line.split()) for line in lines]
     assert [line for line in lines if "x1" in line and not line.startswith("random")][-1].startswith("x1")
     assert not any("!2" in line for line in lines)
+
+
+def test_a_line_ends_where_a_part_of_the_sentence_does(whole: ReportContent) -> None:
+    text = (
+        "PostgreSQL would commit about 5 950 times a second here with one client (95 %: 4 600 to 7 100), 9 000 with 8"
+    )
+    without = need("PostgreSQL", "no_limit") | {"checks": [], "sentence": text}
+    other = need("Kafka", "no_limit") | {"checks": [], "sentence": "Kafka: here a log takes 2 GB/s, with replicas"}
+    lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "", "verdicts": [without, other]}))
+    assert "-   PostgreSQL would commit about 5 950 times a second here with one client" in lines
+    assert "-   Kafka: here a log takes 2 GB/s, with replicas" in lines
+
+
+def test_a_target_is_told_by_where_it_is(whole: ReportContent) -> None:
+    facts = {"text": "volume", "kind": "directory", "path": "/srv/volume"}
+    record = replace(whole.record, targets=[{"label": "volume", "facts_before": facts}])
+    assert shown(replace(whole, record=record))[0].startswith("/srv/volume")
 
 
 def test_a_bound_is_no_number(whole: ReportContent, make_estimate: MakeEstimate) -> None:
