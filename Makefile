@@ -93,7 +93,7 @@ lock: $(VENV)/.made ## Choose versions again: requirements/*.lock
 	$(BIN)/python -m venv $(VENV)/lock
 	$(VENV)/lock/bin/pip install --quiet uv
 	$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-		--custom-compile-command 'make lock' pyproject.toml requirements/run.in -o requirements/run.lock
+		--custom-compile-command 'make lock' --extra all pyproject.toml requirements/run.in -o requirements/run.lock
 	$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--custom-compile-command 'make lock' requirements/dev.in -o requirements/dev.lock
 

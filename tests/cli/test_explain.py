@@ -249,10 +249,24 @@ def test_what_was_measured_is_shown_also_when_the_report_cannot_be_written(
     def full(*_: object) -> Path:
         raise DrivelabError("O802", "no room left to store report.html")
 
-    monkeypatch.setattr(explain_result, "write_html_report", full)
+    monkeypatch.setattr(explain_result, "write_page", full)
     with pytest.raises(DrivelabError, match="no room left"):
         explain_result.show_explanations(open_run(make_run("one")), "", as_json=False, writes_report=True)
     assert "is the cache flush" in capsys.readouterr().out
+
+
+def test_an_explanation_is_given_also_where_no_page_can_be_made(
+    make_run: MakeRun, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = open_run(make_run("one"))
+    status = explain_result.show_explanations(stored, "", as_json=False, writes_report=True)
+    (stored.directory / "report.html").unlink()
+    with_page = capsys.readouterr()
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    assert explain_result.show_explanations(stored, "", as_json=False, writes_report=True) == status
+    without_page = capsys.readouterr()
+    assert with_page.out.replace(f"report: {stored.directory}/report.html\n", "") == without_page.out
+    assert (with_page.err, without_page.err.count("O801")) == ("", 1)
 
 
 def test_without_root_nothing_is_begun(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
+from drivelab.cli.page import write_page
 from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import with_loop_as_drive
@@ -38,7 +39,7 @@ from drivelab.model.verdict import Fitness, Verdict
 from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
 from drivelab.plan.check import PROBE, CheckPlan, plan_check
 from drivelab.report.content import ReportContent
-from drivelab.report.html import FILE_NAME, write_html_report
+from drivelab.report.html import FILE_NAME
 from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.report.terminal.wrapped import without_trailing_blanks
@@ -145,13 +146,16 @@ def command(
         results, judgement = _check(plan, facts, writer, Asked(need, at_least or 0.0), erase or [], stop)
     give_memory_back()
     joint = joint_report([open_run(writer.directory)])
-    report = write_html_report(joint, writer.directory / FILE_NAME)
+    # before the report: what was measured is worth seeing also when that cannot be written
+    if details and not as_json:
+        print_check(results, judgement, facts, joint.runs[0], writer.directory)
+    elif not as_json:
+        print_screen(joint.runs[0])
+    report = write_page(joint, writer.directory / FILE_NAME)
     if as_json:
         print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
-    elif details:
-        print_check(results, judgement, facts, joint.runs[0], writer.directory, report)
-    else:
-        print_screen(joint.runs[0], report)
+    elif report:
+        print(f"report: {report}")
     return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
 
 
@@ -303,13 +307,13 @@ def exit_status(judgement: CheckJudgement) -> int:
 
 
 def check_json(
-    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, directory: Path, report: Path
+    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, directory: Path, report: Path | None
 ) -> dict[str, Any]:
     """Everything about a check as plain data."""
     return {
         "schema": SCHEMA,
         "run": str(directory),
-        "report": str(report),
+        "report": str(report) if report else None,
         "status": "interrupted" if results.outcome.is_interrupted else "complete",
         "target": target.to_json(),
         "verdict": judgement.verdict.to_json(),
@@ -352,7 +356,7 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
     return shorter
 
 
-def print_screen(content: ReportContent, report: Path) -> None:
+def print_screen(content: ReportContent) -> None:
     """Print the answer on one screen, and where the rest is."""
     console = text_console()
     trials = tuple(trial for trial in content.trials if not trial.name.startswith(PROBE))
@@ -360,7 +364,7 @@ def print_screen(content: ReportContent, report: Path) -> None:
     with console.capture() as capture:
         console.print(render_check_screen(shown, plain=not console.encoding.startswith("utf")))
     print(without_trailing_blanks(capture.get()), end="")
-    print(f"all numbers and intervals: drivelab report {content.name} --text\nreport: {report}")
+    print(f"all numbers and intervals: drivelab report {content.name} --text")
 
 
 def print_check(
@@ -369,7 +373,6 @@ def print_check(
     target: TargetFacts,
     content: ReportContent,
     directory: Path,
-    report: Path,
 ) -> None:
     """Print the verdict, the numbers, what limits them, and where everything lies.
 
@@ -394,4 +397,4 @@ def print_check(
             plain=not console.encoding.startswith("utf"),
         )
     )
-    print(f"\nrun:    {directory}\nreport: {report}")
+    print(f"\nrun:    {directory}")

@@ -133,7 +133,7 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None) -
     Raises
     ------
     DrivelabError
-        O801: the charts' script is missing. O802: the file cannot be written.
+        O801: what pages are made with is not installed. O802: the file cannot be written.
     """
     if out is not None:
         from drivelab.cli.report_output import typed_file

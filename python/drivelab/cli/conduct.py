@@ -12,6 +12,7 @@ from drivelab.analyse.findings import smart_findings, target_findings, trial_fin
 from drivelab.analyse.summary import summarise
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
 from drivelab.answers.traced_answer import TracedAnswer
+from drivelab.cli.page import write_page
 from drivelab.cli.run_results import print_results, print_screen, results_json
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.host import host_facts
@@ -22,7 +23,7 @@ from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.report.html import FILE_NAME, write_html_report
+from drivelab.report.html import FILE_NAME
 from drivelab.run.counting_pass import command_counts
 from drivelab.run.execute import Outcome
 from drivelab.run.instruments import Instruments, SmartReading
@@ -84,14 +85,15 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
         print_results(run, answer, traced)
     elif not as_json:
         print_screen(run, answer)
-    report = write_html_report(joint_report([run], answers=[answer], traced=[traced]), directory / FILE_NAME)
+    report = write_page(joint_report([run], answers=[answer], traced=[traced]), directory / FILE_NAME)
     if as_json:
         for piece in results_json(run, report, answer):
             print(piece, end="")
     else:
         if AS_THEY_WERE in outcome.restored:
             print(AS_THEY_WERE)
-        print(f"report: {report}")
+        if report:
+            print(f"report: {report}")
         if run.traced_trials:
             print(f"where the time goes: drivelab explain {directory}")
     if outcome.is_interrupted or outcome.is_stopped or outcome.failures:

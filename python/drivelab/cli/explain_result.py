@@ -18,11 +18,12 @@ from drivelab.answers.explanations import (
 )
 from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.level_reasons import print_level_reasons
+from drivelab.cli.page import write_page
 from drivelab.cli.run_results import finding_lines_of, print_findings
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.trace import Explanation, ExplanationDifference
-from drivelab.report.html import FILE_NAME, write_html_report
+from drivelab.report.html import FILE_NAME
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
@@ -68,7 +69,7 @@ def show_explanations(
         _print(run, found, traced, details=details)
     report = run.directory / FILE_NAME
     if writes_report:
-        report = write_html_report(joint_report([run], answers=[traced.answer], traced=[traced]), report)
+        write_page(joint_report([run], answers=[traced.answer], traced=[traced]), report)
     if as_json:
         print(json.dumps(_document(run, report, found), indent=2))
     else:

@@ -37,22 +37,22 @@ _OVER_TIME = "throughput-over-time"
 _LABEL_WIDTH_MAX = 36
 
 
-def results_json(run: StoredRun, report: Path, answer: RunAnswer) -> Iterator[str]:
+def results_json(run: StoredRun, report: Path | None, answer: RunAnswer) -> Iterator[str]:
     """Everything about a run as one JSON document, in pieces: a run can have ten thousand trials.
 
     Parameters
     ----------
     run : StoredRun
         The run.
-    report : Path
-        Where its report lies.
+    report : Path or None
+        Where its page lies; None when it has none.
     answer : RunAnswer
         What its trials come to together.
     """
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "run": str(run.directory),
-        "report": str(report),
+        "report": str(report) if report else None,
         "status": run.record.status or None,
         "seed": run.record.plan.get("seed"),
         **answer.to_json(),

@@ -219,7 +219,7 @@ _KINDS = (
     ErrorKind("P712", "a level that the experiment does not have", "choose one of those that it has", EXIT_USAGE),
     ErrorKind("P713", "an option that may reach beyond the target", "use only options that are listed", EXIT_USAGE),
     # O: the report
-    ErrorKind("O801", "the charts' script is missing", "install it again: pip install --force-reinstall plotly"),
+    ErrorKind("O801", "what pages are made with is not installed", "pip install 'drivelab[report]'"),
     ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),
     ErrorKind("O803", "pictures need Chromium, which is not installed", "apt-get install chromium"),
     ErrorKind("O804", "Chromium did not draw a picture", "report without pictures: --figures none"),
@@ -228,6 +228,7 @@ _KINDS = (
         "O811", "a run that another program has no format for", "write its report as CSV: drivelab export csv RUN"
     ),
     ErrorKind("O812", "an export cannot be written", "name another place: --out PLACE"),
+    ErrorKind("O813", "what answers queries is not installed", "pip install 'drivelab[sql]'"),
     # what notebooks ask for
     ErrorKind("O820", "a library for tables is not installed", "install it: pip install pandas"),
     ErrorKind("O821", "tables of an unknown kind", "one of arrow, pandas, polars", EXIT_USAGE),

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from drivelab.model.errors import DrivelabError
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import JointPage, joint_page_of
 from drivelab.report.numerals import count_text, typeset
@@ -35,19 +36,19 @@ def write_html_report(joint: Joint, path: Path) -> Path:
     Raises
     ------
     DrivelabError
-        O801: the charts' script is missing. O802: the file cannot be written.
+        O801: what pages are made with is not installed. O802: the file cannot be written.
     """
+    # first: without these there is nothing to be made
+    script, templates = PlotlyScript(), _environment()
     page = joint_page_of(joint)
-    script = PlotlyScript()
     with report_file(path) as aside, aside.open("wb") as file:
-        for piece in html_pieces(page, script):
+        for piece in html_pieces(page, script, templates):
             file.write(piece)
     return path
 
 
-def html_pieces(page: JointPage, script: PlotlyScript) -> Iterator[bytes]:
+def html_pieces(page: JointPage, script: PlotlyScript, templates: Environment) -> Iterator[bytes]:
     """The page in pieces, so that neither it nor the charts' script is ever held as a whole."""
-    templates = _environment()
     behaviour = template_text("page.js").strip()
     head = templates.get_template("page.html.j2").generate(
         report=page,
@@ -67,7 +68,10 @@ def html_pieces(page: JointPage, script: PlotlyScript) -> Iterator[bytes]:
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError as error:
+        raise DrivelabError("O801", "the jinja2 package is not installed") from error
 
     environment = Environment(
         loader=FunctionLoader(template_text),

@@ -64,8 +64,10 @@ def _package() -> Path:
     for place in places:
         if (Path(place) / _SCRIPT).is_file():
             return Path(place)
-    what = "the plotly package has no plotly.min.js" if places else "the plotly package is not installed"
-    raise DrivelabError("O801", what)
+    if places:
+        do = "install it again: pip install --force-reinstall plotly"
+        raise DrivelabError("O801", "the plotly package has no plotly.min.js", do=do)
+    raise DrivelabError("O801", "the plotly package is not installed")
 
 
 def _licence() -> str:

@@ -75,7 +75,7 @@ def figure_svg(figure: Figure) -> tuple[str, ...]:
     Raises
     ------
     DrivelabError
-        O801: the charts' script is missing. O803, O804: Chromium is missing, or did not draw.
+        O801: what pages are made with is not installed. O803, O804: Chromium is missing, or did not draw.
     """
     return tuple(data.decode() for data in _drawn(figure.plots, "svg"))
 
@@ -86,7 +86,7 @@ def figure_png(figure: Figure) -> tuple[bytes, ...]:
     Raises
     ------
     DrivelabError
-        O801: the charts' script is missing. O803, O804: Chromium is missing, or did not draw.
+        O801: what pages are made with is not installed. O803, O804: Chromium is missing, or did not draw.
     """
     return tuple(_drawn(figure.plots, "png"))
 
@@ -108,7 +108,7 @@ def write_figures(
     Raises
     ------
     DrivelabError
-        O801: the charts' script is missing. O802: a file cannot be written.
+        O801: what pages are made with is not installed. O802: a file cannot be written.
         O803, O804: Chromium is missing, or did not draw; nothing is written then.
     """
     plots = [

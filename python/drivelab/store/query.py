@@ -103,10 +103,13 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
     ------
     DrivelabError
         U008: the query cannot be answered. S506: a run is damaged. S508: the
-        query needs more memory.
+        query needs more memory. O813: DuckDB is not installed.
     """
     # imported here: it takes 70 ms, and no other command needs it
-    import duckdb
+    try:
+        import duckdb
+    except ImportError as error:
+        raise DrivelabError("O813", "the duckdb package is not installed") from error
 
     with _mistakes_told(query), duckdb.connect() as parser:
         statements = parser.extract_statements(query)

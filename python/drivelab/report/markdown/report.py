@@ -69,7 +69,7 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
     Raises
     ------
     DrivelabError
-        O801: the charts' script is missing. O802: a file cannot be written.
+        O801: what pages are made with is not installed. O802: a file cannot be written.
     """
     pictures = Pictures()
     if figures:
