@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,3 +51,16 @@ def test_the_newest_run_is_called_last(kept: Path, capsys: pytest.CaptureFixture
     shutil.rmtree(kept / "20260102T000000Z-queue-depth-grid")
     assert main.run(["report", "LAST", "--text"]) == 0
     assert "etcd" in capsys.readouterr().out
+
+
+def test_a_directory_is_known_by_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.chdir(volume)
+    command = ["io", ".", "--operation", "create", "--files", "3", "--out", str(tmp_path / "runs"), "--json"]
+    assert main.run(command) == 0
+    capsys.readouterr()
+    assert main.run(["runs", str(volume), "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["runs"]
+    assert one["targets"] == [str(volume)]

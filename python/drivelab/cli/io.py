@@ -189,7 +189,7 @@ def _wrapped(line: str) -> str:
 def _begun(target: TargetFacts) -> RunRecord:
     from drivelab.inventory.host import host_facts
 
-    before = [{"label": target.text, "facts_before": target.to_json()}]
+    before = [{"label": target.place, "facts_before": target.to_json()}]
     return begun({"name": "io"}, before, host_facts(__version__), shlex.join(["drivelab", *sys.argv[1:]]))
 
 

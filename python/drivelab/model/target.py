@@ -163,6 +163,11 @@ class TargetFacts:
     inode: int | None = None
 
     @property
+    def place(self) -> str:
+        """Where it is, for somebody who stands elsewhere: the whole path, or a device as it was typed."""
+        return self.text if self.kind == "block_device" else self.path or self.text
+
+    @property
     def drive(self) -> DriveFacts | None:
         """The drive beneath when there is exactly one."""
         return self.drives[0] if len(self.drives) == 1 else None

@@ -68,11 +68,9 @@ def _each(texts: Iterable[str]) -> list[str]:
 
 
 def _target_text(target: Mapping[str, Any]) -> str:
-    """The target as it was named, or where it is: a page is read elsewhere, where `.` is another directory."""
-    named = str(target.get("text") or target.get("label") or target.get("path") or "")
-    path = str(target.get("path") or "")
-    is_relative = path.startswith("/") and not named.startswith("/") and ":" not in named
-    return path if is_relative else named
+    # a page is read elsewhere, where `.` is another directory
+    names = ("text", "label", "path") if target.get("kind") == "block_device" else ("path", "text", "label")
+    return next((str(target[name]) for name in names if target.get(name)), "")
 
 
 def _drive_text(drive: Mapping[str, Any]) -> str:

@@ -97,11 +97,11 @@ def record_check(
     DrivelabError
         C201 to C209, R451, S501 to S503; others when not a single trial could be measured.
     """
-    before = [{"label": target.text, "facts_before": target.to_json(), "facts_after": None}]
+    before = [{"label": target.place, "facts_before": target.to_json(), "facts_after": None}]
     record = replace(
         begun({"name": EXPERIMENT}, before, host_facts(__version__), command_line),
-        title=f"Check of {target.text}",
-        question=f"Is {target.text} fit, and can the numbers be trusted?",
+        title=f"Check of {target.place}",
+        question=f"Is {target.place} fit, and can the numbers be trusted?",
         plan=plan.to_json(),
     )
     writer.write_run_json(record.to_json())
@@ -120,7 +120,7 @@ def facts_after(target: TargetFacts, results: CheckResults) -> dict[str, Any]:
         after = None
     return {
         "status": "interrupted" if results.outcome.is_interrupted else "complete",
-        "targets": [{"label": target.text, "facts_before": target.to_json(), "facts_after": after}],
+        "targets": [{"label": target.place, "facts_before": target.to_json(), "facts_after": after}],
         "failures": {trial: str(error) for trial, error in results.outcome.failures.items()},
         "removed_leftovers": list(results.outcome.removed_leftovers),
     }
@@ -153,7 +153,7 @@ class _Recorder:
 
     def trial_done(self, measured: Measurement) -> None:
         summary, findings = self._judge(measured, self._target)
-        place = TrialPlace(target=self._target.text, started_utc=self._started)
+        place = TrialPlace(target=self._target.place, started_utc=self._started)
         self._writer.add_trial(measured, summary, place=place, findings=findings)
         self._results.measurements.append(measured)
         self._results.summaries.append(summary)
