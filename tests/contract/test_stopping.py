@@ -38,6 +38,8 @@ def test_on_interval_hears_how_far_the_run_is(backend, data_file, run_engine):
     counts = [told["operations"].get("read", {}).get("count", 0) for told in heard]
     assert counts == sorted(counts)
     assert 0 < counts[-1] <= answer.count("read")
+    last = heard[-1]["operations"]["read"]
+    assert 0 < last["typical_ns"] <= last["slowest_ns"]
 
 
 def test_on_interval_ends_the_run_by_returning_false(backend, data_file, run_engine, job_threads):

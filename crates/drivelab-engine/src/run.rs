@@ -53,10 +53,17 @@ pub struct Progress {
     pub is_ramping: bool,
     /// Counted so far, by event: I/Os and bytes.
     pub counts: [(u64, u64); EVENTS.len()],
+    /// Median and largest total latency so far, by event, in ns; 0 when there is none.
+    pub latencies_ns: [(u64, u64); EVENTS.len()],
 }
 
 impl Progress {
-    const PREPARING: Self = Self { elapsed_ns: 0, is_ramping: true, counts: [(0, 0); EVENTS.len()] };
+    const PREPARING: Self = Self {
+        elapsed_ns: 0,
+        is_ramping: true,
+        counts: [(0, 0); EVENTS.len()],
+        latencies_ns: [(0, 0); EVENTS.len()],
+    };
 }
 
 /// What the caller wants to hear while a run goes on.

@@ -202,9 +202,14 @@ fn tell_progress(
     // Lets Ctrl-C through: Python runs its signal handlers only when asked.
     py.check_signals()?;
     let Some(callback) = callback else { return Ok(true) };
-    let counts = EVENTS.iter().zip(&progress.counts).filter(|(_, counts)| counts.0 > 0);
-    let operations: serde_json::Map<_, _> = counts
-        .map(|(event, (count, bytes))| ((*event).to_owned(), json!({"count": count, "bytes": bytes})))
+    let told = EVENTS.iter().zip(progress.counts.iter().zip(&progress.latencies_ns));
+    let operations: serde_json::Map<_, _> = told
+        .filter(|(_, (counts, _))| counts.0 > 0)
+        .map(|(event, ((count, bytes), (typical_ns, slowest_ns)))| {
+            let one =
+                json!({"count": count, "bytes": bytes, "typical_ns": typical_ns, "slowest_ns": slowest_ns});
+            ((*event).to_owned(), one)
+        })
         .collect();
     let text = json!({
         "elapsed_ns": progress.elapsed_ns,

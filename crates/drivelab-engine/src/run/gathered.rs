@@ -6,7 +6,7 @@ use super::{Outcome, Progress};
 use crate::backend::choose::Choice;
 use crate::clock::Clock;
 use crate::job::JobOutcome;
-use crate::series::{Counts, EVENTS, Interval, Row, Shape, Sum, interval_rows, rows};
+use crate::series::{Counts, EVENTS, Interval, Row, Shape, Sum, TOTAL, interval_rows, rows};
 use crate::window::StopReason;
 use crate::workload::Workload;
 
@@ -106,7 +106,11 @@ impl Gathered {
     /// How the run stands.
     pub(super) fn progress(&self, elapsed_ns: u64, ramp_ns: u64) -> Progress {
         let counts = self.sum.counts.map(|counts| (counts.count, counts.bytes));
-        Progress { elapsed_ns, is_ramping: elapsed_ns < ramp_ns, counts }
+        let latencies_ns = std::array::from_fn(|event| {
+            let filled = self.sum.histogram(event, TOTAL);
+            filled.and_then(|filled| Some((filled.median()?, filled.max))).unwrap_or_default()
+        });
+        Progress { elapsed_ns, is_ramping: elapsed_ns < ramp_ns, counts, latencies_ns }
     }
 
     /// The outcome of the run, whose jobs began at `start_ticks`.
