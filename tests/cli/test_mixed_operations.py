@@ -107,11 +107,8 @@ def test_a_run_tells_each_direction_in_its_lines_and_its_table(
     assert run(["run", str(tmp_path / "mix.fio"), str(tmp_path / "target"), "--out", str(tmp_path / "own")]) in (0, 4)
     captured = capsys.readouterr()
     (line,) = [line for line in captured.err.splitlines() if line.startswith("step 1 of 1")]
-    parts = line.partition(": ")[2].split("; ")
+    parts = line.partition(": ")[2].split(", ")
     assert [part.split(" p50 ")[0] for part in parts[:2]] == ["reads", "durable writes"]
-    assert parts[2].startswith("reads and writes ")
-    rates = [float(re.search(r"([\d ]+) I/Os per s", part)[1].replace(" ", "")) for part in parts]  # type: ignore[index]
-    assert rates[0] + rates[1] == pytest.approx(rates[2], rel=0.02)
     heads = [row.strip().split("  ")[0] for row in captured.out.splitlines()]
     assert [name for name in heads if name in ("reads", "durable writes", "reads and writes")] == [
         "reads",

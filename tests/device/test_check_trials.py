@@ -34,10 +34,14 @@ class Listener:
     failed: dict[str, DrivelabError] = field(default_factory=dict)
     on_begin: Callable[[CheckTrial], None] = lambda trial: None
 
-    def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
-        self.on_begin(trial)
+    def trial_begins(self, number: int) -> None:
+        assert number > len(self.measured)
+
+    def trial_does(self, what: str) -> None:
+        assert what
 
     def records_of(self, trial: CheckTrial) -> AbstractContextManager[None]:
+        self.on_begin(trial)
         return nullcontext()
 
     def trial_goes_on(self, progress: Progress) -> None:

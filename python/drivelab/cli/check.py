@@ -37,14 +37,15 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
+from drivelab.plan.awaited import awaited_of_check
 from drivelab.plan.check import PROBE, CheckPlan, plan_check
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME
 from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.report.terminal.wrapped import without_trailing_blanks
-from drivelab.run.check_progress import CheckProgress
 from drivelab.run.interruption import Interruption, interruptible
+from drivelab.run.progress import RunProgress
 from drivelab.run.recorded_check import (
     EXPERIMENT,
     CheckResults,
@@ -207,8 +208,9 @@ def _check(
 
     command_line = shlex.join(["drivelab", *sys.argv[1:]])
     status: dict[str, Any] = {"status": "failed"}
+    title = f"check {target.text}" + (f" for {asked.need.name}" if asked.need else "")
     try:
-        with files_of_check(plan, target, command_line), CheckProgress(plan) as progress:
+        with files_of_check(plan, target, command_line), RunProgress(title, awaited_of_check(plan)) as progress:
             results = record_check(
                 plan,
                 target,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from drivelab import __version__
@@ -21,8 +21,10 @@ from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, Drivel
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
+from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.plan.awaited import awaited_of_run, fillings_of_run
 from drivelab.report.html import FILE_NAME
 from drivelab.run.counting_pass import command_counts
 from drivelab.run.execute import Outcome
@@ -52,6 +54,14 @@ def conduct_for(progress: RunProgress, stop: Interruption, consent: Consent, *, 
         command_line=shlex.join(["drivelab", *sys.argv[1:]]),
         stops_on_error=stops_on_error,
     )
+
+
+def progress_of(command: str, plan: Plan, completed: Collection[str] = ()) -> RunProgress:
+    """The progress of a plan, of which some trials may be there already."""
+    what = "" if command == "explain" else f" {plan.experiment}"
+    title = f"{command}{what} on {', '.join(target.label for target in plan.targets)}"
+    numbers = [step.number for step in plan.steps if step.trial in completed]
+    return RunProgress(title, awaited_of_run(plan), completed=numbers, fillings=fillings_of_run(plan))
 
 
 def put_back_left_over() -> list[StuckJournal]:

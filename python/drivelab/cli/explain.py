@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from drivelab.cli.conduct import conduct_for, exit_status, put_back_left_over
+from drivelab.cli.conduct import conduct_for, exit_status, progress_of, put_back_left_over
 from drivelab.cli.explain_experiment import advice_on_writes, experiment_from
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import show_difference, show_explanations
@@ -17,7 +17,6 @@ from drivelab.inventory.loop_target import resolve_measured
 from drivelab.model.errors import EXIT_OK, DrivelabError
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
-from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import record_run
 from drivelab.state.stuck import require_apart
 from drivelab.store.layout import JOURNAL, RUN_JSON, TRIALS, default_parent
@@ -112,7 +111,7 @@ def _explain_target(options: ExplainOptions, target: str) -> int:
     consent = Consent(tuple(options.erase), ())
     require_possible(plan, by_label, consent)
     with interruptible() as stop:
-        conduct = conduct_for(RunProgress(plan), stop, consent, stops_on_error=False)
+        conduct = conduct_for(progress_of("explain", plan), stop, consent, stops_on_error=False)
         parent = Path(options.out) if options.out else default_parent()
         directory, outcome = record_run(plan, asked, by_label, parent, conduct)
     if not outcome.completed and outcome.is_interrupted:

@@ -30,12 +30,13 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
+from drivelab.plan.awaited import awaited_of_workload
 from drivelab.run.begun import begun
 from drivelab.run.counting_pass import changed_count, command_counts
 from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.interruption import interruptible
 from drivelab.run.measure import measure
-from drivelab.run.shown_lines import ShownLines
+from drivelab.run.progress import RunProgress
 from drivelab.state.drive_lock import held_drives
 from drivelab.state.held_device import held_if_device
 from drivelab.store.place import TrialPlace
@@ -129,11 +130,14 @@ def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: 
     alone = target.kind == "block_device" and workload.writes
     drives = held_drives(with_loop_as_drive(target).drives, alone=alone)
     place = held_place(target, workload, may_overwrite_file=options.overwrite_file)
-    with drives, held_if_device(target, erase=erase), place as workload:
-        with _record_sink(options, workload) as sink, ShownLines() as line:
-            measured = measure(_TRIAL, workload, target, stop=stop, progress=line.goes_on, on_records=sink)
+    shown = RunProgress(f"io {target.text}", awaited_of_workload(workload))
+    with drives, held_if_device(target, erase=erase), place as workload, shown as progress:
+        progress.begins(1)
+        with _record_sink(options, workload) as sink:
+            measured = measure(_TRIAL, workload, target, stop=stop, progress=progress.goes_on, on_records=sink)
         if not options.count_commands or stop.is_set():
             return measured
+        progress.doing("counting its commands")
         operations = changed_count(workload, measured.engine)
         counted = command_counts(
             workload, target, timed_operations=operations, timed_devices=measured.devices, stop=stop

@@ -10,12 +10,11 @@ from typing import Annotated
 
 import typer
 
-from drivelab.cli.conduct import conduct_for, put_back_left_over, show
+from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over, show
 from drivelab.cli.run import DetailsOption, EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
-from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import go_on_with_run
 from drivelab.run.resumption import plan_resumption, stored_plan
 from drivelab.state.stuck import require_apart
@@ -61,7 +60,7 @@ def command(
         what = "going on" if left else "only its end is missing"
         print(f"{len(rest.completed)} of {len(rest.plan.steps)} trials are there; {what}", file=sys.stderr)
         with interruptible() as stop:
-            progress = RunProgress(rest.plan, completed=rest.completed)
+            progress = progress_of("resume", rest.plan, rest.completed)
             conduct = conduct_for(progress, stop, consent, stops_on_error=on_error == "stop")
             outcome = go_on_with_run(writer, rest.plan, rest.targets, conduct, completed=rest.completed)
     return show(directory, outcome, stop, as_json=as_json, details=details)

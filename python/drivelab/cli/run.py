@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from drivelab.cli.conduct import conduct_for, put_back_left_over, show
+from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over, show
 from drivelab.cli.plan import (
     ExperimentArgument,
     LabelOption,
@@ -29,7 +29,6 @@ from drivelab.inventory.consent import Consent
 from drivelab.model.errors import EXIT_OK
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
-from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import record_run
 from drivelab.state.stuck import StuckJournal, require_apart
 from drivelab.store.layout import default_parent
@@ -99,7 +98,7 @@ def command(
     consent = Consent(tuple(erase or ()), tuple(purge or ()))
     require_possible(asked.plan, asked.targets, consent)
     with interruptible() as stop:
-        conduct = conduct_for(RunProgress(asked.plan), stop, consent, stops_on_error=on_error == "stop")
+        conduct = conduct_for(progress_of("run", asked.plan), stop, consent, stops_on_error=on_error == "stop")
         conduct = replace(
             conduct, facts={**asked.facts, "prices": prices} if prices else asked.facts, files=asked.files
         )

@@ -1,7 +1,7 @@
 """Guesses, before anything is measured, how long a step takes and how much it writes.
 
-The guesses are for the line "expected time" only; while a run goes on, the
-time left is worked out from the steps that are done.
+The guesses are for the line "expected time"; while a run goes on, the time left
+is fitted to the steps that are done (`drivelab.plan.time_left`).
 """
 
 from __future__ import annotations
@@ -176,18 +176,3 @@ def _io_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace
     # read ahead, or gathered by the page cache: most calls cost the drive no command of their own
     is_streamed = not pattern.direct and pattern.access.kind == "sequential"
     return transfer_ns + (CALL_NS if is_streamed else roughly.plain_command_ns)
-
-
-def time_left_ns(left_expected_ns: int, done_expected_ns: int, done_actual_ns: int) -> int:
-    """Guessed time until the end, from how far off the guesses for the steps that are done were.
-
-    Parameters
-    ----------
-    left_expected_ns, done_expected_ns : int
-        Guessed durations of the steps to come, and of those that are done.
-    done_actual_ns : int
-        How long those took.
-    """
-    if not done_expected_ns:
-        return left_expected_ns
-    return round(left_expected_ns * done_actual_ns / done_expected_ns)

@@ -32,8 +32,8 @@ _ENDS_THE_CHECK = ("E302", "E303", "E305")
 class CheckListener(Protocol):
     """Who wants to hear how a check goes."""
 
-    def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
-        """A trial is about to begin."""
+    def trial_begins(self, number: int) -> None:
+        """A trial is about to begin; numbers are from 1."""
 
     def records_of(self, trial: CheckTrial) -> AbstractContextManager[RecordListener | None]:
         """What takes the trial's single I/Os while it runs; without it they are kept in the measurement."""
@@ -41,6 +41,9 @@ class CheckListener(Protocol):
 
     def trial_goes_on(self, progress: Progress) -> None:
         """About every 0.1 s."""
+
+    def trial_does(self, what: str) -> None:
+        """Something is being done for the trial that is not measured."""
 
     def trial_done(self, measured: Measurement) -> None:
         """A trial has ended, with what it measured; whoever wants to keep that stores it now."""
@@ -214,7 +217,7 @@ def _run_trials(
     for number, trial in enumerate(plan.trials, start=1):
         if stop.is_set():
             break
-        listener.trial_begins(trial, number, len(plan.trials))
+        listener.trial_begins(number)
         measured = None
         try:
             workload = place.workload(trial)
@@ -263,6 +266,7 @@ def _measure_trial(
 ) -> Measurement:
     goes_on = _stopping_rule(trial, workload, listener)
     if workload.tree is not None:
+        listener.trial_does("making its files")
         prepare_target(workload, stop=stop)
     with listener.records_of(trial) as records:
         measured = measure(trial.name, workload, target, stop=stop, progress=goes_on, on_records=records)
@@ -270,6 +274,7 @@ def _measure_trial(
     if trial.workload.direct and not workload.direct:
         context["direct_reason"] = outcome.direct_reason
     if trial.counts_commands and not stop.is_set():
+        listener.trial_does("counting its commands")
         operations = changed_count(workload, measured.engine)
         context |= command_counts(
             workload, target, timed_operations=operations, timed_devices=measured.devices, stop=stop

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,12 +41,26 @@ class Progress:
         Whether nothing is counted yet.
     counts, bytes : dict of str to int
         Counted so far, by operation, sync calls too.
+    latencies_ns : dict of str to tuple of int
+        Median and largest total latency so far, by operation; a write with its sync call is ``durable_write``.
     """
 
     elapsed_ns: int
     is_ramping: bool
     counts: dict[str, int]
     bytes: dict[str, int]
+    latencies_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def latency_ns(self) -> tuple[int, int] | None:
+        """Median and largest latency of the operation that is there most often; None while none is known.
+
+        Of writes that wait for a sync call it ends with that.
+        """
+        if "durable_write" in self.latencies_ns and not self.counts.get("read"):
+            return self.latencies_ns["durable_write"]
+        alone = {name: ns for name, ns in self.latencies_ns.items() if name not in ("durable_write", "sync")}
+        return alone[max(alone, key=lambda name: self.counts.get(name, 0))] if alone else None
 
     def operation_count(self) -> int:
         """Reads, writes and trims so far; sync calls are not counted."""
@@ -204,6 +218,11 @@ def _progress(told: dict[str, Any]) -> Progress:
         is_ramping=told["ramping"],
         counts={name: counts["count"] for name, counts in operations.items()},
         bytes={name: counts["bytes"] for name, counts in operations.items()},
+        latencies_ns={
+            name: (counts["typical_ns"], counts["slowest_ns"])
+            for name, counts in operations.items()
+            if counts["slowest_ns"]
+        },
     )
 
 

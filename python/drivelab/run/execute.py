@@ -200,7 +200,7 @@ class Execution:
 
     def _run_steps(self, steps: Sequence[PlannedStep]) -> None:
         """Measure one step, or several at the same time."""
-        self._progress.step_begins(steps[0])
+        self._progress.begins(steps[0].number)
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
         trials: list[PreparedTrial] = []
         found: Sequence[Measurement | DrivelabError]
@@ -233,7 +233,7 @@ class Execution:
     def _fail(self, step: PlannedStep, error: DrivelabError) -> None:
         self.outcome.failures[step.trial] = error
         self._writer.add_journal("step failed", step=step.number, trial=step.trial, error=str(error))
-        self._progress.step_failed(step, error)
+        self._progress.failed(step.number, error)
 
     def _measured(self, step: PlannedStep, trial: PreparedTrial) -> Measurement:
         """What the trial measured; its single I/Os go straight to the run directory."""
@@ -243,7 +243,7 @@ class Execution:
                 trial.workload,
                 trial.facts,
                 stop=self._stop,
-                progress=self._progress.step_goes_on,
+                progress=self._progress.goes_on,
                 on_records=sink,
                 drops_page_cache=trial.drops_page_cache,
                 idle_watch_s=_IDLE_WATCH_S,
@@ -257,7 +257,7 @@ class Execution:
         self, steps: Sequence[PlannedStep], trials: Sequence[PreparedTrial]
     ) -> list[Measurement | DrivelabError]:
         """What trials measured that ran at the same time; there is no second pass, which could tell nothing of one."""
-        progress = SummedProgress(self._progress.step_goes_on)
+        progress = SummedProgress(self._progress.goes_on)
         with ExitStack() as sinks:
             members = [
                 Member(
@@ -304,6 +304,7 @@ class Execution:
             source = None if self._plan.trace == "auto" else self._plan.trace
             return traced_pass(trial, measured, sink, self._instruments.trace, source=source, stop=self._stop)
         if counts_commands(trial.workload):
+            self._progress.doing("counting its commands")
             return untraced | self._commands.of(step, trial, measured, self._stop)
         return untraced
 
@@ -337,7 +338,7 @@ class Execution:
         self._writer.add_journal("step done", step=step.number, trial=step.trial)
         self.outcome.completed += 1
         self.outcome.invalid += any(finding.severity == "invalid" for finding in findings)
-        self._progress.step_done(step, summary)
+        self._progress.done(step.number, summary)
 
 
 def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:

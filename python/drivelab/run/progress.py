@@ -1,135 +1,248 @@
-"""Tells on stderr how a run goes: a live line on a terminal, one line per step when piped."""
+"""Tells on stderr how it goes: on a terminal at most three lines that change in place, else a line for each step."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
-from typing import TextIO
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TextIO
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
-from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.operations_apart import operations_apart, plural
-from drivelab.model.plan import Plan, PlannedStep
-from drivelab.model.setting import AS_FOUND
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.units import format_bytes, format_wait_ns
-from drivelab.model.workload import TREE_OPERATIONS
-from drivelab.plan.budget import time_left_ns
+from drivelab.model.workload import Limits
+from drivelab.plan.time_left import AwaitedStep, TimeLeft
 from drivelab.run.engine import Progress
-from drivelab.run.shown_lines import ShownLines, rates_text
+from drivelab.run.progress_lines import Look, finished_line, left_text, live_lines, now_texts
+from drivelab.streams import for_person, make_console
 
-# workloads at the same time that a line names
-_NAMED_MAX = 3
+# a line about a finished step, where there is no terminal
+_LINE_WIDTH = 80
+_LOOKS_PER_S = 4
+# from this size on what is told of an operation are the bytes that it moves
+_LARGE_BYTES = 65536
+_HEADS = {LATENCY: "p50 ", P99: "p99 "}
 
 
-class RunProgress(ShownLines):
-    """Progress of one plan; used in a ``with`` block.
+class RunProgress:
+    """Progress of steps; used in a ``with`` block.
 
     Parameters
     ----------
-    plan : Plan
-        What is going to be done.
+    title : str
+        The command and what it is about: ``check /srv/pg for postgres``.
+    steps : sequence of AwaitedStep
+        All of them, in order.
     stream : text file, optional
         Where to; stderr by default.
-    completed : collection of str
-        Trials that are there already.
+    completed : collection of int
+        Numbers of those that are there already, from 1.
+    fillings : sequence of AwaitedStep
+        What is awaited beside the steps: a scratch drive that is filled, each.
+    now_ns : callable, optional
+        The clock.
     """
 
-    def __init__(self, plan: Plan, stream: TextIO | None = None, *, completed: Collection[str] = ()) -> None:
-        super().__init__(stream)
-        self._plan = plan
-        self._step = self._preparation = ""
-        self._done_expected_ns = 0
-        self._left_expected_ns = sum(step.expected_ns for step in plan.steps if step.trial not in completed)
-        self._begun_ns = self._counted_at_ns = time.monotonic_ns()
-        self._left_ns = self._left_expected_ns
+    def __init__(
+        self,
+        title: str,
+        steps: Sequence[AwaitedStep],
+        stream: TextIO | None = None,
+        *,
+        completed: Collection[int] = (),
+        fillings: Sequence[AwaitedStep] = (),
+        now_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._title = title
+        self._steps = steps
+        self._stream = for_person(stream)
+        self._now_ns = now_ns
+        awaited = [step for number, step in enumerate(steps, start=1) if number not in completed]
+        self._left_count = len(awaited)
+        self._time_left = TimeLeft([*awaited, *fillings])
+        self._fillings = list(fillings)
+        # since when it is filled, 0 while it is not; which part of that is done
+        self._filling_ns, self._filling_share = 0, 0.0
+        self._number = 0
+        # the step that is under way, since when, and which part of its workload is done
+        self._current: AwaitedStep | None = None
+        self._begun_ns = self._current_ns = now_ns()
+        self._current_share = self._shown_share = 0.0
+        self._now: tuple[str, ...] = ()
+        self._preparation = ""
+        self._found: dict[str, str] = {}
+        self._live: Any = None
+        if self._stream.isatty():
+            self._live = self._live_on(make_console(self._stream))
 
-    def preparing(self, what: str) -> None:
-        """Something other than a trial is being done."""
-        self._preparation = what
-        if self._live is None:
-            self.say(f"{what} ...")
-        self.show(what)
+    def _live_on(self, console: Any) -> Any:
+        # imported here: what is piped needs no terminal library
+        from rich.live import Live
+        from rich.text import Text
 
-    def preparing_goes_on(self, done_fraction: float) -> None:
-        """What is being done has come so far, from 0 to 1."""
-        # how long filling takes says nothing about how long steps take
-        self._begun_ns = self._counted_at_ns = time.monotonic_ns()
-        self.show(f"{self._preparation}: {done_fraction:.0%}")
+        plain = not console.encoding.startswith("utf")
 
-    def step_begins(self, step: PlannedStep) -> None:
-        """A step begins."""
-        self._step = self._place(step)
-        self.show(self._step + self._left_text())
+        def drawn() -> Text:
+            lines = live_lines(self.look(), console.width, plain=plain)
+            return Text("\n".join(lines), no_wrap=True, overflow="crop")
 
-    def step_goes_on(self, progress: Progress) -> bool:
-        """A trial goes on; it always may."""
-        if progress.is_ramping:
-            now = "ramp"
-        elif progress.elapsed_ns > 0:
-            now = f"{rates_text(progress)}, {format_bytes(progress.byte_count())}"
-        else:
-            now = "begins"
-        self.show(f"{self._step}: {now}{self._left_text()}")
-        return True
-
-    def step_done(self, step: PlannedStep, summary: TrialSummary) -> None:
-        """A trial was measured and stored."""
-        self._count(step)
-        self.say(f"{self._place(step)}: {estimates_text(summary)}{self._left_text()}")
-
-    def step_failed(self, step: PlannedStep, error: DrivelabError) -> None:
-        """A step gave no result."""
-        self._count(step)
-        self.say(f"{self._place(step)}: failed: {error.what} [{error.code}]{self._left_text()}")
-
-    def _place(self, step: PlannedStep) -> str:
-        where = f" on {step.target}" if len(self._plan.targets) > 1 else ""
-        told = [f" {level}" for level in step.levels.values() if level != AS_FOUND]
-        reference = " (reference)" if step.is_reference else ""
-        others = f" with {', '.join(others_of(self._plan, step))}" if step.together else ""
-        return (
-            f"step {step.number} of {len(self._plan.steps)}, {step.workload}{others}{reference}{''.join(told)}{where}"
+        return Live(
+            console=console,
+            transient=True,
+            refresh_per_second=_LOOKS_PER_S,
+            get_renderable=drawn,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
 
-    def _count(self, step: PlannedStep) -> None:
-        self._done_expected_ns += step.expected_ns
-        self._left_expected_ns -= step.expected_ns
-        self._counted_at_ns = time.monotonic_ns()
-        elapsed_ns = self._counted_at_ns - self._begun_ns
-        self._left_ns = time_left_ns(self._left_expected_ns, self._done_expected_ns, elapsed_ns)
+    def __enter__(self) -> Self:
+        self._begun_ns = self._current_ns = self._now_ns()
+        if self._live is not None:
+            self._live.start()
+        return self
 
-    def _left_text(self) -> str:
-        if not self._left_expected_ns:
-            return ""
-        left_ns = self._left_ns - (time.monotonic_ns() - self._counted_at_ns)
-        return f"; {format_wait_ns(max(left_ns, 0))} left"
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None
+    ) -> None:
+        """Remove the live lines, and have the cursor back."""
+        if self._live is not None:
+            self._live.stop()
+
+    def preparing(self, what: str) -> None:
+        """Something that takes long and is no step is being done: where there is no terminal, it is a line, too."""
+        self.doing(what)
+        self._preparation = what
+        if self._live is None:
+            print(f"{what} ...", file=self._stream, flush=True)
+
+    def preparing_goes_on(self, done_share: float) -> None:
+        """What is being done has come so far, from 0 to 1."""
+        self._now = (f"{self._preparation}: {done_share:.0%}",)
+
+    def filling_goes_on(self, done_share: float) -> None:
+        """Filling a scratch drive has come so far: that tells nothing about how long steps take."""
+        self._filling_ns = self._filling_ns or self._now_ns()
+        self._filling_share = done_share
+        self.preparing_goes_on(done_share)
+
+    def doing(self, what: str) -> None:
+        """Something is being done for a step."""
+        self._end_filling()
+        self._now = (what,)
+
+    def begins(self, number: int) -> None:
+        """A step begins; numbers are from 1."""
+        self._number, self._current = number, self._steps[number - 1]
+        self._current_ns, self._current_share = self._now_ns(), 0.0
+        self.doing("getting ready")
+
+    def goes_on(self, progress: Progress) -> bool:
+        """A workload goes on; it always may."""
+        self._end_filling()
+        self._now = now_texts(progress)
+        if self._current is not None:
+            self._current_share = share_done(self._current.limits, progress)
+        return True
+
+    def done(self, number: int, summary: TrialSummary) -> None:
+        """A step was measured and stored."""
+        self._end_step(number, found_text(summary), estimate_texts(summary) or ["nothing completed"])
+
+    def failed(self, number: int, error: DrivelabError) -> None:
+        """A step gave no result."""
+        self._end_step(number, f"failed [{error.code}]", [f"failed [{error.code}]: {error.what}"])
+
+    def _end_step(self, number: int, found: str, told: Sequence[str]) -> None:
+        step, now_ns = self._steps[number - 1], self._now_ns()
+        self._time_left.done(step, now_ns - self._current_ns)
+        self._current, self._current_ns, self._current_share = None, now_ns, 0.0
+        self._left_count -= 1
+        # the latest of a name is the last
+        self._found.pop(step.name, None)
+        if found:
+            self._found[step.name] = f"{step.short or step.name} {found}"
+        if self._live is None:
+            left = left_text(self._time_left.left_ns()) if self._left_count else ""
+            line = finished_line(f"{number} of {len(self._steps)}", step.name, told, left, _LINE_WIDTH)
+            print(line, file=self._stream, flush=True)
+
+    def look(self) -> Look:
+        """What is to be shown now."""
+        left_ns, spent_ns, current = self._left_ns(), self._now_ns() - self._begun_ns, self._current
+        is_known = self._current_share > 0 or any(step.expected_ns for step in self._steps)
+        if is_known:
+            # what is over stays over, also when the rest turns out to be longer
+            self._shown_share = max(self._shown_share, spent_ns / max(1, spent_ns + left_ns))
+        return Look(
+            title=self._title,
+            share=self._shown_share,
+            left=left_text(left_ns) if is_known else "",
+            place=f"{self._number} of {len(self._steps)}" if len(self._steps) > 1 and current else "",
+            name=current.name if current else "",
+            now=self._now,
+            found=tuple(self._found.values()),
+        )
+
+    def _left_ns(self) -> int:
+        if self._filling_ns and self._fillings:
+            spent_ns = self._now_ns() - self._filling_ns
+            return self._time_left.left_ns(self._fillings[0], spent_ns, self._filling_share)
+        return self._time_left.left_ns(self._current, self._now_ns() - self._current_ns, self._current_share)
+
+    def _end_filling(self) -> None:
+        """What follows is no filling: none of its time is the step's."""
+        if not self._filling_ns:
+            return
+        took_ns = self._now_ns() - self._filling_ns
+        self._filling_ns, self._filling_share = 0, 0.0
+        self._current_ns += took_ns
+        if self._fillings:
+            self._time_left.done(self._fillings.pop(0), None)
 
 
-def others_of(plan: Plan, step: PlannedStep) -> list[str]:
-    """Workloads that run at the same time as a step: their names, or their number where they are many."""
-    others = [one.workload for one in plan.steps if one.together == step.together and one.number != step.number]
-    return others if len(others) <= _NAMED_MAX else [f"{len(others)} others"]
+def share_done(limits: Limits, progress: Progress) -> float:
+    """Which part of a workload is done, by the limit that it is going to meet first; 0 where it has none."""
+    pairs = (
+        (progress.elapsed_ns, limits.runtime_ns),
+        (progress.operation_count(), limits.count),
+        (progress.byte_count(), limits.bytes),
+    )
+    return min(1.0, max(done / limit if limit else 0.0 for done, limit in pairs))
 
 
-def estimates_text(summary: TrialSummary) -> str:
-    """The numbers of a trial that a person watches for, in a few words; of a mix those of each operation."""
+def estimate_texts(summary: TrialSummary) -> list[str]:
+    """The numbers of a trial that a person watches for, the most important first; of a mix those of each operation."""
     found = summary.estimates
     texts = []
     for operation, names in operations_apart(found, summary.operation).items():
-        own = _numbers_text({name: found[key] for name, key in names.items()}, "I/Os")
-        texts.append(f"{plural(operation)} {own}")
-    unit = "files" if summary.operation in TREE_OPERATIONS else "I/Os"
-    return "; ".join(texts) or _numbers_text(found, unit) or "nothing completed"
+        own = _number_texts({name: found[key] for name, key in names.items()})
+        texts += [f"{plural(operation)} {own[0]}"] if own else []
+    return texts or _number_texts(found)
 
 
-def _numbers_text(found: Mapping[str, Estimate], unit: str) -> str:
-    latencies = (LATENCY, P99)
-    texts = [f"{metric_of(metric).head} {found[metric]}" for metric in latencies if metric in found]
-    moved = found.get(THROUGHPUT)
-    ends = {RATE: f" {unit} per s", WRITES: " device writes per operation", FLUSHES: " flushes"}
-    if moved is not None and moved.value != 0:
-        ends = {RATE: ends.pop(RATE), THROUGHPUT: "", **ends}
-    return ", ".join([*texts, *(f"{found[metric]}{end}" for metric, end in ends.items() if metric in found)])
+def found_text(summary: TrialSummary) -> str:
+    """The one number of a trial: what is waited for, else how much was moved, or how often."""
+    known = _known(summary.estimates, (LATENCY, THROUGHPUT, RATE))
+    moved, rate = known.get(THROUGHPUT, 0.0), known.get(RATE, 0.0)
+    if summary.operation == "durable_write" and LATENCY in known:
+        return _number_text(LATENCY, summary.estimates)
+    if moved and moved >= rate * _LARGE_BYTES:
+        return _number_text(THROUGHPUT, summary.estimates)
+    return _number_text(RATE, summary.estimates) if rate else ""
+
+
+def _number_texts(found: Mapping[str, Estimate]) -> list[str]:
+    return [
+        f"{_HEADS.get(metric, '')}{_number_text(metric, found)}"
+        for metric in _known(found, (LATENCY, P99, RATE, THROUGHPUT))
+    ]
+
+
+def _known(found: Mapping[str, Estimate], metrics: Sequence[str]) -> dict[str, float]:
+    return {metric: value for metric in metrics if metric in found and (value := found[metric].value)}
+
+
+def _number_text(metric: str, found: Mapping[str, Estimate]) -> str:
+    return f"{found[metric]}/s" if metric == RATE else f"{found[metric]}"

@@ -21,9 +21,9 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.check import CheckPlan, CheckTrial
 from drivelab.run.begun import begun
 from drivelab.run.check import CheckOutcome, run_check
-from drivelab.run.check_progress import CheckProgress
 from drivelab.run.engine import Progress, RecordListener, StopRequest
 from drivelab.run.process_owner import owner_tag
+from drivelab.run.progress import RunProgress
 from drivelab.state.working_files import files_in_journal, tree_in_journal
 from drivelab.store.layout import missing_home
 from drivelab.store.place import TrialPlace
@@ -72,7 +72,7 @@ def record_check(
     writer: RunWriter,
     *,
     judge: Judge,
-    progress: CheckProgress,
+    progress: RunProgress,
     stop: StopRequest,
     erase: Sequence[str] = (),
     command_line: str = "",
@@ -87,7 +87,7 @@ def record_check(
         The run directory; the caller finishes it.
     judge : callable
         Turns a measurement into numbers and findings.
-    progress : CheckProgress
+    progress : RunProgress
         Told how it goes.
     command_line : str
         What was typed, for the record.
@@ -130,7 +130,7 @@ class _Recorder:
     """Stores each trial as soon as it is done."""
 
     def __init__(
-        self, target: TargetFacts, writer: RunWriter, judge: Judge, progress: CheckProgress, results: CheckResults
+        self, target: TargetFacts, writer: RunWriter, judge: Judge, progress: RunProgress, results: CheckResults
     ) -> None:
         self._target = target
         self._writer = writer
@@ -140,16 +140,19 @@ class _Recorder:
         self._number = 0
         self._started = ""
 
-    def trial_begins(self, trial: CheckTrial, number: int, count: int) -> None:
+    def trial_begins(self, number: int) -> None:
         self._number, self._started = number, _now()
-        self._progress.trial_begins(trial, number, count)
+        self._progress.begins(number)
 
     def records_of(self, trial: CheckTrial) -> AbstractContextManager[RecordListener | None]:
         # straight to the run directory: a check shall stay small in memory however fast the drive is
         return self._writer.record_sink(trial.name) if trial.workload.record_ios else nullcontext()
 
     def trial_goes_on(self, progress: Progress) -> None:
-        self._progress.trial_goes_on(progress)
+        self._progress.goes_on(progress)
+
+    def trial_does(self, what: str) -> None:
+        self._progress.doing(what)
 
     def trial_done(self, measured: Measurement) -> None:
         summary, findings = self._judge(measured, self._target)
@@ -158,11 +161,11 @@ class _Recorder:
         self._results.measurements.append(measured)
         self._results.summaries.append(summary)
         self._results.findings += findings
-        self._progress.trial_done(summary)
+        self._progress.done(self._number, summary)
 
     def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
         self._writer.add_journal("trial failed", trial=trial.name, error=str(error))
-        self._progress.trial_failed(error)
+        self._progress.failed(self._number, error)
 
 
 def why_not_kept_in(directory: Path) -> str:

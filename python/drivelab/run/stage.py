@@ -241,7 +241,7 @@ class TargetStage:
         """Some more of the target's scratch drives is filled."""
         if self._stop.is_set():
             raise StoppedError
-        self._progress.preparing_goes_on(filled_bytes / size_bytes)
+        self._progress.filling_goes_on(filled_bytes / size_bytes)
 
     def _brought(self, step: PlannedStep) -> TargetFacts:
         """Where the step's I/O goes: the target itself, or a file system made on it."""
@@ -251,7 +251,7 @@ class TargetStage:
             return self.facts
         if self._filesystem.mounted is None:
             self._require_consent()
-            self._progress.preparing(f"making {level.name} on {self.planned.label}")
+            self._progress.doing(f"making {level.name}")
             self._is_filled = False
         if not self._filesystem.is_mounted_as(level):
             # what is held below a mount point keeps it from being unmounted

@@ -117,7 +117,7 @@ class TrialFile:
 
     def _write(self, step: PlannedStep, target: TargetRange) -> None:
         pattern = step.pattern
-        self._progress.preparing(f"writing {format_bytes(target.size_bytes)} that are going to be read")
+        self._progress.doing(f"writing {format_bytes(target.size_bytes)} to be read")
         writing = pattern.changed(operation="write", operations=(), read_fraction=None, direct=False, durability="none")
         prepare_target(writing.on(target, seed=step.seed), stop=self._stop)
         if self._stop.is_set():

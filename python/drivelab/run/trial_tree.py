@@ -62,7 +62,7 @@ class TrialTrees:
         assert workload.tree is not None, "only a workload on a tree has one"
         path = Path(workload.target.path)
         size = (workload.tree.file_bytes_min + workload.tree.file_bytes_max) / 2
-        self._progress.preparing(f"making {workload.tree.file_count} files of {format_bytes(round(size))} ready")
+        self._progress.doing(f"making {workload.tree.file_count} files of {format_bytes(round(size))}")
         try:
             if path.name not in self._made:
                 with suppress(FileExistsError):

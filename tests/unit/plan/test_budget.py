@@ -6,7 +6,7 @@ import pytest
 
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.workload_pattern import WorkloadPattern
-from drivelab.plan.budget import CALL_NS, bytes_written, expected_step_ns, time_left_ns
+from drivelab.plan.budget import CALL_NS, bytes_written, expected_step_ns
 
 RAW = FileSystemLevel(type="raw", name="raw")
 EXT4 = FileSystemLevel(type="ext4", name="ext4")
@@ -35,11 +35,6 @@ def test_a_journal_makes_durable_writes_slower() -> None:
     durable = pattern(durability="o_sync", count=1000, block_size="512")
     raw, ext4 = (expected_step_ns(durable, level, pace="flash") for level in (RAW, EXT4))
     assert raw < ext4 < 4 * raw
-
-
-def test_the_time_left_follows_the_steps_that_are_done() -> None:
-    assert time_left_ns(100, 0, 0) == 100
-    assert time_left_ns(100, 50, 25) == 50
 
 
 def test_a_byte_a_call_through_the_page_cache_is_no_command_a_byte() -> None:

@@ -24,6 +24,7 @@ from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import Workload
+from drivelab.plan.awaited import awaited_of_run
 from drivelab.plan.make import make_plan
 from drivelab.run.engine import Progress
 from drivelab.run.execute import Execution
@@ -107,7 +108,7 @@ class Bench:
             self.writer,
             self.journal,
             instruments=Instruments(self.drive.measure, self.drive.count_commands, self.drive),
-            progress=RunProgress(self.plan, self.told),
+            progress=RunProgress("run", awaited_of_run(self.plan), self.told),
             stop=self.drive.stop,
         )
 
@@ -167,7 +168,7 @@ def test_a_step_that_fails_ends_itself_only(bench: Bench) -> None:
     assert list(outcome.failures) == [failed]
     assert bench.trials() == [step.trial for step in bench.plan.steps if step.trial != failed]
     assert "step failed" in bench.events()
-    assert "failed: the drive went away [T107]" in bench.told.getvalue()
+    assert "failed [T107]: the drive went away" in bench.told.getvalue()
 
 
 @pytest.mark.parametrize("failure", [DrivelabError("S502", "full"), KeyboardInterrupt(), ZeroDivisionError()])
@@ -197,3 +198,5 @@ def test_a_pipe_gets_one_line_per_step_with_the_time_left(bench: Bench) -> None:
     assert lines[0].startswith(f"step 1 of 4, log {bench.plan.steps[0].levels['block_size']}: 10")
     assert lines[0].endswith(" left")
     assert not lines[-1].endswith(" left")
+    assert all(len(line) <= 80 for line in bench.told.getvalue().splitlines())
+    assert "\x1b" not in bench.told.getvalue()

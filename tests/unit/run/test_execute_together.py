@@ -21,6 +21,7 @@ from drivelab.model.histogram import EMPTY
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.plan.awaited import awaited_of_run
 from drivelab.plan.make import make_plan
 from drivelab.run.engine import Progress
 from drivelab.run.execute import Execution, Outcome
@@ -105,7 +106,7 @@ class Bench:
             instruments=Instruments(
                 self.engine.alone, self.engine.alone, self.engine, measure_together=self.engine.together
             ),
-            progress=RunProgress(self.plan, self.told),
+            progress=RunProgress("run", awaited_of_run(self.plan), self.told),
             stop=self.engine.stop,
             completed=completed,
         ).run()

@@ -12,6 +12,7 @@ import pytest
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
+from drivelab.plan.awaited import awaited_of_run
 from drivelab.run import execute
 from drivelab.run.execute import Execution
 from drivelab.run.instruments import Instruments
@@ -39,7 +40,7 @@ class TracedBench(Bench):
             self.writer,
             self.journal,
             instruments=Instruments(self.drive.measure, self.drive.count_commands, self.drive, tools),
-            progress=RunProgress(self.plan, io.StringIO()),
+            progress=RunProgress("run", awaited_of_run(self.plan), io.StringIO()),
             stop=self.drive.stop,
         )
         monkeypatch.setattr(execute, "traced_pass", self.trace)

@@ -1,27 +1,47 @@
-"""Progress on a terminal is one live line; finished steps stay above it."""
+"""Progress on a terminal are three lines that change in place; elsewhere each finished step is a line."""
 
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
 from drivelab.experiments.load import load_experiment
+from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.workload import Limits
+from drivelab.plan.awaited import awaited_of_check, awaited_of_run, fillings_of_run
+from drivelab.plan.check import plan_check
 from drivelab.plan.make import make_plan
+from drivelab.plan.time_left import AwaitedStep
 from drivelab.run.engine import Progress
-from drivelab.run.progress import RunProgress
+from drivelab.run.progress import RunProgress, found_text, share_done
+from drivelab.run.progress_lines import Look, finished_line, left_text, live_lines, now_texts
+
+S = 10**9
+LOOK = Look(
+    title="run ssd-latency on Alpha, Beta",
+    share=0.523,
+    left="about 59 min left",
+    place="12 of 156",
+    name="small-write ext4 discard on Alpha",
+    now=("98 500/s", "typical 2.03 ms", "slowest 60.1 ms"),
+    found=tuple(f"small-write {name} 1.{place} ms" for place, name in enumerate(["raw", "ext4", "xfs"] * 3)),
+)
 
 
-class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+class Clock:
+    """A clock that is set."""
 
-    def isatty(self) -> bool:
-        return True
+    now_ns = 7 * S
+
+    def __call__(self) -> int:
+        return self.now_ns
 
 
 @pytest.fixture
@@ -30,24 +50,156 @@ def plan() -> Plan:
     return make_plan(load_experiment("ssd-latency"), [scratch], seed=1, quick=True)
 
 
-def test_a_terminal_shows_the_step_the_rate_and_what_is_done(plan: Plan) -> None:
-    terminal = Terminal()
-    first, second = plan.steps[:2]
-    p50 = Estimate(333_000.0, 320_000.0, 345_000.0, "ns", 1000, 900.0, "")
-    flushes = Estimate(2.0, 2.0, 2.0, "1", 1000, 1000.0, "")
-    summary = TrialSummary("x", "x", "write", {"total_latency_ns_p50": p50, "device_flushes_per_operation": flushes})
-    with RunProgress(plan, terminal) as progress:
-        progress.preparing("filling scratch:1GiB")
-        progress.step_begins(first)
-        assert progress.step_goes_on(Progress(2 * 10**9, False, {"write": 6000}, {"write": 6000 * 512}))
-        progress.step_done(first, summary)
-        progress.step_failed(second, DrivelabError("T107", "the drive went away"))
-    text = terminal.getvalue()
-    assert "step 1 of " in text
-    assert "3 000 I/Os per s" in text
-    assert "p50 333 us" in text
-    assert "2 flushes" in text
-    assert "the drive went away [T107]" in text
+def estimate(value: float | None, unit: str = "ns") -> Estimate:
+    return Estimate(value, value, value, unit, 1000, 900.0, "")  # type: ignore[arg-type]
+
+
+SUMMARY = TrialSummary(
+    "x",
+    "x",
+    "durable_write",
+    {
+        "total_latency_ns_p50": estimate(333_000.0),
+        "total_latency_ns_p99": estimate(None),
+        "iops": estimate(3000.0, "1/s"),
+        "throughput_bytes_per_s": estimate(1.5e6, "B/s"),
+    },
+)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize("plain", [False, True])
+def test_three_lines_fit_and_the_time_left_stays(width: int, plain: bool) -> None:
+    lines = live_lines(LOOK, width, plain=plain)
+    assert len(lines) == 3
+    assert all(len(line) <= width for line in lines)
+    assert lines[0].endswith("52 %   about 59 min left")
+    assert ("━" in lines[0]) != plain
+    assert "12 of 156" in lines[1]
+    assert "98 500/s" in lines[1]
+    assert ("slowest 60.1 ms" in lines[1]) == (width >= 80)
+    assert lines[2].endswith("small-write xfs 1.8 ms"), "the latest is there at any width"
+    if plain:
+        assert "".join(lines).isascii()
+
+
+def test_nothing_found_and_no_step_are_no_lines() -> None:
+    assert len(live_lines(Look("check x", left="about 21 s left", now=("getting ready",)), 80)) == 2
+    assert len(live_lines(Look("check x"), 80)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("log", ["p50 333 us", "p99 1.2 ms", "3 000/s"]),
+        ("a workload with a very long name and many a level, all of which are told", ["p50 333 us", "p99 1.2 ms"]),
+        ("log", ["failed [E305]: " + "the drive does not answer any more " * 5]),
+    ],
+)
+def test_a_finished_step_is_a_line_of_80(name: str, told: list[str]) -> None:
+    line = finished_line("12 of 156", name, told, "about 12 min left", 80)
+    assert len(line) <= 80
+    assert line.startswith("step 12 of 156, ")
+    assert told[0][:14] in line
+    assert line.endswith("; about 12 min left")
+
+
+def test_what_goes_on_is_told_as_it_goes() -> None:
+    assert now_texts(Progress(0, True, {}, {})) == ("making its file ready",)
+    assert now_texts(Progress(S, True, {}, {})) == ("warming up",)
+    assert now_texts(Progress(S, False, {}, {})) == ("waiting for the first to end",)
+    durable = {"durable_write": (2_000_000, 60_000_000), "write": (1, 2)}
+    going = Progress(2 * S, False, {"write": 600, "sync": 600}, {"write": 6}, durable)
+    assert now_texts(going) == ("300/s", "typical 2 ms", "slowest 60 ms")
+    mixed = Progress(S, False, {"write": 30, "read": 70}, {}, {"read": (1000, 2000), "durable_write": (7, 8)})
+    assert now_texts(mixed) == ("reads 70/s", "writes 30/s", "typical 1 us", "slowest 2 us")
+    assert left_text(21 * S) == "about 21 s left"
+    assert left_text(S // 10) == "less than 1 s left"
+
+
+def test_a_part_is_done_by_the_limit_that_is_met_first() -> None:
+    progress = Progress(2 * S, False, {"write": 50}, {"write": 600})
+    assert share_done(Limits(runtime_ns=10 * S), progress) == 0.2
+    assert share_done(Limits(runtime_ns=10 * S, count=100), progress) == 0.5
+    assert share_done(Limits(bytes=600, count=100), progress) == 1
+    assert share_done(Limits(), progress) == 0
+
+
+def test_the_one_number_of_a_step_is_what_it_is_measured_for() -> None:
+    assert found_text(SUMMARY) == "333 us"
+    large = {"throughput_bytes_per_s": estimate(1.5e9, "B/s"), "iops": estimate(1430.0, "1/s")}
+    assert found_text(TrialSummary("x", "x", "read", large)) == "1.5 GB/s"
+    small = {"throughput_bytes_per_s": estimate(4.1e7, "B/s"), "iops": estimate(10_000.0, "1/s")}
+    assert found_text(TrialSummary("x", "x", "read", small)) == "10 000/s"
+    assert found_text(TrialSummary("x", "x", "read", {})) == ""
+
+
+def test_a_look_has_the_share_of_the_time_and_not_of_the_steps() -> None:
+    clock = Clock()
+    steps = [AwaitedStep("short", "short", S), AwaitedStep("long", "long", 9 * S)]
+    progress = RunProgress("run", steps, io.StringIO(), now_ns=clock)
+    progress.begins(1)
+    clock.now_ns += S
+    progress.done(1, SUMMARY)
+    look = progress.look()
+    assert (look.share, look.left) == (pytest.approx(0.1), "about 9 s left")
+    assert look.found == ("short 333 us",)
+    progress.begins(2)
+    progress.doing("counting its commands")
+    clock.now_ns += 3 * S
+    look = progress.look()
+    assert (look.share, look.left, look.place) == (pytest.approx(0.4), "about 6 s left", "2 of 2")
+    assert look.now == ("counting its commands",)
+    progress.failed(2, DrivelabError("E305", "it failed"))
+    assert progress.look().found[-1] == "long failed [E305]"
+    assert progress.look().share == 1
+
+
+def test_what_is_over_stays_over_when_the_rest_turns_out_longer() -> None:
+    clock = Clock()
+    progress = RunProgress("run", [AwaitedStep("a", "a", S)] * 10, io.StringIO(), now_ns=clock)
+    shares = []
+    for number in range(1, 11):
+        progress.begins(number)
+        clock.now_ns += number * S
+        shares.append(progress.look().share)
+        progress.done(number, SUMMARY)
+    assert shares == sorted(shares)
+
+
+def test_filling_a_scratch_drive_tells_nothing_of_steps(plan: Plan) -> None:
+    clock = Clock()
+    progress = RunProgress("run", awaited_of_run(plan), io.StringIO(), fillings=fillings_of_run(plan), now_ns=clock)
+    planned_ns = sum(step.expected_ns for step in plan.steps)
+    progress.begins(1)
+    progress.preparing("filling scratch:1GiB with random data")
+    progress.filling_goes_on(0.01)
+    clock.now_ns += 100 * S
+    progress.filling_goes_on(0.5)
+    look = progress.look()
+    assert look.now == ("filling scratch:1GiB with random data: 50%",)
+    assert 0.3 < look.share < 0.5
+    clock.now_ns += 100 * S
+    progress.goes_on(Progress(0, True, {}, {}))
+    clock.now_ns += plan.steps[0].expected_ns
+    progress.done(1, SUMMARY)
+    assert progress.look().left == left_text(planned_ns - plan.steps[0].expected_ns)
+
+
+def test_steps_at_the_same_time_take_the_time_of_all_once(plan: Plan) -> None:
+    awaited = awaited_of_run(plan)
+    assert sum(step.expected_ns for step in awaited) == sum(step.expected_ns for step in plan.steps)
+    assert awaited[0].name.startswith(plan.steps[0].workload)
+
+
+def test_trials_of_a_check_are_awaited_with_what_counts_their_commands(tmp_path: Path) -> None:
+    plan = plan_check(resolve_target(str(tmp_path)), is_quick=True)
+    awaited = awaited_of_check(plan)
+    assert [step.name for step in awaited] == [trial.label for trial in plan.trials]
+    assert awaited[0].short == "512 B"
+    assert awaited[-1].short.endswith(" x8")
+    counted = [step for step, trial in zip(awaited, plan.trials, strict=True) if trial.counts_commands]
+    assert all(step.expected_ns > step.limits.runtime_ns > 0 for step in counted)
 
 
 class Deaf(io.StringIO):
@@ -58,6 +210,6 @@ class Deaf(io.StringIO):
 
 
 def test_a_reader_that_has_gone_away_does_not_end_a_run(plan: Plan) -> None:
-    progress = RunProgress(plan, stream=Deaf())
+    progress = RunProgress("run", awaited_of_run(plan), Deaf())
     progress.preparing("putting everything back")
-    progress.step_failed(plan.steps[0], DrivelabError("E305", "it failed"))
+    progress.failed(1, DrivelabError("E305", "it failed"))
