@@ -22,6 +22,10 @@ def main() -> int:
 
         # before anything else is opened: no file may become what everybody prints to
         open_closed_descriptors()
+        if "_DRIVELAB_COMPLETE" in os.environ:
+            from drivelab.cli.completion import complete
+
+            return complete()
         from drivelab.cli.main import run
 
         return run(arguments)

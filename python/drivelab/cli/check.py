@@ -98,7 +98,13 @@ class CheckJudgement:
 def command(
     target: Annotated[str, typer.Argument(help="A directory, a file or a block device.")],
     need_name: Annotated[
-        str | None, typer.Option("--for", metavar="NEED", help=f"{', '.join(NEED_NAMES)}, or ./FILE.toml of your own.")
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="NEED",
+            help=f"{', '.join(NEED_NAMES)}, or ./FILE.toml of your own.",
+            autocompletion=lambda incomplete: [name for name in NEED_NAMES if name.startswith(incomplete)],
+        ),
     ] = None,
     at_least: Annotated[
         float | None,
@@ -193,12 +199,7 @@ def make_run(target: TargetFacts, out: Path | None) -> RunWriter:
 
 
 def _check(
-    plan: CheckPlan,
-    target: TargetFacts,
-    writer: RunWriter,
-    asked: Asked,
-    erase: list[str],
-    stop: Interruption,
+    plan: CheckPlan, target: TargetFacts, writer: RunWriter, asked: Asked, erase: list[str], stop: Interruption
 ) -> tuple[CheckResults, CheckJudgement]:
     host = host_facts(__version__)
 
@@ -370,11 +371,7 @@ def print_screen(content: ReportContent) -> None:
 
 
 def print_check(
-    results: CheckResults,
-    judgement: CheckJudgement,
-    target: TargetFacts,
-    content: ReportContent,
-    directory: Path,
+    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, content: ReportContent, directory: Path
 ) -> None:
     """Print the verdict, the numbers, what limits them, and where everything lies.
 

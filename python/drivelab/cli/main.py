@@ -12,7 +12,7 @@ import re
 import shlex
 import signal
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -136,8 +136,23 @@ def _dispatch(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else EXIT_OK
 
 
+def _show_completion(shell: str | None) -> None:
+    """Print the script of a shell, where one was asked for, and end."""
+    if shell is not None:
+        from drivelab.cli.completion import completion_script
+
+        print(completion_script(shell), end="")
+        raise typer.Exit
+
+
 def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    show_completion: Annotated[
+        Literal["bash", "zsh", "fish"] | None,
+        typer.Option(
+            callback=_show_completion, is_eager=True, help="Print what this shell reads to complete commands, and exit."
+        ),
+    ] = None,
 ) -> None:
     """Options of the program itself."""
     if version:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from drivelab.cli.plan_steps import print_steps, print_workloads
-from drivelab.experiments.load import load_experiment
+from drivelab.experiments.load import built_in_names, load_experiment
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.raid import why_not_here
 from drivelab.inventory.smart import read_all_smart
@@ -37,7 +37,11 @@ SCHEMA = 1
 _NOTES_MAX = 2
 
 ExperimentArgument = Annotated[
-    str, typer.Argument(help="A built-in experiment, a TOML file of your own, or a job file of fio: JOBS.fio.")
+    str,
+    typer.Argument(
+        help="A built-in experiment, a TOML file of your own, or a job file of fio: JOBS.fio.",
+        autocompletion=lambda incomplete: [name for name in built_in_names() if name.startswith(incomplete)],
+    ),
 ]
 TargetsArgument = Annotated[
     list[str] | None,
