@@ -76,6 +76,8 @@ TEST_TOOLS = (
     # what fio and drivelab ask of the kernel
     Tool("strace", "strace", "strace", "strace"),
     Tool("chromium", "chromium", "chromium", "chromium"),
+    # reads the manual page
+    Tool("mandoc", "mandoc", "mandoc", "mandoc"),
     # what our reading of block traces is held against
     Tool("blkparse", "blktrace", "blktrace", "blktrace"),
     Tool("btt", "blktrace", "blktrace", "blktrace"),
