@@ -7,6 +7,7 @@ anything uses it. Whatever cannot be found out counts against writing.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -60,6 +61,8 @@ class Consent:
 
 
 NO_CONSENT = Consent()
+# udev, blkid, losetup and the like open every drive for a moment
+_LOOKS, _BETWEEN_LOOKS_S = 6, 0.1
 
 
 def require_erase_consent(
@@ -306,7 +309,7 @@ def _refuse_open(target: TargetFacts, use: BlockUse, name: str, paths: SystemPat
         except OSError as error:
             what = f"{device} cannot be opened to see whether it is in use: {error.strerror}"
             raise _refusal("C209", target, what, "run as root") from error
-        openers = probes.openers(device, paths)
+        openers = _openers_that_stay(device, paths, probes)
         if openers:
             listed = ", ".join(f"{opener.command} (process {opener.process_id})" for opener in openers)
             what = f"{device}{alias} is open in {listed}"
@@ -315,6 +318,17 @@ def _refuse_open(target: TargetFacts, use: BlockUse, name: str, paths: SystemPat
         if claimed and (device == name or device != disk_of(name, paths)):
             do = "find out who claims it (a mount in a container, ZFS, another program), or choose another drive"
             raise _refusal("C205", target, f"{device}{alias} is claimed for exclusive use", do)
+
+
+def _openers_that_stay(device: str, paths: SystemPaths, probes: Probes) -> list[Opener]:
+    """Who has a device open, and not for a moment only."""
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_BETWEEN_LOOKS_S)
+        openers = probes.openers(device, paths)
+        if not openers:
+            break
+    return openers
 
 
 def _matching_consent(target: TargetFacts, erase: Iterable[str], names: Sequence[str]) -> str:

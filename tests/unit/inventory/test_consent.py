@@ -147,6 +147,14 @@ def test_a_drive_that_a_program_has_open_is_refused_and_the_program_is_named(mak
     assert "qemu (process 77)" in error.what
 
 
+def test_a_program_that_looks_at_a_drive_for_a_moment_does_not_use_it(make_system: MakeSystem) -> None:
+    looks = iter([[Opener(78, "blkid")], [Opener(79, "udev-worker")]])
+    probes = replace(FREE, openers=lambda name, _: next(looks, []) if name == "sda" else [])
+    paths = blank_disk(make_system)
+    require_erase_consent(target("sda", paths), ["S1+contents"], paths, probes)
+    assert next(looks, None) is None
+
+
 @pytest.mark.provokes("C206")
 def test_contents_need_a_consent_of_their_own(make_system: MakeSystem) -> None:
     paths = blank_disk(make_system)
