@@ -226,3 +226,14 @@ def test_trace_instances_of_dead_processes_are_removed_and_others_are_not() -> N
             assert ours.exists()
             assert remove_stale_instances(root) == []
         assert not ours.exists()
+
+
+@pytest.mark.needs_root
+def test_a_trace_instance_in_use_stays_when_its_process_cannot_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As from a container, where a process of outside has no number."""
+    monkeypatch.setattr("drivelab.run.tracing.tracefs.owner_lives", lambda _tag: False)
+    with tracefs() as root:
+        with trace_instance(root, "test") as ours:
+            assert ours.name not in remove_stale_instances(root)
+            assert ours.exists()
+        assert not ours.exists()

@@ -63,16 +63,29 @@ def trace_instance(root: Path, purpose: str) -> Iterator[Path]:
         except OSError as error:
             raise TraceUnavailableError(f"no trace instance can be made: {error.strerror}") from error
         try:
-            with signals_obeyed():
+            # held open, nobody can remove it: not who lives in a container, where our process cannot be seen, either
+            with _held(instance), signals_obeyed():
                 yield instance
         finally:
             _is_removed(instance)
 
 
+@contextmanager
+def _held(instance: Path) -> Iterator[None]:
+    try:
+        descriptor = os.open(instance / "tracing_on", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise TraceUnavailableError(f"a trace instance is gone again: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def remove_stale_instances(root: Path) -> list[str]:
     """Names of the instances that dead processes of drivelab had left behind, now removed.
 
-    One that somebody still reads stays: its process may live in a container,
+    One that somebody holds open stays: its process may live in a container,
     where its number is another one.
     """
     stale = [
