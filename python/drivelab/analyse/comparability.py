@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from drivelab.analyse.effects import Bounds
+from drivelab.analyse.command_changes import Bounds
 from drivelab.model.finding import trials_of
 from drivelab.model.metric import FLUSHES, FUA_WRITES
 from drivelab.model.setting import AS_FOUND

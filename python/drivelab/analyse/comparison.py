@@ -10,9 +10,10 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from drivelab.analyse.command_changes import command_changes
 from drivelab.analyse.comparability import TrialConduct, reasons_against
 from drivelab.analyse.comparison_interval import Shift, shifts_between
-from drivelab.analyse.effects import SIGNIFICANCE, command_changes, holm
+from drivelab.analyse.effects import SIGNIFICANCE, holm
 from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues

@@ -10,27 +10,29 @@ session are paired.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean, median
+from itertools import combinations
+from statistics import fmean
 
+from drivelab.analyse.command_changes import Bounds, command_changes
 from drivelab.analyse.paired_ratios import Paired, PairedRatio, paired_ratios
 from drivelab.model.estimate import Estimate
-from drivelab.model.run_answer import CommandChange, EffectVerdict, LevelEffect
+from drivelab.model.level_words import is_quantity
+from drivelab.model.run_answer import EffectVerdict, LevelEffect
 
 # smaller changes of a median latency or a throughput matter to nobody
 MATTERS_FROM = 1.05
 SIGNIFICANCE = 0.05
-# commands per operation differ between blocks by less than this when the levels do not
-COMMANDS_CHANGE_MIN = 0.05
 # from here on what a level without change does is told with the effects that it widens
 _UNCHANGED_TOLD = math.log(1.01)
 
 Levels = tuple[tuple[str, str], ...]
 # block of the randomised order, and session of the run
 Block = tuple[int, int]
-Bounds = tuple[float, float]
 Key = tuple[Levels, Block]
+# of the levels of a factor that were measured, which is held against which: baseline and level
+Compared = Callable[[Sequence[str]], Sequence[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,22 +131,68 @@ def level_effects(
     the same. Where it was not, the blocks with the value that most of them have
     are compared, and the effect has a note.
     """
+    found = [_with_intervals(_effects(members, factors, metrics, _beside_first)) for members in _groups(trials)]
+    return _judged(found)
+
+
+def level_pairs(
+    trials: Iterable[TrialValue], factors: Mapping[str, Sequence[str]], metrics: Mapping[str, str]
+) -> list[LevelEffect]:
+    """The effect of every level beside each other one that is not the first of its factor: xfs beside ext4.
+
+    Parameters and order are those of `level_effects`. Levels that are numbers
+    have an order and no pairs.
+
+    Returns
+    -------
+    list of LevelEffect
+        Judged as the effects are, and a family of their own: Holm's correction is for the number of pairs on the
+        target.
+
+    Notes
+    -----
+    A factor of three levels has one pair, which three blocks alone would not
+    tell from chance: scatter is moderated over effects and pairs together.
+    """
+    found = []
+    for members in _groups(trials):
+        effects = _effects(members, factors, metrics, _beside_first)
+        pairs = _effects(members, factors, metrics, _beside_each_other)
+        found.append(_with_intervals([*effects, *pairs])[len(effects) :])
+    return _judged(found)
+
+
+def _groups(trials: Iterable[TrialValue]) -> list[list[TrialValue]]:
+    """Trials of one workload on one target."""
     groups: dict[tuple[str, str], list[TrialValue]] = {}
     for trial in trials:
         groups.setdefault((trial.target, trial.workload), []).append(trial)
-    found = [
+    return list(groups.values())
+
+
+def _beside_first(levels: Sequence[str]) -> list[tuple[str, str]]:
+    return [(levels[0], level) for level in levels[1:]]
+
+
+def _beside_each_other(levels: Sequence[str]) -> list[tuple[str, str]]:
+    return [] if all(map(is_quantity, levels)) else list(combinations(levels[1:], 2))
+
+
+def _effects(
+    trials: Sequence[TrialValue], factors: Mapping[str, Sequence[str]], metrics: Mapping[str, str], compared: Compared
+) -> list[LevelEffect]:
+    """Effects of one workload on one target, without intervals yet."""
+    metric = metrics[trials[0].workload]
+    return [
         effect
-        for (_, workload), members in groups.items()
-        for effect in _with_intervals(
-            [
-                effect
-                for factor, order in factors.items()
-                for effect in _effects_of_factor(members, factor, order, factors, metrics[workload])
-            ]
-        )
+        for factor, order in factors.items()
+        for effect in _effects_of_factor(trials, factor, order, factors, metric, compared)
     ]
+
+
+def _judged(groups: Iterable[Sequence[LevelEffect]]) -> list[LevelEffect]:
     by_target: dict[str, list[LevelEffect]] = {}
-    for effect in found:
+    for effect in (effect for effects in groups for effect in effects):
         by_target.setdefault(effect.target, []).append(effect)
     return [effect for effects in by_target.values() for effect in _corrected(effects)]
 
@@ -170,6 +218,7 @@ def _effects_of_factor(
     order: Sequence[str],
     factors: Mapping[str, Sequence[str]],
     metric: str,
+    compared: Compared,
 ) -> list[LevelEffect]:
     ordinary = [trial for trial in trials if not trial.is_reference]
     measured = {trial.levels[factor] for trial in ordinary if factor in trial.levels}
@@ -184,14 +233,14 @@ def _effects_of_factor(
         if level in by_level and (not trial.is_reference or (level == levels[0] and not trial.is_invalid)):
             key = tuple((name, trial.levels.get(name, first)) for name, first in others.items())
             by_level[level].setdefault((key, (trial.block, trial.session)), []).append(trial)
-    baseline = by_level[levels[0]]
     found = []
-    for level in levels[1:]:
+    for first, level in compared(levels):
+        baseline = by_level[first]
         keys = [key for key in by_level[level] if key in baseline]
         alike, note = _found_alike(keys, factor, by_level[level], baseline)
         pairs = _balanced(alike)
         if pairs:
-            effect = _effect(level, levels[0], factor, metric, pairs, by_level[level], baseline)
+            effect = _effect(level, first, factor, metric, pairs, by_level[level], baseline)
             found.append(replace(effect, note=note))
     return found
 
@@ -311,35 +360,6 @@ def _with_ratio(effect: LevelEffect, found: PairedRatio) -> LevelEffect:
 
 def _logarithm(trials: Sequence[TrialValue]) -> float:
     return fmean(math.log(trial.value) for trial in trials)
-
-
-def command_changes(
-    baseline: Sequence[Mapping[str, Bounds]], level: Sequence[Mapping[str, Bounds]]
-) -> tuple[CommandChange, ...]:
-    """Device commands per operation with the baseline and with the level: medians over the trials of each.
-
-    Parameters
-    ----------
-    baseline, level : sequence of mapping of str to (float, float)
-        Commands of each trial; a metric that some trial lacks is left out.
-
-    Returns
-    -------
-    tuple of CommandChange
-        Changed is what differs by more than `COMMANDS_CHANGE_MIN` per operation
-        and as a share, bounds taken at their nearest.
-    """
-    names = [name for name in baseline[0] if all(name in trial for trial in (*baseline, *level))] if baseline else []
-    found = []
-    for name in names:
-        before, after = (
-            (median(trial[name][0] for trial in trials), median(trial[name][1] for trial in trials))
-            for trials in (baseline, level)
-        )
-        apart = max(after[0] - before[1], before[0] - after[1])
-        least = COMMANDS_CHANGE_MIN * max(1.0, before[0])
-        found.append(CommandChange(name, before, after, apart > least))
-    return tuple(found)
 
 
 def _corrected(effects: Sequence[LevelEffect]) -> list[LevelEffect]:

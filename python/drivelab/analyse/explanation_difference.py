@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from drivelab.analyse.command_changes import COMMANDS_CHANGE_MIN
 from drivelab.analyse.distributions import student_t
-from drivelab.analyse.effects import COMMANDS_CHANGE_MIN, SIGNIFICANCE, holm
+from drivelab.analyse.effects import SIGNIFICANCE, holm
 from drivelab.analyse.explanation import REPEATS_MIN, ratio_error
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
 from drivelab.analyse.operation_parts import OperationParts, joined_parts

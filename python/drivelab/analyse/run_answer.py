@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from drivelab.analyse.effects import Bounds, TrialValue, level_effects
+from drivelab.analyse.command_changes import Bounds
+from drivelab.analyse.effects import TrialValue, level_effects, level_pairs
 from drivelab.analyse.factorial import factorials
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
@@ -146,7 +147,8 @@ def run_answer(
         if trial.is_reference:
             references.setdefault((trial.target, trial.workload), []).append(trial)
     metrics = _judged_metrics(ordinary)
-    effects = tuple(level_effects(_trial_values(known, metrics), order.factors, metrics))
+    values = list(_trial_values(known, metrics))
+    effects = tuple(level_effects(values, order.factors, metrics))
     combinations = tuple(_combinations(ordinary, order, units, metrics))
     parts = [part for trial in ordinary for part in trials_apart(trial)]
     return RunAnswer(
@@ -155,6 +157,7 @@ def run_answer(
         drifts=tuple(drift for members in references.values() if (drift := _drift(members)) is not None),
         trial_count=len(ordinary),
         contrasts=() if with_effects else effects,
+        pairs=tuple(level_pairs(values, order.factors, metrics)),
         shapes=surface_shapes(combinations),
         apart=tuple(_combinations(parts, order, units, metrics)) if len(parts) > len(ordinary) else (),
         factorials=() if order.is_one_at_a_time else tuple(_factorials(ordinary, order, metrics, factorial_metrics)),

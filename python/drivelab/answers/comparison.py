@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from drivelab.analyse.command_changes import Bounds
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import RUNS_ADVISED, RUNS_MIN
-from drivelab.analyse.effects import Bounds
 from drivelab.analyse.run_answer import RunTrial, trials_apart
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences

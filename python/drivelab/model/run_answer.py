@@ -314,6 +314,8 @@ class RunAnswer:
     apart : tuple of CombinationResult
         The combinations once more as tables show them: one that mixes operations is told by each of them, so that no
         latency stands beside the rate of others.
+    pairs : tuple of LevelEffect
+        Of every level beside each other one that is not the first of its factor.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -325,6 +327,7 @@ class RunAnswer:
     courses: Mapping[str, ThroughputCourse] = field(default_factory=dict)
     shapes: tuple[SurfaceShape, ...] = ()
     apart: tuple[CombinationResult, ...] = ()
+    pairs: tuple[LevelEffect, ...] = ()
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:
@@ -336,6 +339,7 @@ class RunAnswer:
         return {
             "results": [one.to_json() for one in self.rows],
             "effects": [one.to_json() for one in self.effects],
+            "pairs": [one.to_json() for one in self.pairs],
             "factorial": [one.to_json() for one in self.factorials],
             "reference": [one.to_json() for one in self.drifts],
             "courses": {name: one.to_json() for name, one in self.courses.items()},

@@ -6,14 +6,17 @@ Few of each, enough to see a wrong formula; thousands are in ``tests/prove/effec
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from simulated_scans import Scan, effects_by_level, share_of_false, share_that_matters
 
-from drivelab.analyse.effects import TrialValue, level_effects
+from drivelab.analyse.effects import TrialValue, level_effects, level_pairs
+from drivelab.model.run_answer import LevelEffect
 
+FILE_SYSTEMS = ("raw", "ext4", "xfs", "btrfs")
 REPEATS = 60
 # 5 % and two standard errors of so few
 ALARMS_MAX = 0.05 + 2 * (0.05 * 0.95 / REPEATS) ** 0.5
@@ -113,3 +116,39 @@ def test_one_level_by_itself_is_a_paired_t_test() -> None:
     random = np.random.default_rng(5)
     (found,) = effects_by_level(Scan(levels=1, blocks=6).trials(random), 1).values()
     assert "5 degrees of freedom" in found.ratio.method
+
+
+def test_levels_that_are_alike_are_told_apart_from_each_other_in_one_run_of_twenty_at_most() -> None:
+    random = np.random.default_rng(5)
+    for times in ({}, {"raw": 3.0}, {"xfs": 3.0}):
+        alarms = 0
+        for _ in range(REPEATS):
+            pairs = pairs_of(file_systems(random, {"raw": 0.2}, times))
+            alarms += any(pair.verdict in ("matters", "differs") for pair in pairs.values())
+        assert alarms / REPEATS <= ALARMS_MAX, times
+
+
+def test_a_level_beside_another_that_is_not_the_first_is_found() -> None:
+    random = np.random.default_rng(6)
+    found = [pairs_of(file_systems(random, {"xfs": 0.8}, {}))["ext4", "xfs"] for _ in range(REPEATS)]
+    assert sum(one.verdict == "matters" for one in found) >= 0.8 * REPEATS
+    hits = [(one.ratio.low or 0) <= 0.8 <= (one.ratio.high or 0) for one in found]
+    assert sum(hits) / len(hits) >= 0.95 - 2 * (0.05 * 0.95 / len(hits)) ** 0.5
+
+
+def file_systems(
+    random: np.random.Generator, effects: Mapping[str, float], times: Mapping[str, float]
+) -> list[TrialValue]:
+    """Three blocks of four levels: what a level does, and how many times as far as 3 % it scatters."""
+    made = []
+    for block in range(1, 4):
+        speed = random.normal(13, 0.3)
+        for level in FILE_SYSTEMS:
+            value = speed + math.log(effects.get(level, 1.0)) + 0.03 * times.get(level, 1.0) * random.normal()
+            made.append(TrialValue("sda", "small", block, {"filesystem": level}, math.exp(value)))
+    return made
+
+
+def pairs_of(trials: Sequence[TrialValue]) -> dict[tuple[str, str], LevelEffect]:
+    found = level_pairs(trials, {"filesystem": FILE_SYSTEMS}, {"small": "total_latency_ns_p50"})
+    return {(one.baseline, one.level): one for one in found}

@@ -18,6 +18,7 @@ from drivelab.analyse.effects import (
     command_changes,
     holm,
     level_effects,
+    level_pairs,
 )
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, ratio_of_blocks
 from drivelab.model.run_answer import LevelEffect
@@ -377,3 +378,17 @@ def test_no_effect_is_said_wrongly_of_one_in_twenty_at_most() -> None:
         ]
         wrong += by_level(level_effects(trials, FACTORS, METRICS))["bfq"].verdict == "no effect"
     assert wrong / 1000 <= 0.05
+
+
+def test_pairs_are_of_levels_beside_the_first_that_are_no_numbers() -> None:
+    trials = [
+        TrialValue("sda", "small", block, {"filesystem": system, "queue_depth": depth}, 100.0 * (1 + place))
+        for block in (1, 2, 3)
+        for place, system in enumerate(("raw", "ext4", "xfs"))
+        for depth in ("1", "8", "32")
+    ]
+    factors = {"filesystem": ("raw", "ext4", "xfs"), "queue_depth": ("1", "8", "32")}
+    (pair,) = level_pairs(trials, factors, {"small": "total_latency_ns_p50"})
+    assert (pair.factor, pair.baseline, pair.level) == ("filesystem", "ext4", "xfs")
+    assert pair.ratio.value == pytest.approx(1.5)
+    assert pair.combination_count == 3

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from drivelab.model.level_words import level_text, levels_phrase
+from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
@@ -19,13 +18,13 @@ from drivelab.report.sentences.effect_words import change_size, change_words, ma
 
 # of a kind of verdict in one sentence; the table has all
 NAMED_MAX = 3
+_PAIRS_MAX = 2
 # what a level does is told as a share below this, and how many repeats it would take to see as much
 _TIMES_FROM, _SHARE = 2.0, 1.2
 # more repeats than this are no advice
 _REPEATS_ADVISED_MAX = 100
 # a journal's commit now and then makes 2.02 of 2
 _WHOLE_WITHIN = 0.05
-_NUMBER = re.compile(r"\d+(\.\d+)?\s*([kKMGT]i?B?|%)?")
 _NOUNS = {WRITES: "write", FLUSHES: "flush"}
 
 
@@ -54,7 +53,8 @@ def effects_in_short(effects: Sequence[LevelEffect], answer: RunAnswer, *, is_ot
         yield words.change(matters[0])
     else:
         yield from words.counted(told)
-    yield from _joined(words.others(matters[1:], [one for one in told if one.verdict == "no effect"]))
+    none = [one for one in told if one.verdict == "no effect"]
+    yield from _joined([*words.others(matters[1:], none), *words.pairs(answer.pairs)])
     yield from _joined(words.unknown(told, is_other=is_other))
 
 
@@ -72,7 +72,7 @@ def _of_numbers_the_last(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
     found = []
     for members in groups.values():
         levels = [members[0].baseline, *(one.level for one in members)]
-        found += members[-1:] if all(_NUMBER.fullmatch(level) for level in levels) else members
+        found += members[-1:] if all(map(is_quantity, levels)) else members
     return found
 
 
@@ -118,6 +118,17 @@ class _Words:
             yield f"also {self.named(changes, with_change=True)}"
         if none:
             yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
+
+    def pairs(self, pairs: Sequence[LevelEffect]) -> Iterator[str]:
+        """Which levels beside the first differ among each other, the largest difference first."""
+        apart = sorted((one for one in pairs if one.verdict in ("matters", "differs")), key=change_size, reverse=True)
+        told = []
+        for one in apart:
+            where = self._where(one)
+            place = f" ({where})" if where else ""
+            told.append(f"{_subject(one)} is {_change(one)} than {_baseline(one)}{self._numbers(one)}{place}")
+        if told:
+            yield _some(told, "; ", _PAIRS_MAX)
 
     def unknown(self, told: Sequence[LevelEffect], *, is_other: bool) -> Iterator[str]:
         """What could not be told from chance, and what was not judged for another reason."""
@@ -171,9 +182,9 @@ class _Words:
         return " ".join(filter(None, (label, f"on {effect.target}" if len(self._targets) > 1 else "")))
 
 
-def _some(names: Sequence[str], between: str) -> str:
-    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-    return f"{between.join(names[:NAMED_MAX])}{more}"
+def _some(names: Sequence[str], between: str, most: int = NAMED_MAX) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{between.join(names[:most])}{more}"
 
 
 def _matched(effect: LevelEffect, combinations: Sequence[CombinationResult]) -> list[tuple[float, float]]:

@@ -231,3 +231,15 @@ def test_two_depths_are_told_also_behind_what_memory_took() -> None:
     memory, depth = told(RunAnswer(rows, contrasts=(effect,)))
     assert memory.startswith("plain looked 5.0 times as fast as synced")
     assert depth.startswith("small writes: queue depth 8 is 90 % faster (80 to 100) than 1")
+
+
+def test_levels_that_are_not_the_first_are_told_beside_each_other() -> None:
+    effects = tuple(
+        contrast("filesystem", "raw", name, ratio(size, size * 0.9, size * 1.1), verdict="matters")
+        for name, size in (("ext4", 3.2), ("xfs", 2.3))
+    )
+    rows = rows_of("filesystem", raw=93e3, ext4=298e3, xfs=214e3)
+    pair = contrast("filesystem", "ext4", "xfs", ratio(0.72, 0.68, 0.76), verdict="matters")
+    unsettled = contrast("filesystem", "ext4", "btrfs", ratio(0.9, 0.5, 1.5))
+    _, also = told(RunAnswer(rows, contrasts=effects, pairs=(unsettled, pair)))
+    assert also.endswith("; xfs is 39 % faster (32 to 47) than ext4, 214 us instead of 298 us.")
