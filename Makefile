@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
 .PHONY: help build demo test test-rust test-python test-vm prove fuzz lint lint-python lint-rust format bench docs site lock clean \
-	dev packages
+	dev packages package try-package
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,14 @@ docs: build ## Write the pages that are made from the code
 site: dev ## The documentation as a site: target/site/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning -c tools/site -d target/site.doctrees . target/site
 
+package: $(VENV)/.package build ## Make a wheel, a source distribution and a .deb: dist/
+	@python3 tools/system_packages.py package
+	@PYTHONPATH=python $(BIN)/python tools/package.py
+
+try-package: ## Try what is in dist/ in clean systems, as root
+	@python3 tools/system_packages.py package --install
+	@PYTHONPATH=python $(BIN)/python tools/try_packages.py
+
 lock: $(VENV)/.made ## Choose versions again: requirements/*.lock
 	$(BIN)/python -m venv $(VENV)/lock
 	$(VENV)/lock/bin/pip install --quiet uv
@@ -96,9 +104,11 @@ lock: $(VENV)/.made ## Choose versions again: requirements/*.lock
 		--custom-compile-command 'make lock' --extra all pyproject.toml requirements/run.in -o requirements/run.lock
 	$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--custom-compile-command 'make lock' requirements/dev.in -o requirements/dev.lock
+	$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--custom-compile-command 'make lock' requirements/package.in -o requirements/package.lock
 
 clean: ## Remove everything that was built, the virtual environment included
-	rm -rf $(VENV) target demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) target dist demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -f python/drivelab/_engine*.so
 	find python tests tools bench -name __pycache__ -prune -exec rm -rf {} +
 
@@ -120,6 +130,11 @@ $(VENV)/.run: requirements/run.lock $(VENV)/.made
 
 $(VENV)/.dev: requirements/dev.lock $(VENV)/.run
 	@echo "installing what tests and lints use (requirements/dev.lock)"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.package: requirements/package.lock $(VENV)/.run
+	@echo "installing what packages are made with (requirements/package.lock)"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
 

@@ -2,7 +2,7 @@
 
 Started by make before anything of drivelab is installed, so it needs nothing but
 Python's standard library. Goals: ``build`` (without these nothing works),
-``demo`` and ``test`` (without these parts are left out, by name).
+``demo``, ``test`` and ``package`` (without these parts are left out, by name).
 """
 
 from __future__ import annotations
@@ -95,7 +95,12 @@ TEST_TOOLS = (
     Tool("mkfs.btrfs", "btrfs-progs", "btrfs-progs", "btrfs-progs"),
     Tool("mkfs.f2fs", "f2fs-tools", "f2fs-tools", "f2fs-tools"),
 )
-GOALS = {"build": BUILD_TOOLS, "demo": DEMO_TOOLS, "test": TEST_TOOLS}
+# makes the .deb, and the clean systems that packages are tried in
+PACKAGE_TOOLS = (
+    Tool("dpkg-deb", "dpkg", "dpkg", "dpkg"),
+    Tool("mmdebstrap", "mmdebstrap", "mmdebstrap", "mmdebstrap"),
+)
+GOALS = {"build": BUILD_TOOLS, "demo": DEMO_TOOLS, "test": TEST_TOOLS, "package": PACKAGE_TOOLS}
 
 
 def find_program(name: str) -> str | None:

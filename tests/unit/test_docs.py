@@ -74,7 +74,7 @@ def options_of_io() -> dict[str, Any]:
 def parse(line: str) -> None:
     """Let the program's parser read a command line, and check the names that it leaves to the command."""
     name, *arguments = shlex.split(line)[1:]
-    if name in ("--version", "--help", "COMMAND"):
+    if name in ("--version", "--help", "--show-completion", "COMMAND"):
         return
     assert name in BY_NAME, f"no command '{name}'"
     if not arguments:
