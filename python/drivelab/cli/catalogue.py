@@ -78,6 +78,11 @@ COMMANDS = (
         ("runs", "runs /var/lib/etcd", "runs --all --json"),
     ),
     Command(
+        "history",
+        "What one drive or directory gave over dates, and what changed.",
+        ("history /var/lib/etcd", "history /var/lib/etcd --out history.html", "history SERIAL --json"),
+    ),
+    Command(
         "report",
         "Write the report of runs: one page that opens offline, or Markdown, CSV, JSON.",
         (

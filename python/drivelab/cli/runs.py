@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
+from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
 from drivelab.report.terminal.wrapped import fitted, table_lines
 from drivelab.store.find_run import kept_runs
-from drivelab.store.read import open_run
+from drivelab.store.read import StoredRun, open_run
 from drivelab.streams import make_console
 
 SCHEMA = 1
@@ -29,7 +28,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the runs that are kept, the newest last; each name works wherever RUN is asked for, and so does LAST."""
-    found = [row for row in _rows(kept_runs()) if target is None or _is_on(target, row["targets"])]
+    found = [_row(run) for run in readable_runs() if target is None or is_on(target, run.record)]
     shown = found if all_runs or as_json else found[-SHOWN_MAX:]
     if as_json:
         print(json.dumps({"schema": SCHEMA, "runs": shown}, indent=2))
@@ -47,25 +46,24 @@ def command(
         print(f"{len(found) - len(shown)} older: --all")
 
 
-def _rows(directories: Iterable[Path]) -> Iterator[dict[str, Any]]:
-    """What is known of each run; one that cannot be read is named, and left out."""
-    for directory in directories:
+def readable_runs() -> Iterator[StoredRun]:
+    """The runs that are kept, the oldest first; one that cannot be read is named, and left out."""
+    for directory in kept_runs():
         try:
-            record = open_run(directory).record
+            run = open_run(directory)
         except DrivelabError as error:
             print(f"left out: {directory.name}: {error.what}", file=sys.stderr)
             continue
-        yield {
-            "run": directory.name,
-            "started_utc": record.started_utc or None,
-            "experiment": record.experiment.get("name", ""),
-            "targets": [str(one.get("label", "")) for one in record.targets],
-            "status": record.status,
-            "answer": record.verdict.get("sentence", ""),
-        }
+        yield run
 
 
-def _is_on(target: str, labels: Sequence[str]) -> bool:
-    """Whether a label is what was typed, or the same path."""
-    path = os.path.realpath(target)
-    return target in labels or any(label.startswith("/") and os.path.realpath(label) == path for label in labels)
+def _row(run: StoredRun) -> dict[str, Any]:
+    record = run.record
+    return {
+        "run": run.directory.name,
+        "started_utc": record.started_utc or None,
+        "experiment": record.experiment.get("name", ""),
+        "targets": [str(one.get("label", "")) for one in record.targets],
+        "status": record.status,
+        "answer": record.verdict.get("sentence", ""),
+    }

@@ -1,0 +1,100 @@
+"""What became of one drive or directory over time: its kept runs in order, and what changed between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from drivelab.answers.measured_on import as_text
+from drivelab.model.history import NUMBERS, History, HistoryRow
+from drivelab.store.read import StoredRun
+from drivelab.store.run_record import RunRecord
+
+
+def history_of(runs: Iterable[StoredRun], target: str) -> History:
+    """The history of the drive that a path, a label or a serial means.
+
+    Parameters
+    ----------
+    runs : iterable of StoredRun
+        All that are kept, the oldest first.
+    target : str
+        What was typed. The newest run of it tells the drive: runs are of the same drive where serial or WWN
+        is the same, whatever its path was, and without either where the path is.
+    """
+    kept = [run for run in runs if len(run.record.targets) == 1]
+    meant = [run for run in kept if is_on(target, run.record) or target in drive_names(run.record)]
+    names = drive_names(meant[-1].record) if meant else frozenset()
+    same = [run for run in kept if names & drive_names(run.record)] if names else meant
+    rows: list[HistoryRow] = []
+    known: dict[str, str] = {}
+    for run in same:
+        facts = _facts_of(run.record)
+        changes = tuple(f"{name} {known[name]} -> {new}" for name, new in facts.items() if known.get(name, new) != new)
+        known |= facts
+        rows.append(_row(run, facts, changes))
+    return History(target, tuple(rows), sum(run not in same for run in meant))
+
+
+def is_on(target: str, record: RunRecord) -> bool:
+    """Whether a run was made on what was typed: a label, or a path that leads to the same place."""
+    path = os.path.realpath(target)
+    labels = [as_text(one.get("label")) for one in record.targets]
+    paths = [label for label in labels if label.startswith("/")]
+    paths += [as_text((one.get("facts_before") or {}).get("path")) for one in record.targets]
+    return target in labels or path in [os.path.realpath(one) for one in paths if one]
+
+
+def drive_names(record: RunRecord) -> frozenset[str]:
+    """Serials and WWN of the one drive beneath the one target of a run; none where there are several, or nobody knows.
+
+    A scratch drive is none: it lies on whatever drive there was room on.
+    """
+    facts = _before(record)
+    drives = facts.get("drives") or []
+    if len(drives) != 1 or facts.get("kind") == "scratch":
+        return frozenset()
+    found = (*(drives[0].get("serials") or ()), drives[0].get("wwn"))
+    return frozenset(as_text(name) for name in found if name)
+
+
+def _before(record: RunRecord) -> Mapping[str, Any]:
+    return record.targets[0].get("facts_before") or {} if len(record.targets) == 1 else {}
+
+
+def _facts_of(record: RunRecord) -> dict[str, str]:
+    """What numbers may depend on, as far as it is known."""
+    facts = _before(record)
+    drives = facts.get("drives") or [{}]
+    smart: Sequence[Mapping[str, Any]] = record.targets[0].get("smart_before") or ({},)
+    used = smart[0].get("percentage_used")
+    found = {
+        "target": as_text(facts.get("path")) or as_text(record.targets[0].get("label")),
+        "file system": as_text((facts.get("filesystem") or {}).get("type")),
+        "kernel": as_text(record.host.get("kernel_release")),
+        "firmware": as_text(drives[0].get("firmware")),
+        "drivelab": record.drivelab_version,
+        "wear": "" if used is None else f"{used} %",
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...]) -> HistoryRow:
+    record = run.record
+    present = set(run.trial_names)
+    trials = {trial: run.estimates(trial) for trial, _ in NUMBERS.values() if trial in present}
+    return HistoryRow(
+        run=run.name,
+        started_utc=record.started_utc,
+        experiment=as_text(record.experiment.get("name")),
+        outcome=as_text(record.verdict.get("outcome")) or record.status,
+        answer=as_text(record.verdict.get("sentence")),
+        numbers={
+            name: trials[trial][metric]
+            for name, (trial, metric) in NUMBERS.items()
+            if trial in trials and metric in trials[trial]
+        },
+        facts=facts,
+        changes=changes,
+    )

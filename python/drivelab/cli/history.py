@@ -1,0 +1,94 @@
+"""The command ``drivelab history``: what one drive or directory gave over time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drivelab.answers.history import history_of
+from drivelab.cli.runs import readable_runs
+from drivelab.model.history import History, HistoryRow
+from drivelab.report.history_joint import HEADS, cell_text, joint_of_history, outcome, when
+from drivelab.report.terminal.wrapped import fitted, table_lines
+from drivelab.streams import make_console
+
+SCHEMA = 1
+_LINES_MAX = 25
+_OUTCOME_WIDTH = 11
+
+
+def command(
+    target: Annotated[str, typer.Argument(help="A directory, file or drive, its serial, or a label of runs.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html, .md, .csv or .json.")
+    ] = None,
+    all_runs: Annotated[bool, typer.Option("--all", help=f"All runs, and not what fits {_LINES_MAX} lines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what one drive gave over dates: latency of durable writes, throughput, flushes, and what changed meanwhile.
+
+    Runs are of the same drive where its serial or WWN is the same, whatever
+    path it had; without either where the path is the same. Another kernel,
+    firmware, file system, version of drivelab or wear is told below the run
+    that was the first to have it. The numbers are those of 'drivelab check'.
+
+    Raises
+    ------
+    DrivelabError
+        U005: the ending of FILE is of no format. O801, O802: the page cannot be written.
+    """
+    history = history_of(readable_runs(), target)
+    if as_json:
+        rows = [row.to_json() for row in history.rows]
+        print(json.dumps({"schema": SCHEMA, "target": target, "left_out": history.others, "runs": rows}, indent=2))
+        return
+    if not history.rows:
+        print(f"no run of {target} is kept: drivelab check {target}")
+        return
+    if out is not None:
+        _write(history, out)
+        return
+    console = make_console(soft_wrap=True)
+    plain = not console.encoding.startswith("utf")
+    for line in history_lines(history, plain, lines_max=0 if all_runs else _LINES_MAX):
+        print(fitted(line, max(console.width, 40)))
+
+
+def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[str]:
+    """The table with changes below the rows; the newest ones where not all of it fits into `lines_max`."""
+    heads = ("when (UTC)", "fit?", *HEADS.values())
+    rows = [_cells(row) for row in history.rows]
+    told, *lines = table_lines([heads, *rows], plain, left=2)
+    blocks = [[line, *_changed(row, plain)] for line, row in zip(lines, history.rows, strict=True)]
+    footer = [f"{history.others} of the same path left out: another drive was beneath"] if history.others else []
+    shown: list[list[str]] = []
+    # the head, and the line about older ones
+    room = lines_max - 2 - len(footer)
+    for block in reversed(blocks):
+        if lines_max and shown and sum(map(len, [block, *shown])) > room:
+            break
+        shown.insert(0, block)
+    older = len(blocks) - len(shown)
+    footer += [f"{older} older: --all; as a page with a figure: --out history.html"] if older else []
+    return [told, *(line for block in shown for line in block), *footer]
+
+
+def _cells(row: HistoryRow) -> tuple[str, ...]:
+    numbers = (cell_text(name, row.numbers) for name in HEADS)
+    return (when(row), fitted(outcome(row), _OUTCOME_WIDTH), *numbers)
+
+
+def _changed(row: HistoryRow, plain: bool) -> list[str]:
+    return [f"  {'+' if plain else '↑'} {', '.join(row.changes)}"] if row.changes else []
+
+
+def _write(history: History, out: Path) -> None:
+    from drivelab.cli.report_output import chosen_format, typed_file
+    from drivelab.report.formats import write_report_files
+
+    format_name = chosen_format(None, out)
+    for path in write_report_files(joint_of_history(history), format_name, typed_file(out)):
+        print(path)

@@ -1,0 +1,81 @@
+"""What one drive or directory gave over time: a row for each run, and what changed between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES
+
+# the trial and the metric behind each number: those of every check, so that like stands beside like
+DURABLE, SEQUENTIAL, RANDOM = "sync-write-4096", "sequential-write-qd8", "random-read-qd32"
+NUMBERS: Mapping[str, tuple[str, str]] = {
+    "durable_write_p50": (DURABLE, LATENCY),
+    "durable_write_p99": (DURABLE, P99),
+    "sequential_write": (SEQUENTIAL, THROUGHPUT),
+    "random_read": (RANDOM, RATE),
+    "flushes": (DURABLE, FLUSHES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One run in the history of a drive.
+
+    Attributes
+    ----------
+    run, started_utc, experiment : str
+        Its name, when it began, and what was run.
+    outcome, answer : str
+        How it ended in a word (``pass``, ``complete``), and the sentence of its verdict.
+    numbers : mapping of str to Estimate
+        By the names of `NUMBERS`; what a run did not measure is missing.
+    facts : mapping of str to str
+        What its numbers may depend on: target, kernel, firmware, drivelab, wear; what is unknown is missing.
+    changes : tuple of str
+        What is another than it was last known to be: ``kernel 6.8 -> 6.9``.
+    """
+
+    run: str
+    started_utc: str
+    experiment: str
+    outcome: str
+    answer: str
+    numbers: Mapping[str, Estimate]
+    facts: Mapping[str, str]
+    changes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "run": self.run,
+            "started_utc": self.started_utc,
+            "experiment": self.experiment,
+            "outcome": self.outcome,
+            "answer": self.answer,
+            "numbers": {name: estimate.to_json() for name, estimate in self.numbers.items()},
+            "facts": dict(self.facts),
+            "changes": list(self.changes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The runs of one drive or directory, the oldest first.
+
+    Attributes
+    ----------
+    target : str
+        What was asked for.
+    rows : tuple of HistoryRow
+        Its runs.
+    others : int
+        Runs of the same path that another drive was beneath, or that had several targets: they are left out.
+    """
+
+    target: str
+    rows: tuple[HistoryRow, ...] = field(default_factory=tuple)
+    others: int = 0

@@ -1,0 +1,166 @@
+"""``drivelab history``: the runs of one drive over dates, and what changed between them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab.answers.history import history_of
+from drivelab.cli import main
+from drivelab.cli.history import history_lines
+from drivelab.model.history import NUMBERS
+from drivelab.report.figures.over_dates import over_dates
+from drivelab.report.history_joint import joint_of_history
+from drivelab.store.read import StoredRun, open_run
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+TARGET = "/var/lib/etcd"
+
+
+class Kept:
+    """Runs that are kept, each a check of another day."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = 0
+
+    def check(self, *, label: str = TARGET, serial: str = "S3EV", kernel: str = "6.12.41", **drive: Any) -> None:
+        self.count += 1
+        directory = self.folder / f"202602{self.count:02}T120000Z-check-etcd"
+        shutil.copytree(GOLDEN / "check-directory", directory)
+        document = json.loads((directory / "run.json").read_text())
+        document["started_utc"] = f"2026-02-{self.count:02}T12:00:00.000+00:00"
+        document["host"]["kernel_release"] = kernel
+        (target,) = document["targets"]
+        target["label"] = label
+        smart = drive.pop("percentage_used", None)
+        target["smart_before"] = [{} if smart is None else {"percentage_used": smart}]
+        for facts in (target["facts_before"], target["facts_after"]):
+            facts["drives"][0] |= {"serial": serial, "serials": [serial] if serial else [], **drive}
+        (directory / "run.json").write_text(json.dumps(document))
+
+    def runs(self) -> list[StoredRun]:
+        return [open_run(path) for path in sorted(self.folder.iterdir())]
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    monkeypatch.setenv("DRIVELAB_RUNS", str(folder))
+    return Kept(folder)
+
+
+def test_a_drive_is_followed_by_its_serial_wherever_it_is_mounted(kept: Kept) -> None:
+    kept.check(serial="OLD")
+    kept.check(label="/mnt/before")
+    kept.check()
+    kept.check(label="/srv/other", serial="OTHER")
+    history = history_of(kept.runs(), TARGET)
+    assert [row.started_utc[:10] for row in history.rows] == ["2026-02-02", "2026-02-03"]
+    assert history.rows[1].changes == ("target /mnt/before -> /var/lib/etcd",)
+    assert history.others == 1, "the drive that was beneath before"
+    assert history_of(kept.runs(), "S3EV").rows == history.rows
+    assert not history_of(kept.runs(), "/nowhere").rows
+
+
+def test_without_a_serial_the_path_tells(kept: Kept) -> None:
+    kept.check(serial="")
+    kept.check(serial="", label="/srv/other")
+    kept.check(serial="")
+    assert len(history_of(kept.runs(), "/var/lib/../lib/etcd").rows) == 2
+
+
+def test_what_changed_is_told_where_it_was_first_seen(kept: Kept) -> None:
+    kept.check()
+    kept.check(kernel="6.13.1", percentage_used=3)
+    kept.check(kernel="6.13.1", firmware="GXA7901Q")
+    kept.check(kernel="6.13.1", firmware="GXA7901Q", percentage_used=5)
+    changes = [row.changes for row in history_of(kept.runs(), TARGET).rows]
+    assert changes == [
+        (),
+        ("kernel 6.12.41 -> 6.13.1",),
+        ("firmware GXA7801Q -> GXA7901Q",),
+        ("wear 3 % -> 5 %",),
+    ]
+
+
+def test_numbers_are_those_of_the_check(kept: Kept) -> None:
+    kept.check()
+    (row,) = history_of(kept.runs(), TARGET).rows
+    (run,) = kept.runs()
+    assert row.numbers == {name: run.estimates(trial)[metric] for name, (trial, metric) in NUMBERS.items()}
+    assert row.outcome == "pass"
+    assert row.answer
+
+
+def test_a_terminal_has_25_lines_of_80_characters_and_the_newest_run(
+    kept: Kept, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(28):
+        kept.check(kernel=f"6.12.{number // 7}")
+    assert main.run(["history", TARGET]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 25
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[0].endswith("rand read  flushes")
+    assert lines[-2].startswith("2026-02-28 12:00  yes")
+    assert "older: --all" in lines[-1]
+    assert main.run(["history", TARGET, "--all"]) == 0
+    whole = capsys.readouterr().out
+    assert "kernel 6.12.0 -> 6.12.1" in whole
+    assert len(whole.splitlines()) == 1 + 28 + 3
+
+
+def test_runs_of_experiments_are_rows_without_numbers(kept: Kept) -> None:
+    kept.check(serial="", label="scratch:1GiB")
+    shutil.copytree(GOLDEN / "queue-depth-grid", kept.folder / "20260301T000000Z-queue-depth-grid")
+    label = kept.runs()[-1].record.targets[0]["label"]
+    (row,) = history_of(kept.runs(), label).rows
+    assert not row.numbers
+    assert history_lines(history_of(kept.runs(), label), plain=False)[1].split()[-5:] == ["–"] * 5
+
+
+def test_the_page_draws_the_latency_over_dates_with_marks(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    kept.check()
+    kept.check(kernel="6.13.1")
+    out = kept.folder.parent / "history.html"
+    assert main.run(["history", TARGET, "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}\n"
+    page = out.read_text()
+    assert "What did /var/lib/etcd give over time?" in page
+    assert "Durable 4\u00a0KiB writes over dates" in page
+    history = history_of(kept.runs(), TARGET)
+    figure = over_dates(history.rows)
+    assert figure is not None
+    p50, p99, marks = figure.plots[0].data
+    assert [len(line["x"]) for line in (p50, p99, marks)] == [2, 2, 1]
+    assert all(below <= above for below, above in zip(p50["y"], p99["y"], strict=True))
+    assert marks["text"] == ["kernel 6.12.41 -&gt; 6.13.1"]
+    assert "drivelab compare " in " ".join(joint_of_history(history).sentences)
+
+
+def test_one_run_is_no_figure(kept: Kept) -> None:
+    kept.check()
+    joint = joint_of_history(history_of(kept.runs(), TARGET))
+    assert not joint.figures
+    assert len(joint.tables[1].rows) == 1
+
+
+def test_json_has_every_run(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    kept.check()
+    assert main.run(["history", TARGET, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (row,) = document["runs"]
+    assert (document["target"], document["left_out"]) == (TARGET, 0)
+    assert row["numbers"]["durable_write_p99"]["unit"] == "ns"
+    assert row["facts"]["firmware"] == "GXA7801Q"
+
+
+def test_what_nobody_measured_says_how(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["history", "/nowhere"]) == 0
+    assert capsys.readouterr().out == "no run of /nowhere is kept: drivelab check /nowhere\n"
