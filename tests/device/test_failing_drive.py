@@ -54,7 +54,8 @@ def test_the_step_fails_and_the_others_are_done(drivelab: Drivelab, failing: tup
     file, drive = failing
     answer = drivelab.run("run", str(file), str(drive.path), "--erase", drive.name)
     assert answer.returncode == 1
-    assert f"failed: write failed with EIO at byte {RANGE // 2} [R420]" in answer.stderr
+    assert "failed [R420]: write failed with EIO" in answer.stderr
+    assert f"write failed with EIO at byte {RANGE // 2}" in answer.stdout
     (directory,) = drivelab.runs.iterdir()
     run = open_run(directory)
     assert run.run_json["status"] == "complete"

@@ -12,6 +12,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_duration_ns, format_rate_bytes_per_s, format_rate_per_s
 from drivelab.model.workload import Limits
 from drivelab.plan.time_left import AwaitedStep, TimeLeft
 from drivelab.run.engine import Progress
@@ -223,26 +224,17 @@ def estimate_texts(summary: TrialSummary) -> list[str]:
 
 
 def found_text(summary: TrialSummary) -> str:
-    """The one number of a trial: what is waited for, else how much was moved, or how often."""
-    known = _known(summary.estimates, (LATENCY, THROUGHPUT, RATE))
-    moved, rate = known.get(THROUGHPUT, 0.0), known.get(RATE, 0.0)
-    if summary.operation == "durable_write" and LATENCY in known:
-        return _number_text(LATENCY, summary.estimates)
+    """The one number of a trial, as it was seen: what is waited for, else how much was moved, or how often."""
+    seen = {name: one.observed if one.value is None else one.value for name, one in summary.estimates.items()}
+    latency, moved, rate = (seen.get(metric) or 0.0 for metric in (LATENCY, THROUGHPUT, RATE))
+    if summary.operation == "durable_write" and latency:
+        return format_duration_ns(latency)
     if moved and moved >= rate * _LARGE_BYTES:
-        return _number_text(THROUGHPUT, summary.estimates)
-    return _number_text(RATE, summary.estimates) if rate else ""
+        return format_rate_bytes_per_s(moved)
+    return f"{format_rate_per_s(rate)}/s" if rate else ""
 
 
 def _number_texts(found: Mapping[str, Estimate]) -> list[str]:
-    return [
-        f"{_HEADS.get(metric, '')}{_number_text(metric, found)}"
-        for metric in _known(found, (LATENCY, P99, RATE, THROUGHPUT))
-    ]
-
-
-def _known(found: Mapping[str, Estimate], metrics: Sequence[str]) -> dict[str, float]:
-    return {metric: value for metric in metrics if metric in found and (value := found[metric].value)}
-
-
-def _number_text(metric: str, found: Mapping[str, Estimate]) -> str:
-    return f"{found[metric]}/s" if metric == RATE else f"{found[metric]}"
+    """Those of them that the data carry."""
+    known = (metric for metric in (LATENCY, P99, RATE, THROUGHPUT) if metric in found and found[metric].value)
+    return [f"{_HEADS.get(metric, '')}{found[metric]}{'/s' if metric == RATE else ''}" for metric in known]
