@@ -51,6 +51,8 @@ pub struct Progress {
     pub elapsed_ns: u64,
     /// Whether nothing is counted yet.
     pub is_ramping: bool,
+    /// The time in which they were counted, in ns: whole intervals.
+    pub counted_ns: u64,
     /// Counted so far, by event: I/Os and bytes.
     pub counts: [(u64, u64); EVENTS.len()],
     /// Median and largest total latency so far, by event, in ns; 0 when there is none.
@@ -61,6 +63,7 @@ impl Progress {
     const PREPARING: Self = Self {
         elapsed_ns: 0,
         is_ramping: true,
+        counted_ns: 0,
         counts: [(0, 0); EVENTS.len()],
         latencies_ns: [(0, 0); EVENTS.len()],
     };

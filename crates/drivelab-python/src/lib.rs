@@ -214,6 +214,7 @@ fn tell_progress(
     let text = json!({
         "elapsed_ns": progress.elapsed_ns,
         "ramping": progress.is_ramping,
+        "counted_ns": progress.counted_ns,
         "operations": operations,
         "interval_ns": workload.interval_ns,
     });

@@ -62,9 +62,9 @@ def _kind(trial: CheckTrial) -> str:
 
 
 def _short(trial: CheckTrial) -> str:
-    """``512 B`` of a durable write, ``random read x32`` of the others."""
+    """``512 B appended`` of a durable write, ``random read x32`` of the others."""
     if trial.counts_commands:
-        return " ".join(trial.label.split()[:2])
+        return trial.label.partition(" + ")[0]
     return f"{trial.label.partition(',')[0]} x{trial.workload.queue_depth}"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from drivelab.model.workload import Limits
 
 # of a step less than this says nothing about its rest
-_SHARE_MIN = 0.05
+SHARE_MIN = 0.05
 _NONE = Limits()
 
 
@@ -100,7 +100,7 @@ class TimeLeft:
         if current is not None:
             step_ns = self.step_ns(current.kind, current.expected_ns)
             rest_ns = max(0.0, step_ns - spent_ns)
-            if share > _SHARE_MIN:
+            if share > SHARE_MIN:
                 # from a third on its own pace says all; of one that nobody could plan at once
                 weight = min(1.0, 3 * share) if step_ns else 1.0
                 rest_ns += weight * (spent_ns * (1 - share) / share - rest_ns)

@@ -43,6 +43,8 @@ class Progress:
         Counted so far, by operation, sync calls too.
     latencies_ns : dict of str to tuple of int
         Median and largest total latency so far, by operation; a write with its sync call is ``durable_write``.
+    counted_ns : int
+        The time in which all that was counted: intervals that have ended.
     """
 
     elapsed_ns: int
@@ -50,6 +52,7 @@ class Progress:
     counts: dict[str, int]
     bytes: dict[str, int]
     latencies_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counted_ns: int = 0
 
     @property
     def latency_ns(self) -> tuple[int, int] | None:
@@ -223,6 +226,7 @@ def _progress(told: dict[str, Any]) -> Progress:
             for name, counts in operations.items()
             if counts["slowest_ns"]
         },
+        counted_ns=told["counted_ns"],
     )
 
 

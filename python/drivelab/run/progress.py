@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TextIO
 
@@ -12,9 +13,8 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.units import format_duration_ns, format_rate_bytes_per_s, format_rate_per_s
 from drivelab.model.workload import Limits
-from drivelab.plan.time_left import AwaitedStep, TimeLeft
+from drivelab.plan.time_left import SHARE_MIN, AwaitedStep, TimeLeft
 from drivelab.run.engine import Progress
 from drivelab.run.progress_lines import Look, finished_line, left_text, live_lines, now_texts
 from drivelab.streams import for_person, make_console
@@ -166,13 +166,13 @@ class RunProgress:
             self._found[step.name] = f"{step.short or step.name} {found}"
         if self._live is None:
             left = left_text(self._time_left.left_ns()) if self._left_count else ""
-            line = finished_line(f"{number} of {len(self._steps)}", step.name, told, left, _LINE_WIDTH)
+            line = finished_line(f"{number} of {len(self._steps)}", (step.name, step.short), told, left, _LINE_WIDTH)
             print(line, file=self._stream, flush=True)
 
     def look(self) -> Look:
         """What is to be shown now."""
         left_ns, spent_ns, current = self._left_ns(), self._now_ns() - self._begun_ns, self._current
-        is_known = self._current_share > 0 or any(step.expected_ns for step in self._steps)
+        is_known = self._current_share > SHARE_MIN or any(step.expected_ns for step in self._steps)
         if is_known:
             # what is over stays over, also when the rest turns out to be longer
             self._shown_share = max(self._shown_share, spent_ns / max(1, spent_ns + left_ns))
@@ -218,23 +218,33 @@ def estimate_texts(summary: TrialSummary) -> list[str]:
     found = summary.estimates
     texts = []
     for operation, names in operations_apart(found, summary.operation).items():
-        own = _number_texts({name: found[key] for name, key in names.items()})
+        own = _number_texts({name: found[key] for name, key in names.items()}, LATENCY)
         texts += [f"{plural(operation)} {own[0]}"] if own else []
-    return texts or _number_texts(found)
+    return texts or _number_texts(found, _watched(summary))
 
 
 def found_text(summary: TrialSummary) -> str:
-    """The one number of a trial, as it was seen: what is waited for, else how much was moved, or how often."""
-    seen = {name: one.observed if one.value is None else one.value for name, one in summary.estimates.items()}
-    latency, moved, rate = (seen.get(metric) or 0.0 for metric in (LATENCY, THROUGHPUT, RATE))
-    if summary.operation == "durable_write" and latency:
-        return format_duration_ns(latency)
-    if moved and moved >= rate * _LARGE_BYTES:
-        return format_rate_bytes_per_s(moved)
-    return f"{format_rate_per_s(rate)}/s" if rate else ""
+    """The one number of a trial, as it was seen; empty where there is none."""
+    found = summary.estimates.get(_watched(summary))
+    seen = found and (found.observed if found.value is None else found.value)
+    return _written(replace(found, value=seen), _watched(summary)) if found and seen else ""
 
 
-def _number_texts(found: Mapping[str, Estimate]) -> list[str]:
+def _watched(summary: TrialSummary) -> str:
+    """The metric that a trial is watched for: what is waited for, else how much was moved, or how often."""
+    found = {name: one.observed if one.value is None else one.value for name, one in summary.estimates.items()}
+    if summary.operation == "durable_write" and found.get(LATENCY):
+        return LATENCY
+    moved, rate = found.get(THROUGHPUT) or 0.0, found.get(RATE) or 0.0
+    return THROUGHPUT if moved and moved >= rate * _LARGE_BYTES else RATE
+
+
+def _number_texts(found: Mapping[str, Estimate], first: str) -> list[str]:
     """Those of them that the data carry."""
-    known = (metric for metric in (LATENCY, P99, RATE, THROUGHPUT) if metric in found and found[metric].value)
-    return [f"{_HEADS.get(metric, '')}{found[metric]}{'/s' if metric == RATE else ''}" for metric in known]
+    order = dict.fromkeys((first, LATENCY, P99, RATE))
+    known = (metric for metric in order if metric in found and found[metric].value)
+    return [f"{_HEADS.get(metric, '')}{_written(found[metric], metric)}" for metric in known]
+
+
+def _written(estimate: Estimate, metric: str) -> str:
+    return f"{estimate}/s" if metric == RATE else f"{estimate}"

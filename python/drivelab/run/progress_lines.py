@@ -10,7 +10,7 @@ from drivelab.model.units import format_duration_ns, format_rate_per_s, format_w
 from drivelab.run.engine import Progress
 
 # of what is cut at least so much stays: a sixth of the line of the bar, and the beginning of a name
-_BAR_SHARE, _NAME_MIN = 6, 12
+_BAR_SHARE, _NAME_MIN, _NAME_KEPT = 6, 12, 30
 # the longest time left in words: what stands before it does not move
 _LEFT_WIDTH = len("less than 1 s left")
 _GAP = "  "
@@ -57,16 +57,17 @@ def live_lines(look: Look, width: int, *, plain: bool = False) -> list[str]:
     return [line for line in [*lines, f"  so far: {found}" if found else ""] if line.strip()]
 
 
-def finished_line(place: str, name: str, told: Sequence[str], left: str, width: int) -> str:
-    """One line about a finished step; where there is no room, the last that is told goes first, and then its name."""
+def finished_line(place: str, names: tuple[str, str], told: Sequence[str], left: str, width: int) -> str:
+    """One line about a finished step; where there is no room, its short name, less that is told, and that name cut."""
     head, tail = f"step {place}, ", f"; {left}" if left else ""
-    room = width - len(head) - len(tail)
+    room = width - len(head) - len(tail) - len(": ")
     kept = list(told)
-    while len(kept) > 1 and len(", ".join(kept)) + 2 + min(len(name), _NAME_MIN) > room:
+    name = names[0] if len(names[0]) + len(", ".join(kept)) <= room else names[1] or names[0]
+    while len(kept) > 1 and len(", ".join(kept)) + min(len(name), _NAME_KEPT) > room:
         kept.pop()
     text = ", ".join(kept)
-    short = cut(name, max(_NAME_MIN, room - len(text) - 2), plain=True)
-    return head + short + ": " + cut(text, room - len(short) - 2, plain=True) + tail
+    name = cut(name, max(_NAME_MIN, room - len(text)), plain=True)
+    return f"{head}{name}: {cut(text, room - len(name), plain=True)}{tail}"
 
 
 def cut(text: str, width: int, *, plain: bool) -> str:
@@ -91,9 +92,9 @@ def now_texts(progress: Progress) -> tuple[str, ...]:
         return ("making its file ready",)
     if progress.is_ramping:
         return ("warming up",)
-    if not progress.operation_count():
-        return ("waiting for the first to end",)
-    seconds = progress.elapsed_ns / 1e9
+    if not progress.counted_ns:
+        return ("measuring",)
+    seconds = progress.counted_ns / 1e9
     counts = {name: count for name in DIRECTIONS if (count := progress.counts.get(name))}
     if len(counts) < 2:
         rates = [f"{format_rate_per_s(progress.operation_count() / seconds)}/s"]
@@ -108,6 +109,8 @@ def now_texts(progress: Progress) -> tuple[str, ...]:
 def _step_line(look: Look, width: int, *, plain: bool) -> str:
     head = f"{_GAP}{look.place}{_GAP}" if look.place else _GAP
     room = width - len(head)
+    if not look.name:
+        return head + cut(_GAP.join(look.now), room, plain=plain)
     kept = list(look.now)
     while len(kept) > 1 and len(_GAP.join(kept)) + len(_GAP) + min(len(look.name), _NAME_MIN) > room:
         kept.pop()

@@ -102,6 +102,7 @@ class SummedProgress:
                     is_ramping=all(one.is_ramping for one in self._latest.values()),
                     counts=dict(counts),
                     bytes=dict(moved),
+                    counted_ns=max(one.counted_ns for one in self._latest.values()),
                 )
             )
 

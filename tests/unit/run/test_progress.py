@@ -97,21 +97,28 @@ def test_nothing_found_and_no_step_are_no_lines() -> None:
     ],
 )
 def test_a_finished_step_is_a_line_of_80(name: str, told: list[str]) -> None:
-    line = finished_line("12 of 156", name, told, "about 12 min left", 80)
+    line = finished_line("12 of 156", (name, ""), told, "about 12 min left", 80)
     assert len(line) <= 80
     assert line.startswith("step 12 of 156, ")
     assert told[0][:14] in line
     assert line.endswith("; about 12 min left")
 
 
+def test_a_short_name_leaves_room_for_the_numbers() -> None:
+    names, told = ("512 B appended + fdatasync", "512 B appended"), ["p50 3.99 ms", "p99 8.02 ms", "272/s"]
+    line = finished_line("1 of 17", names, told, "about 16 s left", 80)
+    assert line == "step 1 of 17, 512 B appended: p50 3.99 ms, p99 8.02 ms, 272/s; about 16 s left"
+    assert finished_line("1 of 17", names, told[:1], "", 80) == f"step 1 of 17, {names[0]}: p50 3.99 ms"
+
+
 def test_what_goes_on_is_told_as_it_goes() -> None:
     assert now_texts(Progress(0, True, {}, {})) == ("making its file ready",)
     assert now_texts(Progress(S, True, {}, {})) == ("warming up",)
-    assert now_texts(Progress(S, False, {}, {})) == ("waiting for the first to end",)
+    assert now_texts(Progress(S, False, {}, {})) == ("measuring",)
     durable = {"durable_write": (2_000_000, 60_000_000), "write": (1, 2)}
-    going = Progress(2 * S, False, {"write": 600, "sync": 600}, {"write": 6}, durable)
+    going = Progress(3 * S, False, {"write": 600, "sync": 600}, {"write": 6}, durable, 2 * S)
     assert now_texts(going) == ("300/s", "typical 2 ms", "slowest 60 ms")
-    mixed = Progress(S, False, {"write": 30, "read": 70}, {}, {"read": (1000, 2000), "durable_write": (7, 8)})
+    mixed = Progress(S, False, {"write": 30, "read": 70}, {}, {"read": (1000, 2000), "durable_write": (7, 8)}, S)
     assert now_texts(mixed) == ("reads 70/s", "writes 30/s", "typical 1 us", "slowest 2 us")
     assert left_text(21 * S) == "about 21 s left"
     assert left_text(S // 10) == "less than 1 s left"
@@ -167,6 +174,17 @@ def test_what_is_over_stays_over_when_the_rest_turns_out_longer() -> None:
     assert shares == sorted(shares)
 
 
+def test_of_what_nobody_could_plan_the_time_is_told_once_a_part_is_done() -> None:
+    clock = Clock()
+    progress = RunProgress("io", [AwaitedStep("", "", 0, Limits(count=100))], io.StringIO(), now_ns=clock)
+    progress.begins(1)
+    clock.now_ns += S
+    progress.goes_on(Progress(S, False, {"write": 2}, {}))
+    assert (progress.look().share, progress.look().left) == (0, "")
+    progress.goes_on(Progress(S, False, {"write": 25}, {}))
+    assert (progress.look().share, progress.look().left) == (0.25, "about 3 s left")
+
+
 def test_filling_a_scratch_drive_tells_nothing_of_steps(plan: Plan) -> None:
     clock = Clock()
     progress = RunProgress("run", awaited_of_run(plan), io.StringIO(), fillings=fillings_of_run(plan), now_ns=clock)
@@ -196,7 +214,7 @@ def test_trials_of_a_check_are_awaited_with_what_counts_their_commands(tmp_path:
     plan = plan_check(resolve_target(str(tmp_path)), is_quick=True)
     awaited = awaited_of_check(plan)
     assert [step.name for step in awaited] == [trial.label for trial in plan.trials]
-    assert awaited[0].short == "512 B"
+    assert awaited[0].short == "512 B appended"
     assert awaited[-1].short.endswith(" x8")
     counted = [step for step, trial in zip(awaited, plan.trials, strict=True) if trial.counts_commands]
     assert all(step.expected_ns > step.limits.runtime_ns > 0 for step in counted)

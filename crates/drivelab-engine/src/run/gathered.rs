@@ -110,7 +110,10 @@ impl Gathered {
             let filled = self.sum.histogram(event, TOTAL);
             filled.and_then(|filled| Some((filled.median()?, filled.max))).unwrap_or_default()
         });
-        Progress { elapsed_ns, is_ramping: elapsed_ns < ramp_ns, counts, latencies_ns }
+        let slowest = self.next_index.iter().copied().filter(|&next| next != u32::MAX).min();
+        let counted_ns =
+            slowest.map_or(elapsed_ns.saturating_sub(ramp_ns), |next| u64::from(next) * self.interval_ns);
+        Progress { elapsed_ns, is_ramping: elapsed_ns < ramp_ns, counted_ns, counts, latencies_ns }
     }
 
     /// The outcome of the run, whose jobs began at `start_ticks`.
