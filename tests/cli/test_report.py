@@ -41,6 +41,28 @@ def test_a_directory_takes_the_page_under_the_name_of_the_run(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["check-hostile-names.html"]
 
 
+def test_a_picture_is_the_card_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(HOSTILE), "--out", str(tmp_path / "card.svg")]) == EXIT_OK
+    assert capsys.readouterr().out == f"{tmp_path / 'card.svg'}\n"
+    card = (tmp_path / "card.svg").read_text()
+    assert card.startswith("<svg ")
+    assert run(["report", str(HOSTILE), "--format", "card"]) == EXIT_OK
+    assert capsys.readouterr().out == card
+    assert run(["report", str(HOSTILE), "--format", "card", "--out", str(tmp_path)]) == EXIT_OK
+    assert (tmp_path / "check-hostile-names.svg").read_text() == card
+
+
+def test_a_card_as_png_without_chromium_says_that_an_svg_needs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(["report", str(HOSTILE), "--out", str(tmp_path / "card.png")]) == EXIT_FAILED
+    printed = capsys.readouterr().err
+    assert "error[O803]" in printed
+    assert "--out card.svg" in printed
+    assert not (tmp_path / "card.png").exists()
+
+
 def test_json_names_the_run_and_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
     assert run(["report", str(HOSTILE), "--out", str(page), "--json"]) == EXIT_OK
@@ -200,7 +222,7 @@ def test_what_stands_behind_two_dashes_is_no_option() -> None:
         (["reference:nothing"], "U005", "ssd-latency"),
         ([str(DIRECTORY), "--with-reference=nothing"], "U005", "ssd-latency"),
         ([str(DIRECTORY), "--with-reference"], "U005", "--with-reference=PAGE"),
-        ([str(DIRECTORY), "--format", "pdf"], "U005", "html, markdown, csv, json"),
+        ([str(DIRECTORY), "--format", "pdf"], "U005", "html, markdown, csv, json, card"),
         ([str(DIRECTORY), "--format", "markdown", "--figures", "gif"], "U005", "svg, png, none"),
         ([str(DIRECTORY), "--figures", "svg"], "U004", "html"),
         ([str(DIRECTORY), "--text", "--json"], "U004", "--text and --json"),

@@ -68,7 +68,9 @@ def command(
     text: Annotated[bool, typer.Option("--text", help="Print the answer here instead of writing a report.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: what was written, and where.")] = False,
 ) -> int:
-    """Write the report of runs: one page that opens offline and holds all its data, or Markdown, CSV, JSON.
+    """Write the report of runs: one page that opens offline and holds all its data, or Markdown, CSV, JSON, a card.
+
+    A card is one picture to share, as SVG or PNG.
 
     Several runs make one report: what they have in common is compared, what
     differs between them is named, and each is told by itself.
@@ -77,7 +79,7 @@ def command(
     ------
     DrivelabError
         S504 to S506: not a run, or a damaged one. U004: options that exclude each other. U005: no such page
-        or format. O801, O802: the report cannot be written.
+        or format. O801, O802: the report cannot be written. O803, O804: a card as PNG needs Chromium.
     """
     if text:
         others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None}

@@ -79,7 +79,7 @@ def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun]
     Parameters
     ----------
     format_name : str
-        html, markdown, csv or json.
+        html, markdown, csv, json or card.
     out : Path or None
         As typed; ``-`` is stdout, and a directory takes a file under the name of the run.
     runs : sequence of StoredRun
@@ -138,7 +138,7 @@ def write_report(
     joint : Joint
         The report.
     format_name : str
-        html, markdown, csv or json.
+        html, markdown, csv, json or card.
     path : Path or None
         As `destination` has it.
     pictures : str or None

@@ -232,7 +232,7 @@ _KINDS = (
     # what notebooks ask for
     ErrorKind("O820", "a library for tables is not installed", "install it: pip install pandas"),
     ErrorKind("O821", "tables of an unknown kind", "one of arrow, pandas, polars", EXIT_USAGE),
-    ErrorKind("O822", "a report in an unknown format", "one of html, markdown, csv, json", EXIT_USAGE),
+    ErrorKind("O822", "a report in an unknown format", "one of html, markdown, csv, json, card", EXIT_USAGE),
     ErrorKind("O823", "nothing was named to be opened", "name a run, or a published page: reference:PAGE", EXIT_USAGE),
 )
 

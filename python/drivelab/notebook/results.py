@@ -113,7 +113,7 @@ class OpenedResults:
         path : str or Path
             The file to write.
         format : str
-            ``html``, ``markdown``, ``csv`` or ``json``; left out, by the name of the file, else html.
+            ``html``, ``markdown``, ``csv``, ``json`` or ``card``; left out, by the name of the file, else html.
 
         Raises
         ------

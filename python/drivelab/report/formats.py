@@ -8,13 +8,20 @@ from typing import Literal
 
 from drivelab.report.joint import Joint
 
-Format = Literal["html", "markdown", "csv", "json"]
+Format = Literal["html", "markdown", "csv", "json", "card"]
 PictureFormat = Literal["svg", "png"]
-SUFFIXES: Mapping[Format, str] = {"html": ".html", "markdown": ".md", "csv": ".csv", "json": ".json"}
+SUFFIXES: Mapping[Format, str] = {
+    "html": ".html",
+    "markdown": ".md",
+    "csv": ".csv",
+    "json": ".json",
+    "card": ".svg",
+}
 # a name without an ending is a page
 FORMAT_OF_SUFFIX: Mapping[str, Format] = {suffix: name for name, suffix in SUFFIXES.items()} | {
     ".htm": "html",
     ".markdown": "markdown",
+    ".png": "card",
     "": "html",
 }
 
@@ -29,7 +36,7 @@ def write_report_files(
     joint : Joint
         The report.
     format_name : str
-        html, markdown, csv or json.
+        html, markdown, csv, json or card.
     path : Path
         The file; for CSV a directory too.
     pictures : str or None
@@ -38,7 +45,7 @@ def write_report_files(
     Raises
     ------
     DrivelabError
-        O801, O802: it cannot be written.
+        O801, O802: it cannot be written. O803, O804: a card as PNG needs Chromium.
     """
     # imported here: each format needs libraries of its own
     if format_name == "html":
@@ -53,6 +60,10 @@ def write_report_files(
         from drivelab.report.flat_csv import write_csv_report
 
         return write_csv_report(joint, path)
+    if format_name == "card":
+        from drivelab.report.card.drawing import write_card
+
+        return (write_card(joint, path),)
     from drivelab.report.json_report import write_json_report
 
     return (write_json_report(joint, path),)

@@ -57,6 +57,18 @@ _DRAW = """
   return format === "svg" ? decodeURIComponent(address.slice(address.indexOf(",") + 1)) : address;
 })
 """
+_DRAW_PICTURE = """
+(async (address, width, height) => {
+  const picture = new Image();
+  picture.src = address;
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = width;
+  canvas.height = height;
+  canvas.getContext("2d").drawImage(picture, 0, 0, width, height);
+  return canvas.toDataURL("image/png");
+})
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +151,20 @@ def write_report_figures(joint: Joint, directory: Path, kind: Format = "svg") ->
     """
     named = [(one.name, one.figure) for one in named_figures(joint)]
     return tuple(one.path for one in write_figures(named, directory, kind))
+
+
+def svg_as_png(svg: str, width_px: int, height_px: int) -> bytes:
+    """An SVG document as a PNG file of that size.
+
+    Raises
+    ------
+    DrivelabError
+        O803, O804: Chromium is missing, or did not draw.
+    """
+    address = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+    with Chromium() as browser:
+        text = browser.evaluate(f'{_DRAW_PICTURE}("{address}", {width_px}, {height_px})')
+    return base64.b64decode(text.partition(",")[2])
 
 
 def _write(path: Path, data: bytes) -> None:

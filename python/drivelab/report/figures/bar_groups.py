@@ -24,14 +24,12 @@ PLOTS_AT_MOST = 8
 def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     """Bars of everything that was measured of several drives or at several levels; None without two bars."""
     items = measured(sets)
-    chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric == THROUGHPUT)]
     groups: dict[tuple[bool | str | float | None, ...], list[Measured]] = {}
-    for one in chosen:
+    for one in what_it_is_about(items):
+        size, depth = one.numbers.get(BLOCK_SIZE), one.numbers.get(QUEUE_DEPTH)
         is_latency = one.observation.quantity == "latency"
-        if _is_about(one, is_latency=is_latency):
-            size, depth = one.numbers.get(BLOCK_SIZE), one.numbers.get(QUEUE_DEPTH)
-            key = (is_latency, one.observation.is_durable, one.observation.operation, size, depth or 1)
-            groups.setdefault(key, []).append(one)
+        key = (is_latency, one.observation.is_durable, one.observation.operation, size, depth or 1)
+        groups.setdefault(key, []).append(one)
     sweeps = _sweeps(items)
     drawn = []
     for members in groups.values():
@@ -66,8 +64,13 @@ def _sweeps(items: Sequence[Measured]) -> set[tuple[str, str]]:
     return {workload for workload, found in numbers.items() if len(found) > NUMBERS_AT_MOST}
 
 
+def what_it_is_about(items: Sequence[Measured]) -> list[Measured]:
+    """The numbers that their workloads are about: latencies of what is waited for, bytes of what is large."""
+    chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric == THROUGHPUT)]
+    return [one for one in chosen if _is_about(one, is_latency=one.observation.quantity == "latency")]
+
+
 def _is_about(one: Measured, *, is_latency: bool) -> bool:
-    """Whether the number is what its workload is about: latencies of what is waited for, bytes of what is large."""
     is_small = one.numbers.get(BLOCK_SIZE, 0) < 1 << 20
     is_waited_for = one.observation.is_durable or one.numbers.get(QUEUE_DEPTH, 1) == 1
     return (is_small and is_waited_for) == is_latency or one.is_reference

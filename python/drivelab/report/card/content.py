@@ -1,0 +1,171 @@
+"""What a card says: the question, the answer, a picture of the most telling numbers, and one warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.report.answer import answer_of
+from drivelab.report.card.rows import Row, Rows, rows_of_parts, rows_of_sets
+from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.headline import headline_facts, what_is_missing
+from drivelab.report.joint import Joint
+from drivelab.report.numerals import latency_text, round_latency_text, span_beside, value_writer
+from drivelab.report.sentences.traced import leads
+
+BADGES = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "mixed": "Mixed", "no_limit": "No limit"}
+_NUMBERS_MAX = 4
+_NAMES_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A latency that must not be more than a limit, and what was measured."""
+
+    limit_text: str
+    limit_ns: float
+    text: str
+    value_ns: float
+    low_ns: float | None
+    high_ns: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One picture to share.
+
+    Attributes
+    ----------
+    outcome : str
+        Of a check that judged: pass, fail, undecided, mixed, no_limit; else empty.
+    title, where : str
+        What was asked; drive, host and date.
+    sentence : str
+        The answer.
+    gauge : Gauge or None
+        The limit that the answer hangs on.
+    numbers : tuple of Row
+        Single numbers, told large.
+    rows : Rows or None
+        What is drawn as bars where there are no `numbers`.
+    warning : str
+        The gravest thing that limits the numbers; may be empty.
+    source : str
+        Who measured.
+    """
+
+    outcome: str
+    title: str
+    where: str
+    sentence: str
+    gauge: Gauge | None = None
+    numbers: tuple[Row, ...] = ()
+    rows: Rows | None = None
+    warning: str = ""
+    source: str = ""
+
+
+def card_of(joint: Joint) -> Card:
+    """The card of a report."""
+    own = joint.runs[0] if len(joint.runs) == 1 and len(joint.result_sets) <= 1 else None
+    answer = answer_of(own.verdict, (), ()) if own else None
+    # trials of a check have nothing in common that could be drawn as bars
+    is_check = own is not None and "steps" not in own.record.plan and own.title == "check"
+    numbers = tuple(_check_numbers(own)) if own and is_check else ()
+    rows = None if numbers else (rows_of_parts(own) if own and leads(own) else None) or rows_of_sets(joint.result_sets)
+    return Card(
+        outcome=answer.outcome if answer else "",
+        title=joint.question,
+        where=_where(joint),
+        sentence=joint.sentences[0] if joint.sentences else "",
+        gauge=_gauge(own) if own and is_check else None,
+        numbers=numbers,
+        rows=rows,
+        warning=_warning(joint),
+        source=_source(joint),
+    )
+
+
+def _where(joint: Joint) -> str:
+    """Drives, hosts and dates, each as long as they are few."""
+    sets = [one for one in joint.result_sets if not one.is_reference] or joint.result_sets
+    drives = [drive.name for one in sets for drive in one.drives]
+    hosts = [machine.name for one in sets for machine in one.machines]
+    dates = [one.measured[:10] for one in sets]
+    if not sets and joint.runs:
+        facts = dict(headline_facts(joint.runs[0]))
+        drives, hosts, dates = ([facts.get(name, "")] for name in ("target", "host", "measured"))
+    return " · ".join(text for text in map(_named, (drives, hosts, dates)) if text)
+
+
+def _named(names: Sequence[str]) -> str:
+    known = list(dict.fromkeys(filter(None, names)))
+    more = f" and {len(known) - _NAMES_MAX} more" if len(known) > _NAMES_MAX else ""
+    return f"{', '.join(known[:_NAMES_MAX])}{more}"
+
+
+def _warning(joint: Joint) -> str:
+    """That a run is not complete, else the gravest finding, else what differs between the runs."""
+    for run in joint.runs:
+        if missing := what_is_missing(run.record, run.trial_count):
+            return f"Not complete: {missing}"
+    found = [one for run in joint.runs for one in run.findings if one.severity in ("invalid", "warning")]
+    # the gravest of each run comes first, and "invalid" before "warning"
+    for one in sorted(found, key=lambda one: one.severity):
+        return f"{one.word}: {one.short_text}"
+    return joint.notes[0] if joint.notes else ""
+
+
+def _source(joint: Joint) -> str:
+    """Who measured, and who published."""
+    told = []
+    for run in joint.runs:
+        imported = dict(headline_facts(run)).get("imported from", "")
+        told.append(f"measured by {imported or f'drivelab {run.record.drivelab_version}'}".strip())
+    told += [f"published: {one.source}" for one in joint.result_sets if one.is_reference]
+    return "; ".join(dict.fromkeys(told))
+
+
+def _gauge(content: ReportContent) -> Gauge | None:
+    """The first latency that decided the verdict, beside its limit."""
+    verdict = content.verdict or {}
+    judged = verdict.get("verdicts") or [verdict]
+    for one in judged if len(judged) == 1 else ():
+        for check in one.get("checks", ()):
+            threshold, estimate = check["threshold"], check.get("estimate") or {}
+            if threshold["unit"] == "ns" and threshold["direction"] == "at_most" and estimate.get("value"):
+                limit, value = float(threshold["limit"]), float(estimate["value"])
+                return Gauge(
+                    limit_text=f"{one.get('title', '')} asks for {round_latency_text(limit)} or less",
+                    limit_ns=limit,
+                    text=str(threshold["text"]).replace("{value}", latency_text(value)),
+                    value_ns=value,
+                    low_ns=estimate.get("low"),
+                    high_ns=estimate.get("high"),
+                )
+    return None
+
+
+def _check_numbers(content: ReportContent) -> Iterator[Row]:
+    """What a durable write takes, and the rates beside it; of nothing but durable writes their latencies."""
+    durable = [trial for trial in content.trials if trial.is_durable]
+    others = [trial for trial in content.trials if not trial.is_durable]
+    found = [*durable[: max(1, _NUMBERS_MAX - len(others))], *others]
+    for trial in found[:_NUMBERS_MAX]:
+        yield _number(trial)
+
+
+def _number(trial: TrialContent) -> Row:
+    is_random = str((trial.workload.get("access") or {}).get("kind", "")) == "random"
+    metric = RATE if is_random else THROUGHPUT
+    estimate = trial.estimate("p50" if trial.is_durable else metric)
+    write = latency_text if trial.is_durable else value_writer(metric)
+    name = f"{trial.label}, typical" if trial.is_durable else trial.label
+    if estimate is None or estimate.value is None:
+        seen = None if estimate is None else estimate.observed if estimate.observed is not None else estimate.low
+        return Row(name, "?" if seen is None else f"≥ {write(seen)}", "too few data" if estimate else "")
+    if estimate.low is None or estimate.high is None:
+        return Row(name, write(estimate.value), "")
+    span = span_beside(write(estimate.value), write(estimate.low), write(estimate.high))
+    return Row(name, write(estimate.value), span, estimate.value, estimate.low, estimate.high)

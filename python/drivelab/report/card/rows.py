@@ -1,0 +1,143 @@
+"""The bars of a card: what the workload is about on each drive and at each level, or the parts of a latency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from drivelab.model.metric import metric_of
+from drivelab.model.result_set import ResultSet
+from drivelab.report.content import ReportContent
+from drivelab.report.figures.bar_groups import what_it_is_about
+from drivelab.report.figures.measured import (
+    BLOCK_SIZE,
+    WORKLOAD,
+    Measured,
+    level_of,
+    levels_words,
+    measured,
+    point_of,
+    varying,
+)
+from drivelab.report.figures.part_style import answered, part_title
+from drivelab.report.figures.quantity import owners
+from drivelab.report.numerals import count_text, latency_text, span_beside, value_writer
+
+ROWS_MAX = 7
+_ENDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A number with its name: as text, and to be drawn; a published one is drawn hollow."""
+
+    name: str
+    text: str
+    span: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    is_published: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Numbers of one kind below each other, and what they are."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def rows_of_parts(content: ReportContent) -> Rows | None:
+    """The parts of the typical operation of what was traced first; None without an explanation."""
+    found = answered(content.traced)
+    if not found:
+        return None
+    explanation = found[0].explanation
+    title = (
+        f"{found[0].label}: {latency_text(explanation.typical_ns)}, the mean of the middle fifth "
+        f"of all operations, {count_text(explanation.typical_count)} of them"
+    )
+    rows = [
+        Row(part_title(one.part), latency_text(one.typical_ns), "", one.typical_ns)
+        for one in explanation.parts
+        if one.typical_ns > 0
+    ]
+    return Rows(title, tuple(rows[:ROWS_MAX]))
+
+
+def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
+    """What most drives and levels were judged by; of many the best and the worst. None without numbers."""
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    for one in _judged(measured(sets)):
+        observation = one.observation
+        # a page calls a write what a run calls a durable one
+        operation = "durable" if observation.is_durable else observation.operation
+        groups.setdefault((observation.quantity, operation), []).append(one)
+    if not groups:
+        return None
+    # what was measured here comes before what is only published, and what most drives have before what one has
+    members = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
+    rows = _rows(members)
+    words = " or ".join(dict.fromkeys(metric_of(one.observation.metric).words for one in members))
+    titles = list(dict.fromkeys(one.observation.title or one.observation.workload for one in members))
+    title = f"{titles[0]}: {words}" if len(titles) == 1 else words[:1].upper() + words[1:]
+    chosen, which = _chosen(rows, is_better_when_low=members[0].observation.is_better_when_low)
+    return Rows(f"{title}{which}", chosen)
+
+
+def _judged(items: Sequence[Measured]) -> Sequence[Measured]:
+    """What workloads are judged by: those of runs say it themselves."""
+    about = what_it_is_about(items)
+    return [one for one in items if one.observation.is_judged] + [one for one in about if one.is_reference] or about
+
+
+def _places(members: Sequence[Measured], *, own: bool) -> int:
+    return len({(one.source, one.drive) for one in members if one.is_reference is not own})
+
+
+def _chosen(rows: Sequence[Row], *, is_better_when_low: bool) -> tuple[tuple[Row, ...], str]:
+    """As many rows as there is room for, and which of all they are; published ones spread from best to worst."""
+    if len(rows) <= ROWS_MAX:
+        return tuple(rows), ""
+    ordered = sorted(rows, key=lambda row: row.value or 0.0, reverse=not is_better_when_low)
+    own, published = ([row for row in ordered if row.is_published is kind] for kind in (False, True))
+    if not own or len(own) > ROWS_MAX - 2:
+        found = own or published
+        ends = (*found[:_ENDS], *found[-_ENDS:])
+        return (
+            (tuple(found), "")
+            if len(found) <= ROWS_MAX
+            else (ends, f"; the best {_ENDS} and the worst {_ENDS} of {len(found)}")
+        )
+    room = min(ROWS_MAX - len(own), len(published))
+    spread = [published[place * (len(published) - 1) // (room - 1)] for place in range(room)]
+    which = f"; {room} of {len(published)} published, from the best to the worst"
+    return tuple(row for row in ordered if row in own or row in spread), which
+
+
+def _rows(members: Sequence[Measured]) -> list[Row]:
+    varied = varying(members)
+    if WORKLOAD in varied and all(any(map(str.isdigit, level_of(one, WORKLOAD))) for one in members):
+        # it has its size in its name
+        varied = [factor for factor in varied if factor != BLOCK_SIZE]
+    names = owners(members)
+    groups: dict[tuple[str, ...], list[Measured]] = {}
+    for one in members:
+        levels = (level_of(one, factor) for factor in varied)
+        groups.setdefault((one.source, one.drive, one.machine, *levels), []).append(one)
+    several = len({(one.source, one.drive, one.machine) for one in members}) > 1
+    return [_row(found, varied, names if several else {}) for found in groups.values()]
+
+
+def _row(found: Sequence[Measured], varied: Sequence[str], names: dict[tuple[str, str], str]) -> Row:
+    first = found[0]
+    point = point_of(found)
+    write = value_writer(first.observation.metric)
+    drive = (names.get((first.drive, first.machine)) or first.drive) if names else ""
+    levels = levels_words(first, varied)
+    name = ": ".join(filter(None, (drive, levels))) or first.drive
+    span = "published" if first.is_reference else ""
+    if point.low is not None and point.high is not None and not span:
+        span = span_beside(write(point.value), write(point.low), write(point.high))
+    return Row(name, write(point.value), span, point.value, point.low, point.high, first.is_reference)

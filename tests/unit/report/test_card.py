@@ -1,0 +1,213 @@
+"""The card of a report: valid, within its frame and free of what others wrote as markup, for every kind of run."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from drivelab.joint_report import joint_report
+from drivelab.model.errors import DrivelabError
+from drivelab.reference.load import load_reference
+from drivelab.report.card.content import Card, card_of
+from drivelab.report.card.drawing import HEIGHT_PX, WIDTH_PX, card_svg, write_card
+from drivelab.report.card.letters import cut, one_line, width_px, wrapped
+from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_parts
+from drivelab.report.chromium import Chromium
+from drivelab.report.gather import gather
+from drivelab.report.joint import Joint
+from drivelab.store.read import StoredRun, open_run
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+_SVG = "{http://www.w3.org/2000/svg}"
+_BOXES = """
+(svg => {
+  document.body.innerHTML = svg;
+  return Array.from(document.querySelectorAll("text")).map(one => {
+    const box = one.getBBox();
+    return [one.textContent, box.x, box.y + 0.2 * box.height, box.x + box.width, box.y + 0.8 * box.height];
+  });
+})
+"""
+Box = tuple[str, float, float, float, float]
+
+
+def golden(name: str) -> StoredRun:
+    return open_run(GOLDEN / name)
+
+
+def words_of(svg: str) -> str:
+    return " ".join(" ".join(ElementTree.fromstring(svg).itertext()).split())
+
+
+def boxes_of(*svgs: str) -> list[list[Box]]:
+    """Each text of the pictures with the box around its letters, as a browser draws them."""
+    with Chromium() as browser:
+        browser.evaluate("document.documentElement.innerHTML = '<body></body>'")
+        return [[tuple(one) for one in browser.evaluate(f"{_BOXES}({json.dumps(svg)})")] for svg in svgs]
+
+
+def overlapping(boxes: list[Box]) -> list[tuple[str, str]]:
+    return [
+        (one[0], other[0])
+        for place, one in enumerate(boxes)
+        for other in boxes[place + 1 :]
+        if one[1] < other[3] and other[1] < one[3] and one[2] < other[4] and other[2] < one[4]
+    ]
+
+
+LONG = Card(
+    outcome="undecided",
+    title="How long does " + "W" * 90 + " take, " * 30,
+    where="MANUFACTURER MODEL " * 20,
+    sentence="It takes " + "very, very " * 80 + "long.",
+    rows=Rows(
+        "latency " * 40,
+        tuple(
+            Row("drive " * 30 + str(n), "12 345 678 MB/s", "12 345 678–23 456 789 MB/s", 1.0) for n in range(ROWS_MAX)
+        ),
+    ),
+    warning="Warning: " + "漢字" * 200,
+    source="measured by " + "x" * 300,
+)
+
+
+@pytest.mark.needs_tool("chromium")
+def test_no_text_leaves_the_picture_or_meets_another() -> None:
+    cards = [card_of(joint_report([open_run(path)])) for path in sorted(GOLDEN.iterdir())]
+    numbers = tuple(Row("a very long name of a workload " * 5, "12 345 678 MB/s", "1–2" * 30) for _ in range(4))
+    cards += [LONG, replace(LONG, rows=None, numbers=numbers)]
+    for card, boxes in zip(cards, boxes_of(*map(card_svg, cards)), strict=True):
+        outside = [b for b in boxes if b[1] < 0 or b[2] < 0 or b[3] > WIDTH_PX or b[4] > HEIGHT_PX]
+        assert (outside, overlapping(boxes)) == ([], []), card.title
+
+
+def test_a_card_says_what_was_asked_of_what_and_what_came_out(stored_run: StoredRun) -> None:
+    joint = joint_report([stored_run])
+    root = ElementTree.fromstring(card_svg(card_of(joint)))
+    assert (root.get("width"), root.get("height")) == (str(WIDTH_PX), str(HEIGHT_PX))
+    assert {one.tag.removeprefix(_SVG) for one in root.iter()} <= {
+        "svg",
+        "title",
+        "desc",
+        "rect",
+        "text",
+        "line",
+        "circle",
+    }
+    words = words_of(card_svg(card_of(joint)))
+    assert " ".join(joint.question.split()[:4]) in words
+    assert "measured by drivelab" in words
+    assert joint.result_sets[0].measured[:10] in words
+
+
+def test_a_check_shows_its_limit_and_four_numbers() -> None:
+    card = card_of(joint_report([golden("check-directory")]))
+    assert card.outcome == "pass"
+    assert card.gauge is not None
+    assert (card.gauge.limit_ns, round(card.gauge.value_ns / 1e3)) == (10_000_000, 933)
+    assert [row.text.replace("\u00a0", " ") for row in card.numbers] == [
+        "297 µs",
+        "1.42 GB/s",
+        "40 100/s",
+        "2.49 GB/s",
+    ]
+    assert card.warning == "Warning: Throughput fell to 34 % after 1.7 s"
+
+
+def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
+    card = card_of(joint_report([golden("ssd-latency-scratch")]))
+    assert card.rows is not None
+    told = [(row.name, row.text.replace("\u00a0", " "), row.span) for row in card.rows.rows]
+    assert told == [
+        ("filesystem raw", "454 µs", "450–458"),
+        ("filesystem ext4", "973 µs", "971–974"),
+        ("filesystem xfs", "895 µs", "889–901"),
+    ]
+
+
+def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> None:
+    card = card_of(joint_report([golden("write-size-two-drives")]))
+    assert card.rows is not None
+    values = [row.value or 0.0 for row in card.rows.rows]
+    assert values == sorted(values)
+    assert len(values) == 6
+    assert card.rows.title.endswith("the best 3 and the worst 3 of 60")
+
+
+def test_published_numbers_stand_beside_those_of_the_run_from_the_best_to_the_worst() -> None:
+    card = card_of(joint_report([golden("ssd-latency-scratch")], [load_reference("ssd-latency")]))
+    assert card.rows is not None
+    published = [row for row in card.rows.rows if row.is_published]
+    assert len(card.rows.rows) == ROWS_MAX
+    assert 0 < len(published) < ROWS_MAX
+    assert {row.span for row in published} == {"published"}
+    assert "published: " in card.source
+
+
+def test_a_published_page_alone_says_who_published_it() -> None:
+    card = card_of(joint_report([], [load_reference("intel-530")]))
+    assert card.source.startswith("published: ")
+    assert "measured by" not in card.source
+
+
+def test_an_explanation_shows_the_parts_of_the_latency_in_their_order() -> None:
+    content = gather(golden("explained-appends"))
+    joint = joint_report([golden("explained-appends")])
+    traced = joint.runs[0].traced
+    assert traced
+    rows = rows_of_parts(replace(content, traced=traced[:1]))
+    assert rows is not None
+    assert sum(row.value or 0.0 for row in rows.rows) == pytest.approx(traced[0].explanation.typical_ns, rel=1e-6)
+    card = card_of(replace(joint, runs=(replace(joint.runs[0], traced=traced[:1]),)))
+    assert card.rows == rows
+
+
+def test_a_run_that_was_cut_off_says_so_before_all_else() -> None:
+    joint = joint_report([golden("check-directory")])
+    cut_off = replace(joint.runs[0], facts={**joint.runs[0].facts, "status": "interrupted"})
+    assert card_of(replace(joint, runs=(cut_off,))).warning.startswith("Not complete: ")
+
+
+def test_names_of_others_are_text_and_nothing_else() -> None:
+    hostile = "a<b>&\"'\x1b[31m\u202e\ufffe\ud800 ]]> <script>alert(1)</script>\n\t"
+    card = Card(
+        "", hostile, hostile, hostile, rows=Rows(hostile, (Row(hostile, hostile, hostile, 1.0),)), warning=hostile
+    )
+    root = ElementTree.fromstring(card_svg(card).encode())
+    assert f"{_SVG}script" not in {one.tag for one in root.iter()}
+    assert "\x1b" not in "".join(root.itertext())
+
+
+def test_text_is_cut_and_broken_where_there_is_no_more_room() -> None:
+    assert cut("short", 1000, 20) == "short"
+    assert cut("much too long", 60, 20).endswith("…")
+    lines = wrapped("one two " + "x" * 100, 200, 20, 4)
+    assert lines[0] == "one two"
+    assert len(lines) == 4
+    assert all(width_px(line, 20) <= 200 for line in lines)
+    assert one_line(" a \n b\ufffe ") == "a b\ufffd"
+
+
+def test_a_card_without_anything_is_a_picture_too() -> None:
+    assert "nothing" in words_of(card_svg(card_of(Joint("nothing", "nothing"))))
+
+
+@pytest.mark.needs_tool("chromium")
+def test_a_png_has_the_size_that_is_shared(tmp_path: Path) -> None:
+    data = write_card(joint_report([golden("check-directory")]), tmp_path / "card.PNG").read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">II", data[16:24]) == (WIDTH_PX, HEIGHT_PX)
+
+
+def test_a_png_without_chromium_is_an_error_and_an_svg_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    joint = joint_report([golden("check-directory")])
+    write_card(joint, tmp_path / "card.svg")
+    with pytest.raises(DrivelabError, match="O803"):
+        write_card(joint, tmp_path / "card.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["card.svg"]
