@@ -65,12 +65,13 @@ def command(
         str | None,
         typer.Option("--figures", metavar="KIND", help="Pictures beside a Markdown file: svg (default), png or none."),
     ] = None,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Markdown in 60 lines: the answer, one picture, one table, warnings.")
+    ] = False,
     text: Annotated[bool, typer.Option("--text", help="Print the answer here instead of writing a report.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: what was written, and where.")] = False,
 ) -> int:
     """Write the report of runs: one page that opens offline and holds all its data, or Markdown, CSV, JSON, a card.
-
-    A card is one picture to share, as SVG or PNG.
 
     Several runs make one report: what they have in common is compared, what
     differs between them is named, and each is told by itself.
@@ -83,10 +84,10 @@ def command(
     """
     if text:
         others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None}
-        _require_alone(others | {"--figures": figures is not None, "--price": price is not None})
+        _require_alone(others | {"--figures": figures is not None, "--price": price is not None, "--brief": brief})
     place = named_place(out, format_name)
     chosen = chosen_format(format_name, place)
-    pictures = chosen_pictures(figures, chosen)
+    pictures = chosen_pictures(figures, chosen, is_brief=brief)
     runs, pages = split_sources(run)
     answers = [answer_of_run(stored, SHOWN_METRICS) for stored in runs]
     if with_reference is not None:
@@ -95,12 +96,10 @@ def command(
         _print_text(runs, pages, answers)
         return 0
     path = destination(chosen, place, runs, pages)
-    if as_json and path is None:
-        what = f"--json says where a file is, and {chosen} goes to stdout"
-        raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
+    _require_file(path, chosen, as_json=as_json)
     prices = dict(map(parse_priced, price or ()))
     joint = joint_report(runs, [load_reference(page) for page in pages], answers, prices)
-    written = write_report(joint, chosen, path, pictures)
+    written = write_report(joint, chosen, path, pictures, is_brief=brief)
     print(_json(runs, pages, written, chosen) if as_json else "\n".join(map(str, written)), end="\n" if written else "")
     return 0
 
@@ -115,6 +114,12 @@ def _print_text(runs: Sequence[StoredRun], pages: Sequence[str], answers: Sequen
         print_results(runs[0], answers[0])
     else:
         print_answer(runs[0])
+
+
+def _require_file(path: Path | None, format_name: Format, *, as_json: bool) -> None:
+    if as_json and path is None:
+        what = f"--json says where a file is, and {format_name} goes to stdout"
+        raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
 
 
 def _require_alone(others: dict[str, bool]) -> None:

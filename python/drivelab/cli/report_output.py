@@ -110,7 +110,7 @@ def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun]
     return runs[0].directory / (f"{_OF_SEVERAL}.html" if several else "report.html")
 
 
-def chosen_pictures(name: str | None, format_name: Format) -> PictureFormat | None:
+def chosen_pictures(name: str | None, format_name: Format, *, is_brief: bool = False) -> PictureFormat | None:
     """What the pictures of a Markdown report are; None for a report without.
 
     Raises
@@ -118,10 +118,11 @@ def chosen_pictures(name: str | None, format_name: Format) -> PictureFormat | No
     DrivelabError
         U004: the format has no pictures beside it. U005: there is no such kind.
     """
+    option = "--brief" if is_brief else "--figures"
+    if format_name != "markdown" and (is_brief or name is not None):
+        raise DrivelabError("U004", f"{option} is for Markdown, and this report is {format_name}", where=option)
     if name is None:
         return "svg"
-    if format_name != "markdown":
-        raise DrivelabError("U004", f"--figures is for Markdown, and this report is {format_name}", where="--figures")
     if name not in ("svg", "png", WITHOUT_PICTURES):
         do = f"one of svg, png, {WITHOUT_PICTURES}"
         raise DrivelabError("U005", f"unknown kind of picture '{name}'", where="--figures", do=do)
@@ -129,7 +130,7 @@ def chosen_pictures(name: str | None, format_name: Format) -> PictureFormat | No
 
 
 def write_report(
-    joint: Joint, format_name: Format, path: Path | None, pictures: PictureFormat | None
+    joint: Joint, format_name: Format, path: Path | None, pictures: PictureFormat | None, *, is_brief: bool = False
 ) -> tuple[Path, ...]:
     """The files that were written; none when the report went to stdout.
 
@@ -143,6 +144,8 @@ def write_report(
         As `destination` has it.
     pictures : str or None
         What the pictures beside a Markdown file are; printed Markdown has none.
+    is_brief : bool
+        Whether Markdown is the answer, one picture and one table only.
 
     Raises
     ------
@@ -153,9 +156,10 @@ def write_report(
         # before anything is drawn: a place that was mistyped is told at once, and no folder of pictures is made there
         raise DrivelabError("O802", f"there is no directory {path.parent}", where=str(path))
     if path is not None:
-        return write_report_files(joint, format_name, path, pictures)
+        return write_report_files(joint, format_name, path, pictures, is_brief=is_brief)
     with tempfile.TemporaryDirectory(prefix="drivelab-report-") as directory:
-        (file,) = write_report_files(joint, format_name, Path(directory) / f"report{SUFFIXES[format_name]}", None)
+        aside = Path(directory) / f"report{SUFFIXES[format_name]}"
+        (file,) = write_report_files(joint, format_name, aside, None, is_brief=is_brief)
         if hasattr(sys.stdout, "reconfigure"):
             # a report is UTF-8, as its page says, whatever the locale
             sys.stdout.reconfigure(encoding="utf-8")

@@ -27,7 +27,12 @@ FORMAT_OF_SUFFIX: Mapping[str, Format] = {suffix: name for name, suffix in SUFFI
 
 
 def write_report_files(
-    joint: Joint, format_name: Format, path: Path, pictures: PictureFormat | None = "svg"
+    joint: Joint,
+    format_name: Format,
+    path: Path,
+    pictures: PictureFormat | None = "svg",
+    *,
+    is_brief: bool = False,
 ) -> tuple[Path, ...]:
     """The files that were written, each whole or not at all, the report itself first.
 
@@ -41,6 +46,8 @@ def write_report_files(
         The file; for CSV a directory too.
     pictures : str or None
         What the pictures beside a Markdown file are.
+    is_brief : bool
+        Whether Markdown is the answer, one picture and one table only.
 
     Raises
     ------
@@ -55,7 +62,7 @@ def write_report_files(
     if format_name == "markdown":
         from drivelab.report.markdown.report import write_markdown_report
 
-        return (write_markdown_report(joint, path, pictures),)
+        return (write_markdown_report(joint, path, pictures, is_brief=is_brief),)
     if format_name == "csv":
         from drivelab.report.flat_csv import write_csv_report
 

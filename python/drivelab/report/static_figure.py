@@ -27,7 +27,7 @@ from drivelab.model.printable import printable
 from drivelab.report.chromium import Chromium
 from drivelab.report.figures.figure import Figure, Plot
 from drivelab.report.joint import Joint
-from drivelab.report.named_figures import named_figures
+from drivelab.report.named_figures import file_name, named_figures
 from drivelab.report.plotly_script import PlotlyScript
 from drivelab.report.report_file import report_file
 
@@ -40,6 +40,8 @@ _VARIABLE = re.compile(r"--([\w-]+):\s*([^;]+);")
 # width of a letter of a label; what is longer than the picture is cut, as the page does it
 _LETTER_PX = 6.4
 _ROW_MARGIN_PX, _PANEL_MARGIN_PX = 30, 80
+# names of workloads may be as long as a file's name, and there is an ending to come
+_NAME_LENGTH_MAX = 80
 _PANEL = re.compile(r"<b>(.*?)</b>(.*)", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 # same picture, same bytes: the names of its parts are drawn from a sequence that begins anew with each
@@ -106,7 +108,7 @@ def figure_png(figure: Figure) -> tuple[bytes, ...]:
 def write_figures(
     figures: Sequence[tuple[str, Figure]], directory: Path, kind: Format = "svg"
 ) -> tuple[FigureFile, ...]:
-    """The pictures of figures, written in one start of the browser: ``NAME.svg``, ``NAME-2.svg`` and so on.
+    """The pictures of figures, written in one start of the browser: ``NAME.svg``, of several ``NAME-SHOWN.svg``.
 
     Parameters
     ----------
@@ -124,9 +126,9 @@ def write_figures(
         O803, O804: Chromium is missing, or did not draw; nothing is written then.
     """
     plots = [
-        (name, figure, plot, directory / f"{name}{'' if number == 1 else f'-{number}'}.{kind}")
+        (name, figure, plot, directory / f"{name}{own}.{kind}")
         for name, figure in figures
-        for number, plot in enumerate(figure.plots, start=1)
+        for plot, own in zip(figure.plots, _own_names(figure.plots), strict=True)
     ]
     drawn = list(_drawn([plot for _, _, plot, _ in plots], kind)) if plots else []
     is_new = not directory.exists()
@@ -139,6 +141,14 @@ def write_figures(
             shutil.rmtree(directory, ignore_errors=True)
         raise
     return tuple(FigureFile(*one) for one in plots)
+
+
+def _own_names(plots: Sequence[Plot]) -> Iterator[str]:
+    """What the file of each drawing has behind the name of its figure: what it shows, or its number."""
+    names = [file_name(plot.name).lower()[:_NAME_LENGTH_MAX] if plot.name else "" for plot in plots]
+    for number, name in enumerate(names, start=1):
+        is_told_apart = name and names.count(name) == 1
+        yield f"-{name}" if is_told_apart and len(plots) > 1 else "" if number == 1 else f"-{number}"
 
 
 def write_report_figures(joint: Joint, directory: Path, kind: Format = "svg") -> tuple[Path, ...]:

@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -86,6 +87,17 @@ def test_each_drawing_of_a_figure_has_a_file_of_its_own(tmp_path: Path) -> None:
         for plot, name in zip(SIMPLE.plots, ("simple.svg", "simple-2.svg"), strict=True)
     )
     assert ["first [s]" in words_of(one.path.read_text()) for one in written] == [True, False]
+
+
+@pytest.mark.needs_tool("chromium")
+def test_files_of_several_drawings_are_called_after_what_each_shows(tmp_path: Path) -> None:
+    names = ("sdb, write-cache on: map", "sdc: map " * 40, "twice", "twice")
+    plots = tuple(replace(SIMPLE.plots[0], name=name) for name in names)
+    written = write_figures([("map", replace(SIMPLE, plots=plots))], tmp_path)
+    shown = [one.path.name for one in written]
+    assert shown[0] == "map-sdb-write-cache-on-map.svg"
+    assert len(shown[1]) < 100
+    assert shown[2:] == ["map-3.svg", "map-4.svg"]
 
 
 @pytest.mark.needs_tool("chromium")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.report.answer import answer_of
 from drivelab.report.card.rows import Row, Rows, rows_of_parts, rows_of_sets
 from drivelab.report.content import ReportContent, TrialContent
-from drivelab.report.headline import headline_facts, what_is_missing
+from drivelab.report.in_short import source_words, warnings_of, where_words
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text, round_latency_text, span_beside, value_writer
 from drivelab.report.sentences.traced import leads
 
 BADGES = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "mixed": "Mixed", "no_limit": "No limit"}
 _NUMBERS_MAX = 4
-_NAMES_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,54 +76,14 @@ def card_of(joint: Joint) -> Card:
     return Card(
         outcome=answer.outcome if answer else "",
         title=joint.question,
-        where=_where(joint),
+        where=where_words(joint),
         sentence=joint.sentences[0] if joint.sentences else "",
         gauge=_gauge(own) if own and is_check else None,
         numbers=numbers,
         rows=rows,
-        warning=_warning(joint),
-        source=_source(joint),
+        warning=next(iter(warnings_of(joint)), ""),
+        source=source_words(joint),
     )
-
-
-def _where(joint: Joint) -> str:
-    """Drives, hosts and dates, each as long as they are few."""
-    sets = [one for one in joint.result_sets if not one.is_reference] or joint.result_sets
-    drives = [drive.name for one in sets for drive in one.drives]
-    hosts = [machine.name for one in sets for machine in one.machines]
-    dates = [one.measured[:10] for one in sets]
-    if not sets and joint.runs:
-        facts = dict(headline_facts(joint.runs[0]))
-        drives, hosts, dates = ([facts.get(name, "")] for name in ("target", "host", "measured"))
-    return " · ".join(text for text in map(_named, (drives, hosts, dates)) if text)
-
-
-def _named(names: Sequence[str]) -> str:
-    known = list(dict.fromkeys(filter(None, names)))
-    more = f" and {len(known) - _NAMES_MAX} more" if len(known) > _NAMES_MAX else ""
-    return f"{', '.join(known[:_NAMES_MAX])}{more}"
-
-
-def _warning(joint: Joint) -> str:
-    """That a run is not complete, else the gravest finding, else what differs between the runs."""
-    for run in joint.runs:
-        if missing := what_is_missing(run.record, run.trial_count):
-            return f"Not complete: {missing}"
-    found = [one for run in joint.runs for one in run.findings if one.severity in ("invalid", "warning")]
-    # the gravest of each run comes first, and "invalid" before "warning"
-    for one in sorted(found, key=lambda one: one.severity):
-        return f"{one.word}: {one.short_text}"
-    return joint.notes[0] if joint.notes else ""
-
-
-def _source(joint: Joint) -> str:
-    """Who measured, and who published."""
-    told = []
-    for run in joint.runs:
-        imported = dict(headline_facts(run)).get("imported from", "")
-        told.append(f"measured by {imported or f'drivelab {run.record.drivelab_version}'}".strip())
-    told += [f"published: {one.source}" for one in joint.result_sets if one.is_reference]
-    return "; ".join(dict.fromkeys(told))
 
 
 def _gauge(content: ReportContent) -> Gauge | None:

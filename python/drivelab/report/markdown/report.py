@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,9 +12,11 @@ from drivelab.report.content import ReportContent
 from drivelab.report.facts import fact_groups
 from drivelab.report.figures.of_run import is_of_traces
 from drivelab.report.headline import headline_facts
+from drivelab.report.in_short import hero_of
 from drivelab.report.joint import Joint
+from drivelab.report.markdown.brief import brief_lines
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
-from drivelab.report.named_figures import NamedFigure, named_figures
+from drivelab.report.named_figures import NamedFigure, file_name, named_figures
 from drivelab.report.numerals import count_text, typeset
 from drivelab.report.report_file import report_file
 from drivelab.report.reported_findings import ReportedFinding
@@ -28,6 +30,7 @@ from drivelab.report.traced_part import TITLE, told_of, traced_tables
 # longer tables nobody reads in Markdown, and GitHub stops showing large files; the CSV files hold everything
 ROWS_MAX = 100
 NAMES_MAX = 20
+_NAME_LENGTH_MAX = 80
 FOLDER_ENDING = "-figures"
 _NOT_INSTALLED = "O803"
 _NO_CHROMIUM = (_NOT_INSTALLED, "O804")
@@ -52,7 +55,7 @@ class Pictures:
     why_none: str = ""
 
 
-def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "svg") -> Path:
+def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "svg", *, is_brief: bool = False) -> Path:
     """Path of the report; its pictures lie in a folder beside it, ``NAME-figures``.
 
     Parameters
@@ -65,6 +68,8 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
         svg or png; None for a report without pictures. Where Chromium is missing
         or fails, the report is written without them and says so in their place:
         a table that a build waits for must not depend on a browser.
+    is_brief : bool
+        Only the answer, one picture, one table and what limits them.
 
     Raises
     ------
@@ -74,8 +79,9 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
     pictures = Pictures()
     if figures:
         folder = path.with_name(f"{path.stem}{FOLDER_ENDING}")
-        pictures = _drawn(named_figures(joint), folder, figures)
-    text = "\n".join(_lines(joint, pictures)) + "\n"
+        pictures = _drawn(list(_hero(joint)) if is_brief else named_figures(joint), folder, figures)
+    lines = brief_lines(joint, list(_pictures(pictures))) if is_brief else _lines(joint, pictures)
+    text = "\n".join(lines) + "\n"
     with report_file(path) as aside:
         aside.write_text(text, encoding="utf-8", newline="\n")
     return path
@@ -84,6 +90,24 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
 def markdown_text(joint: Joint) -> str:
     """The report as Markdown without pictures, to be printed."""
     return "\n".join(_lines(joint, Pictures())) + "\n"
+
+
+def _hero(joint: Joint) -> Iterator[NamedFigure]:
+    """The one picture of the report, its file called after what it shows."""
+    figure = hero_of(joint)
+    if figure is not None:
+        plot = figure.plots[0]
+        name = file_name(plot.name or figure.title).lower()
+        yield NamedFigure(name[:_NAME_LENGTH_MAX], replace(figure, plots=(plot,)))
+
+
+def _pictures(pictures: Pictures) -> Iterator[str]:
+    """All pictures, or why there are none."""
+    for one in pictures.figures:
+        for words, address in pictures.links.get(one.name, ()):
+            yield from (f"![{escaped(typeset(words))}]({address})", "")
+    if pictures.why_none:
+        yield from (f"*{escaped(pictures.why_none)}*", "")
 
 
 def _drawn(named: Sequence[NamedFigure], folder: Path, kind: Format) -> Pictures:

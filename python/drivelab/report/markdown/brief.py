@@ -1,0 +1,58 @@
+"""A report as Markdown in short, for an article or a ticket: the answer, one picture, one table, what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from drivelab.report.in_short import source_words, warnings_of, where_words
+from drivelab.report.joint import Joint
+from drivelab.report.markdown.syntax import escaped, table_lines
+from drivelab.report.numerals import count_text, typeset
+from drivelab.report.run_tables import result_tables
+from drivelab.report.tables.table import Table
+
+LINES_MAX = 60
+_SENTENCES_MAX = 3
+_ROWS_MAX = 20
+_NOTES_MAX = 4
+_WARNINGS_MAX = 3
+
+
+def brief_lines(joint: Joint, picture: Sequence[str]) -> Iterator[str]:
+    """The report in at most `LINES_MAX` lines.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    picture : sequence of str
+        Markdown of its one picture; empty for none.
+    """
+    yield from (f"# {escaped(joint.question)}", "")
+    for number, sentence in enumerate(joint.sentences[:_SENTENCES_MAX]):
+        text = escaped(typeset(sentence))
+        yield from (f"**{text}**" if number == 0 else text, "")
+    yield from picture
+    tables = [*joint.tables, *(result_tables(joint.runs[0]) if len(joint.runs) == 1 else ())]
+    if tables:
+        yield from _table(tables[0])
+    warnings = warnings_of(joint)[:_WARNINGS_MAX]
+    yield from (f"- {escaped(typeset(text))}" for text in warnings)
+    if warnings:
+        yield ""
+    yield f"*{escaped(' · '.join(filter(None, (where_words(joint), source_words(joint)))))}*"
+
+
+def _table(table: Table) -> Iterator[str]:
+    """The table, or as much of it as is read in an article."""
+    yield from (f"## {escaped(table.title)}", "")
+    notes = table.notes if len(table.rows) <= _ROWS_MAX and len(table.notes) <= _NOTES_MAX else ()
+    rows = table.rows[:_ROWS_MAX]
+    if not notes:
+        # a mark without its note leads nowhere
+        rows = tuple(tuple(replace(cell, notes=()) for cell in row) for row in rows)
+    yield from table_lines(replace(table, rows=rows, notes=notes))
+    yield ""
+    if len(rows) < len(table.rows):
+        yield from (f"The first {len(rows)} of {count_text(len(table.rows))} rows.", "")

@@ -1,0 +1,70 @@
+"""The short form of a report as Markdown: one picture, one table, sixty lines, and no markup of others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from drivelab.joint_report import joint_report
+from drivelab.reference.load import load_reference
+from drivelab.report.markdown.brief import LINES_MAX
+from drivelab.report.markdown.report import write_markdown_report
+from drivelab.store.read import StoredRun, open_run
+
+GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs"
+_PICTURE = re.compile(r"!\[[^]]*\]\(([^)]*)\)")
+
+
+def brief(run: StoredRun, path: Path, **more: object) -> list[str]:
+    joint = replace(joint_report([run]), **more)  # type: ignore[arg-type]
+    return write_markdown_report(joint, path, None, is_brief=True).read_text().splitlines()
+
+
+def test_a_run_in_short_is_an_answer_a_table_and_a_source(stored_run: StoredRun, tmp_path: Path) -> None:
+    joint = joint_report([stored_run])
+    lines = brief(stored_run, tmp_path / "brief.md")
+    assert len(lines) <= LINES_MAX
+    assert lines[0].startswith("# ")
+    assert lines[2].startswith("**")
+    assert lines[-1].startswith("*")
+    assert "measured by drivelab" in lines[-1]
+    assert joint.result_sets[0].measured[:10] in lines[-1]
+    assert sum(line.startswith("| ---") for line in lines) == 1
+
+
+def test_no_run_is_too_long_for_it(tmp_path: Path) -> None:
+    run = open_run(GOLDEN / "write-size-two-drives")
+    lines = brief(run, tmp_path / "brief.md", sentences=("One.",) * 50, notes=("It differs.", "So too.") * 50)
+    assert len(lines) <= LINES_MAX
+    assert any("rows." in line for line in lines)
+
+
+def test_warnings_are_three_at_most_the_gravest_first(tmp_path: Path) -> None:
+    run = open_run(GOLDEN / "check-directory")
+    warned = [line for line in brief(run, tmp_path / "brief.md", notes=("a", "b", "c", "d")) if line.startswith("- ")]
+    assert len(warned) == 3
+    assert warned[0].startswith("- Warning: ")
+
+
+@pytest.mark.needs_tool("chromium")
+def test_its_one_picture_is_called_after_what_it_shows(tmp_path: Path) -> None:
+    joint = joint_report([open_run(GOLDEN / "ssd-latency-scratch")])
+    text = write_markdown_report(joint, tmp_path / "brief.md", "svg", is_brief=True).read_text()
+    assert _PICTURE.findall(text) == ["brief-figures/512-b-written-fdatasync-latency.svg"]
+    assert [path.name for path in (tmp_path / "brief-figures").iterdir()] == ["512-b-written-fdatasync-latency.svg"]
+
+
+def test_without_chromium_it_says_why_there_is_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    joint = joint_report([open_run(GOLDEN / "ssd-latency-scratch")])
+    assert "Pictures were left out" in write_markdown_report(joint, tmp_path / "a.md", is_brief=True).read_text()
+
+
+def test_published_pages_have_a_short_form_too(tmp_path: Path) -> None:
+    joint = joint_report([], [load_reference("intel-530")])
+    lines = write_markdown_report(joint, tmp_path / "a.md", None, is_brief=True).read_text().splitlines()
+    assert len(lines) <= LINES_MAX
+    assert "published: " in lines[-1]
