@@ -153,7 +153,8 @@ def test_markdown_begins_with_the_answer(runs: Runs, tmp_path: Path, capsys: pyt
     assert compare(runs, "several", "later", "--format", "markdown", "--out", str(file)) == EXIT_OK
     assert capsys.readouterr().out == f"{file}\n"
     lines = file.read_text().splitlines()
-    assert lines[0].startswith("**Of 1 judged number 1 slower by more than 5 %.")
+    assert lines[0].startswith("**NEW was 51 % slower (49 to 54) than BASE for 4 KiB appended")
+    assert lines[2].startswith("Of 1 judged number 1 slower by more than 5 %.")
     assert "| combination | number | BASE | NEW | ratio | 95 % interval | verdict |" in lines
 
 

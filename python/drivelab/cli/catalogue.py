@@ -94,7 +94,7 @@ COMMANDS = (
     ),
     Command(
         "compare",
-        "Is NEW slower than BASE? Ratios of runs with their intervals.",
+        "Which is faster, BASE or NEW? Ratios of runs with their intervals.",
         ("compare BASE NEW", "compare BASE NEW --fail-on regression --format markdown"),
     ),
     Command(

@@ -1,4 +1,4 @@
-"""The command ``drivelab compare``: whether NEW is slower than BASE, and whether one can tell at all."""
+"""The command ``drivelab compare``: whether NEW is faster or slower than BASE, and whether one can tell at all."""
 
 from __future__ import annotations
 
@@ -58,6 +58,9 @@ def command(
         Format | None, typer.Option("--format", help="How to write it. [default: by the ending of --out, else text]")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; else standard output.")] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="All numbers, remarks and differences, beyond one screen.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> int:
     """Compare runs: what became slower or faster, what stayed the same, and what cannot be compared.
@@ -90,7 +93,7 @@ def command(
 
     more = chosen is not Format.TEXT
     comparison = compare_runs(sides[0], sides[1], share, tuple(metric or ()), with_distributions=more)
-    write_comparison(comparison, chosen, out)
+    write_comparison(comparison, chosen, out, is_whole=details or out is not None)
     return exit_code(comparison, tuple(fail_on or ()))
 
 
@@ -127,8 +130,8 @@ def runs_of(name: str) -> list[StoredRun]:
     return [open_run(path)]
 
 
-def write_comparison(comparison: Comparison, chosen: Format, out: Path | None) -> None:
-    """Write the comparison to a file, or to standard output.
+def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *, is_whole: bool = True) -> None:
+    """Write the comparison to a file, or to standard output; as a text whole, or as one screen.
 
     Raises
     ------
@@ -145,7 +148,7 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None) -
 
         print(write_html_report(joint_of_comparison(comparison), out))
         return
-    text = _text_of(comparison, chosen, is_file=out is not None)
+    text = _text_of(comparison, chosen, is_file=out is not None, is_whole=is_whole)
     if out is None:
         sys.stdout.write(text)
         return
@@ -156,7 +159,7 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None) -
     print(out)
 
 
-def _text_of(comparison: Comparison, chosen: Format, *, is_file: bool) -> str:
+def _text_of(comparison: Comparison, chosen: Format, *, is_file: bool, is_whole: bool) -> str:
     if chosen is Format.JSON:
         return json.dumps(comparison.to_json(), indent=2) + "\n"
     # a terminal that knows few characters gets few
@@ -169,7 +172,7 @@ def _text_of(comparison: Comparison, chosen: Format, *, is_file: bool) -> str:
         return terminal_text(text, plain) if plain else text
     from drivelab.report.terminal.comparison import comparison_text
 
-    return comparison_text(comparison, plain=plain)
+    return comparison_text(comparison, plain=plain, is_whole=is_whole)
 
 
 def exit_code(comparison: Comparison, fail_on: tuple[FailOn, ...]) -> int:

@@ -7,7 +7,8 @@ from drivelab.report.figures.comparison_ratios import comparison_ratios
 from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.figures.quantile_shift import quantile_shift_figure
 from drivelab.report.joint import Joint
-from drivelab.report.sentences.comparison import difference_words, sides_words, summary_sentence
+from drivelab.report.sentences.comparison import difference_words, sides_words
+from drivelab.report.sentences.comparison_answer import answers, side_names
 from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.comparison import comparison_table
 from drivelab.report.tables.part_differences import part_differences_tables
@@ -21,12 +22,13 @@ def joint_of_comparison(comparison: Comparison) -> Joint:
         quantile_shift_figure(comparison),
         part_differences(comparison.part_differences),
     )
+    base, new = side_names(comparison)
     tables = [comparison_table(comparison)] if comparison.rows else []
     told = told_differences(comparison.part_differences)
     return Joint(
         title=sides_words(comparison),
-        question="Is NEW slower than BASE?",
-        sentences=(summary_sentence(comparison), *told),
+        question=f"{new} against {base}: which is faster?",
+        sentences=(*answers(comparison), *told),
         tables=numbered((*tables, *part_differences_tables(comparison.part_differences))),
         figures=tuple(figure for figure in figures if figure is not None),
         notes=tuple(map(difference_words, comparison.differences)),

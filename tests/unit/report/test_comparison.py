@@ -25,8 +25,9 @@ from drivelab.report.figures.quantile_shift import DRAWN_AT_MOST, quantile_shift
 from drivelab.report.html import write_html_report
 from drivelab.report.markdown.comparison import FOLDED_ROWS_MAX, ROWS_SHOWN_MAX, comparison_markdown
 from drivelab.report.sentences.comparison import detection_sentence, summary_sentence
+from drivelab.report.sentences.comparison_answer import answers, side_names
 from drivelab.report.tables.comparison import comparison_table
-from drivelab.report.terminal.comparison import comparison_text
+from drivelab.report.terminal.comparison import LINES_MAX, comparison_text
 
 HOSTILE = "</script><script>alert(1)</script> | `x` \x1b[31m\n# y"
 GITHUB_COMMENT_MAX = 65_536
@@ -89,6 +90,58 @@ def test_the_summary_counts_every_verdict() -> None:
         "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency "
         "50 % slower (43 to 58). Best: 4 KiB appended + fdatasync, filesystem ext4, p99 latency 25 % faster (19 to 31)."
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "sentence"),
+    [
+        (row(1.5), "6.18 was 50 % slower (43 to 58) than 6.12 for a log."),
+        (row(1 / 2.7, "faster"), "6.18 was 2.7 times faster (2.6 to 2.8) than 6.12 for a log."),
+        (row(2.0, "faster", "throughput_bytes_per_s"), "6.18 was 2.0 times faster (1.9 to 2.1) than 6.12 for a log."),
+        (row(1.0, "equivalent"), "6.18 and 6.12 are equivalent within 5 % in the number that was judged."),
+        (
+            row(1.0, "no difference shown"),
+            "No difference between 6.18 and 6.12 was shown in the number that was judged; "
+            + "that is no proof that there is none.",
+        ),
+    ],
+)
+def test_the_answer_says_what_became_faster_and_by_how_much(one: MetricComparison, sentence: str) -> None:
+    differences = (SideDifference("kernel", ("6.12",), ("6.18",)),)
+    told = answers(comparison(replace(one, label="a log"), differences=differences))[0]
+    assert told.replace("kernel ", "") == sentence
+
+
+def test_one_run_a_side_is_told_as_seen_and_another_day_may_differ() -> None:
+    one = with_ratio(Estimate(1 / 2.7, None, None, "1", 2, 2.0, ""), "seen only", why=("one run each",))
+    differences = (SideDifference("filesystem", ("ext4",), ("xfs",)), SideDifference("kernel", ("1",), ("2",)))
+    assert answers(comparison(one, differences=differences))[0] == (
+        "xfs was 2.7 times faster than ext4 for 4 KiB appended + fdatasync as seen; one run each, so another day may "
+        "differ as much."
+    )
+
+
+def test_sides_are_called_by_what_people_know_them_by() -> None:
+    assert side_names(comparison(row(target_base="Alpha", target_new="Beta"))) == ("Alpha", "Beta")
+    short = comparison(row(), base=(ComparedRun("monday", ""),), new=(ComparedRun("tuesday", ""),))
+    assert side_names(short) == ("monday", "tuesday")
+    long = replace(short, new=(ComparedRun("20261122T094946Z-" + "x" * 30, ""),))
+    assert side_names(long) == ("BASE", "NEW")
+    answer = answers(comparison(row(levels={}, label="word " * 60)))[0]
+    assert len(answer.split()) <= 30
+
+
+def test_a_screen_has_thirty_lines_and_says_what_has_more() -> None:
+    many = tuple(SideDifference(f"fact {n}", ("a " * 60,), ("b",)) for n in range(30))
+    rows = [row(1.5, label=f"workload {n}") for n in range(60)]
+    wide = replace(
+        comparison(*rows, differences=many, notes=("It is so. " * 30,) * 9), base=(ComparedRun("b" * 30, ""),) * 9
+    )
+    lines = comparison_text(wide, is_whole=False).splitlines()
+    assert len(lines) <= LINES_MAX
+    assert all(len(line) <= 80 for line in lines)
+    assert sum("more lines: --details" in line for line in lines) == 3
+    assert len(comparison_text(wide).splitlines()) > 100
 
 
 def test_slower_within_the_margin_is_no_regression() -> None:

@@ -25,9 +25,9 @@ from drivelab.report.sentences.comparison import (
     remarks,
     row_words,
     runs_words,
-    summary_sentence,
     value_words,
 )
+from drivelab.report.sentences.comparison_answer import answers
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.tables.part_differences import part_differences_tables
@@ -49,8 +49,8 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    yield f"**{escaped(summary_sentence(comparison))}**"
-    yield ""
+    for number, sentence in enumerate(answers(comparison)):
+        yield from (f"**{escaped(sentence)}**" if number == 0 else escaped(sentence), "")
     yield f"BASE: {escaped(runs_words(comparison.base))}  "
     yield f"NEW: {escaped(runs_words(comparison.new))}"
     yield ""

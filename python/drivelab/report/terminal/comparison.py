@@ -16,21 +16,24 @@ from drivelab.report.sentences.comparison import (
     remarks,
     row_words,
     runs_words,
-    summary_sentence,
     target_words,
     value_words,
 )
+from drivelab.report.sentences.comparison_answer import answers
 from drivelab.report.sentences.effect_words import ratio_words
+from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.explanation_difference import difference_lines
 
 WIDTH = 80
 COMBINATIONS_MAX = 40
+LINES_MAX = 30
+_SUMMARY_LINES_MAX, _TABLE_LINES_MAX, _REMARK_LINES_MAX, _DIFFERENCE_LINES_MAX = 3, 9, 4, 4
 _HEADS = ("", "BASE", "NEW", "ratio", "95 % interval", "verdict")
 _AT_RIGHT = (False, True, True, True, False, False)
 
 
-def comparison_text(comparison: Comparison, *, plain: bool = False) -> str:
+def comparison_text(comparison: Comparison, *, plain: bool = False, is_whole: bool = True) -> str:
     """The comparison in lines of at most 80 columns, names of runs and combinations excepted.
 
     Parameters
@@ -39,22 +42,57 @@ def comparison_text(comparison: Comparison, *, plain: bool = False) -> str:
         What to print.
     plain : bool
         Whether the terminal knows ASCII only.
+    is_whole : bool
+        Whether all is told; otherwise what has room on a screen of `LINES_MAX` lines.
     """
-    return "\n".join(terminal_text(line, plain).rstrip() for line in _lines(comparison, plain=plain)) + "\n"
+    lines = _lines(comparison, plain=plain) if is_whole else _screen(comparison)
+    return "\n".join(terminal_text(line, plain).rstrip() for line in lines) + "\n"
 
 
 def _lines(comparison: Comparison, *, plain: bool) -> Iterator[str]:
     yield f"BASE  {runs_words(comparison.base)}"
     yield f"NEW   {runs_words(comparison.new)}"
     yield ""
-    yield from _wrapped(summary_sentence(comparison))
-    yield ""
+    for sentence in answers(comparison):
+        yield from (*_wrapped(sentence), "")
     yield from _tables(comparison)
+    yield from _remarks(comparison)
+    yield from _why(comparison, plain=plain)
+    yield from _differences(comparison)
+
+
+def _screen(comparison: Comparison) -> Iterator[str]:
+    """The answer, the worst numbers, and the first of what limits them."""
+    for name, runs in (("BASE ", comparison.base), ("NEW  ", comparison.new)):
+        yield textwrap.shorten(f"{name} {runs_words(runs)}", WIDTH, placeholder=" ...")
+    answer, *summary = answers(comparison)
+    yield from ("", *_wrapped(answer), "")
+    for sentence in summary:
+        yield from (*_within(_wrapped(sentence), _SUMMARY_LINES_MAX), "")
+    yield from (*_within([line for line in _tables(comparison) if line], _TABLE_LINES_MAX), "")
+    told = [sentence for one in comparison.part_differences[:1] for sentence in difference_sentences(one)[:1]]
+    remarks = [*(line for sentence in told for line in _wrapped(sentence, "  ")), *_remarks(comparison)]
+    yield from _within(remarks, _REMARK_LINES_MAX)
+    yield from _within([line for line in _differences(comparison) if line], _DIFFERENCE_LINES_MAX)
+
+
+def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:
+    """The lines, or as many as there is room for and how many more there are."""
+    if len(lines) <= lines_max:
+        yield from lines
+        return
+    yield from lines[: lines_max - 1]
+    yield f"  ... {len(lines) - lines_max + 1} more lines: --details"
+
+
+def _remarks(comparison: Comparison) -> Iterator[str]:
     for why, combinations in reasons(comparison).items():
         yield from _wrapped(f"not comparable: {why} ({', '.join(combinations)})", "  ")
     for remark in remarks(comparison):
         yield from _wrapped(remark, "  ")
-    yield from _why(comparison, plain=plain)
+
+
+def _differences(comparison: Comparison) -> Iterator[str]:
     if comparison.differences:
         yield ""
         yield "What differs:"

@@ -1,0 +1,88 @@
+"""The answer of a comparison in one plain sentence: what became faster or slower, by how much, in which workload."""
+
+from __future__ import annotations
+
+from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.metric import metric_of
+from drivelab.model.units import format_percent
+from drivelab.report.sentences.comparison import constant_levels, row_words, summary_sentence
+from drivelab.report.sentences.effect_words import ratio_change
+
+_NAME_LENGTH_MAX = 24
+_WORKLOAD_WORDS_MAX = 8
+# closer to 1 a ratio is not called a change
+_SAME_WITHIN = 0.005
+_UNNAMED = frozenset((LATENCY, RESPONSE, THROUGHPUT, RATE))
+# what differs beside what is compared, or because of it
+_BESIDE = frozenset(
+    (
+        "drivelab",
+        "engine",
+        "experiment",
+        "scale",
+        "measured by",
+        "file system of the target",
+        "mount options of the target",
+    )
+)
+
+
+def answers(comparison: Comparison) -> tuple[str, ...]:
+    """The answer in at most 30 words, then how many numbers have which verdict."""
+    summary = summary_sentence(comparison)
+    return (_answer(comparison), summary) if comparison.is_anything_compared else (summary,)
+
+
+def side_names(comparison: Comparison) -> tuple[str, str]:
+    """What people call BASE and NEW: what they differ in, else the names of the runs where these are short."""
+    targets = {(row.target_base, row.target_new) for row in comparison.rows}
+    if len(targets) == 1:
+        (pair,) = targets
+        if _are_names(*pair):
+            return pair
+    for one in comparison.differences:
+        if one.what not in _BESIDE and len(one.base) == len(one.new) == 1 and _are_names(one.base[0], one.new[0]):
+            prefix = f"{one.what} " if one.base[0][:1].isdigit() or one.new[0][:1].isdigit() else ""
+            return f"{prefix}{one.base[0]}", f"{prefix}{one.new[0]}"
+    if len(comparison.base) == len(comparison.new) == 1 and _are_names(comparison.base[0].name, comparison.new[0].name):
+        return comparison.base[0].name, comparison.new[0].name
+    return "BASE", "NEW"
+
+
+def _are_names(base: str, new: str) -> bool:
+    return base != new and all(name and len(name) <= _NAME_LENGTH_MAX for name in (base, new))
+
+
+def _answer(comparison: Comparison) -> str:
+    base, new = side_names(comparison)
+    judged = [row for row in comparison.rows if row.is_judged and row.verdict != "not comparable"]
+    changed = [row for row in judged if row.verdict in ("slower", "faster")]
+    if changed:
+        first = max(changed, key=lambda row: (row.is_regression, _size(row)))
+        more = f"; {len(changed) - 1} more of {len(judged)} numbers changed" if len(changed) > 1 else ""
+        return f"{_change(first, comparison, base, new)}{more}."
+    seen = [row for row in judged if row.verdict == "seen only" and row.slowdown]
+    if seen and len(seen) == len(judged):
+        first = max(seen, key=_size)
+        why = f"; {first.why[0]}, so another day may differ as much" if first.why else ""
+        return f"{_change(first, comparison, base, new)} as seen{why}."
+    numbers = "the number that was judged" if len(judged) == 1 else f"{len(judged)} judged numbers"
+    if all(row.verdict == "equivalent" for row in judged):
+        return f"{new} and {base} are equivalent within {format_percent(comparison.margin)} in {numbers}."
+    return f"No difference between {new} and {base} was shown in {numbers}; that is no proof that there is none."
+
+
+def _size(row: MetricComparison) -> float:
+    slowdown = row.slowdown or 1.0
+    return max(slowdown, 1 / slowdown)
+
+
+def _change(row: MetricComparison, comparison: Comparison, base: str, new: str) -> str:
+    """``xfs was 2.7 times faster (1.6 to 7) than ext4 for 512 B appends``."""
+    words = row_words(row, constant_levels(comparison.rows)).split(" ")
+    workload = " ".join(words[:_WORKLOAD_WORDS_MAX]) + ("…" if len(words) > _WORKLOAD_WORDS_MAX else "")
+    by = "" if row.metric in _UNNAMED else f", by {metric_of(row.metric).title}"
+    if _size(row) < 1 + _SAME_WITHIN:
+        return f"{new} was as fast as {base} for {workload}{by}"
+    return f"{new} was {ratio_change(row.ratio, is_more_slower=row.is_more_worse)} than {base} for {workload}{by}"
