@@ -204,13 +204,14 @@ class RunProgress:
 
 
 def share_done(limits: Limits, progress: Progress) -> float:
-    """Which part of a workload is done, by the limit that it is going to meet first; 0 where it has none."""
-    pairs = (
-        (progress.elapsed_ns, limits.runtime_ns),
-        (progress.operation_count(), limits.count),
-        (progress.byte_count(), limits.bytes),
-    )
-    return min(1.0, max(done / limit if limit else 0.0 for done, limit in pairs))
+    """Which part of a workload is done, where a count or bytes are going to end it; 0 where the plan knows as much.
+
+    A runtime is in the plan, with what is counted after it.
+    """
+    pairs = ((progress.operation_count(), limits.count), (progress.byte_count(), limits.bytes))
+    share = max(done / limit if limit else 0.0 for done, limit in pairs)
+    by_time = progress.elapsed_ns / limits.runtime_ns if limits.runtime_ns else 0.0
+    return min(1.0, share) if share > by_time else 0.0
 
 
 def estimate_texts(summary: TrialSummary) -> list[str]:

@@ -126,7 +126,8 @@ def test_what_goes_on_is_told_as_it_goes() -> None:
 
 def test_a_part_is_done_by_the_limit_that_is_met_first() -> None:
     progress = Progress(2 * S, False, {"write": 50}, {"write": 600})
-    assert share_done(Limits(runtime_ns=10 * S), progress) == 0.2
+    assert share_done(Limits(runtime_ns=10 * S), progress) == 0, "the plan knows"
+    assert share_done(Limits(runtime_ns=10 * S, count=1000), progress) == 0
     assert share_done(Limits(runtime_ns=10 * S, count=100), progress) == 0.5
     assert share_done(Limits(bytes=600, count=100), progress) == 1
     assert share_done(Limits(), progress) == 0
