@@ -101,8 +101,10 @@ def test_the_summary_counts_every_verdict() -> None:
         (row(1.0, "equivalent"), "6.18 and 6.12 are equivalent within 5 % in the number that was judged."),
         (
             row(1.0, "no difference shown"),
-            "No difference between 6.18 and 6.12 was shown in the number that was judged; "
-             "that is no proof that there is none.",
+            (
+                "No difference between 6.18 and 6.12 was shown in the number that was judged; "
+                "that is no proof that there is none."
+            ),
         ),
     ],
 )
