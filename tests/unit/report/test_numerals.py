@@ -19,6 +19,7 @@ from drivelab.report.numerals import (
     percent_text,
     round_latency_text,
     shown_number,
+    span_beside,
     typeset,
 )
 
@@ -120,3 +121,9 @@ def test_the_unit_follows_the_value_else_a_bound_else_what_was_seen(
 ) -> None:
     assert shown_number(Estimate(value, low, None, "ns", 10, 10.0, "", observed)) == number
     assert shown_number(Estimate(None, None, None, "ns", 0, 0.0, "")) is None
+
+
+def test_an_interval_beside_its_number_has_no_end_at_nothing() -> None:
+    assert span_beside("1.42 GB/s", "0 B/s", "3.42 GB/s") == "≤ 3.42 GB/s"
+    assert span_beside("1.42 GB/s", "1.4 GB/s", "1.45 GB/s") == "1.4–1.45"
+    assert span_beside("0", "0", "0") == "0–0"
