@@ -15,8 +15,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # the binding is a Python module: its own test binary could not be linked
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
-.PHONY: help build demo test test-rust test-python test-vm prove fuzz lint lint-python lint-rust format bench docs site lock clean \
-	dev packages package try-package
+.PHONY: help build demo test test-rust test-python test-vm prove fuzz lint lint-python lint-rust format bench docs gallery \
+	site lock clean dev packages package try-package
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ docs: build ## Write the pages that are made from the code
 	$(BIN)/python tools/metric_list.py
 	$(BIN)/python tools/experiment_format.py
 	$(BIN)/python tools/fio_options.py
+
+gallery: build dev ## Draw the pictures of docs/gallery.md from the stored runs of the tests
+	$(BIN)/python tools/gallery.py
 
 site: dev ## The documentation as a site: target/site/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning -c tools/site -d target/site.doctrees . target/site

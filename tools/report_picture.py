@@ -18,14 +18,18 @@ TOP_PX, HEIGHT_PX = 0, 1000
 DRAWING_MS = 2_000
 
 
-def take_picture(report: Path, picture: Path, top_px: int, height_px: int) -> None:
+def take_picture(report: Path, picture: Path, top_px: int, height_px: int, jpeg_quality: int | None = None) -> None:
     """Open a report without a network, in light colours, and keep a part of it."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_program("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH_PX, "height": top_px + height_px}, color_scheme="light")
         page.goto(report.resolve().as_uri())
         page.wait_for_timeout(DRAWING_MS)
-        page.screenshot(path=picture, clip={"x": 0, "y": top_px, "width": WIDTH_PX, "height": height_px})
+        page.screenshot(
+            path=picture,
+            clip={"x": 0, "y": top_px, "width": WIDTH_PX, "height": height_px},
+            quality=jpeg_quality,
+        )
         browser.close()
 
 

@@ -29,6 +29,7 @@ from drivelab.report.sentences.comparison_answer import answers, side_names
 from drivelab.report.tables.comparison import comparison_table
 from drivelab.report.terminal.comparison import LINES_MAX, comparison_text
 
+_JUDGED, _NO_PROOF = "the number that was judged", "that is no proof that there is none"
 HOSTILE = "</script><script>alert(1)</script> | `x` \x1b[31m\n# y"
 GITHUB_COMMENT_MAX = 65_536
 
@@ -99,13 +100,7 @@ def test_the_summary_counts_every_verdict() -> None:
         (row(1 / 2.7, "faster"), "6.18 was 2.7 times faster (2.6 to 2.8) than 6.12 for a log."),
         (row(2.0, "faster", "throughput_bytes_per_s"), "6.18 was 2.0 times faster (1.9 to 2.1) than 6.12 for a log."),
         (row(1.0, "equivalent"), "6.18 and 6.12 are equivalent within 5 % in the number that was judged."),
-        (
-            row(1.0, "no difference shown"),
-            (
-                "No difference between 6.18 and 6.12 was shown in the number that was judged; "
-                "that is no proof that there is none."
-            ),
-        ),
+        (row(1.0, "no difference shown"), f"No difference between 6.18 and 6.12 was shown in {_JUDGED}; {_NO_PROOF}."),
     ],
 )
 def test_the_answer_says_what_became_faster_and_by_how_much(one: MetricComparison, sentence: str) -> None:
