@@ -118,6 +118,14 @@ def test_one_run_a_side_is_told_as_seen_and_another_day_may_differ() -> None:
     )
 
 
+def test_the_answer_names_the_levels_that_tell_a_workload_from_the_others() -> None:
+    levels = {"governor": "as-found", "filesystem": "ext4", "scheduler": "kyber"}
+    rows = [row(2.0, levels=levels), row(1.5, levels=levels | {"scheduler": "as-found", "filesystem": "xfs"})]
+    assert answers(comparison(*rows))[0].endswith(
+        "for 4 KiB appended + fdatasync, filesystem ext4; 1 more of 2 numbers changed."
+    )
+
+
 def test_sides_are_called_by_what_people_know_them_by() -> None:
     assert side_names(comparison(row(target_base="Alpha", target_new="Beta"))) == ("Alpha", "Beta")
     short = comparison(row(), base=(ComparedRun("monday", ""),), new=(ComparedRun("tuesday", ""),))
@@ -129,15 +137,16 @@ def test_sides_are_called_by_what_people_know_them_by() -> None:
 
 
 def test_a_screen_has_thirty_lines_and_says_what_has_more() -> None:
+    long_name = "of a long name " * 9
     many = tuple(SideDifference(f"fact {n}", ("a " * 60,), ("b",)) for n in range(30))
-    rows = [row(1.5, label=f"workload {n}") for n in range(60)]
+    rows = [row(1.5, label=f"workload {n} {long_name}") for n in range(60)]
     wide = replace(
         comparison(*rows, differences=many, notes=("It is so. " * 30,) * 9), base=(ComparedRun("b" * 30, ""),) * 9
     )
     lines = comparison_text(wide, is_whole=False).splitlines()
     assert len(lines) <= LINES_MAX
     assert all(len(line) <= 80 for line in lines)
-    assert sum("more lines: --details" in line for line in lines) == 3
+    assert sum("more lines: --details" in line for line in lines) == 4
     assert len(comparison_text(wide).splitlines()) > 100
 
 

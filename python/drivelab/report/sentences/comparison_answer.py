@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent
-from drivelab.report.sentences.comparison import constant_levels, row_words, summary_sentence
+from drivelab.report.sentences.comparison import constant_levels, summary_sentence
 from drivelab.report.sentences.effect_words import ratio_change
 
 _NAME_LENGTH_MAX = 24
 _WORKLOAD_WORDS_MAX = 8
+_AS_FOUND = "as-found"
 # closer to 1 a ratio is not called a change
 _SAME_WITHIN = 0.005
 _UNNAMED = frozenset((LATENCY, RESPONSE, THROUGHPUT, RATE))
@@ -78,10 +81,24 @@ def _size(row: MetricComparison) -> float:
     return max(slowdown, 1 / slowdown)
 
 
+def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:
+    """The workload and the levels that tell it from the others, as many as there is room for."""
+    words = row.label.split(" ")
+    if len(words) > _WORKLOAD_WORDS_MAX:
+        return f"{' '.join(words[:_WORKLOAD_WORDS_MAX])}…"
+    for name, level in row.levels.items():
+        if constant.get(name) == level or level.startswith(_AS_FOUND):
+            continue
+        more = f"{name} {level}".split(" ")
+        if len(words) + len(more) > _WORKLOAD_WORDS_MAX:
+            break
+        words = [*words[:-1], f"{words[-1]},", *more]
+    return " ".join(words)
+
+
 def _change(row: MetricComparison, comparison: Comparison, base: str, new: str) -> str:
     """``xfs was 2.7 times faster (1.6 to 7) than ext4 for 512 B appends``."""
-    words = row_words(row, constant_levels(comparison.rows)).split(" ")
-    workload = " ".join(words[:_WORKLOAD_WORDS_MAX]) + ("…" if len(words) > _WORKLOAD_WORDS_MAX else "")
+    workload = _workload(row, constant_levels(comparison.rows))
     by = "" if row.metric in _UNNAMED else f", by {metric_of(row.metric).title}"
     if _size(row) < 1 + _SAME_WITHIN:
         return f"{new} was as fast as {base} for {workload}{by}"

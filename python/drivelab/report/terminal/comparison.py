@@ -69,7 +69,8 @@ def _screen(comparison: Comparison) -> Iterator[str]:
     yield from ("", *_wrapped(answer), "")
     for sentence in summary:
         yield from (*_within(_wrapped(sentence), _SUMMARY_LINES_MAX), "")
-    yield from (*_within([line for line in _tables(comparison) if line], _TABLE_LINES_MAX), "")
+    rows = [line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..." for line in _tables(comparison) if line]
+    yield from (*_within(rows, _TABLE_LINES_MAX), "")
     told = [sentence for one in comparison.part_differences[:1] for sentence in difference_sentences(one)[:1]]
     remarks = [*(line for sentence in told for line in _wrapped(sentence, "  ")), *_remarks(comparison)]
     yield from _within(remarks, _REMARK_LINES_MAX)
