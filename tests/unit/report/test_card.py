@@ -130,6 +130,17 @@ def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
     ]
 
 
+def test_a_number_alone_is_told_large_and_not_drawn() -> None:
+    joint = joint_report([golden("ssd-latency-scratch")])
+    found = joint.result_sets[0]
+    few = [one for one in found.observations if one.is_judged][:1]
+    card = card_of(replace(joint, result_sets=(replace(found, observations=tuple(few)),)))
+    assert card.rows is None
+    assert [(row.name, row.text.replace("\u00a0", " ")) for row in card.numbers] == [
+        ("512 B written + fdatasync: median latency", "454 µs")
+    ]
+
+
 def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> None:
     card = card_of(joint_report([golden("write-size-two-drives")]))
     assert card.rows is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.report.answer import answer_of
@@ -73,6 +73,9 @@ def card_of(joint: Joint) -> Card:
     is_check = own is not None and "steps" not in own.record.plan and own.title == "check"
     numbers = tuple(_check_numbers(own)) if own and is_check else ()
     rows = None if numbers else (rows_of_parts(own) if own and leads(own) else None) or rows_of_sets(joint.result_sets)
+    if rows is not None and len(rows.rows) == 1:
+        # a bar alone tells nothing
+        numbers, rows = (replace(rows.rows[0], name=rows.title),), None
     return Card(
         outcome=answer.outcome if answer else "",
         title=joint.question,
