@@ -44,8 +44,8 @@ LAWS: dict[str, tuple[Law, int]] = {
     "two modes of whole runs, 24 workloads": (two_modes(of_runs=True), 24),
     "heavy tails": (heavy_tails(), 12),
     "skewed": (skewed(), 12),
-    "in turns, random walk of 2 % a run": (in_turns(0.02), 12),
-    "in turns, 3 % more with every run": (in_turns(0.005, 0.03), 12),
+    "alternating, random walk of 2 % a run": (in_turns(0.02), 12),
+    "alternating, 3 % more with every run": (in_turns(0.005, 0.03), 12),
 }
 POWERS = [
     (0.03, 1.2, (3, 3), 0.8),
@@ -66,7 +66,7 @@ POWERS = [
 def test_sides_that_are_alike_are_told_apart_in_one_comparison_of_twenty_at_most(name: str) -> None:
     law, rows = LAWS[name]
     # turns take as many of the one as of the other
-    known = [counts for counts in COUNTS if "in turns" not in name or counts[0] == counts[1]]
+    known = [counts for counts in COUNTS if "alternating" not in name or counts[0] == counts[1]]
     shares = {counts: share_of_false_alarms(law, counts, REPEATS, rows) for counts in known}
     cells = [f"{100 * shares[counts]:.1f}" if counts in shares else "" for counts in COUNTS]
     print(f"\n| {name} | {' | '.join(cells)} |")

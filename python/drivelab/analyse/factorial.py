@@ -2,7 +2,7 @@
 
 On the logarithm of a latency or a throughput. An interaction is a ratio of four
 combinations of one block (`drivelab.analyse.paired_ratios`): whatever was set up
-anew between them is in it, and blocks are what it is averaged over.
+afresh between them is in it, and blocks are what it is averaged over.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _pairs(
                     lacking.append(other_level)
             if lacking and len(others) > 1:
                 note(
-                    f"{names[factor]} {level} was not measured beside {levels[0]} at {names[other]} "
+                    f"{names[factor]} {level} was not measured against {levels[0]} at {names[other]} "
                     f"{', '.join(lacking)}, all else alike: what it does there cannot be estimated"
                 )
 

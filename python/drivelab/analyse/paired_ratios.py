@@ -1,6 +1,6 @@
 """Ratios that were measured in pairs, block by block, with intervals that few blocks carry.
 
-A ratio within a block holds everything that was set up anew between its two
+A ratio within a block holds everything that was set up afresh between its two
 sides, and what drifts from block to block is in neither. How far such ratios
 scatter three blocks hardly tell, but the levels of a scan tell it together
 (`drivelab.analyse.moderation`).

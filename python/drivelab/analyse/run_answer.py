@@ -52,7 +52,7 @@ class RunTrial:
     operation : str
         What its metrics without a prefix are of.
     part : str
-        Of a trial that mixes operations, the one that alone is told of: ``read``, ``read and write``.
+        Of a trial that mixes operations, the one that alone is reported: ``read``, ``read and write``.
     """
 
     name: str

@@ -157,7 +157,7 @@ def difference_of_cells(
     """
     sides = [_whole_operations(run, cell) for run, cell in (base, new)]
     ours, theirs = base[1].label, new[1].label
-    label = theirs if ours == theirs else f"{theirs}, beside {ours}"
+    label = theirs if ours == theirs else f"{theirs}, against {ours}"
     return _difference(sides[0], sides[1], (names[0] or base[0].name, names[1] or new[0].name), label)
 
 

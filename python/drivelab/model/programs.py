@@ -48,7 +48,7 @@ SQLITE = Program(
         "openat of a new journal, 7 pwrite64 to it, 8720 B in all",
         "fdatasync of the journal",
         "fdatasync of the directory",
-        "pwrite64 of 12 B over the begin of the journal, fdatasync",
+        "pwrite64 of 12 B over the start of the journal, fdatasync",
         "2 pwrite64 of 4096 B over pages of the database, fdatasync",
         "unlink of the journal",
     ),

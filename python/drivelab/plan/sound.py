@@ -79,7 +79,7 @@ def fitted_again(
     Returns
     -------
     Plan
-        What its targets lose and what their owners type is found out anew.
+        What its targets lose and what their owners type is found out again.
 
     Raises
     ------

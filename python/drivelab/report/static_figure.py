@@ -44,7 +44,7 @@ _ROW_MARGIN_PX, _PANEL_MARGIN_PX = 30, 80
 _NAME_LENGTH_MAX = 80
 _PANEL = re.compile(r"<b>(.*?)</b>(.*)", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
-# same picture, same bytes: the names of its parts are drawn from a sequence that begins anew with each
+# same picture, same bytes: the names of its parts are drawn from a sequence that starts again with each
 _DRAW = """
 (async (figure, format, scale) => {
   let state = 1;

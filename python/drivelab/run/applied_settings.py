@@ -73,7 +73,7 @@ class AppliedSettings:
         stale = [name for name in levels if not self._has(target, name, levels[name])]
         if not stale:
             return False
-        # what comes later in the list was set on top of it: it is put back before, and set anew
+        # what comes later in the list was set on top of it: it is put back before, and set again
         later = list(levels)[list(levels).index(stale[0]) :]
         changed = False
         for name in reversed(later):

@@ -130,7 +130,7 @@ def renew_file(trial: PreparedTrial, stop: StopRequest) -> None:
     is_ours = trial.facts.kind == "missing_file"
     if not is_ours or trial.workload.file_state == "overwrite":
         return
-    # a file that cannot be emptied is told of by the pass itself
+    # a file that cannot be emptied is reported by the pass itself
     for opened in trial.workload.target.all_opened_by:
         with suppress(OSError):
             os.truncate(opened, 0)

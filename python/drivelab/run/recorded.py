@@ -217,7 +217,7 @@ def _finish(
 def _target_after(before: Facts, label: str, used: TargetFacts, asked: TargetFacts) -> dict[str, Any]:
     """The target as it was used and as it is now: temperature and wear have changed; what was made is gone."""
     if asked.kind in MADE_KINDS:
-        # one that was not made this time is told of as it was when it was
+        # one that was not made this time is reported as it was when it was
         made = {} if used is asked and before else {"facts_before": used.to_json()}
         return {**before, "label": label, **made, "facts_after": None, "smart_after": _smart(asked)}
     try:

@@ -189,7 +189,7 @@ def _differences(before: Mapping[str, Any], now: TargetFacts) -> Iterator[str]:
             f"lies on {lies_on.type} of {lies_on.source} now, "
             f"and lay on {beneath.get('type')} of {beneath.get('source')}"
         )
-    # other computers, and programs, may number their files anew
+    # other computers, and programs, may number their files afresh
     is_numbered = not (lies_on.is_network or lies_on.is_fuse) and before.get("inode") is not None
     if is_numbered and before["inode"] != now.inode:
         yield "is another one now, under the same name"

@@ -131,7 +131,7 @@ class TrialFile:
     def remove(self) -> None:
         """Remove the file, and let the file system finish with it."""
         self._holds = None
-        # a target that fails now is told of by the next step; what is left goes with the file system or directory
+        # a target that fails now is reported by the next step; what is left goes with the file system or directory
         files, self._files = self._files, []
         for file in files:
             with suppress(OSError):

@@ -79,7 +79,7 @@ class TrialTrees:
     def remove(self) -> None:
         """Remove all trees: something else follows."""
         for name, tree in self._made.items():
-            # a target that fails now is told of by the next step; what is left goes with the file system or directory
+            # a target that fails now is reported by the next step; what is left goes with the file system or directory
             with suppress(DrivelabError, OSError):
                 remove_tree(str(tree.reopened))
                 os.rmdir(name, dir_fd=self._directory.descriptor)

@@ -33,7 +33,7 @@ class _Gate:
     waiting : list of int
         Signals that came while it was shut.
     receivers : list of callable
-        Who is told of a signal: the last one. It may raise.
+        Who hears of a signal: the last one. It may raise.
     handlers : dict of int to handler
         Those whose place was taken.
     """

@@ -1,6 +1,6 @@
 """Reads the cells of the trials table that hold JSON, each held to the types that its readers rely on.
 
-A text that was damaged, or that another program wrote, is told of with its
+A text that was damaged, or that another program wrote, is reported with its
 trial as S506; whoever gets a value from here meets no surprise in it.
 """
 

@@ -81,7 +81,7 @@ def test_what_is_missing_cannot_be_estimated_and_that_is_said() -> None:
     # on the bare drive nothing is known of the cache: the other file systems are held against each other
     (pair,) = [each for each in found.interactions if each.factor == "write-cache"]
     assert (pair.other_baseline, pair.other_level) == ("ext4", "xfs")
-    assert "write-cache off was not measured beside on at filesystem raw" in " ".join(found.notes)
+    assert "write-cache off was not measured against on at filesystem raw" in " ".join(found.notes)
     assert pair.at_other_level.value == pytest.approx(math.exp(-1.0), rel=0.05)
     assert pair.ratio.low is not None
     degrees = {term.name: term.degrees_of_freedom for term in found.terms}

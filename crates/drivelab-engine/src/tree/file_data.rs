@@ -6,7 +6,7 @@ use crate::workload::{Contents, Workload};
 
 /// Largest part that is written or read with one call.
 const PART: usize = 1 << 20;
-/// Memory beyond one part, through which the begin of each file moves.
+/// Memory beyond one part, through which the start of each file moves.
 const SPREAD: usize = 2 << 20;
 /// Least memory for the names of a directory: what the C library takes.
 const LISTED: usize = 32 << 10;

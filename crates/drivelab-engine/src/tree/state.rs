@@ -1,6 +1,6 @@
 //! What this process knows of the trees that it made: one that is as a workload needs it isn't made again.
 //!
-//! Nothing is written down: what another process left is never trusted, it is removed and made anew.
+//! Nothing is written down: what another process left is never trusted, it is removed and made again.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -33,7 +33,7 @@ pub struct Known {
     /// Which of them are there.
     pub filling: Filling,
     pub(super) contents: (ContentsKind, f64, f64),
-    /// Number and birth of its root: a file system that was made anew has another one.
+    /// Number and birth of its root: a file system that was made again has another one.
     pub(super) root: (u64, i64, u32),
 }
 

@@ -22,7 +22,7 @@ impl std::error::Error for FormatError {}
 pub struct Field {
     /// Its name, without the brackets of an array.
     pub name: String,
-    /// Bytes from the begin of the event.
+    /// Bytes from the start of the event.
     pub offset: usize,
     /// Bytes that it takes; 0 for one that goes on to the end of the event.
     pub size: usize,

@@ -16,7 +16,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     spent = evidence.measured.engine.get("cpu")
     window_ns = int(evidence.measured.engine.get("measured_ns", 0))
     # whoever polls is busy by design, and the null backend measures just this
-    # operations on files are work of the processor; what the drive had to do with it is told of by itself
+    # operations on files are work of the processor; what the drive had to do with it is told apart
     if workload.tree is not None:
         return []
     if evidence.is_null or workload.polled_completion or not spent or window_ns <= 0 or _keeps_schedule(evidence):

@@ -47,7 +47,7 @@ def difference_sentences(difference: ExplanationDifference, subject: str = "") -
     subject : str
         How the sentence begins: ``With write-cache off``; otherwise NEW and BASE are named.
     """
-    found = [_whole(difference, subject or f"In {difference.new}, beside {difference.base},")]
+    found = [_whole(difference, subject or f"In {difference.new}, against {difference.base},")]
     if words := work_change_words(difference):
         found.append(f"Per operation: {words}.")
     if difference.units == "operations":

@@ -58,8 +58,8 @@ def _depends(pairs: Sequence[Interaction], one: Factorial) -> str:
     told = [_at(first.other_factor, first.other_baseline, first.at_other_baseline, one)]
     told += [_at(pair.other_factor, pair.other_level, pair.at_other_level, one) for pair in pairs[:LEVELS_TOLD]]
     more = f" and {len(pairs) - LEVELS_TOLD} more" if len(pairs) > LEVELS_TOLD else ""
-    beside, others = f"beside {baseline}", ", ".join(told[1:])
-    return f"what {effect} does {beside} depends on {first.other_factor}: {told[0]}, but {others}{more}"
+    others = ", ".join(told[1:])
+    return f"what {effect} does against {baseline} depends on {first.other_factor}: {told[0]}, but {others}{more}"
 
 
 def _at(factor: str, level: str, ratio: Estimate, one: Factorial) -> str:

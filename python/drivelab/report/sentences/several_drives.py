@@ -260,13 +260,13 @@ def _between_drives(contest: Contest, has_machines: bool) -> str:
             f"{_NO_SCATTER}"
         )
     if not contest.is_best_drive_first:
-        behind = f"and is behind {next_name} in another run: {_number(again[-1][1])} beside {_number(other)}{last}"
+        behind = f"and is behind {next_name} in another run: {_number(again[-1][1])} against {_number(other)}{last}"
         return f"{name} has the best number, {_number(best)}, {behind}"
     rivals = [each for each in others if any(not _apart(mine, each[1]) for _, mine in contest.of_best_drive)]
     level = [name, *(_name(each, has_machines) for each, _ in rivals)]
     shown = " and ".join(level[:_NAMED_MAX]) if len(level) < _NAMED_MAX else ", ".join(level[:_NAMED_MAX])
     more = f" and {len(level) - _NAMED_MAX} more" if len(level) > _NAMED_MAX else ""
-    return f"{shown}{more} cannot be told apart{_why(contest)}: {_number(best)} beside {_number(other)}{last}"
+    return f"{shown}{more} cannot be told apart{_why(contest)}: {_number(best)} against {_number(other)}{last}"
 
 
 def _apart(best: Observation, other: Observation) -> bool:

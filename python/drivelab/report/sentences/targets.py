@@ -40,7 +40,7 @@ def _told(members: Sequence[Contest], title: str) -> str:
     leader, _ = firsts.most_common(1)[0]
     shown = min((one for one in beyond or members if _first(one) == leader), key=goodness)
     (_, best), (other, second), *_ = shown.ranked
-    numbers = f"{number_alone(best)} beside {number_alone(second)}"
+    numbers = f"{number_alone(best)} against {number_alone(second)}"
     count = len(members)
     if beyond:
         every = "" if count == 1 else f" in {firsts[leader]} of {count} combinations"

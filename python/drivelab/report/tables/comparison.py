@@ -27,7 +27,7 @@ def comparison_table(comparison: Comparison) -> Table:
     told = ", ".join(f"{name} {level}" for name, level in constant.items())
     return Table(
         key="comparison",
-        title="NEW beside BASE",
+        title="NEW against BASE",
         columns=(
             TableColumn("combination"),
             TableColumn("target"),

@@ -21,7 +21,7 @@ TERMS_CAPTION = (
     "factor changes what another does stands below."
 )
 PAIRS_CAPTION = (
-    "What a level does beside the first one of its factor, at two levels of another factor; the last ratio is 1 where "
+    "What a level does against the first one of its factor, at two levels of another factor; the last ratio is 1 where "
     "that makes no difference. In parentheses 95\u00a0% intervals, each for itself; verdicts are corrected for all "
     "interactions (Holm)."
 )
@@ -103,7 +103,7 @@ def _pairs(one: Factorial, title: str, key: str) -> Table:
 
 def _pair_row(pair: Interaction) -> tuple[TableCell, ...]:
     names = [level_text(pair.other_factor, level) for level in (pair.other_baseline, pair.other_level)]
-    level = f"{pair.factor} {level_text(pair.factor, pair.level)} beside {level_text(pair.factor, pair.baseline)}"
+    level = f"{pair.factor} {level_text(pair.factor, pair.level)} against {level_text(pair.factor, pair.baseline)}"
     return (
         TableCell(f"{level}, at {pair.other_factor} {names[0]} and {names[1]}"),
         *(_ratio(ratio) for ratio in (pair.at_other_baseline, pair.at_other_level, pair.ratio)),

@@ -92,7 +92,7 @@ def _cells_table(fits: Sequence[FlushFit]) -> Table:
         TableColumn("residual", "%", is_number=True),
         TableColumn("part in the fit"),
     )
-    title = "Writes and flushes beside what was measured"
+    title = "Writes and flushes against what was measured"
     return Table("flush-model-predictions", title, columns, rows, CELLS_CAPTION, data=_cells_data(cells))
 
 

@@ -52,7 +52,7 @@ def difference_lines(
 
 def _title(difference: ExplanationDifference) -> str:
     what = f"{difference.label}: " if difference.label else ""
-    return f"{what}{difference.new} beside {difference.base}, mean time per operation"
+    return f"{what}{difference.new} against {difference.base}, mean time per operation"
 
 
 def _labels(width: int) -> Mapping[str, str]:

@@ -80,7 +80,7 @@ def find_drive(reference: Reference, paths: SystemPaths = SYSTEM) -> str | None:
     -------
     str or None
         None for a drive without serial and WWN that is gone, or cannot be
-        known again since the machine was started anew.
+        known again since the machine was started again.
 
     Raises
     ------

@@ -201,7 +201,7 @@ def test_several_reasons_are_added_up() -> None:
 def test_a_part_that_was_not_there_before_is_new() -> None:
     found = difference(CACHE_OFF, {**CACHE_OFF, "flush": 153_000.0}, names=("a", "b"))
     first, *others = map(plain_text, difference_sentences(found))
-    assert first.startswith("In b, beside a, an operation takes 15")
+    assert first.startswith("In b, against a, an operation takes 15")
     assert "the flush is new (+15" in first
     assert others[-1].startswith("Fewer than three traced repeats a side")
 

@@ -67,7 +67,7 @@ def answer(
 def test_an_interaction_that_matters_is_told() -> None:
     (sentence,) = interaction_sentences(answer())
     words = plain_text(sentence)
-    assert words.startswith("What write-cache off does beside on depends on filesystem: 9.2 times faster (")
+    assert words.startswith("What write-cache off does against on depends on filesystem: 9.2 times faster (")
     assert ") with raw, but 3.8 times faster (" in words
     assert words.endswith(") with xfs.")
     assert "7.4 times faster" in words

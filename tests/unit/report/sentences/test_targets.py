@@ -31,21 +31,23 @@ def first(*rows: CombinationResult, of_tasks: bool = False) -> str:
 
 def test_the_better_of_two_targets_is_named_with_how_much_and_beyond_which_scatter() -> None:
     told = first(row("Alpha", 6.2e6, 6.3e6, 6.4e6), row("Beta", 1.0e6, 1.1e6, 1.2e6))
-    assert told == ("Beta is 5.7 times faster than Alpha at synced writes, 1.10 ms beside 6.30 ms; beyond the scatter.")
+    assert told == (
+        "Beta is 5.7 times faster than Alpha at synced writes, 1.10 ms against 6.30 ms; beyond the scatter."
+    )
 
 
 def test_targets_that_scatter_into_each_other_are_not_told_apart() -> None:
     told = first(row("Alpha", 1.0e6, 1.2e6, 1.4e6), row("Beta", 1.1e6, 1.3e6, 1.5e6))
-    assert told == "Alpha and Beta cannot be told apart at synced writes, 1.20 ms beside 1.30 ms."
+    assert told == "Alpha and Beta cannot be told apart at synced writes, 1.20 ms against 1.30 ms."
 
 
 def test_a_phase_is_compared_by_its_rate_and_a_task_by_its_time() -> None:
     fast, slow = row("SSD", 4e8, metric=THROUGHPUT), row("disk", 1e8, metric=THROUGHPUT)
     told = first(slow, fast)
-    assert told.startswith("SSD looked 4.0 times faster than disk at synced writes, 400 MB/s beside 100 MB/s; ")
+    assert told.startswith("SSD looked 4.0 times faster than disk at synced writes, 400 MB/s against 100 MB/s; ")
     assert told.endswith("; one repeat each cannot tell that from chance.")
     tasks = [row("SSD", 9e9, 1e10, 1.1e10, metric=DURATION), row("disk", 3.9e10, 4e10, 4.1e10, metric=DURATION)]
-    assert first(*tasks, of_tasks=True).startswith("SSD is 4.0 times faster than disk at synced writes, 10.0 s beside")
+    assert first(*tasks, of_tasks=True).startswith("SSD is 4.0 times faster than disk at synced writes, 10.0 s against")
 
 
 def test_of_many_combinations_the_best_and_how_often_each_is_first() -> None:
@@ -55,7 +57,7 @@ def test_of_many_combinations_the_best_and_how_often_each_is_first() -> None:
         for target, value in (("A", value), ("B", value * 3))
     ]
     assert first(*rows) == (
-        "A is 3.0 times faster than B at synced writes, 101 us beside 303 us; "
+        "A is 3.0 times faster than B at synced writes, 101 us against 303 us; "
         "beyond the scatter in 2 of 2 combinations."
     )
 
@@ -79,7 +81,7 @@ def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
     joint = joint_report([open_run(RUNS / "write-size-two-drives")])
     sentences = joint.sentences if where == "page" else run_sentences(joint.runs[0].answer)
     assert plain_text(sentences[0]) == (
-        "sdb is 8.4 times faster than sdc at write + fdatasync in reserved space, 190 us beside 1.59 ms; "
+        "sdb is 8.4 times faster than sdc at write + fdatasync in reserved space, 190 us against 1.59 ms; "
         "beyond the scatter in 16 of 30 combinations."
     )
     assert len(sentences[0].split()) <= 30
