@@ -8,8 +8,11 @@ from drivelab.report.figures.figure import Figure
 from drivelab.report.headline import headline_facts, what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
+from drivelab.report.parts_of_text import parts_within
 
 _NAMES_MAX = 3
+# what a line of a card holds
+_WARNING_LENGTH_MAX = 100
 
 
 def hero_of(joint: Joint) -> Figure | None:
@@ -37,7 +40,10 @@ def warnings_of(joint: Joint) -> list[str]:
     missing = [what_is_missing(run.record, run.trial_count) for run in joint.runs]
     found = [one for run in joint.runs for one in run.findings if one.severity in ("invalid", "warning")]
     # "invalid" comes before "warning", and of each run the gravest first
-    findings = [f"{one.word}: {one.short_text}" for one in sorted(found, key=lambda one: one.severity)]
+    findings = [
+        f"{one.word}: {parts_within(one.text, _WARNING_LENGTH_MAX)}"
+        for one in sorted(found, key=lambda one: one.severity)
+    ]
     told = [*(f"Not complete: {text}" for text in missing if text), *findings, *joint.notes]
     return list(dict.fromkeys(told))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,8 +11,6 @@ from drivelab.model.metric import DEVICE_BYTES, FLUSHES, FUA_WRITES, WRITES
 
 _SIGNS = {"invalid": "x", "warning": "!", "note": "i"}
 _WORDS = {"invalid": "Not to be trusted", "warning": "Warning", "note": "Note"}
-_CLAUSE = re.compile(r"[:;] ")
-_CLAUSE_LENGTH_MIN = 24
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 _LATENCIES = ("p50", "p99", "p999", "max")
 # the numbers that a kind of finding is about; a kind that is not here is about the trial as a whole
@@ -61,12 +58,6 @@ class ReportedFinding:
     def text(self) -> str:
         """What it says, or says first."""
         return self.says[0][0]
-
-    @property
-    def short_text(self) -> str:
-        """Its first clause, without a point at the end; the page has it whole."""
-        ends = (found.start() for found in _CLAUSE.finditer(self.text) if found.start() >= _CLAUSE_LENGTH_MIN)
-        return self.text[: next(ends, len(self.text))].removesuffix(".")
 
     @property
     def trials(self) -> tuple[str, ...]:

@@ -116,7 +116,8 @@ def test_a_check_shows_its_limit_and_four_numbers() -> None:
         "40 100/s",
         "2.49 GB/s",
     ]
-    assert card.warning == "Warning: Throughput fell to 34 % after 1.7 s"
+    told = "Throughput fell to 34 % after 1.7 s: what was measured before is a cache, not the drive"
+    assert card.warning == f"Warning: {told}"
 
 
 def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:

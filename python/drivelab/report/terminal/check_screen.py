@@ -5,7 +5,6 @@ Everything else that a check stored is in its page, and in the long text of `ter
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import headline_facts
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, value_writer
+from drivelab.report.parts_of_text import clauses_within, parts_within
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.terminal.clean_text import terminal_text
 
@@ -36,9 +36,6 @@ _OUTCOMES = {
     "no_limit": ("-", "bold"),
 }
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
-_END_OF_CLAUSE = re.compile(r"[;.] ")
-# where a line may end early: before what explains, adds to or bounds what was said
-_END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
 
 
 def render_check_screen(content: ReportContent, *, plain: bool = False) -> RenderableType:
@@ -124,7 +121,7 @@ class _Writer:
         from rich.text import Text
 
         room = _WIDTH - len(first[0]) - 1 - len(last)
-        line = Text.assemble(first, " ", f"{_parts_within(self._clean(text), room)}{last}")
+        line = Text.assemble(first, " ", f"{parts_within(self._clean(text), room)}{last}")
         line.truncate(_WIDTH, overflow="ellipsis")
         return line
 
@@ -133,7 +130,7 @@ class _Writer:
         from rich.text import Text
 
         word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
-        said = _first_clauses(self._clean(sentence))
+        said = clauses_within(self._clean(sentence), _SENTENCE_LENGTH_MAX)
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column()
@@ -287,22 +284,3 @@ def _shape(trial: TrialContent) -> tuple[int, int, str]:
     depth = int(trial.workload.get("queue_depth") or 1)
     order = str((trial.workload.get("access") or {}).get("kind", ""))
     return trial.block_size_bytes or 0, depth, order
-
-
-def _first_clauses(text: str) -> str:
-    """A sentence with as many of its clauses as the lines hold; the page has it whole."""
-    ends = [found.start() for found in _END_OF_CLAUSE.finditer(text) if _is_outside(text[: found.start()])]
-    fitting = [end for end in (*ends, len(text)) if end <= _SENTENCE_LENGTH_MAX]
-    return text[: max(fitting, default=len(text))]
-
-
-def _is_outside(begin: str) -> bool:
-    """Whether no parenthesis is open at the end of a text."""
-    return begin.count("(") == begin.count(")")
-
-
-def _parts_within(text: str, length_max: int) -> str:
-    """As many of the parts of a text as fit; the page has it whole."""
-    ends = [found.start() for found in _END_OF_PART.finditer(text) if _is_outside(text[: found.start()])]
-    whole = len(text.removesuffix("."))
-    return text[: max((end for end in (*ends, whole) if end <= length_max), default=whole)]

@@ -1,0 +1,26 @@
+"""A sentence with as many of its parts as there is room for; the page has it whole."""
+
+from __future__ import annotations
+
+import re
+
+# before what explains, adds to or bounds what was said
+_END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
+_END_OF_CLAUSE = re.compile(r"[;.] ")
+
+
+def parts_within(text: str, length_max: int) -> str:
+    """The parts of a text that fit, without a point at its end; all of it where not even the first part does."""
+    return _within(text, length_max, _END_OF_PART, len(text.removesuffix(".")))
+
+
+def clauses_within(text: str, length_max: int) -> str:
+    """The same, ended only where a clause ends."""
+    return _within(text, length_max, _END_OF_CLAUSE, len(text))
+
+
+def _within(text: str, length_max: int, end: re.Pattern[str], whole: int) -> str:
+    starts = (found.start() for found in end.finditer(text))
+    # no parenthesis is open there
+    ends = [start for start in starts if text.count("(", 0, start) == text.count(")", 0, start)]
+    return text[: max((one for one in (*ends, whole) if one <= length_max), default=whole)]
