@@ -7,7 +7,7 @@ mod prepare;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use self::direct::{direct_alignment, direct_note, refuse_misaligned};
@@ -35,23 +35,49 @@ pub struct Target {
 const PRETENDED_SIZE: u64 = 1 << 40;
 
 impl Target {
-    /// Opens every target of a workload, as [`Self::open`] does: one for all jobs, or one for each.
+    /// Opens every target of a workload, as [`Self::open`] does, for each job: a file of its own, or that of all,
+    /// opened once more.
     ///
     /// # Errors
     ///
     /// As for [`Self::open`]; what was done to the others is undone then.
     pub fn open_all(workload: &Workload, keep_going: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Self>>> {
         let mut opened = Vec::new();
-        for part in workload.on_each_target() {
-            match Self::open(&part, keep_going) {
-                Ok(Some(target)) => opened.push(target),
-                nothing => {
-                    opened.iter().for_each(Self::put_back);
-                    return nothing.map(|_| None);
-                }
-            }
+        let all = Self::open_each(workload, keep_going, &mut opened);
+        if !matches!(all, Ok(true)) {
+            opened.iter().for_each(Self::put_back);
         }
-        Ok(Some(opened))
+        Ok(all?.then_some(opened))
+    }
+
+    /// False when `keep_going` ended it.
+    fn open_each(
+        workload: &Workload,
+        keep_going: &mut dyn FnMut() -> bool,
+        opened: &mut Vec<Self>,
+    ) -> Result<bool> {
+        for part in workload.on_each_target() {
+            let Some(target) = Self::open(&part, keep_going)? else { return Ok(false) };
+            opened.push(target);
+        }
+        for _ in opened.len()..workload.job_count as usize {
+            let Some(another) = opened[0].opened_again(workload)? else { break };
+            opened.push(another);
+        }
+        Ok(true)
+    }
+
+    /// The same in an open file of its own, as a process would have it: position, read-ahead and advice belong to that.
+    /// `None` where no file is open.
+    fn opened_again(&self, workload: &Workload) -> Result<Option<Self>> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let name = &workload.target.path;
+        let failed = |error: io::Error| EngineError::from_os("open the target for each job", name, &error);
+        let again = open_again(file).map_err(failed)?;
+        let cached = CachedRange { fd: again.as_raw_fd(), start: self.start, length: self.length };
+        cached.advise(workload.cache_advice);
+        let direct_note = self.direct_note.clone();
+        Ok(Some(Self { file: Some(again), direct_note, before: None, tree: None, ..*self }))
     }
 
     /// Opens the target of a workload and brings a file into the state that the workload asks for.
@@ -249,6 +275,21 @@ fn open_with(workload: &Workload, path: &Path, direct: bool) -> Result<File> {
         }
         EngineError::from_os("open the target", name, &error)
     })
+}
+
+/// Opens once more, with the same flags, what is open, whatever bears its name by now. A claim on a block device is not
+/// made again: it stands as long as the first one is open.
+fn open_again(file: &File) -> io::Result<File> {
+    // SAFETY: no memory is passed.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).write(flags & libc::O_ACCMODE == libc::O_RDWR).custom_flags(flags);
+    let again = options.open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    let [first, second] = [file.metadata()?, again.metadata()?].map(|found| (found.dev(), found.ino()));
+    if first == second { Ok(again) } else { Err(io::Error::from_raw_os_error(libc::ESTALE)) }
 }
 
 /// Whether the kernel refuses writes to a block device; opening it for writing succeeds all the same.

@@ -5,7 +5,7 @@
 
 use std::cell::UnsafeCell;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Once;
 
 use super::sync::trimmed;
@@ -37,7 +37,7 @@ unsafe extern "C" {
 /// The queue of one job.
 #[derive(Debug)]
 pub struct Posixaio {
-    file: OwnedFd,
+    fd: RawFd,
     is_block_device: bool,
     sync_flag: libc::c_int,
     /// One for each slot; the library changes it until the I/O has ended.
@@ -52,26 +52,16 @@ pub struct Posixaio {
 }
 
 impl Posixaio {
-    /// A queue of the workload's depth on an open target.
-    ///
-    /// # Errors
-    ///
-    /// When there is no descriptor left for it.
-    pub fn new(workload: &Workload, target: &Target) -> Result<Self> {
+    /// A queue of the workload's depth on an open target, which no other job uses.
+    #[must_use]
+    pub fn new(workload: &Workload, target: &Target) -> Self {
         allow_threads();
-        // SAFETY: the call makes a descriptor and touches no memory.
-        let fd = unsafe { libc::fcntl(target.fd(), libc::F_DUPFD_CLOEXEC, 0) };
-        if fd < 0 {
-            let error = io::Error::last_os_error();
-            return Err(EngineError::from_os("open a queue on the target", &workload.target.path, &error));
-        }
         let depth = workload.queue_depth as usize;
         let is_fsync = workload.durability.method == DurabilityMethod::Fsync;
         // SAFETY: zeros are a valid block.
         let empty = || UnsafeCell::new(unsafe { std::mem::zeroed() });
-        Ok(Self {
-            // SAFETY: the descriptor was just made and belongs to nobody else.
-            file: unsafe { OwnedFd::from_raw_fd(fd) },
+        Self {
+            fd: target.fd(),
             is_block_device: target.is_block_device(),
             sync_flag: if is_fsync { libc::O_SYNC } else { libc::O_DSYNC },
             blocks: std::iter::repeat_with(empty).take(depth).collect(),
@@ -79,11 +69,7 @@ impl Posixaio {
             outstanding: Vec::with_capacity(depth),
             discard: None,
             done: Vec::with_capacity(depth),
-        })
-    }
-
-    fn fd(&self) -> RawFd {
-        self.file.as_raw_fd()
+        }
     }
 
     fn block(&self, slot: u32) -> *mut libc::aiocb {
@@ -96,7 +82,7 @@ impl Posixaio {
         // SAFETY: nothing is outstanding in this slot, so the block is ours; it and the buffer stay where they
         // are until the I/O has ended.
         let result = unsafe {
-            (*block).aio_fildes = self.fd();
+            (*block).aio_fildes = self.fd;
             (*block).aio_buf = command.buffer.cast();
             (*block).aio_nbytes = command.size as usize;
             (*block).aio_offset = command.offset as libc::off_t;
@@ -168,7 +154,7 @@ impl Backend for Posixaio {
         }
         self.queued.clear();
         if let Some(command) = self.discard.take() {
-            self.done.push(trimmed(self.fd(), self.is_block_device, &command));
+            self.done.push(trimmed(self.fd, self.is_block_device, &command));
         }
         Ok(())
     }
@@ -197,7 +183,7 @@ impl Drop for Posixaio {
     /// What the library has not begun is called off, and what it has begun is waited for: it uses the blocks.
     fn drop(&mut self) {
         // SAFETY: the descriptor is this job's own, so nobody else's I/O is called off.
-        unsafe { libc::aio_cancel(self.fd(), std::ptr::null_mut()) };
+        unsafe { libc::aio_cancel(self.fd, std::ptr::null_mut()) };
         let mut ended = Vec::new();
         self.take(&mut ended);
         while !self.outstanding.is_empty() {

@@ -6,7 +6,7 @@
 //! a job that wrote, fflush belongs to the measured time; fclose has nothing more to write and comes after it.
 
 use std::io;
-use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 
 use super::sync::sync;
 use super::{Backend, Command, Completion, Wait};
@@ -30,24 +30,27 @@ pub struct Stdio {
 }
 
 impl Stdio {
-    /// A stream on an open target.
+    /// A stream on an open target, which no other job uses: they would share its position.
     ///
     /// # Errors
     ///
-    /// When the target cannot be opened once more.
+    /// When there is no descriptor left for it.
     pub fn new(workload: &Workload, target: &Target) -> Result<Self> {
-        let name = &workload.target.path;
-        let failed = |error: &io::Error| EngineError::from_os("open a stream on the target", name, error);
-        let file = open_again(workload, target).map_err(|error| failed(&error))?;
+        let failed =
+            |error| EngineError::from_os("open a stream on the target", &workload.target.path, &error);
+        // SAFETY: the call makes a descriptor and touches no memory.
+        let fd = unsafe { libc::fcntl(target.fd(), libc::F_DUPFD_CLOEXEC, 0) };
+        if fd < 0 {
+            return Err(failed(io::Error::last_os_error()));
+        }
         let mode = if workload.changes_target() { c"r+" } else { c"r" };
-        let fd = file.into_raw_fd();
         // SAFETY: the descriptor is open and belongs to the stream from now on; the mode is a C string.
         let stream = unsafe { libc::fdopen(fd, mode.as_ptr()) };
         if stream.is_null() {
             let error = io::Error::last_os_error();
             // SAFETY: no stream was made, so the descriptor is still ours.
             drop(unsafe { OwnedFd::from_raw_fd(fd) });
-            return Err(failed(&error));
+            return Err(failed(error));
         }
         Ok(Self {
             stream,
@@ -154,22 +157,4 @@ impl Drop for Stdio {
         // SAFETY: the stream is open and not used any more.
         unsafe { libc::fclose(self.stream) };
     }
-}
-
-/// The target opened once more: jobs that shared a descriptor would share its position, too.
-fn open_again(workload: &Workload, target: &Target) -> io::Result<OwnedFd> {
-    let path = std::ffi::CString::new(format!("/proc/self/fd/{}", target.fd()))?;
-    let durable = match workload.durability.method {
-        DurabilityMethod::ODsync => libc::O_DSYNC,
-        DurabilityMethod::OSync => libc::O_SYNC,
-        _ => 0,
-    };
-    let access = if workload.changes_target() { libc::O_RDWR } else { libc::O_RDONLY };
-    // SAFETY: the path is a C string.
-    let fd = unsafe { libc::open(path.as_ptr(), access | durable | libc::O_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just opened and belongs to nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

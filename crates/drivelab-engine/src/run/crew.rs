@@ -310,7 +310,7 @@ fn prepare_and_run(
         }
         BackendName::Uring => run_with!(Uring::new(&workload, target, &buffers)),
         BackendName::Aio => run_with!(Aio::new(&workload, target)),
-        BackendName::Posixaio => run_with!(Posixaio::new(&workload, target)),
+        BackendName::Posixaio => run_with!(Result::Ok(Posixaio::new(&workload, target))),
         BackendName::Mmap => {
             let mapped = Mmap::new(&workload, target, parts.range);
             run_with!(mapped)

@@ -1,15 +1,17 @@
 //! Targets that the caller holds open: what their names lead to meanwhile does not matter.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use drivelab_engine::error::EngineError;
 use drivelab_engine::tree::{DIRECTORY, remove_own_tree};
 use drivelab_engine::workload::{Held, Workload};
 use serde_json::json;
 
-use crate::support::{MIB, TestFile, WITH_DATA, only, run_all, workload};
+use crate::support::{MIB, TestFile, WITH_DATA, only, run_all, run_while, workload};
 use crate::trees::Place;
 
 fn held(file: &File) -> Option<Held> {
@@ -127,6 +129,48 @@ fn each_job_has_a_file_of_its_own_where_several_are_held() {
         asked.target.others[1].inode += 1;
         assert_eq!(run_all(asked).map(drop).unwrap_err().code.as_str(), "E315", "{backend}");
         assert!(files.iter().all(|file| file.bytes().len() as u64 == MIB), "{backend}");
+    }
+}
+
+/// How many times a file is open besides `ours`. A flag that matters to none of them is set in each and found again in
+/// its copies.
+fn times_open(path: &str, ours: RawFd, flags: i32) -> usize {
+    let names = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let leads_there = |link: PathBuf| link.as_os_str() == path;
+    let found = names.filter(|entry| fs::read_link(entry.path()).is_ok_and(leads_there));
+    let descriptors = found.map(|entry| entry.file_name().to_str().unwrap().parse().unwrap());
+    let is_unmarked = |fd: &RawFd| {
+        // SAFETY: the calls touch no memory.
+        let found = unsafe { libc::fcntl(*fd, libc::F_GETFL) };
+        assert_eq!(found & flags, flags, "descriptor {fd}");
+        // SAFETY: as above.
+        found & libc::O_NOATIME == 0
+            && unsafe { libc::fcntl(*fd, libc::F_SETFL, found | libc::O_NOATIME) } == 0
+    };
+    descriptors.filter(|fd| *fd != ours).filter(is_unmarked).count()
+}
+
+#[test]
+fn each_job_opens_the_file_itself_so_that_read_ahead_and_position_are_its_own() {
+    for backend in WITH_DATA {
+        let file = TestFile::filled(MIB, 7);
+        let open = OpenOptions::new().read(true).write(true).open(&file.0).unwrap();
+        let (durability, flags) = if backend == "mmap" { ("none", 0) } else { ("o_dsync", libc::O_DSYNC) };
+        let changes = json!({"operations": only("write"), "job_count": 3, "durability": {"method": durability},
+                "limits": {"runtime_ns": 60_000_000_000_u64}});
+        for held in [None, held(&open)] {
+            let mut asked = workload(backend, file.path(), changes.clone());
+            asked.target.held = held;
+            let mut found = None;
+            let run = run_while(asked, &Arc::default(), |now| {
+                if found.is_none() && now.counts.iter().any(|(count, _)| *count > 0) {
+                    found = Some(times_open(file.path(), open.as_raw_fd(), flags));
+                }
+                found.is_none()
+            });
+            run.unwrap().check_the_books();
+            assert_eq!(found, Some(3), "{backend}");
+        }
     }
 }
 
