@@ -9,7 +9,7 @@ from drivelab.interop.fio.translation_of_io import Issued
 
 _STAMP_BYTES = 16
 _STAMP_DISTANCE_BYTES = 4096
-# until the first of them has ended, fio takes the next to be due as well
+# until the first of them has ended, fio before 3.38 takes the next to be due as well
 _QUEUES_SYNC_CALLS = ("io_uring", "posixaio")
 _CALLS_OF_OTHERS = ("fdatasync", "sync_file_range")
 _SYNC_METHODS = {"sync": "o_sync", "1": "o_sync", "dsync": "o_dsync"}
@@ -23,17 +23,21 @@ def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
     if not found:
         return {}
     (name, keys), *others = found
-    if "read" in io.weights and name in ("fsync", "fdatasync"):
-        options.tell(name, "noted", "after so many writes, as in fio from 3.38 on; earlier ones count the reads, too")
     for other, _keys in others:
         options.tell(other, "not-honoured", f"there is one way to make writes durable: {name}")
     engine = options.text("ioengine").partition(":")[0]
     is_queued = engine in _QUEUES_SYNC_CALLS and options.number("iodepth") > 1
+    earlier = []
+    if "read" in io.weights and name in ("fsync", "fdatasync"):
+        earlier.append("count the reads, too")
     if is_queued and name != "sync" and keys["sync_every_writes"] != "end":
-        options.tell(name, "approximated", f"one sync call each time; fio's {engine} fills its free slots with them")
+        earlier.append("make as many as there are free slots")
+    if earlier:
+        what = f"one call after so many writes, as in fio from 3.38 on; earlier ones {', and '.join(earlier)}"
+        options.tell(name, "noted", what)
     if engine != "posixaio" or keys["durability"] not in _CALLS_OF_OTHERS:
         return keys
-    if not is_queued:
+    if not earlier:
         options.tell(name, "noted", "fsync, the only sync call of fio's posixaio")
     return keys | {"durability": "fsync"}
 
