@@ -25,6 +25,7 @@ WIDTHS = (1440, 768, 390)
 LARGE = "large-run"
 RUNS = (*NAMES, LARGE)
 DRAWN = "html[data-figures=drawn]"
+FOLDED = "#more-figures > details"
 OpenPage = Callable[..., "OpenedPage"]
 
 
@@ -41,9 +42,11 @@ class OpenedPage:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def open(self, path: Path) -> None:
-        """Open the file, and wait until all its figures are drawn."""
+        """Open the file and what is folded of its figures, and wait until all of them are drawn."""
         self.page.goto(path.as_uri())
         self.page.wait_for_selector(DRAWN, state="attached")
+        self.page.evaluate(f"document.querySelectorAll('{FOLDED}').forEach((fold) => fold.open = true)")
+        self.page.wait_for_function(f"() => !document.querySelector('{FOLDED} .plot:not([data-drawn])')")
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +95,26 @@ def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
     yield make
     for page in opened.values():
         page.page.context.close()
+
+
+@pytest.mark.parametrize("name", sorted({*RUNS} - {"explained-appends"}))
+def test_one_picture_stands_before_the_numbers_and_all_others_are_folded(
+    browser: Browser, reports: dict[str, Path], name: str
+) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto(reports[name].as_uri())
+    page.wait_for_selector(DRAWN, state="attached")
+    first = page.locator("figure:visible").first
+    assert (first.locator("h3").text_content() or "").startswith("Figure 1. ")
+    order = "document.querySelector('.hero').compareDocumentPosition(document.querySelector('#numbers'))"
+    assert page.evaluate(order) & 4, "the numbers follow"
+    titles = page.locator("figure > h3").all_text_contents()
+    assert [title.split(".")[0] for title in titles] == [f"Figure {number}" for number in range(1, len(titles) + 1)]
+    # opened by a finding about the course of a trial, if at all
+    kept_open = page.locator(f"{FOLDED}[open] figure").evaluate_all("found => found.map((one) => one.id)")
+    assert {*kept_open} <= {"latency-over-time", "throughput-over-time"}
+    context.close()
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -150,7 +173,8 @@ def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, name: str, wi
 def test_every_figure_is_drawn_with_named_axes(open_page: OpenPage, name: str) -> None:
     page = open_page(name).page
     plots = page.evaluate(
-        """() => [...document.querySelectorAll(".plot")].filter((plot) => plot.dataset.drawn).map((plot) => ({
+        """() => [...document.querySelectorAll(".plot")]
+          .filter((plot) => plot.dataset.drawn && !plot._fullLayout.scene).map((plot) => ({
           source: plot.dataset.source,
           marks: plot.querySelectorAll(".trace, .heatmaplayer image, .hm").length,
           titles: [...plot.querySelectorAll("[class$=title]")].map((title) => title.textContent).filter(Boolean),
@@ -165,8 +189,8 @@ def test_every_figure_is_drawn_with_named_axes(open_page: OpenPage, name: str) -
 
 def test_every_figure_has_a_table_that_opens(open_page: OpenPage) -> None:
     page = open_page("check-directory", fresh=True).page
-    figures = page.locator("figure:not(details figure)")
-    assert figures.count() == 7
+    figures = page.locator("figure:visible")
+    assert figures.count() == 8
     for number in range(figures.count()):
         figure = figures.nth(number)
         summary = figure.locator(".behind summary")
@@ -178,7 +202,7 @@ def test_every_figure_has_a_table_that_opens(open_page: OpenPage) -> None:
 def test_the_data_of_a_figure_is_one_click_away(open_page: OpenPage) -> None:
     page = open_page("check-directory").page
     with page.expect_download() as waiting:
-        page.get_by_role("link", name="CSV of figure 1").click()
+        page.get_by_role("link", name="CSV of figure 2").click()
     download = waiting.value
     assert download.suggested_filename == "latency-overview.csv"
     lines = Path(download.path()).read_text().splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from drivelab.model.result_set import ResultSet
 from drivelab.report.content import ReportContent
@@ -18,6 +19,8 @@ RUN_BYTES = 250_000
 PUBLISHED_PREFIX = "published-"
 PART_DIFFERENCES = "part-differences"
 # what a run's numbers were taken apart into; all other tables show the same numbers in another form
+_COURSES = ("latency-over-time", "throughput-over-time")
+_ABOUT_COURSES = {"drift", "level-moves", "throughput-cliff", "throughput-swings"}
 _MODEL_TABLES = ("phases", "flush-model", "factorial-terms", "interactions")
 
 
@@ -41,6 +44,10 @@ class JointPage:
         Published pages whose numbers stand beside those of the runs.
     part_tables, part_figures : tuples
         Which part of the latency differs between runs that were traced.
+    hero : PlacedFigure or None
+        Of a single run, the picture that its experiment exists for; None where parts of a traced latency lead.
+    folded : tuple of PlacedFigure
+        Of a single run, all its other figures.
     """
 
     joint: Joint
@@ -52,17 +59,14 @@ class JointPage:
     published: tuple[ResultSet, ...]
     part_tables: tuple[PlacedTable, ...] = ()
     part_figures: tuple[PlacedFigure, ...] = ()
+    hero: PlacedFigure | None = None
+    folded: tuple[PlacedFigure, ...] = ()
 
     @property
-    def answering(self) -> tuple[PlacedFigure, ...]:
-        """Figures drawn from the combinations that the experiment names as its answer."""
-        named = set(self.joint.runs[0].experiment.get("figures", ())) if self.joint.runs else set()
-        return tuple(placed for placed in self.figures if placed.figure.key in named)
-
-    @property
-    def more_figures(self) -> tuple[PlacedFigure, ...]:
-        """The others that are drawn from the combinations."""
-        return tuple(placed for placed in self.figures if placed not in self.answering)
+    def open_figures(self) -> tuple[str, ...]:
+        """Keys of folded figures that are open, since a finding is about what they show."""
+        codes = {finding.code for finding in self.alone.findings} if self.alone else set()
+        return _COURSES if codes & _ABOUT_COURSES else ()
 
     @property
     def models(self) -> tuple[PlacedTable, ...]:
@@ -79,14 +83,16 @@ def joint_page_of(joint: Joint) -> JointPage:
     """The page of a report."""
     is_alone = len(joint.runs) == 1 and len(joint.result_sets) <= 1
     alone = _with_sentences(page_of(joint.runs[0]), joint.sentences) if is_alone else None
-    first = 1 + (alone.figure_count if alone else 0)
     # tables of where the time goes stand before them
     first_table = 1 + (len(alone.traced.tables) if alone and alone.traced else 0)
     figures = [
         placed_figure(figure, str(number), PUBLISHED_PREFIX if alone else "")
-        for number, figure in enumerate(joint.figures, start=first)
+        for number, figure in enumerate(joint.figures, start=1)
     ]
-    tables = [placed_table(table, str(number)) for number, table in enumerate(joint.tables, start=first_table)]
+    # what the numbers come from stands before their other forms
+    ordered = sorted(joint.tables, key=lambda table: not table.key.startswith(_MODEL_TABLES)) if alone else joint.tables
+    tables = [placed_table(table, str(number)) for number, table in enumerate(ordered, start=first_table)]
+    alone, hero, folded = _figures_in_order(alone, figures) if alone else (None, None, ())
     return JointPage(
         joint=joint,
         name=joint.runs[0].name if is_alone else joint.title,
@@ -97,7 +103,34 @@ def joint_page_of(joint: Joint) -> JointPage:
         part_tables=tuple(placed for placed in tables if _is_about_parts(placed.table.key)),
         part_figures=tuple(placed for placed in figures if _is_about_parts(placed.figure.key)),
         published=tuple(one for one in joint.result_sets if one.is_reference),
+        hero=hero,
+        folded=folded,
     )
+
+
+def _figures_in_order(
+    page: Page, of_combinations: Sequence[PlacedFigure]
+) -> tuple[Page, PlacedFigure | None, tuple[PlacedFigure, ...]]:
+    """The page, the picture that comes first and all others, numbered as they stand there.
+
+    First comes the figure that the experiment names first; where that is latencies at a glance, which every run has,
+    the first one that is drawn from its combinations.
+    """
+    own = [placed for placed in (page.overview, *page.figures) if placed]
+    named = tuple(page.content.experiment.get("figures", ()))
+    asked = [placed for placed in (*of_combinations, *own) if placed.figure.key in named[:1] and placed not in own[:1]]
+    candidates = [*asked, *of_combinations, *own]
+    traced = page.traced
+    hero = None if traced and traced.leads else next(iter(candidates), None)
+    answering = [placed for placed in of_combinations if placed.figure.key in named]
+    others = [*answering, *own, *(placed for placed in of_combinations if placed not in answering)]
+    numbers = count(1)
+    first = hero and replace(hero, number=str(next(numbers)))
+    if traced:
+        figures = tuple(replace(placed, number=str(next(numbers))) for placed in traced.figures)
+        page = replace(page, traced=replace(traced, figures=figures))
+    folded = tuple(replace(placed, number=str(next(numbers))) for placed in others if placed is not hero)
+    return page, first, folded
 
 
 def _is_about_parts(key: str) -> bool:
