@@ -226,7 +226,7 @@ def test_a_model_that_is_a_script_is_text(open_page: OpenPage, width: int) -> No
     opened = open_page("check-hostile-names", width=width)
     assert opened.complaints == []
     assert HOSTILE_MODEL in opened.page.locator("dl.facts").inner_text()
-    assert opened.page.locator("script").count() == opened.page.locator(".plot").count() + 2
+    assert opened.page.locator("script").count() == opened.page.locator(".plot").count() + 3
     if width == 1440:
         label = opened.page.locator("#latency-histogram .annotation text").first.text_content() or ""
         assert HOSTILE_MODEL in label
@@ -346,3 +346,14 @@ def test_without_scripts_the_numbers_are_there(browser: Browser, reports: dict[s
     assert page.locator("table.results svg.spark path.outline").first.is_visible()
     assert "The figures need JavaScript" in page.locator("noscript").inner_text()
     context.close()
+
+
+def test_a_browser_that_cannot_unpack_the_script_says_so(browser: Browser, reports: dict[str, Path]) -> None:
+    page = browser.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(reports["check-directory"].as_uri())
+    page.get_by_text("This browser has no DecompressionStream").wait_for()
+    assert complaints == []
+    page.close()

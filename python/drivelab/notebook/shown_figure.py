@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import re
 import uuid
 from dataclasses import dataclass
@@ -137,4 +135,4 @@ def _html(plots: tuple[ShownPlot, ...], title: str, caption: str = "") -> str:
 
 @cache
 def _packed_script() -> str:
-    return base64.b64encode(gzip.compress(b"".join(PlotlyScript().pieces()), 9, mtime=0)).decode("ascii")
+    return b"".join(PlotlyScript().packed_pieces()).decode("ascii")

@@ -61,9 +61,9 @@ def html_pieces(page: JointPage, script: PlotlyScript, templates: Environment) -
     for text in head:
         # the name of a file need not be UTF-8
         yield text.encode("utf-8", "backslashreplace")
-    # the scripts' elements hold nothing else, since the policy names them by their hash
-    yield b"<script>"
-    yield from script.pieces()
+    # the charts' script is data until the page unpacks it, and the policy names both by the hash of their text
+    yield b'<script type="text/plain" id="packed-plotly">'
+    yield from script.packed_pieces()
     yield f"</script>\n<script>{behaviour}</script>\n</body>\n</html>\n".encode()
 
 

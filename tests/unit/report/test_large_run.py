@@ -31,7 +31,7 @@ from drivelab.store.read import StoredRun, open_run
 SHIFTS, REPEATS = 5, 3
 COMBINATIONS = len(SIZES) * SHIFTS * 2 * 2
 TRIALS = COMBINATIONS * REPEATS
-PAGE_BYTES_MAX = 12_000_000
+PAGE_BYTES_MAX = 9_000_000
 PROCESSOR_S_MAX = 30
 # as a table they are 235 MB, and those columns that the figure needs 155 MB
 ROWS = 5_000_000

@@ -84,6 +84,21 @@
     for (const holder of holders) if (holder.dataset.drawn && (width || !isFolded(holder))) draw(holder, width);
   };
 
+  // gzip in Base64, as text or as whatever the type says
+  const unpacked = (letters, type) => {
+    const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+    const content = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(content, { headers: { "content-type": type } });
+  };
+  // what stands in a new element is run at once, and the page's policy knows its hash
+  const loadPlotly = async () => {
+    const script = document.createElement("script");
+    script.textContent = await unpacked(document.getElementById("packed-plotly").textContent, "text/javascript").text();
+    document.body.append(script);
+  };
+
+  const loading = window.DecompressionStream ? loadPlotly() : new Promise(() => {});
+
   // the first figures show while the later ones are still being drawn
   const drawInTurn = async () => {
     document.documentElement.dataset.figures = "drawing";
@@ -100,7 +115,7 @@
     if (!event.target.open) return;
     const inside = holders.filter((holder) => event.target.contains(holder) && !isFolded(holder));
     for (const holder of inside) if (holder.dataset.drawn) draw(holder);
-    if (inside.some((holder) => !holder.dataset.drawn)) drawInTurn();
+    if (inside.some((holder) => !holder.dataset.drawn)) loading.then(drawInTurn);
   }, true);
 
   // a turned phone or a dragged window
@@ -134,6 +149,7 @@
   // arrow keys walk over the points of a figure, and a screen reader hears what the label shows
   const spoken = document.getElementById("spoken");
   const walk = (holder, event) => {
+    if (!holder._fullData) return;
     const lines = holder._fullData.map((trace, curve) => [trace, curve])
       .filter(([trace]) => trace.visible === true && trace.hoverinfo !== "skip" && (trace.text || trace.hovertext));
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
@@ -169,14 +185,14 @@
     const link = event.target.closest("a[href^='data:application/gzip']");
     if (!link || !window.DecompressionStream) return;
     event.preventDefault();
-    const packed = Uint8Array.from(atob(link.href.slice(link.href.indexOf(",") + 1)), (letter) => letter.charCodeAt(0));
-    const content = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const table = unpacked(link.href.slice(link.href.indexOf(",") + 1), "text/csv");
     const saved = document.createElement("a");
-    saved.href = URL.createObjectURL(await new Response(content, { headers: { "content-type": "text/csv" } }).blob());
+    saved.href = URL.createObjectURL(await table.blob());
     saved.download = link.download.replace(/\.gz$/, "");
     saved.click();
     setTimeout(() => URL.revokeObjectURL(saved.href), 60_000);
   });
 
-  drawInTurn();
+  document.getElementById("cannot-unpack").hidden = Boolean(window.DecompressionStream);
+  loading.then(drawInTurn);
 })();
