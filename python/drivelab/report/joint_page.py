@@ -12,7 +12,8 @@ from drivelab.report.joint import Joint
 from drivelab.report.page import Page, page_of
 from drivelab.report.placed import PlacedFigure, PlacedTable, placed_figure, placed_table
 
-# beside the charts' packed script of 1.9 MB a page stays below 9 MB: room for all runs, and what a run takes beside figures
+# beside the charts' packed script of 1.9 MB a page stays below 9 MB:
+# room for all runs, and what a run takes beside its figures
 ROOM_BYTES = 6_500_000
 RUN_BYTES = 250_000
 # begins the anchors of figures that are drawn from result sets, on the page of a run that has figures of its own
