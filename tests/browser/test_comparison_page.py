@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from compared_runs import write_compared_run
 
+from browser.page_log import PageLog
 from drivelab.answers.comparison import compare_runs
 from drivelab.report.comparison_joint import joint_of_comparison
 from drivelab.report.html import write_html_report
@@ -46,16 +47,11 @@ def test_the_page_is_drawn_and_fits(chromium: Browser, page_file: Path, width: i
         offline=True,
     )
     page = context.new_page()
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-    page.on("request", lambda request: requests.append(request.url))
+    log = PageLog(page)
     page.goto(page_file.as_uri())
     page.wait_for_selector("html[data-figures=drawn]", state="attached")
-    assert complaints == []
-    assert len(requests) == 1
+    assert log.complaints == []
+    assert len(log.requests) == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#comparison-ratios .main-svg").count() > 0
     assert page.locator("#quantile-shift .main-svg").count() > 0

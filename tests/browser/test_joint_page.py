@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from made_up_results import observed, result_set
 
+from browser.page_log import PageLog
 from browser.tab_key import missed_by_tab
 from drivelab.joint_report import joint_report
 from drivelab.reference.load import load_reference, reference_names
@@ -30,8 +31,6 @@ LONG = ("<script>alert(3)</script>'\"" + "W" * 4096)[:4096]
 NAMES = ("run", "runs", "run-and-page", "page", "pages", "hostile")
 # of every kind one: a check, an explanation, and an experiment with levels
 FEW = ("check-directory", "explained-appends", "settings-scan-drive")
-# Chromium's advice to whoever wrote the charts' script, when a surface is drawn without a graphics card
-HINTS = ("Canvas2D: Multiple readback operations", "GL Driver Message (OpenGL, Performance", "no longer repeat")
 OpenPage = Callable[..., "OpenedPage"]
 
 
@@ -40,18 +39,9 @@ class OpenedPage:
 
     def __init__(self, page: Page, path: Path) -> None:
         self.page = page
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda message: self._is_hint(message.text) or self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: self.requests.append(request.url))
+        self.log = PageLog(page)
         page.goto(path.as_uri())
         self.wait()
-
-    @staticmethod
-    def _is_hint(text: str) -> bool:
-        return any(hint in text for hint in HINTS)
 
     def wait(self) -> None:
         """Wait until every figure that is not folded has been drawn."""
@@ -140,8 +130,8 @@ def test_nothing_is_clipped_asked_for_or_complained_about(open_page: OpenPage, n
         )
         assert beyond == []
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-        assert opened.complaints == []
-        assert len(opened.requests) == 1
+        assert opened.log.complaints == []
+        assert len(opened.log.requests) == 1
 
 
 @pytest.mark.parametrize("name", ["runs", "pages", "hostile"])
@@ -253,7 +243,7 @@ def test_paper_has_the_tables_of_folded_parts_and_the_screen_folds_them_again(
     assert not is_open(part)
     page.pdf(path=tmp_path / "joint.pdf", format="A4")
     assert (tmp_path / "joint.pdf").stat().st_size > 100_000
-    assert opened.complaints == []
+    assert opened.log.complaints == []
 
 
 def is_open(details: Locator) -> bool:

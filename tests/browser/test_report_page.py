@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 from large_run import write_large_run
 from make_runs import HOSTILE_MODEL, NAMES, build
 
+from browser.page_log import PageLog
 from browser.tab_key import missed_by_tab
 from drivelab.analyse.summary import summarise
 from drivelab.joint_report import joint_report
@@ -34,12 +35,7 @@ class OpenedPage:
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: self.requests.append(request.url))
+        self.log = PageLog(page)
 
     def open(self, path: Path) -> None:
         """Open the file and what is folded of its figures, and wait until all of them are drawn."""
@@ -121,9 +117,9 @@ def test_one_picture_stands_before_the_numbers_and_all_others_are_folded(
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_fits_its_width_without_complaint_or_request(open_page: OpenPage, name: str, width: int) -> None:
     opened = open_page(name, width=width)
-    assert opened.complaints == []
-    assert [url for url in opened.requests if not url.startswith("file:")] == []
-    assert len(opened.requests) == 1
+    assert opened.log.complaints == []
+    assert [url for url in opened.log.requests if not url.startswith("file:")] == []
+    assert len(opened.log.requests) == 1
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -218,13 +214,13 @@ def test_a_long_csv_is_packed_in_the_page_and_saved_as_text(open_page: OpenPage)
         link.evaluate("element => element.click()")
     assert waiting.value.suggested_filename.endswith(".csv")
     assert Path(waiting.value.path()).read_text().splitlines()[0].startswith("trial,")
-    assert opened.complaints == []
+    assert opened.log.complaints == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_model_that_is_a_script_is_text(open_page: OpenPage, width: int) -> None:
     opened = open_page("check-hostile-names", width=width)
-    assert opened.complaints == []
+    assert opened.log.complaints == []
     assert HOSTILE_MODEL in opened.page.locator("dl.facts").inner_text()
     assert opened.page.locator("script").count() == opened.page.locator(".plot").count() + 3
     if width == 1440:
@@ -329,7 +325,7 @@ def test_the_page_prints(open_page: OpenPage, tmp_path: Path) -> None:
     opened = open_page("check-directory", scheme="dark", fresh=True)
     opened.page.pdf(path=tmp_path / "report.pdf", format="A4")
     assert (tmp_path / "report.pdf").stat().st_size > 100_000
-    assert opened.complaints == []
+    assert opened.log.complaints == []
 
 
 def test_a_finger_on_a_figure_scrolls_the_page(open_page: OpenPage) -> None:

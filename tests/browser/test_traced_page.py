@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from traced_run import traced_run
 
+from browser.page_log import PageLog
 from drivelab.joint_report import joint_report
 from drivelab.report.html import write_html_report
 from drivelab.store.read import open_run
@@ -52,10 +53,7 @@ class TracedPage:
 
     def __init__(self, page: Page, path: Path) -> None:
         self.page = page
-        self.complaints: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        self.log = PageLog(page)
         page.goto(path.as_uri())
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         page.wait_for_function(
@@ -103,7 +101,7 @@ def open_page(chromium: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]
 def test_the_page_fits_and_complains_of_nothing(open_page: OpenPage, name: str, width: int) -> None:
     opened = open_page(name, width=width)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert opened.complaints == []
+    assert opened.log.complaints == []
 
 
 @pytest.mark.parametrize("name", ["alone", "two"])
