@@ -239,6 +239,8 @@ class ResultSet:
         What limits the numbers.
     forms : tuple of PageForm
         How the page prints its tables.
+    read_off : tuple of Observation
+        Numbers that a page has as a drawing only: a figure's points, in none of its tables.
     """
 
     key: str
@@ -255,3 +257,9 @@ class ResultSet:
     answer: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     forms: tuple[PageForm, ...] = ()
+    read_off: tuple[Observation, ...] = ()
+
+    @property
+    def all_observations(self) -> tuple[Observation, ...]:
+        """The numbers that it tells, and those that were read off its drawings."""
+        return (*self.observations, *self.read_off)

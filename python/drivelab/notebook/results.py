@@ -84,11 +84,11 @@ class OpenedResults:
     def observations(self) -> Any:
         """One row per number: whose drive and machine, what was done, and the value with its interval."""
         factors = list(
-            dict.fromkeys(name for one in self.result_sets for each in one.observations for name in each.levels)
+            dict.fromkeys(name for one in self.result_sets for each in one.all_observations for name in each.levels)
         )
         columns = ("results", "drive", "machine", "workload", "title", "operation", "metric", *factors)
         columns += ("block_size_bytes", "queue_depth", "unit", "value", "low", "high", "trial_count", "printed")
-        rows = [_row(one.key, each, factors) for one in self.result_sets for each in one.observations]
+        rows = [_row(one.key, each, factors) for one in self.result_sets for each in one.all_observations]
         return self._framed(arrow_of_rows(columns, rows))
 
     @cached_property

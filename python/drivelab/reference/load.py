@@ -64,6 +64,8 @@ def load_reference(name: str) -> ResultSet:
 def _result_set(name: str, page: Mapping[str, Any]) -> ResultSet:
     drives = tuple(_drive(drive) for drive in page["drives"])
     machine_of = {drive.name: drive.machine for drive in drives}
+    printed = [group for group in page["observations"] if not group.get("is_read_off")]
+    read_off = [group for group in page["observations"] if group.get("is_read_off")]
     return ResultSet(
         key=f"{PREFIX}{name}",
         title=page["title"],
@@ -73,7 +75,8 @@ def _result_set(name: str, page: Mapping[str, Any]) -> ResultSet:
         is_reference=True,
         machines=tuple(Machine(**machine) for machine in page["machines"]),
         drives=drives,
-        observations=tuple(one for group in page["observations"] for one in _observations(group, machine_of)),
+        observations=tuple(one for group in printed for one in _observations(group, machine_of)),
+        read_off=tuple(one for group in read_off for one in _observations(group, machine_of)),
         tables=tuple(_table(table) for table in page["tables"]),
         cells=tuple(cell for group in page.get("cells", ()) for cell in _cells(group)),
         answer=tuple(_one_line(sentence) for sentence in page["answer"]),
@@ -105,16 +108,25 @@ def _observations(group: Mapping[str, Any], machine_of: Mapping[str, str]) -> It
     for row in group["rows"]:
         cells = {"note": group.get("note", "")} | dict(zip(group["columns"], row, strict=True))
         levels = {factor: level for factor, level in cells.items() if factor not in _OBSERVED and level}
-        yield Observation(
-            **shared,
-            drive=cells["drive"],
-            machine=cells.get("machine") or machine_of[cells["drive"]],
-            estimate=_estimate(cells["printed"], group),
-            levels=dict(group.get("levels", {})) | levels,
-            block_size_bytes=parse_bytes(group["block_size"]) if "block_size" in group else None,
-            printed=cells["printed"],
-            note=_one_line(cells["note"]),
-        )
+        for size, printed in _sized(group, cells["printed"]):
+            sizes = {"block_size": size} if "block_sizes" in group else {}
+            yield Observation(
+                **shared,
+                drive=cells["drive"],
+                machine=cells.get("machine") or machine_of[cells["drive"]],
+                estimate=_estimate(printed, group),
+                levels=dict(group.get("levels", {})) | levels | sizes,
+                block_size_bytes=parse_bytes(size) if size else None,
+                printed=printed,
+                note=_one_line(cells["note"]),
+            )
+
+
+def _sized(group: Mapping[str, Any], printed: str | list[str]) -> list[tuple[str, str]]:
+    """The numbers of a row with their block sizes: one, or one for each of the group's; an empty one is missing."""
+    if isinstance(printed, str):
+        return [(group.get("block_size", ""), printed)]
+    return [(size, text) for size, text in zip(group["block_sizes"], printed, strict=True) if text]
 
 
 def _estimate(printed: str, group: Mapping[str, Any]) -> Estimate:

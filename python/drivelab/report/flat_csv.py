@@ -91,7 +91,7 @@ def flat_table(sets: Sequence[ResultSet]) -> DataTable:
         Values are in the unit that stands in their row: ns, B/s, 1/s, B or 1.
         Commands per operation are metrics too; where counts leave them open they have ends and no value.
     """
-    factors = list(dict.fromkeys(name for one in sets for seen in one.observations for name in seen.levels))
+    factors = list(dict.fromkeys(name for one in sets for seen in one.all_observations for name in seen.levels))
     fixed = (*_FIRST, *_WORKLOAD, *_LAST)
     heads = [f"factor_{name}" if name in fixed else name for name in factors]
     rows = [row for one in sets for row in _rows(one, factors)]
@@ -100,7 +100,7 @@ def flat_table(sets: Sequence[ResultSet]) -> DataTable:
 
 def _rows(results: ResultSet, factors: Sequence[str]) -> Iterator[list[Cell]]:
     told: set[tuple[Cell, ...]] = set()
-    for seen in results.observations:
+    for seen in results.all_observations:
         about = _about(results, seen, factors)
         estimate = seen.estimate
         ends = (estimate.value, estimate.low, estimate.high)

@@ -122,6 +122,10 @@ def _renamed(one: ResultSet, drives: Mapping[str, str], machines: Mapping[str, s
         drive, separator, rest = name.partition(_ROW_SEPARATOR)
         return drives.get(name) or f"{drives.get(drive, drive)}{separator}{rest}"
 
+    def renamed(each: Observation) -> Observation:
+        drive, machine = drives.get(each.drive, each.drive), machines.get(each.machine, each.machine)
+        return replace(each, drive=drive, machine=machine)
+
     return replace(
         one,
         machines=tuple(replace(each, name=machines.get(each.name, each.name)) for each in one.machines),
@@ -133,13 +137,7 @@ def _renamed(one: ResultSet, drives: Mapping[str, str], machines: Mapping[str, s
             )
             for each in one.drives
         ),
-        observations=tuple(
-            replace(
-                each,
-                drive=drives.get(each.drive, each.drive),
-                machine=machines.get(each.machine, each.machine),
-            )
-            for each in one.observations
-        ),
+        observations=tuple(map(renamed, one.observations)),
+        read_off=tuple(map(renamed, one.read_off)),
         cells=tuple(replace(each, row=row(each.row)) for each in one.cells),
     )

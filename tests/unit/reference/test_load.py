@@ -104,6 +104,26 @@ def test_every_number_is_what_is_printed() -> None:
             assert (one.estimate.value, one.estimate.low, one.estimate.high) == (*scaled, None, None)
 
 
+def test_the_graph_of_larger_writes_is_held_as_read_off_and_in_no_table() -> None:
+    page = load_reference("intel-530")
+    found = {
+        (one.drive.split(" (")[0], one.machine, one.levels["write-cache"], one.block_size_bytes): one.estimate.value
+        for one in page.read_off
+    }
+    # 18 curves of 21 sizes, one of which ends at 256 KiB
+    assert len(found) == len(page.read_off) == 18 * 21 - 2
+    assert found["Intel 530", "rcmonster", "off", 1] == pytest.approx(10.6e6)
+    assert found["Intel 530", "rcmonster", "off", 2**20] == pytest.approx(378e6)
+    assert ("SanDisk X100", "x1", "off", 2**19) not in found
+    # the text tells the same of one byte, within what one night and the next may differ
+    told = {(one.drive.split(" (")[0], one.machine, one.levels["write-cache"]): one for one in page.observations}
+    for (drive, machine, cache, size), value in found.items():
+        printed = told.get((drive, machine, cache))
+        if size == 1 and printed and printed.estimate.value and value:
+            assert 0.7 < value / printed.estimate.value < 1.5, (drive, machine, cache)
+    assert not {one.workload for one in page.observations} & {one.workload for one in page.read_off}
+
+
 def test_no_page_counted_commands() -> None:
     assert not [one for _, one in observations() if one.commands]
 

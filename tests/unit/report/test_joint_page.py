@@ -84,7 +84,7 @@ def test_every_anchor_stands_once_and_every_link_leads_somewhere(golden: Joint, 
 def test_the_page_begins_with_what_a_busy_reader_wants(golden: Joint, tmp_path: Path) -> None:
     text, _ = written(golden, tmp_path)
     first_table, first_figure = golden.tables[0], golden.figures[0]
-    order = [f"<h1>{golden.question}", 'class="sentence"', f'id="table-{first_table.key}"', f'id="{first_figure.key}"']
+    order = [f"<h1>{golden.question}", 'class="sentence"', f'id="{first_figure.key}"', f'id="table-{first_table.key}"']
     order += ['id="differences"', f'id="table-{golden.tables[1].key}"', 'id="run-1"', 'id="run-2"', 'id="sources"']
     places = [text.index(part) for part in order]
     assert places == sorted(places)

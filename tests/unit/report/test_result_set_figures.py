@@ -114,7 +114,10 @@ def test_colours_are_the_page_s_and_nothing_is_told_by_colour_alone(names: tuple
                 assert COLOUR.fullmatch(text), (key, text)
         marks = []
         for trace in plot.data:
-            if trace.get("showlegend", True) and trace["type"] == "scatter" and "lines" in trace["mode"]:
+            is_key_of_many_lines = trace.get("x") == [None]
+            if is_key_of_many_lines or not trace.get("showlegend", True):
+                continue
+            if trace["type"] == "scatter" and "lines" in trace["mode"]:
                 marks.append((trace["line"]["dash"], trace["marker"]["symbol"]))
                 marks[-1] += (trace["line"]["color"],) if trace["name"].count(",") else ()
         assert len(set(marks)) == len(marks)
@@ -224,9 +227,47 @@ def test_more_lines_than_can_be_told_apart_are_several_drawings() -> None:
     figure = write_size([made(*observations)])
     assert figure is not None
     assert len(figure.plots) > 1
-    assert all(len(plot.data) <= LINES_PER_PLOT for plot in figure.plots)
-    assert all(len({trace["line"]["color"] for trace in plot.data}) <= len(theme.SERIES) for plot in figure.plots)
+    for plot in figure.plots:
+        lines = [trace for trace in plot.data if trace["x"] != [None]]
+        assert len(lines) <= LINES_PER_PLOT
+        assert len({trace["line"]["color"] for trace in lines}) <= len(theme.SERIES)
     assert len(figure.table.rows) == len(observations)
+
+
+def test_the_published_graph_of_larger_writes_is_one_drawing_whose_legend_tells_drives_machines_and_caches() -> None:
+    figure = write_size([load_reference("intel-530")])
+    assert figure is not None
+    (plot,) = figure.plots
+    lines = [trace for trace in plot.data if trace["x"] != [None]]
+    assert len(lines) == 18
+    assert not any(trace["showlegend"] for trace in lines)
+    assert [trace["name"] for trace in plot.data if trace not in lines] == [
+        "Intel 320 (SSDSC2CW120A3)",
+        "Intel 520 (SSDSC2CW120A3)",
+        "Intel 530 (SSDSC2BW120A4)",
+        "Crucial M4",
+        "SanDisk X100 (SD5SG2128G1052E)",
+        "Intel X25-M (SSDSA2M120G2GC)",
+        "rcmonster",
+        "rc66",
+        "flygecko",
+        "x1",
+        "write-cache off",
+        "write-cache on",
+    ]
+    assert "read off the sample graph" in figure.caption
+
+
+def test_the_published_graph_stands_beside_a_run_of_the_same_file_system() -> None:
+    sizes = [
+        one(("write-cache", "on"), ("filesystem", "ext4"), workload="reserved", block_size_bytes=size)
+        for size in (1, 4096)
+    ]
+    figure = write_size([made(*sizes), load_reference("intel-530")])
+    assert figure is not None
+    numbers = [one for one in load_reference("intel-530").observations if one.estimate.value]
+    assert len(figure.table.rows) == 2 + 376 + len(numbers)
+    assert "read off the sample graph" in figure.caption
 
 
 def test_the_knee_is_ringed_and_told_in_a_sentence() -> None:

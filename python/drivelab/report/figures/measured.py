@@ -86,13 +86,13 @@ class Point:
     members: tuple[Measured, ...]
 
 
-def measured(sets: Sequence[ResultSet]) -> list[Measured]:
-    """Every observation that has a number."""
+def measured(sets: Sequence[ResultSet], *, with_read_off: bool = False) -> list[Measured]:
+    """Every observation that has a number; what was read off a published figure only for the figure of its kind."""
     labels = drive_labels(sets)
     found = []
     for one in sets:
         drives = {drive.name: drive for drive in one.drives}
-        for observation in one.observations:
+        for observation in one.all_observations if with_read_off else one.observations:
             numbers, levels = _divided(observation)
             machine = observation.machine or _machine_of(drives.get(observation.drive))
             label = labels[one.key, observation.drive]

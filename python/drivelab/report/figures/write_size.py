@@ -16,6 +16,7 @@ from drivelab.report.figures.measured import (
     WORKLOAD,
     Measured,
     Point,
+    factor_words,
     level_of,
     levels_words,
     measured,
@@ -39,8 +40,10 @@ from drivelab.report.figures.quantity import (
     whiskers,
 )
 
-PLOT_PX = 350
-LINES_PER_PLOT, PLOTS_AT_MOST = 12, 8
+PLOT_PX, PLOT_OF_MANY_PX = 350, 500
+LINES_PER_PLOT, PLOTS_AT_MOST = 24, 8
+# more lines than these are not named one by one: the legend tells colours, marks and dashes
+LINES_NAMED = 8
 # a size is measured at all of these, and they are brought together
 _TOGETHER = ("shift", "offset")
 _STYLES_AT_MOST = len(theme.DASHES)
@@ -59,7 +62,9 @@ class _Line:
 
 def write_size(sets: Sequence[ResultSet]) -> Figure | None:
     """The time per durable write over its size; None when nobody measured two sizes alike."""
-    durable = [one for one in measured(sets) if one.observation.is_durable and BLOCK_SIZE in one.numbers]
+    durable = [
+        one for one in measured(sets, with_read_off=True) if one.observation.is_durable and BLOCK_SIZE in one.numbers
+    ]
     items = typical_latencies(durable)
     own = [one for one in items if not one.is_reference] or items
     varied = varying(own, (BLOCK_SIZE, WORKLOAD, *_TOGETHER))
@@ -83,7 +88,7 @@ def write_size(sets: Sequence[ResultSet]) -> Figure | None:
     pieces = [(name, piece) for name, lines in drawn for piece in _pieces(lines)]
     everything = [point for _, lines in pieces for line in lines for point in line.points]
     shown = [member for point in everything for member in point.members]
-    words = [event_words(shown), FLAT, caption_end(shown), _style_words(style)]
+    words = [event_words(shown), FLAT, caption_end(shown), _style_words(style), *_read_off_words(sets, shown)]
     if any(one not in shown for one in published):
         words.append("Published numbers of other file systems or settings are not drawn here.")
     if len(pieces) > PLOTS_AT_MOST:
@@ -92,7 +97,7 @@ def write_size(sets: Sequence[ResultSet]) -> Figure | None:
         key="write-size",
         title="Time per durable write over its size",
         caption=" ".join(word for word in words if word),
-        plots=tuple(_plot(name, lines, ends_of(everything)) for name, lines in pieces[:PLOTS_AT_MOST]),
+        plots=tuple(_plot(name, lines, style, ends_of(everything)) for name, lines in pieces[:PLOTS_AT_MOST]),
         table=_table(pieces),
     )
 
@@ -110,6 +115,13 @@ def _style_factor(items: Sequence[Measured], varied: Sequence[str]) -> str:
 
 def _style_words(style: str) -> str:
     return "" if style == CACHE else f"Dashes tell the {style.replace('_', ' ')}."
+
+
+def _read_off_words(sets: Sequence[ResultSet], shown: Sequence[Measured]) -> list[str]:
+    """What has to be known of numbers that were read off somebody's drawing."""
+    drawn = {id(one.observation) for one in shown}
+    notes = dict.fromkeys(one.note for each in sets for one in each.read_off if one.note and id(one) in drawn)
+    return [f"{note[0].upper()}{note[1:]}." for note in notes]
 
 
 def _is_compatible(one: Measured, other: Measured, style: str) -> bool:
@@ -162,7 +174,7 @@ def _pieces(lines: Sequence[_Line]) -> list[list[_Line]]:
     return [[*piece, *beside] for piece in pieces]
 
 
-def _plot(name: str, lines: Sequence[_Line], ends: tuple[float, float]) -> Plot:
+def _plot(name: str, lines: Sequence[_Line], style: str, ends: tuple[float, float]) -> Plot:
     own = [line for line in lines if not line.first.is_reference]
     beside = [line for line in lines if line.first.is_reference]
     drives = list(dict.fromkeys(line.first.drive for line in lines))
@@ -178,14 +190,48 @@ def _plot(name: str, lines: Sequence[_Line], ends: tuple[float, float]) -> Plot:
         data += [_marks_of_page(found, scale) for found in _by_source(beside)]
     wrong = [(point.x, scale.drawn(point.value)) for line in lines for point in line.points if point.invalid_trials]
     data += [mark for mark in [invalid_marks(wrong)] if mark]
-    height = PLOT_PX + theme.LEGEND_ROW_PX * len(data)
+    is_named = len(lines) <= LINES_NAMED or not fits
+    legend = [] if is_named else _legend(drives, machines, [f"{factor_words(style)} {level}" for level in levels])
+    entries = len(legend) or len(data)
+    if legend:
+        data = [*({**trace, "showlegend": False} for trace in data), *legend]
+    # short entries stand beside each other, two a row or more
+    rows = entries if is_named else -(-entries // 2)
+    height = (PLOT_PX if is_named else PLOT_OF_MANY_PX) + theme.LEGEND_ROW_PX * rows
     layout = theme.layout(height)
-    theme.legend_rows(layout, len(data))
+    theme.legend_rows(layout, rows)
+    if not is_named:
+        layout["legend"]["orientation"] = "h"
     sizes = [point.x for line in lines for point in line.points]
     layout["xaxis"] = factor_axis(BLOCK_SIZE, sizes)
     layout["xaxis"]["title"]["text"] = layout["xaxis"]["title"]["text"].replace("block size", "size of a write")
     layout["yaxis"] = value_axis(scale, *ends, name="time per durable write")
     return Plot(data, layout, height, name)
+
+
+def _legend(drives: Sequence[str], machines: Sequence[str], levels: Sequence[str]) -> list[dict[str, Any]]:
+    """Entries without points: a colour for each drive, a mark for each machine, a dash for each level."""
+    plain = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}
+    ink = theme.INK
+    colors = [
+        {"mode": "lines", "name": theme.escaped(drive), "line": {"color": theme.SERIES[place % len(theme.SERIES)]}}
+        for place, drive in enumerate(drives)
+    ]
+    symbols = [
+        {
+            "mode": "markers",
+            "name": theme.escaped(machine),
+            "marker": {"symbol": MACHINE_SYMBOLS[place % len(MACHINE_SYMBOLS)], "color": ink, "size": 7},
+        }
+        for place, machine in enumerate(machines)
+        if len(machines) > 1
+    ]
+    dashes = [
+        {"mode": "lines", "name": theme.escaped(level), "line": {"color": ink, "dash": theme.DASHES[place]}}
+        for place, level in enumerate(levels)
+        if len(levels) > 1
+    ]
+    return [plain | entry for entry in (*colors, *symbols, *dashes)]
 
 
 def _by_source(lines: Sequence[_Line]) -> list[list[_Line]]:
