@@ -115,7 +115,8 @@ class _Words:
     def others(self, changes: Sequence[LevelEffect], none: Sequence[LevelEffect]) -> Iterator[str]:
         """The changes behind the largest, and what changes nothing."""
         if changes:
-            yield f"also {self.named(changes, with_change=True)}"
+            told = [f"{self._place_before(one)}{_subject(one)} is {_change(one)}" for one in changes]
+            yield f"also {_some(list(dict.fromkeys(told)), '; ')}"
         if none:
             yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
 
@@ -142,15 +143,18 @@ class _Words:
         if unjudged:
             yield f"not judged, because some of the trials do not describe the drive: {self.named(unjudged)}"
 
-    def named(self, effects: Sequence[LevelEffect], *, with_change: bool = False) -> str:
-        """Some levels by name, one that has the same verdict everywhere once unless its change is told."""
+    def _place_before(self, effect: LevelEffect) -> str:
+        where = self._where(effect)
+        return f"{where}: " if where else ""
+
+    def named(self, effects: Sequence[LevelEffect]) -> str:
+        """Some levels by name, one that has the same verdict everywhere once."""
         names = []
         here = Counter(map(_subject, effects))
         for one in effects:
             subject = _subject(one)
-            where = "" if here[subject] == self._places[subject] and not with_change else self._where(one)
-            change = f" ({_change(one)})" if with_change else ""
-            names.append(f"{subject}{change}{f' ({where})' if where else ''}")
+            where = "" if here[subject] == self._places[subject] else self._where(one)
+            names.append(f"{subject}{f' ({where})' if where else ''}")
         return _some(list(dict.fromkeys(names)), ", ")
 
     def not_told(self, effects: Sequence[LevelEffect], *, is_other: bool) -> str:

@@ -134,7 +134,7 @@ def test_what_has_no_effect_is_told_behind_what_has() -> None:
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         "small writes: scheduler kyber is 50 % slower (40 to 60) than none, 300 us instead of 200 us.",
-        "Also scheduler other (30 % slower (20 to 40)); no effect of 5 % or more: scheduler bfq.",
+        "Also scheduler other is 30 % slower (20 to 40); no effect of 5 % or more: scheduler bfq.",
     )
 
 
