@@ -27,12 +27,12 @@ def facts(tmp_path: Path) -> TargetFacts:
     return resolve_target(str(tmp_path))
 
 
-def writer(folder: Path, name: str, *, runtime_ms: int, backend: str = "sync") -> Workload:
+def writer(folder: Path, name: str, *, runtime_ms: int = 0, count: int = 0, backend: str = "sync") -> Workload:
     return Workload(
         target=TargetRange(path=str(folder / name), size_bytes=256 * KIB, create=True),
         backend=backend,
         operations=(OperationShare(operation="write"),),
-        limits=Limits(runtime_ns=runtime_ms * MS),
+        limits=Limits(runtime_ns=runtime_ms * MS, count=count),
         interval_ns=10 * MS,
     )
 
@@ -62,8 +62,9 @@ def test_what_the_kernel_counts_of_a_shared_drive_belongs_to_none_of_them(tmp_pa
     if not facts.devices:
         facts = resolve_target(str(Path(__file__).parent))
     members = [
-        Member("a", writer(tmp_path, "a", runtime_ms=30), facts, title="one"),
-        Member("b", writer(tmp_path, "b", runtime_ms=30), facts),
+        # by count: within so many milliseconds a busy machine may write nothing
+        Member("a", writer(tmp_path, "a", count=30), facts, title="one"),
+        Member("b", writer(tmp_path, "b", count=30), facts),
     ]
     first, second = measured(measure_together(members, stop=threading.Event()))
     assert first.devices == second.devices == ()
@@ -78,7 +79,7 @@ def test_what_the_kernel_counts_of_a_shared_drive_belongs_to_none_of_them(tmp_pa
 def test_a_drive_of_its_own_keeps_its_counts(tmp_path: Path) -> None:
     here = resolve_target(str(Path(__file__).parent))
     null = writer(tmp_path, "b", runtime_ms=20).model_copy(update={"backend": "null"})
-    members = [Member("a", writer(tmp_path, "a", runtime_ms=20), here), Member("b", null, here)]
+    members = [Member("a", writer(tmp_path, "a", count=30), here), Member("b", null, here)]
     first, second = measured(measure_together(members, stop=threading.Event()))
     if here.devices:
         assert first.devices
