@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.model.finding import trials_of
@@ -23,10 +23,9 @@ def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
     """Names and values for the head of the page; what is not known is left out."""
     record = content.record
     targets = _targets(content)
-    drives = drives_of(content)
     found = [
         ("target", "; ".join(_each(_target_text(target) for target in targets))),
-        ("drive", "; ".join(_each(_drive_text(drive) for drive in drives))),
+        ("drive", "; ".join(_each(_drive_texts(targets)))),
         ("file system", "; ".join(_each(_filesystem_text(target.get("filesystem")) for target in targets))),
         ("host", _host_text(record.host)),
         ("imported from", _imported_text(record.imported)),
@@ -83,6 +82,15 @@ def _drive_text(drive: Mapping[str, Any]) -> str:
     if drive.get("size_bytes"):
         parts.append(format_bytes(drive["size_bytes"]))
     return ", ".join(part for part in parts if part)
+
+
+def _drive_texts(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The drives, each behind the name of its target where there are several."""
+    for target in targets:
+        label = f"{target['label']}: " if len(targets) > 1 and target.get("label") else ""
+        for drive in target.get("drives") or ():
+            text = _drive_text(drive)
+            yield f"{label}{text}" if text != target.get("label") else text
 
 
 def _filesystem_text(filesystem: Mapping[str, Any] | None) -> str:

@@ -308,18 +308,18 @@ def sized(size: int, shift: int, cache: str, filesystem: str, median: float) -> 
     )
 
 
-def test_beginnings_and_repeats_of_a_size_are_one_point_with_a_range() -> None:
+def test_repeats_of_a_size_are_one_point_with_a_range_and_beginnings_are_lines_of_their_own() -> None:
     combinations = tuple(
         sized(size, shift, "on", "ext4", 1e5 + shift) for size in (512, 4096, 65536) for shift in (0, 512, 1024)
     )
     figure = latency_over_size((), RunAnswer(combinations))
     assert figure is not None
     (plot,) = figure.plots
-    band, line = plot.data
-    assert line["x"] == [512, 4096, 65536]
-    assert line["y"] == [1e5 + 512] * 3
-    assert (min(band["y"]), max(band["y"])) == (0.8e5, 1.5 * (1e5 + 1024))
-    assert figure.table.rows[0][-1] == 15
+    bands, lines = plot.data[::2], plot.data[1::2]
+    assert [line["name"] for line in lines] == ["shift 0 B", "shift 512 B", "shift 1 KiB"]
+    assert [line["y"] for line in lines] == [[1e5 + shift] * 3 for shift in (0, 512, 1024)]
+    assert (min(bands[0]["y"]), max(bands[2]["y"])) == (0.8e5, 1.5 * (1e5 + 1024))
+    assert figure.table.rows[0][-1] == 5
     assert "over all trials of a size" in figure.caption
 
 

@@ -11,8 +11,7 @@ from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnsw
 from drivelab.report.combination_labels import level_words
 from drivelab.report.content import TrialContent
 
-# the size itself, and where in a file the first I/O begins: a size is measured at all of these
-SIZE_FACTORS = ("block_size", "shift")
+_SIZE = "block_size"
 SERIES_PER_PANEL = 4
 _SHOWN = ("p50", "p99")
 # more of a panel's lines than this, and drawings are divided by the factors that are named first
@@ -105,7 +104,7 @@ def _value(trial: TrialContent, name: str) -> float | None:
 
 
 def panels_of_answer(answer: RunAnswer) -> list[Panel]:
-    """Drawings of the combinations that are judged by their latency: over all repeats and beginnings of a size.
+    """Drawings of the combinations that are judged by their latency: over all repeats of a size.
 
     Returns
     -------
@@ -123,7 +122,7 @@ def panels_of_answer(answer: RunAnswer) -> list[Panel]:
             places.setdefault((one.target, one.workload), []).append(one)
     panels = []
     for members in places.values():
-        names = list(dict.fromkeys(name for one in members for name in one.levels if name not in SIZE_FACTORS))
+        names = list(dict.fromkeys(name for one in members for name in one.levels if name != _SIZE))
         varying = [name for name in names if len({one.levels.get(name, "") for one in members}) > 1]
         dividing = _dividing(members, varying)
         pieces: dict[tuple[str, ...], list[CombinationResult]] = {}

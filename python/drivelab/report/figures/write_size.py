@@ -44,8 +44,8 @@ PLOT_PX, PLOT_OF_MANY_PX = 350, 500
 LINES_PER_PLOT, PLOTS_AT_MOST = 24, 8
 # more lines than these are not named one by one: the legend tells colours, marks and dashes
 LINES_NAMED = 8
-# a size is measured at all of these, and they are brought together
-_TOGETHER = ("shift", "offset")
+# where in the file the first write begins: what others than the first do is told in the tables
+_BEGINNINGS = ("shift", "offset")
 _STYLES_AT_MOST = len(theme.DASHES)
 FLAT = "A flat line: the commands cost, not the bytes."
 
@@ -66,15 +66,16 @@ def write_size(sets: Sequence[ResultSet]) -> Figure | None:
         one for one in measured(sets, with_read_off=True) if one.observation.is_durable and BLOCK_SIZE in one.numbers
     ]
     items = typical_latencies(durable)
-    own = [one for one in items if not one.is_reference] or items
-    varied = varying(own, (BLOCK_SIZE, WORKLOAD, *_TOGETHER))
+    runs, pages = ([one for one in items if one.is_reference is is_page] for is_page in (False, True))
+    own, other_beginnings = _of_first_beginning(runs or pages)
+    varied = varying(own, (BLOCK_SIZE, WORKLOAD, *_BEGINNINGS))
     style = _style_factor(own, varied)
     panels: dict[tuple[str, ...], list[Measured]] = {}
     dividing = [factor for factor in varied if factor != style]
     for one in own:
         key = (_workload_of(one), *(level_of(one, factor) for factor in dividing))
         panels.setdefault(key, []).append(one)
-    published = [one for one in items if one.is_reference] if own is not items else []
+    published = pages if runs else []
     drawn = []
     naming = [*([WORKLOAD] if len({_workload_of(one) for one in own}) > 1 else []), *dividing]
     names = owners(items)
@@ -89,6 +90,8 @@ def write_size(sets: Sequence[ResultSet]) -> Figure | None:
     everything = [point for _, lines in pieces for line in lines for point in line.points]
     shown = [member for point in everything for member in point.members]
     words = [event_words(shown), FLAT, caption_end(shown), _style_words(style), *_read_off_words(sets, shown)]
+    if other_beginnings:
+        words.append(f"Beginning at {', '.join(other_beginnings)} of the file: see the tables.")
     if any(one not in shown for one in published):
         words.append("Published numbers of other file systems or settings are not drawn here.")
     if len(pieces) > PLOTS_AT_MOST:
@@ -100,6 +103,16 @@ def write_size(sets: Sequence[ResultSet]) -> Figure | None:
         plots=tuple(_plot(name, lines, style, ends_of(everything)) for name, lines in pieces[:PLOTS_AT_MOST]),
         table=_table(pieces),
     )
+
+
+def _of_first_beginning(items: Sequence[Measured]) -> tuple[list[Measured], list[str]]:
+    """What begins at the lowest place of the file, and the other places in words."""
+    left, others = list(items), []
+    for factor in _BEGINNINGS:
+        places = sorted({one.numbers[factor] for one in left if factor in one.numbers})
+        others += [format_bytes(place) for place in places[1:]]
+        left = [one for one in left if factor not in one.numbers or one.numbers[factor] == places[0]]
+    return left, others
 
 
 def _workload_of(one: Measured) -> str:

@@ -13,7 +13,7 @@ from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
-from drivelab.report.numerals import value_writer
+from drivelab.report.numerals import number_text, value_writer
 from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change
 
 # of a kind of verdict in one sentence; the table has all
@@ -21,6 +21,8 @@ NAMED_MAX = 3
 _PAIRS_MAX = 2
 # what a level does is told as a share below this, and how many repeats it would take to see as much
 _TIMES_FROM, _SHARE = 2.0, 1.2
+# the ratios of single combinations are told where one is so many times another
+_ALIKE = 1.2
 # more repeats than this are no advice
 _REPEATS_ADVISED_MAX = 100
 # a journal's commit now and then makes 2.02 of 2
@@ -115,7 +117,7 @@ class _Words:
     def others(self, changes: Sequence[LevelEffect], none: Sequence[LevelEffect]) -> Iterator[str]:
         """The changes behind the largest, and what changes nothing."""
         if changes:
-            told = [f"{self._place_before(one)}{_subject(one)} is {_change(one)}" for one in changes]
+            told = [f"{self._place_before(one)}{_subject(one)} is {_change(one)}{self._spread(one)}" for one in changes]
             yield f"also {_some(list(dict.fromkeys(told)), '; ')}"
         if none:
             yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
@@ -174,7 +176,14 @@ class _Words:
         """The numbers of both levels where they are of one pair of combinations."""
         pairs = _matched(effect, self.answer.combinations)
         write = value_writer(effect.metric)
-        return f", {write(pairs[0][1])} instead of {write(pairs[0][0])}" if len(pairs) == 1 else ""
+        return f", {write(pairs[0][1])} instead of {write(pairs[0][0])}" if len(pairs) == 1 else self._spread(effect)
+
+    def _spread(self, effect: LevelEffect) -> str:
+        """Between which ratios the combinations lie that a change is the average of, where they are not alike."""
+        ratios = [level / baseline for baseline, level in _matched(effect, self.answer.combinations) if baseline]
+        if not ratios or max(ratios) < _ALIKE * min(ratios):
+            return ""
+        return f", ratio {number_text(min(ratios))} to {number_text(max(ratios))} over {len(ratios)} combinations"
 
     def _is_durable(self, effect: LevelEffect) -> bool:
         return any(one.is_durable for one in self.answer.combinations if one.workload == effect.workload)

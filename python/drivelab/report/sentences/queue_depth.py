@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.judged_metric import LATENCY, RATE
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.model.saturation import POINTS_MIN
 from drivelab.report.numerals import latency_text, number_text
+from drivelab.report.sentences.one_curve import curves_over, label_of
 
 QUEUE_DEPTH = "queue_depth"
 # of the highest rate: what lies above it nobody would wait longer for
@@ -20,22 +20,23 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
     Parameters
     ----------
     answer : RunAnswer
-        Where other factors were varied too there is a curve for each of their combinations, and the figure tells.
+        Where other factors were varied too the curves are at their first levels.
     """
-    curves: dict[tuple[str, str], list[CombinationResult]] = {}
-    for one in answer.combinations:
-        if RATE in one.metrics and not one.invalid_trials and one.levels.get(QUEUE_DEPTH, "").isdecimal():
-            curves.setdefault((one.target, one.workload), []).append(one)
-    several_targets = len({target for target, _ in curves}) > 1
-    several_workloads = len({workload for _, workload in curves}) > 1
-    for (target, _), members in curves.items():
-        members.sort(key=_depth)
-        if len(members) < POINTS_MIN or len({_depth(one) for one in members}) < len(members):
-            continue
-        where = [members[0].label] if several_workloads else []
-        where += [f"on {target}"] if several_targets else []
-        place = " ".join(where)
+    curves = curves_over(answer, QUEUE_DEPTH, _rated_depth)
+    labels = {key: label_of(answer, QUEUE_DEPTH, members[0]) for key, members in curves.items()}
+    is_varied = any(label != curves[key][0].label for key, label in labels.items())
+    several_workloads = is_varied or len({workload for workload, _ in curves}) > 1
+    several_targets = len({target for _, target in curves}) > 1
+    for key, members in curves.items():
+        parts = [labels[key]] if several_workloads else []
+        parts += [f"on {key[1]}"] if several_targets else []
+        place = " ".join(parts)
         yield f"{place[0].upper()}{place[1:]}: {_best(members)}" if place else _best(members)
+
+
+def _rated_depth(one: CombinationResult) -> int | None:
+    is_rated = RATE in one.metrics and one.levels[QUEUE_DEPTH].isdecimal()
+    return _depth(one) if is_rated else None
 
 
 def _depth(one: CombinationResult) -> int:

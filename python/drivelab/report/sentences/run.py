@@ -17,6 +17,7 @@ from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.memory import memory_sentences
 from drivelab.report.sentences.queue_depth import QUEUE_DEPTH, depth_sentences
+from drivelab.report.sentences.sizes import BLOCK_SIZE, size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences
 
@@ -30,11 +31,12 @@ TOTAL_TIME = "total-time"
 def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
     """The answer of a run of an experiment; empty when it has no combinations.
 
-    What several targets come to beside each other comes first. Then what the levels
-    of its factors do, with the largest place where one factor changes what another
-    does; where nothing was varied, of each workload on each target the lowest and
-    the highest median. Where sizes of files and of records were varied, what stands
-    out of these surfaces instead. At most three sentences, but of tasks and surfaces.
+    What the size of an I/O costs comes first where it was varied, then what several
+    targets come to beside each other. Then what the levels of its factors do, with the
+    largest place where one factor changes what another does; where nothing was varied,
+    of each workload on each target the lowest and the highest median. Where sizes of
+    files and of records were varied, what stands out of these surfaces instead. At most
+    three sentences, but of tasks and surfaces.
 
     Parameters
     ----------
@@ -49,16 +51,15 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     shapes = shape_sentences(answer)
     if shapes and not answer.effects:
         return (*beside, *shapes)
-    depths = tuple(depth_sentences(answer))
+    depths, sizes = tuple(depth_sentences(answer)), tuple(size_sentences(answer))
     first = (*(f"{sentence}." for sentence in memory_sentences(answer.combinations)), *depths)
-    effects = answer.effects or answer.contrasts
-    if depths:
-        # how far from the first depth to the last is told already
-        effects = tuple(effect for effect in effects if effect.factor != QUEUE_DEPTH)
+    # how far from the first depth or size to the last is told already
+    curves = {factor for factor, told in ((QUEUE_DEPTH, depths), (BLOCK_SIZE, sizes)) if told}
+    effects = tuple(effect for effect in answer.effects or answer.contrasts if effect.factor not in curves)
     interactions = interaction_sentences(answer)
-    told = (*first, *effects_in_short(effects, answer, is_other=bool(beside or interactions)))
+    told = (*first, *effects_in_short(effects, answer, is_other=bool(beside or curves or interactions)))
     told = (*told[:1], *interactions, *told[1:]) or tuple(_of_combinations(answer))
-    return (*beside[:BESIDE_MAX], *told)[:SENTENCES_MAX]
+    return (*sizes, *beside[:BESIDE_MAX], *told)[:SENTENCES_MAX]
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

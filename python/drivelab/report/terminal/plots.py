@@ -26,6 +26,8 @@ from drivelab.report.terminal.scale import TextPlot
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
+# the page has the others
+CURVES_MAX = 2
 PLOTS_MAX = 6
 WIDTH_MAX = 120
 # factors whose levels are how many I/Os are outstanding
@@ -87,7 +89,7 @@ def answer_plots(answer: RunAnswer, width: int, *, plain: bool = False) -> list[
         effects.setdefault((effect.target, effect.workload), []).append(effect)
     plots: list[TextPlot | None] = []
     plots += [effects_plot(members, answer, width, plain=plain) for members in effects.values()]
-    plots += [curve_plot(panel, width, plain=plain) for panel in panels_of_answer(answer)]
+    plots += [curve_plot(panel, width, plain=plain) for panel in panels_of_answer(answer)[:CURVES_MAX]]
     told = {workload for _, workload in effects}
     plots += [bar_plot(group, width, plain=plain) for group in _groups(answer, told)]
     return [plot for plot in plots if plot is not None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
@@ -63,6 +65,14 @@ def test_several_targets_have_a_sentence_each() -> None:
     beside, *each = run_sentences(RunAnswer(rows))
     assert beside.startswith("sdb and sdc cannot be told apart")
     assert [sentence.split(":")[0] for sentence in each] == ["On sdb", "On sdc"]
+
+
+def test_with_another_factor_the_curve_is_at_its_first_level() -> None:
+    rows = []
+    for size, rate in (("4KiB", 1e4), ("64KiB", 5e3)):
+        rows += [replace(one, levels=one.levels | {"block_size": size}) for one in (at(d, rate * d) for d in DEPTHS)]
+    told = plain_text(run_sentences(RunAnswer(tuple(rows)))[0])
+    assert told.startswith("4 KiB random reads (block size 4 KiB): 32 at a time give 320 000 IOPS")
 
 
 def test_two_depths_are_no_curve() -> None:

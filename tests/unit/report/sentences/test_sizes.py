@@ -1,0 +1,68 @@
+"""What an I/O of each size costs, in a sentence."""
+
+from __future__ import annotations
+
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.units import format_bytes
+from drivelab.report.sentences.run import plain_text, run_sentences
+from drivelab.report.sentences.sizes import size_sentences
+
+LATENCY = "total_latency_ns_p50"
+
+
+def at(size: int, latency_us: float, target: str = "sdb", *, invalid: int = 0, **levels: str) -> CombinationResult:
+    latency_ns = 1e3 * latency_us
+    return CombinationResult(
+        target=target,
+        workload="reserved",
+        label="write + fdatasync",
+        levels={"block_size": format_bytes(size).replace(" ", "")}
+        | {k.replace("_", "-"): v for k, v in levels.items()},
+        achieved={},
+        metrics={LATENCY: RepeatedMetric(latency_ns, latency_ns, latency_ns, "ns", 3)},
+        judged_metric=LATENCY,
+        trials=("a", "b", "c"),
+        block_size_bytes=size,
+        is_durable=True,
+        invalid_trials=invalid,
+    )
+
+
+def told(*rows: CombinationResult) -> list[str]:
+    return [plain_text(text) for text in size_sentences(RunAnswer(rows))]
+
+
+def test_up_to_which_size_the_bytes_cost_nothing_and_what_the_largest_costs() -> None:
+    rows = [at(1, 780), at(512, 790), at(4096, 800), at(65536, 1100), at(1 << 20, 4900)]
+    assert told(*rows) == ["Write + fdatasync: 780 us up to 4 KiB, 4.90 ms at 1 MiB."]
+    assert run_sentences(RunAnswer(tuple(rows)))[0].startswith("Write + fdatasync: 780")
+
+
+def test_a_line_that_is_flat_or_that_rises_at_once() -> None:
+    assert told(at(1, 780), at(4096, 800), at(65536, 790), at(1 << 20, 700)) == [
+        "Write + fdatasync: 780 us up to 1 MiB."
+    ]
+    assert told(at(512, 100), at(4096, 200), at(65536, 300), at(1 << 20, 700)) == [
+        "Write + fdatasync: 100 us at 512 B, 700 us at 1 MiB."
+    ]
+
+
+def test_each_target_at_the_first_level_of_every_other_factor() -> None:
+    sizes = ((1, 1.0), (4096, 1.0), (65536, 2.0), (1 << 20, 8.0))
+    rows = [
+        at(size, base * times * (1 if cache == "on" else 0.2), target, shift=shift, cache=cache)
+        for target, base in (("sdb", 100), ("sdc", 900))
+        for size, times in sizes
+        for shift in ("0", "512")
+        for cache in ("on", "off")
+    ]
+    (sentence,) = told(*rows)
+    of_first, of_second = sentence.split("; ")
+    assert of_first == "Write + fdatasync (cache on): sdb 100 us up to 4 KiB, 800 us at 1 MiB"
+    assert of_second == "sdc 900 us up to 4 KiB, 7.20 ms at 1 MiB."
+
+
+def test_few_sizes_and_sizes_that_are_not_varied_are_no_curve() -> None:
+    assert told(at(1, 780), at(4096, 800)) == []
+    assert told(*(at(size, 780, invalid=1) for size in (1, 512, 4096, 1 << 20))) == []
+    assert told(*(at(4096, 780, cache=cache) for cache in ("on", "off", "as-found", "x"))) == []
