@@ -42,7 +42,7 @@ def repeated_metric(
 
 
 def repeated_bounds(values: Sequence[float | None], ends: Sequence[Ends]) -> tuple[float, float | None] | None:
-    """Between which bounds a metric lies in all repeats, where some of them have no value.
+    """Between which bounds the median over the repeats lies, where some of them have no value.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def repeated_bounds(values: Sequence[float | None], ends: Sequence[Ends]) -> tup
     Returns
     -------
     tuple of (float, float or None) or None
-        The lowest lower and the highest upper bound; no upper one where some
-        repeat has none. None where some repeat has neither a value nor a bound.
+        The median of the lower bounds, and of the upper ones where every repeat has one. None where some repeat has
+        neither a value nor a lower bound.
     """
     lows = [low if value is None else value for value, (low, _) in zip(values, ends, strict=True)]
     highs = [high if value is None else value for value, (_, high) in zip(values, ends, strict=True)]
@@ -63,4 +63,4 @@ def repeated_bounds(values: Sequence[float | None], ends: Sequence[Ends]) -> tup
     known_highs = [high for high in highs if high is not None]
     if not known_lows or len(known_lows) < len(lows):
         return None
-    return min(known_lows), max(known_highs) if len(known_highs) == len(highs) else None
+    return median(known_lows), median(known_highs) if len(known_highs) == len(highs) else None

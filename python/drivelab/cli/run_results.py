@@ -114,13 +114,15 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     targets = list(dict.fromkeys(one.target for one in answer.combinations))
     where = f" on {' and '.join(targets)}" if targets else ""
     title = f"{experiment.get('name', '')}{where}: {missing or f'{rows.count(False)} trials'}"
+    of_tasks = asks_total_time(experiment)
     with console.capture() as capture:
         screen = render_run_screen(
             answer,
             title,
-            run_sentences(answer, of_tasks=asks_total_time(experiment)),
+            run_sentences(answer, of_tasks=of_tasks),
             finding_lines_of(run),
             is_one_at_a_time=experiment.get("design") == "one-at-a-time",
+            of_tasks=of_tasks,
             plain=not console.encoding.startswith("utf"),
         )
         console.print(screen)

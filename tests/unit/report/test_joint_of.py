@@ -57,7 +57,7 @@ def test_several_runs_are_compared_and_told_in_the_order_given() -> None:
 def test_runs_with_nothing_in_common_say_so_and_tell_their_own() -> None:
     joint = joint_report([open_run(RUNS / name) for name in ("fill-level-drive", "settings-scan-drive")])
     assert joint.sentences[0] == NOTHING_IN_COMMON
-    assert joint.sentences[1].startswith("fill-level-drive: With 2 repeats no change can be told")
+    assert joint.sentences[1].startswith("fill-level-drive: 8 MiB random writes: 478 MB/s at fill level 20 %")
     assert joint.sentences[2].startswith("settings-scan-drive: 1 byte appended")
 
 

@@ -30,7 +30,9 @@ _WHOLE_WITHIN = 0.05
 _NOUNS = {WRITES: "write", FLUSHES: "flush"}
 
 
-def effects_in_short(effects: Sequence[LevelEffect], answer: RunAnswer, *, is_other: bool = False) -> Iterator[str]:
+def effects_in_short(
+    effects: Sequence[LevelEffect], answer: RunAnswer, *, is_other: bool = False, has_numbers: bool = True
+) -> Iterator[str]:
     """The verdicts on levels of factors, the largest change first.
 
     Parameters
@@ -41,6 +43,8 @@ def effects_in_short(effects: Sequence[LevelEffect], answer: RunAnswer, *, is_ot
         What the trials come to, for the numbers behind the ratios.
     is_other : bool
         Whether something else than these was shown to matter.
+    has_numbers : bool
+        Whether the two numbers stand beside a change; without, another sentence has them.
 
     Yields
     ------
@@ -49,7 +53,7 @@ def effects_in_short(effects: Sequence[LevelEffect], answer: RunAnswer, *, is_ot
         what could not be told and what that would take, with what was not judged. At most three.
     """
     told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
-    words = _Words(answer, told)
+    words = _Words(answer, told, has_numbers)
     matters = sorted((one for one in told if one.verdict in ("matters", "differs")), key=change_size, reverse=True)
     if matters:
         yield words.change(matters[0])
@@ -84,6 +88,7 @@ class _Words:
 
     answer: RunAnswer
     told: Sequence[LevelEffect]
+    has_numbers: bool
 
     @cached_property
     def _labels(self) -> dict[str, str]:
@@ -106,13 +111,17 @@ class _Words:
 
     def counted(self, effects: Sequence[LevelEffect]) -> Iterator[str]:
         """Which levels send the drive other commands: certain, also where no time could be told."""
-        told = dict.fromkeys(
-            f"{_subject(effect)} takes{words} than {_baseline(effect)}"
-            for effect in effects
-            if effect.verdict != "not judged" and self._is_durable(effect) and (words := _commands(effect, " "))
-        )
+        found: dict[str, dict[str, LevelEffect]] = {}
+        for effect in effects:
+            if effect.verdict != "not judged" and self._is_durable(effect) and (words := _commands(effect, " ")):
+                found.setdefault(_subject(effect), {}).setdefault(f"{words} than {_baseline(effect)}", effect)
+        told = [
+            f"{subject} takes{words}{f' ({self._where(one)})' if len(of_subject) > 1 else ''}"
+            for subject, of_subject in found.items()
+            for words, one in of_subject.items()
+        ]
         if told:
-            yield f"Counted: {_some(list(told), '; ')}."
+            yield f"Counted: {_some(told, '; ', _PAIRS_MAX)}."
 
     def others(self, changes: Sequence[LevelEffect], none: Sequence[LevelEffect]) -> Iterator[str]:
         """The changes behind the largest, and what changes nothing."""
@@ -176,7 +185,9 @@ class _Words:
         """The numbers of both levels where they are of one pair of combinations."""
         pairs = _matched(effect, self.answer.combinations)
         write = value_writer(effect.metric)
-        return f", {write(pairs[0][1])} instead of {write(pairs[0][0])}" if len(pairs) == 1 else self._spread(effect)
+        if len(pairs) != 1:
+            return self._spread(effect)
+        return f", {write(pairs[0][1])} instead of {write(pairs[0][0])}" if self.has_numbers else ""
 
     def _spread(self, effect: LevelEffect) -> str:
         """Between which ratios the combinations lie that a change is the average of, where they are not alike."""

@@ -20,6 +20,7 @@ from drivelab.report.sentences.queue_depth import QUEUE_DEPTH, depth_sentences
 from drivelab.report.sentences.sizes import BLOCK_SIZE, size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences
+from drivelab.report.sentences.values import value_sentences
 
 # what is not among them is in the tables
 SENTENCES_MAX = 3
@@ -31,8 +32,8 @@ TOTAL_TIME = "total-time"
 def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
     """The answer of a run of an experiment; empty when it has no combinations.
 
-    What the size of an I/O costs comes first where it was varied, then what several
-    targets come to beside each other. Then what the levels of its factors do, with the
+    What was measured comes first, over the size of an I/O where that was varied; or what
+    several targets come to beside each other. Then what the levels of its factors do, with the
     largest place where one factor changes what another does; where nothing was varied,
     of each workload on each target the lowest and the highest median. Where sizes of
     files and of records were varied, what stands out of these surfaces instead. At most
@@ -52,14 +53,17 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     if shapes and not answer.effects:
         return (*beside, *shapes)
     depths, sizes = tuple(depth_sentences(answer)), tuple(size_sentences(answer))
-    first = (*(f"{sentence}." for sentence in memory_sentences(answer.combinations)), *depths)
+    memory = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in memory_sentences(answer.combinations))
+    first = (*memory, *depths)
+    values = () if beside or sizes or first else tuple(value_sentences(answer))
     # how far from the first depth or size to the last is told already
     curves = {factor for factor, told in ((QUEUE_DEPTH, depths), (BLOCK_SIZE, sizes)) if told}
     effects = tuple(effect for effect in answer.effects or answer.contrasts if effect.factor not in curves)
     interactions = interaction_sentences(answer)
-    told = (*first, *effects_in_short(effects, answer, is_other=bool(beside or curves or interactions)))
-    told = (*told[:1], *interactions, *told[1:]) or tuple(_of_combinations(answer))
-    return (*sizes, *beside[:BESIDE_MAX], *told)[:SENTENCES_MAX]
+    is_other = bool(beside or curves or interactions)
+    told = (*first, *effects_in_short(effects, answer, is_other=is_other, has_numbers=not values))
+    told = (*told[:1], *interactions, *told[1:]) or (() if values else tuple(_of_combinations(answer)))
+    return (*sizes, *values, *beside[:BESIDE_MAX], *told)[:SENTENCES_MAX]
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

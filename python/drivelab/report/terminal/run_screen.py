@@ -15,6 +15,7 @@ from drivelab.report.combination_labels import NOT_APPLICABLE, combination_label
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
 from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.run_matrix import matrix_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,6 +44,7 @@ def render_run_screen(
     warnings: Sequence[FindingLine],
     *,
     is_one_at_a_time: bool = False,
+    of_tasks: bool = False,
     plain: bool = False,
 ) -> RenderableType:
     """The answer of a run, to be printed by a console of 80 columns in at most 26 lines.
@@ -59,6 +61,8 @@ def render_run_screen(
         All findings, the gravest first.
     is_one_at_a_time : bool
         Whether each combination differs from the first in one level.
+    of_tasks : bool
+        Whether its workloads are tasks as a whole, of which the time is what counts.
     plain : bool
         Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     """
@@ -73,11 +77,18 @@ def render_run_screen(
     parts += [Padding(Text(clean(sentence)), (0, 0, 0, 2)) for sentence in sentences]
     groups = combinations_by_table(answer.rows)
     room = _TABLE_LINES_MAX - 2 * len(sentences)
+    matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
+    if matrix is not None:
+        table, more = matrix
+        parts += [Text(), table]
+        parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
+        groups = []
+    fits = sum(len(set(map(_key, group))) + _OTHER_LINES for group in groups) <= room
     for place, group in enumerate(groups):
         if room < _TABLE_LINES_MIN:
             parts += [Text(), Text(f"  tables of {len(groups) - place} more workloads: --details", style="dim")]
             break
-        lines = max(_TABLE_LINES_MIN, room // (len(groups) - place))
+        lines = room if fits else max(_TABLE_LINES_MIN, room // (len(groups) - place))
         table, more = _table(group, lines - _OTHER_LINES, clean, is_one_at_a_time=is_one_at_a_time)
         parts += [Text(), Text(f"  {clean(group[0].label)}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []

@@ -133,7 +133,8 @@ def test_what_has_no_effect_is_told_behind_what_has() -> None:
         contrast("scheduler", "none", "kyber", ratio(1.5, 1.4, 1.6), verdict="matters"),
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
-        "small writes: scheduler kyber is 50 % slower (40 to 60) than none, 300 us instead of 200 us.",
+        "Small writes: 200 us with scheduler none, 201 us bfq, 300 us kyber, 260 us other.",
+        "small writes: scheduler kyber is 50 % slower (40 to 60) than none.",
         "Also scheduler other is 30 % slower (20 to 40); no effect of 5 % or more: scheduler bfq.",
     )
 
@@ -147,7 +148,7 @@ def test_a_level_with_another_verdict_elsewhere_is_told_with_its_place() -> None
         contrast("scheduler", "none", "bfq", ratio(1.0, 0.99, 1.02), verdict="no effect"),
         contrast("scheduler", "none", "bfq", ratio(2.0, 1.9, 2.1), verdict="matters", workload="large"),
     )
-    assert told(RunAnswer(rows, contrasts=effects)) == (
+    assert told(RunAnswer(rows, contrasts=effects))[1:] == (
         "large writes: scheduler bfq is 2.0 times slower (1.9 to 2.1) than none.",
         "No effect of 5 % or more: scheduler bfq (small writes).",
     )
@@ -172,9 +173,10 @@ def test_of_numbers_the_last_is_told_beside_the_first() -> None:
         for level in ("60%", "100%")
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
+        "Small writes: 2.93 GB/s at fill level 20 %, 2.7 GB/s at 60 %, 2.59 GB/s at 100 %.",
         (
-            "With 1 repeat no change can be told from chance: fill level 100 % looked 13 % slower than 20 %, 2.59 GB/s "
-            "instead of 2.93 GB/s; more repeats would tell."
+            "With 1 repeat no change can be told from chance: fill level 100 % looked 13 % slower than 20 %; "
+            "more repeats would tell."
         ),
     )
 
@@ -219,8 +221,18 @@ def test_writes_to_memory_are_held_against_durable_ones_of_the_same_levels() -> 
         combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "1"}),
         combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "5"}),
     )
-    *_, sentence = told(RunAnswer(rows))
-    assert sentence == "plain looked 3.9 times as fast as synced at n 1, when 0 % of it had reached the drive."
+    sentence, *_ = told(RunAnswer(rows))
+    assert sentence == "Synced: 1.4 GB/s (n 1); plain looked 3.9 times as fast, when 0 % of it had reached the drive."
+
+
+def test_one_sync_call_behind_all_writes_is_durable_too_and_the_fastest_way_counts() -> None:
+    rows = (
+        combination(4e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False),
+        combination(1e9, THROUGHPUT, workload="each", label="each with a sync"),
+        combination(2e9, THROUGHPUT, workload="end", label="one sync at the end", is_durable=False),
+    )
+    rows[2].metrics["end_sync_ns"] = rows[2].metrics[THROUGHPUT]  # type: ignore[index]
+    assert told(RunAnswer(rows))[0].startswith("One sync at the end: 2 GB/s; plain looked 2.0 times as fast, when 0 %")
 
 
 def test_two_depths_are_told_also_behind_what_memory_took() -> None:
@@ -229,7 +241,7 @@ def test_two_depths_are_told_also_behind_what_memory_took() -> None:
     rows += (combination(1e9, THROUGHPUT, workload="synced", label="synced"),)
     effect = contrast("queue_depth", "1", "8", ratio(1.9, 1.8, 2.0), metric=THROUGHPUT, verdict="matters")
     memory, depth = told(RunAnswer(rows, contrasts=(effect,)))
-    assert memory.startswith("plain looked 5.0 times as fast as synced")
+    assert memory.startswith("Synced: 1 GB/s; plain looked 5.0 times as fast")
     assert depth.startswith("small writes: queue depth 8 is 90 % faster (80 to 100) than 1")
 
 
@@ -241,5 +253,6 @@ def test_levels_that_are_not_the_first_are_told_beside_each_other() -> None:
     rows = rows_of("filesystem", raw=93e3, ext4=298e3, xfs=214e3)
     pair = contrast("filesystem", "ext4", "xfs", ratio(0.72, 0.68, 0.76), verdict="matters")
     unsettled = contrast("filesystem", "ext4", "btrfs", ratio(0.9, 0.5, 1.5))
-    _, also = told(RunAnswer(rows, contrasts=effects, pairs=(unsettled, pair)))
-    assert also.endswith("; xfs is 39 % faster (32 to 47) than ext4, 214 us instead of 298 us.")
+    values, _, also = told(RunAnswer(rows, contrasts=effects, pairs=(unsettled, pair)))
+    assert values == "Small writes: 93.0 us raw, 298 us ext4, 214 us xfs."
+    assert also.endswith("; xfs is 39 % faster (32 to 47) than ext4.")

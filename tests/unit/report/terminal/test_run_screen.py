@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_screen
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.terminal.run_screen import render_run_screen
 from drivelab.store.read import open_run
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
@@ -50,9 +54,56 @@ def test_numbers_stand_beside_their_range_and_what_the_drive_does(
 ) -> None:
     text = "\n".join(screen("ssd-latency-scratch", capsys, monkeypatch))
     assert "  ext4            973 us  971–974        1.19 ms  3 writes, 2 flushes" in text
-    assert text.startswith("ssd-latency on scratch: 6 trials\n\n  Counted: ext4 takes 2 more writes")
+    assert text.startswith(
+        "ssd-latency on scratch: 6 trials\n\n"
+        "  512 B written + fdatasync: 454 us raw, 973 us ext4, 895 us xfs.\n"
+        "  Counted: ext4 takes 2 more writes"
+    )
 
 
 def test_warnings_have_a_line_each(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = screen("queue-depth-grid", capsys, monkeypatch)
     assert sum(line.startswith("! ") for line in lines) == 1
+
+
+def of_workload(number: int, value: float, **levels: str) -> CombinationResult:
+    found = {"total_latency_ns_p50": RepeatedMetric(value, 0.9 * value, 1.1 * value, "ns", 3)}
+    label = f"workload {number} with a name that is longer than a line of a terminal has any room for"
+    return CombinationResult(
+        "sdb", f"w{number}", label, levels, {}, found, "total_latency_ns_p50", ("a", "b", "c"), is_durable=True
+    )
+
+
+def of_many(*rows: CombinationResult) -> list[str]:
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_run_screen(RunAnswer(rows), "a run", (), ()))
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def test_of_many_workloads_each_is_a_row_and_every_level_a_column() -> None:
+    rows = [of_workload(n, 1e5 * n, filesystem=name) for n in (1, 2, 3) for name in ("ext4", "xfs")]
+    lines = of_many(*rows)
+    assert "  median of 3 repeats, by filesystem" in lines
+    (head,) = (line for line in lines if "ext4" in line)
+    assert head.split() == ["ext4", "xfs"]
+    assert [line.split()[-4:] for line in lines if "workload" in line][2] == ["300", "us", "300", "us"]
+    assert max(map(len, lines)) <= 80
+    # nothing is cut but names
+    assert all(line.index("…") < 70 for line in lines if "…" in line)
+
+
+def test_of_many_levels_the_least_and_the_greatest_are_told_with_their_places() -> None:
+    rows = [of_workload(n, 1e5 * size, depth=str(size)) for n in (1, 2, 3) for size in (3, 1, 7, 2, 5)]
+    lines = of_many(*rows)
+    line = next(line for line in lines if "workload" in line)
+    assert line.split()[-6:] == ["100", "us", "1", "700", "us", "7"]
+
+
+def test_one_number_of_each_workload_has_its_range() -> None:
+    lines = of_many(*(of_workload(n, 1e5 * n) for n in (1, 2, 3)))
+    assert next(line for line in lines if "workload 2" in line).endswith("200 us  180–220")
+
+
+def test_workloads_for_which_there_is_no_room_are_counted() -> None:
+    assert "  and 13 more: --details" in of_many(*(of_workload(n, 1e5) for n in range(30)))

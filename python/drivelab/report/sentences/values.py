@@ -1,0 +1,94 @@
+"""The numbers that a run is about, in a sentence: of one or two workloads at each level, of more at the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from drivelab.model.level_words import is_quantity, level_text, levels_phrase
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.report.numerals import value_writer
+
+WORDS_MAX = 30
+_LEVELS_MAX = 4
+# of more workloads than these the first level is told
+_WORKLOADS_WITH_LEVELS = 2
+# "and 4 more"
+_WORDS_OF_REST = 3
+# between the name of a workload and what it does: "PostgreSQL: 8 KiB over written space, fdatasync"
+_AFTER_NAME = ": "
+
+
+def value_sentences(answer: RunAnswer) -> Iterator[str]:
+    """What was measured, at the levels of the first factor that was varied; at most a sentence.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        Nothing is told of several targets, which are held against each other, nor of changes one at a time, which are
+        told with their numbers; nor of a single pair of levels.
+    """
+    rows = [one for one in answer.combinations if one.judged_metric in one.metrics and not one.invalid_trials]
+    firsts: dict[str, str] = {}
+    for one in rows:
+        firsts = dict(one.levels) | firsts
+    differing = [_differing(one, firsts) for one in rows]
+    varied = [name for name in firsts if any(name in names for names in differing)]
+    is_one_at_a_time = len(varied) > 1 and all(len(names) < 2 for names in differing)
+    if len({one.target for one in rows}) != 1 or is_one_at_a_time:
+        return
+    factor = varied[0] if varied else ""
+    groups: dict[str, list[CombinationResult]] = {}
+    for one, names in zip(rows, differing, strict=True):
+        if set(names) <= {factor}:
+            groups.setdefault(one.workload, []).append(one)
+    if not factor:
+        return
+    if len(groups) > _WORKLOADS_WITH_LEVELS:
+        yield _of_workloads([members[0] for members in groups.values()], factor)
+    # of two numbers the change tells
+    elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:
+        told = [_of_levels(members, factor) for members in groups.values()]
+        both = "; ".join(told)
+        yield f"{_capital(both if len(both.split()) <= WORDS_MAX else told[0])}."
+
+
+def _differing(one: CombinationResult, firsts: dict[str, str]) -> list[str]:
+    return [name for name, level in one.levels.items() if level != firsts[name]]
+
+
+def _of_levels(members: Sequence[CombinationResult], factor: str) -> str:
+    """``512 B appends: 257 us raw, 696 us ext4``; of many numbers the first and the last."""
+    has_many = len(members) > _LEVELS_MAX
+    is_curve = all(is_quantity(one.levels.get(factor, "")) for one in members)
+    shown = [members[0], members[-1]] if has_many and is_curve else members[:_LEVELS_MAX]
+    told: list[str] = []
+    for one in shown:
+        level = one.levels.get(factor, "")
+        phrase, words = levels_phrase({factor: level}) if level else "", level_text(factor, level)
+        # the factor is named once, and not at all where its levels speak for themselves
+        lead = "" if phrase in ("", words) else "at " if is_curve else "" if told else "with "
+        told.append(f"{_value(one)} {lead}{words if told else phrase}".strip())
+    more = f" and {len(members) - len(shown)} more" if len(shown) < len(members) and not is_curve else ""
+    return f"{members[0].label}: {', '.join(told)}{more}"
+
+
+def _of_workloads(members: Sequence[CombinationResult], factor: str) -> str:
+    """``Ext4: etcd 531 us; PostgreSQL 146 us``, what is durable first."""
+    level = members[0].levels.get(factor, "")
+    told = f"{_capital(levels_phrase({factor: level}))}: " if level else ""
+    # what survives a power cut is what counts
+    ordered = sorted(members, key=lambda one: not one.is_durable)
+    for count, one in enumerate(ordered):
+        more = f"{'; ' if count else ''}{one.label.partition(_AFTER_NAME)[0]} {_value(one)}"
+        if len(f"{told}{more}".split()) > WORDS_MAX - _WORDS_OF_REST:
+            return f"{told}; and {len(ordered) - count} more."
+        told += more
+    return f"{told}."
+
+
+def _value(one: CombinationResult) -> str:
+    return value_writer(one.judged_metric)(one.metrics[one.judged_metric].median)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

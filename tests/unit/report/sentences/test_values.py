@@ -1,0 +1,96 @@
+"""The numbers that a run is about, in its first sentence."""
+
+from __future__ import annotations
+
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.sentences.run import plain_text, run_sentences
+from drivelab.report.sentences.values import value_sentences
+
+LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
+
+
+def row(
+    value: float, label: str = "appends", metric: str = LATENCY, *, is_durable: bool = True, **levels: str
+) -> CombinationResult:
+    unit = "B/s" if metric == THROUGHPUT else "ns"
+    found = {metric: RepeatedMetric(value, value, value, unit, 3)}  # type: ignore[arg-type]
+    return CombinationResult("sdb", label, label, levels, {}, found, metric, ("a", "b", "c"), is_durable=is_durable)
+
+
+def told(*rows: CombinationResult) -> list[str]:
+    return [plain_text(text) for text in value_sentences(RunAnswer(rows))]
+
+
+def test_each_level_of_the_first_factor_with_the_others_at_their_first() -> None:
+    rows = [
+        row(value * (1 if mount == "nodiscard" else 9), filesystem=name, mount=mount)
+        for name, value in (("raw", 257e3), ("ext4", 696e3), ("xfs", 358e3))
+        for mount in ("nodiscard", "discard")
+    ]
+    assert told(*rows) == ["Appends: 257 us raw, 696 us ext4, 358 us xfs."]
+    assert plain_text(run_sentences(RunAnswer(tuple(rows)))[0]) == "Appends: 257 us raw, 696 us ext4, 358 us xfs."
+
+
+def test_of_many_numbers_the_first_and_the_last_and_of_many_names_how_many_more() -> None:
+    rates = {"20%": 4.8e8, "40%": 4e8, "60%": 3.4e8, "80%": 2e8, "100%": 1.7e8}
+    assert told(*(row(rate, metric=THROUGHPUT, fill_level=level) for level, rate in rates.items())) == [
+        "Appends: 480 MB/s at fill level 20 %, 170 MB/s at 100 %."
+    ]
+    names = ("none", "bfq", "kyber", "mq-deadline", "adios")
+    assert told(*(row(2e5, scheduler=name) for name in names)) == [
+        "Appends: 200 us with scheduler none, 200 us bfq, 200 us kyber, 200 us mq-deadline and 1 more."
+    ]
+
+
+def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
+    rows = [
+        row(value, label, is_durable=label != "Kafka: 16 KiB, synced at the end", filesystem=name)
+        for label, value in (
+            ("Kafka: 16 KiB, synced at the end", 5e3),
+            ("etcd: 2300 B", 5.3e5),
+            ("PostgreSQL: 8 KiB", 1.46e5),
+        )
+        for name in ("ext4", "xfs")
+    ]
+    assert told(*rows) == ["Ext4: etcd 530 us; PostgreSQL 146 us; Kafka 5.00 us."]
+
+
+def test_a_sentence_of_many_workloads_is_cut_at_thirty_words() -> None:
+    label = "create, fsync of file and directory, number {}"
+    (sentence,) = told(*(row(1e5, label.format(n), filesystem=name) for n in range(9) for name in ("ext4", "xfs")))
+    assert sentence.endswith("number 1 100 us; and 7 more.")
+    assert len(sentence.split()) <= 30
+
+
+def test_a_second_workload_is_told_while_the_sentence_stays_short() -> None:
+    both = [row(1e5, label, filesystem=name) for label in ("small", "large") for name in ("raw", "ext4", "xfs")]
+    assert told(*both) == ["Small: 100 us raw, 100 us ext4, 100 us xfs; large: 100 us raw, 100 us ext4, 100 us xfs."]
+    label = "writes of 4 KiB each of which is synced before the next one begins"
+    assert told(*both[:3], *(row(1e5, label, filesystem=name) for name in ("raw", "ext4", "xfs"))) == [
+        "Small: 100 us raw, 100 us ext4, 100 us xfs."
+    ]
+
+
+def test_nothing_is_told_of_two_numbers_nor_of_changes_one_at_a_time_nor_of_several_targets() -> None:
+    assert told(row(1e5, cache="on"), row(2e5, cache="off")) == []
+    assert (
+        told(
+            row(1e5, cache="on", scheduler="none"),
+            row(2e5, cache="off", scheduler="none"),
+            row(2e5, cache="on", scheduler="bfq"),
+        )
+        == []
+    )
+    rows = [row(1e5, filesystem=name) for name in ("raw", "ext4", "xfs")]
+    other = [
+        CombinationResult(
+            "sdc",
+            *(
+                getattr(one, key)
+                for key in ("workload", "label", "levels", "achieved", "metrics", "judged_metric", "trials")
+            ),
+        )
+        for one in rows
+    ]
+    assert told(*rows, *other) == []
+    assert told() == []
