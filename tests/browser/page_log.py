@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-# Chromium's advice to whoever wrote the charts' script, when a surface is drawn without a graphics card
-HINTS = ("Canvas2D: Multiple readback operations", "GL Driver Message (OpenGL, Performance", "no longer repeat")
+# Chromium's advice to whoever wrote the charts' script
+HINTS = ("Canvas2D: Multiple readback operations",)
 
 
 class PageLog:

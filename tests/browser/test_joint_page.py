@@ -156,11 +156,10 @@ def test_every_figure_is_drawn_when_it_is_opened_with_named_axes_and_units(open_
         """() => [...document.querySelectorAll(".plot")].map((plot) => {
           const layout = plot._fullLayout;
           const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key)).map((key) => layout[key]);
-          const solid = layout.scene ? [layout.scene.xaxis, layout.scene.yaxis, layout.scene.zaxis] : [];
           return {
             source: plot.dataset.source,
             marks: plot._fullData.length,
-            titles: [...axes, ...solid].map((axis) => axis.title.text || "").filter(Boolean),
+            titles: axes.map((axis) => axis.title.text || "").filter(Boolean),
           };
         })"""
     )

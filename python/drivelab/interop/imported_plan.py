@@ -18,7 +18,7 @@ UNKNOWN_DRIVE = "unknown drive"
 # what each program is about decides what its report shows
 _TABLES: dict[Kind, list[str]] = {"iozone": ["surfaces", "results"], "bonnie": ["phases", "results"]}
 _FIGURES: dict[Kind, list[str]] = {
-    "iozone": ["surface", "surface-maps"],
+    "iozone": ["surface-maps"],
     "bonnie": ["block-throughput", "metadata-rates", "seeks"],
     "diskbenchmark": ["latency-over-size"],
 }

@@ -82,7 +82,6 @@ def strings(value: Any, key: str = "") -> list[tuple[str, str]]:
 
 def axis_titles(plot: Plot) -> list[str]:
     axes = [axis for key, axis in plot.layout.items() if re.fullmatch(r"[xy]axis\d*", key)]
-    axes += [plot.layout["scene"][name] for name in ("xaxis", "yaxis", "zaxis")] if "scene" in plot.layout else []
     titles = [axis["title"]["text"] for axis in axes]
     return titles + [trace["colorbar"]["title"]["text"] for trace in plot.data if "colorbar" in trace]
 

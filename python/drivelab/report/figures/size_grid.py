@@ -1,4 +1,4 @@
-"""Observations over two numeric factors, everything else alike: what surfaces and heat maps are drawn from."""
+"""Observations over two numeric factors, everything else alike: what heat maps are drawn from."""
 
 from __future__ import annotations
 
@@ -112,12 +112,9 @@ def grids_of(items: Sequence[Measured], wanted: tuple[str, str] | None = None) -
 def _is_redundant(grid: Grid) -> bool:
     """Whether the same numbers stand in another unit: rates of one size are throughput, those of durable writes times.
 
-    Over block sizes throughput and rate are two different surfaces, and the rate
-    is left to the figure of queue depths. Over sizes of files, which are gone
-    through as a whole, throughput is what one looks for.
+    Over block sizes throughput and rate are two different maps, and the rate
+    is left to the figure of queue depths.
     """
-    if (grid.x_factor, grid.y_factor) == OF_FILES:
-        return grid.unit != "B/s"
     if grid.first.observation.is_durable:
         return grid.unit != "ns"
     return grid.unit == "1/s" and BLOCK_SIZE in (grid.x_factor, grid.y_factor)

@@ -1,4 +1,4 @@
-"""A value over two parameters, as a surface in space and as a heat map of the same numbers below it."""
+"""A value over two parameters, as a heat map."""
 
 from __future__ import annotations
 
@@ -29,50 +29,39 @@ from drivelab.report.figures.quantity import (
 from drivelab.report.figures.size_grid import OF_FILES, Grid, grids_of
 from drivelab.report.numerals import column_unit, number_text, round_latency_text
 
-SURFACE_PX, MAP_PX, CELL_PX_MIN = 400, 300, 18
-GRIDS_AT_MOST, FILE_GRIDS_AT_MOST = 4, 6
+MAP_PX, CELL_PX_MIN = 300, 18
+GRIDS_AT_MOST = 4
 # a value that changes by more than this is drawn by its logarithm
 _SPAN_LINEAR = 8
-# texts that fit beside each other along an edge of the space
-_TICKS_IN_SPACE = 5
 # of a map with more columns the cells are too narrow for numbers
 _NUMBERS_ACROSS = 8
 _NAMES = {"ns": "latency", "B/s": "throughput", "1/s": "IOPS"}
 _COLUMNS = {"ns": "latency_ns", "B/s": "throughput_bytes_per_s", "1/s": "iops_per_s"}
-CAPTION = (
-    "Each crossing of the surface, and each cell of the map below it, is one combination that was measured; between "
-    "them nothing was. A gap was not measured."
-)
-FILES_CAPTION = (
-    "Each crossing of the surface is one combination that was measured; between them nothing was. There is nothing "
-    "where a record would be larger than the file."
-)
+CAPTION = "Each cell is one combination that was measured; a gap was not measured."
 
 
 def surface(sets: Sequence[ResultSet]) -> Figure | None:
-    """Values over two numeric factors of at least three levels each; None when nobody varied two of them."""
+    """Values over two numeric factors of at least three levels each; None when nobody varied two of them.
+
+    Sizes of files and records have maps of their own (`surface_maps`).
+    """
     items = measured(sets)
     chosen = [*typical_latencies(items), *(one for one in items if one.observation.metric in (THROUGHPUT, RATE))]
-    grids = grids_of(chosen)
+    grids = [grid for grid in grids_of(chosen) if (grid.x_factor, grid.y_factor) != OF_FILES]
     if not grids:
         return None
     shown = [one for grid in grids for point in grid.cells.values() for one in point.members]
     first = grids[0]
-    # their maps are a figure of their own
-    is_of_files = (first.x_factor, first.y_factor) == OF_FILES
-    at_most = FILE_GRIDS_AT_MOST if is_of_files else GRIDS_AT_MOST
-    words = [FILES_CAPTION if is_of_files else CAPTION, event_words(shown), caption_end(shown)]
-    if len(grids) > at_most:
-        words.append(f"The first {at_most} of {len(grids)} grids are drawn; the data below hold all.")
+    words = [CAPTION, event_words(shown), caption_end(shown)]
+    if len(grids) > GRIDS_AT_MOST:
+        words.append(f"The first {GRIDS_AT_MOST} of {len(grids)} maps are drawn; the data below hold all.")
     pairs = {(grid.x_factor, grid.y_factor) for grid in grids}
     over = f"{factor_words(first.x_factor)} and {factor_words(first.y_factor)}" if len(pairs) == 1 else "two factors"
     return Figure(
         key="surface",
         title=f"What {over} do together",
         caption=" ".join(word for word in words if word),
-        plots=tuple(
-            plot for grid in grids[:at_most] for plot in ([_space(grid)] if is_of_files else [_space(grid), _map(grid)])
-        ),
+        plots=tuple(_map(grid) for grid in grids[:GRIDS_AT_MOST]),
         table=_table(grids),
     )
 
@@ -157,56 +146,6 @@ def _short(grid: Grid, place: tuple[float, float]) -> str:
     return number_text(point.value / scale, 2)
 
 
-def _space(grid: Grid) -> Plot:
-    scale = _scale(grid)
-    z = _rows(grid, lambda place: _height(grid, place, scale))
-    layout = theme.layout(SURFACE_PX, showlegend=False)
-    layout["margin"] = {"l": 0, "r": 0, "t": 0, "b": 0}
-    layout["scene"] = {
-        "xaxis": _space_axis(_level_words(grid.x_factor), **_level_ticks(grid.x_factor, grid.x, _TICKS_IN_SPACE)),
-        "yaxis": _space_axis(_level_words(grid.y_factor), **_level_ticks(grid.y_factor, grid.y, _TICKS_IN_SPACE)),
-        # named above, where no narrow page cuts it off
-        "zaxis": _space_axis("", **_value_ticks(grid, scale, _TICKS_IN_SPACE)),
-        "aspectmode": "manual",
-        "aspectratio": {"x": 1, "y": 1, "z": 0.68},
-        "camera": {"eye": {"x": -1.5, "y": -1.75, "z": 1.1}, "center": {"x": 0, "y": 0, "z": -0.12}},
-        "dragmode": "orbit",
-    }
-    label = theme.panel_label(f"<b>Height</b> {_value_words(grid, scale)}", 1)
-    layout["annotations"] = [label | {"yref": "paper", "yanchor": "top"}]
-    trace = {
-        "type": "surface",
-        "x": _places(grid.x),
-        "y": _places(grid.y),
-        "z": z,
-        "customdata": _rows(grid, lambda place: _hover(grid, place, scale)),
-        "hovertemplate": "%{customdata}<extra></extra>",
-        "colorscale": theme.SCALE,
-        "showscale": False,
-        "connectgaps": False,
-        # a line at every level that was measured
-        "contours": {axis: _lines_in_space(len(numbers)) for axis, numbers in (("x", grid.x), ("y", grid.y))},
-        "lighting": {"ambient": 0.92, "diffuse": 0.25, "specular": 0.02, "roughness": 0.9},
-    }
-    return Plot([trace], layout, SURFACE_PX, f"{grid.label}: surface")
-
-
-def _lines_in_space(count: int) -> dict[str, Any]:
-    return {"show": True, "start": 0, "end": count - 1, "size": 1, "color": theme.MUTED, "width": 1, "highlight": False}
-
-
-def _space_axis(title: str, **more: Any) -> dict[str, Any]:
-    return {
-        "title": {"text": title, "font": {"size": 10, "color": theme.MUTED}},
-        "tickfont": {"size": 10, "color": theme.MUTED},
-        "gridcolor": theme.GRID,
-        "linecolor": theme.AXIS,
-        "zeroline": False,
-        "showbackground": False,
-        "showspikes": False,
-    } | more
-
-
 def _map(grid: Grid) -> Plot:
     scale = _scale(grid)
     height = max(MAP_PX, CELL_PX_MIN * len(grid.y) + 130)
@@ -247,7 +186,7 @@ def _map(grid: Grid) -> Plot:
         # outlined, to be seen on every shade
         crosses["marker"] = {"symbol": "x", "size": 9, "color": theme.INK, "line": {"width": 1.5, "color": theme.PAPER}}
     texts = [_cell_texts(grid, scale)] if len(grid.x) <= _NUMBERS_ACROSS else []
-    return Plot([trace, *texts, *([crosses] if crosses else [])], layout, height, f"{grid.label}: map")
+    return Plot([trace, *texts, *([crosses] if crosses else [])], layout, height, grid.label)
 
 
 def _cell_texts(grid: Grid, scale: Scale) -> dict[str, Any]:
