@@ -262,7 +262,7 @@ def test_an_explanation_is_given_also_where_no_page_can_be_made(
     status = explain_result.show_explanations(stored, "", as_json=False, writes_report=True)
     (stored.directory / "report.html").unlink()
     with_page = capsys.readouterr()
-    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     assert explain_result.show_explanations(stored, "", as_json=False, writes_report=True) == status
     without_page = capsys.readouterr()
     assert with_page.out.replace(f"report: {stored.directory}/report.html\n", "") == without_page.out

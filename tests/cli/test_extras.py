@@ -16,7 +16,7 @@ from drivelab.store.find_run import find_run
 
 PROJECT = Path(__file__).resolve().parents[2]
 # what only the extras bring: their own libraries, and those behind them
-OF_EXTRAS = ("duckdb", "jinja2", "markupsafe", "narwhals", "plotly")
+OF_EXTRAS = ("duckdb", "jinja2", "markupsafe")
 OWN = """
 format = 1
 name = "own"
@@ -30,7 +30,7 @@ file_state = "append"
 durability = "fdatasync"
 count = 100
 """
-NO_PAGE = "no page (O801): the plotly package is not installed. do: pip install 'drivelab[report]'"
+NO_PAGE = "no page (O801): the jinja2 package is not installed. do: pip install 'drivelab[report]'"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_core_names_none_of_these_libraries_and_the_extras_name_all() -> Non
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert not [one for one in project["dependencies"] if one.startswith(OF_EXTRAS)]
-    assert sorted(one.partition(">")[0] for one in extras["report"] + extras["sql"]) == ["duckdb", "jinja2", "plotly"]
+    assert sorted(one.partition(">")[0] for one in extras["report"] + extras["sql"]) == ["duckdb", "jinja2"]
     assert extras["all"] == ["drivelab[report,sql]"]
 
 
@@ -122,9 +122,8 @@ def test_what_an_extra_is_for_names_it(own: str, tmp_path: Path, capsys: pytest.
 
 @pytest.mark.usefixtures("without_extras")
 def test_a_missing_template_library_leaves_no_half_page(
-    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "plotly")
     assert run(["run", own, str(tmp_path), "--out", str(tmp_path / "here")]) in (0, 4)
     assert "no page (O801): the jinja2 package is not installed" in capsys.readouterr().err
     assert not [path for path in (tmp_path / "here").rglob("*") if "report" in path.name]

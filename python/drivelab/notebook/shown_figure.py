@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from typing import Any
 
 from drivelab.notebook.frames import Frame, arrow_of_data, as_frame, checked_frame
 from drivelab.report.figures.figure import Figure, Plot
-from drivelab.report.placed import script_json
-from drivelab.report.plotly_script import PlotlyScript
+from drivelab.report.plotly_script import packed_script
 from drivelab.report.static_figure import page_colours, resolved
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
@@ -130,9 +129,10 @@ def _html(plots: tuple[ShownPlot, ...], title: str, caption: str = "") -> str:
     parts += [f"<div><small>{escape(caption)}</small></div>"] if caption else []
     # in three pieces: what one holds is never taken for the place of another
     head, middle, tail = re.split("PLOTS|SCRIPT", _LOADER)
-    return "".join([*parts, head, script_json(drawn), middle, _packed_script(), tail])
+    return "".join([*parts, head, _script_json(drawn), middle, packed_script().decode("ascii"), tail])
 
 
-@cache
-def _packed_script() -> str:
-    return b"".join(PlotlyScript().packed_pieces()).decode("ascii")
+def _script_json(value: list[Any]) -> str:
+    """JSON that may stand inside a script element: no character of it can end the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drivelab.model.errors import DrivelabError
+from drivelab.report import plotly_script
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import JointPage, joint_page_of
 from drivelab.report.numerals import count_text, typeset
-from drivelab.report.plotly_script import PlotlyScript
 from drivelab.report.report_file import report_file
 from drivelab.report.sparkline import BASE, HEIGHT, WIDTH
 
@@ -39,23 +39,23 @@ def write_html_report(joint: Joint, path: Path) -> Path:
         O801: what pages are made with is not installed. O802: the file cannot be written.
     """
     # first: without these there is nothing to be made
-    script, templates = PlotlyScript(), _environment()
+    templates = _environment()
     page = joint_page_of(joint)
     with report_file(path) as aside, aside.open("wb") as file:
-        for piece in html_pieces(page, script, templates):
+        for piece in html_pieces(page, templates):
             file.write(piece)
     return path
 
 
-def html_pieces(page: JointPage, script: PlotlyScript, templates: Environment) -> Iterator[bytes]:
-    """The page in pieces, so that neither it nor the charts' script is ever held as a whole."""
+def html_pieces(page: JointPage, templates: Environment) -> Iterator[bytes]:
+    """The page in pieces, so that it is never held as a whole."""
     behaviour = template_text("page.js").strip()
     head = templates.get_template("page.html.j2").generate(
         report=page,
         style=template_text("page.css"),
-        policy=_policy([script.content_hash(), _hash(behaviour)]),
-        plotly_version=script.version,
-        plotly_licence=script.licence,
+        policy=_policy([plotly_script.script_hash(), _hash(behaviour)]),
+        plotly_version=plotly_script.VERSION,
+        plotly_licence=plotly_script.licence(),
         spark={"width": WIDTH, "height": HEIGHT, "base": BASE},
     )
     for text in head:
@@ -63,7 +63,7 @@ def html_pieces(page: JointPage, script: PlotlyScript, templates: Environment) -
         yield text.encode("utf-8", "backslashreplace")
     # the charts' script is data until the page unpacks it, and the policy names both by the hash of their text
     yield b'<script type="text/plain" id="packed-plotly">'
-    yield from script.packed_pieces()
+    yield plotly_script.packed_script()
     yield f"</script>\n<script>{behaviour}</script>\n</body>\n</html>\n".encode()
 
 

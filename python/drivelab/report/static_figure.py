@@ -28,7 +28,7 @@ from drivelab.report.chromium import Chromium
 from drivelab.report.figures.figure import Figure, Plot
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import file_name, named_figures
-from drivelab.report.plotly_script import PlotlyScript
+from drivelab.report.plotly_script import script
 from drivelab.report.report_file import report_file
 
 Format = Literal["svg", "png"]
@@ -89,7 +89,7 @@ def figure_svg(figure: Figure) -> tuple[str, ...]:
     Raises
     ------
     DrivelabError
-        O801: what pages are made with is not installed. O803, O804: Chromium is missing, or did not draw.
+        O803, O804: Chromium is missing, or did not draw.
     """
     return tuple(data.decode() for data in _drawn(figure.plots, "svg"))
 
@@ -100,7 +100,7 @@ def figure_png(figure: Figure) -> tuple[bytes, ...]:
     Raises
     ------
     DrivelabError
-        O801: what pages are made with is not installed. O803, O804: Chromium is missing, or did not draw.
+        O803, O804: Chromium is missing, or did not draw.
     """
     return tuple(_drawn(figure.plots, "png"))
 
@@ -122,8 +122,7 @@ def write_figures(
     Raises
     ------
     DrivelabError
-        O801: what pages are made with is not installed. O802: a file cannot be written.
-        O803, O804: Chromium is missing, or did not draw; nothing is written then.
+        O802: a file cannot be written. O803, O804: Chromium is missing, or did not draw; nothing is written then.
     """
     plots = [
         (name, figure, plot, directory / f"{name}{own}.{kind}")
@@ -189,11 +188,10 @@ def _write(path: Path, data: bytes) -> None:
 
 def _drawn(plots: Sequence[Plot], kind: Format) -> Iterator[bytes]:
     """The drawings as files, in their order."""
-    script = PlotlyScript()
     colours = page_colours()
     with Chromium() as browser:
         browser.evaluate("document.documentElement.innerHTML = '<body></body>'")
-        browser.evaluate(b"".join(script.pieces()).decode() + "\n;0")
+        browser.evaluate(script().decode() + "\n;0")
         for plot in plots:
             picture = json.dumps(static_plot(plot, colours))
             text = browser.evaluate(f'{_DRAW}({picture}, "{kind}", {PNG_SCALE if kind == "png" else 1})')

@@ -74,7 +74,7 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
     Raises
     ------
     DrivelabError
-        O801: what pages are made with is not installed. O802: a file cannot be written.
+        O802: a file cannot be written.
     """
     pictures = Pictures()
     if figures:

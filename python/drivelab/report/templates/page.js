@@ -70,9 +70,8 @@
   };
 
   const draw = (holder, width) => {
-    const source = document.getElementById(holder.dataset.source);
     const style = getComputedStyle(document.documentElement);
-    const figure = fitted(resolved(JSON.parse(source.textContent), style), width || holder.clientWidth);
+    const figure = fitted(resolved(holder.drawing, style), width || holder.clientWidth);
     // a finger that moves over a figure scrolls the page
     if (coarse.matches) figure.layout.dragmode = false;
     if (width) Object.assign(figure.layout, { width, autosize: false });
@@ -81,7 +80,7 @@
   // a figure in a folded part has no width yet: it is drawn when the part is opened
   const isFolded = (holder) => holder.closest("details:not([open])") !== null;
   const drawAgain = (width) => {
-    for (const holder of holders) if (holder.dataset.drawn && (width || !isFolded(holder))) draw(holder, width);
+    for (const holder of holders) if (holder.drawing && (width || !isFolded(holder))) draw(holder, width);
   };
 
   // gzip in Base64, as text or as whatever the type says
@@ -105,6 +104,7 @@
     for (const holder of holders) {
       if (holder.dataset.drawn || isFolded(holder)) continue;
       holder.dataset.drawn = "yes";
+      holder.drawing = await unpacked(holder.dataset.packed, "application/json").json();
       await draw(holder);
       await new Promise((resume) => setTimeout(resume));
     }
@@ -114,7 +114,7 @@
   document.addEventListener("toggle", (event) => {
     if (!event.target.open) return;
     const inside = holders.filter((holder) => event.target.contains(holder) && !isFolded(holder));
-    for (const holder of inside) if (holder.dataset.drawn) draw(holder);
+    for (const holder of inside) if (holder.drawing) draw(holder);
     if (inside.some((holder) => !holder.dataset.drawn)) loading.then(drawInTurn);
   }, true);
 
