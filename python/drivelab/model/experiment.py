@@ -22,7 +22,6 @@ Requirement = Literal["anything", "device"]
 TableName = Literal["results", "effects", "phases", "surfaces"]
 FigureName = Literal[
     "block-throughput",
-    "commands-per-operation",
     "effects-overview",
     "io-scatter",
     "latency-cdf",

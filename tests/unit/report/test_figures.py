@@ -20,7 +20,6 @@ from drivelab.model.histogram import Histogram
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures import theme
-from drivelab.report.figures.commands_per_operation import commands_per_operation
 from drivelab.report.figures.effects_overview import effects_overview
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.io_scatter import SLOWEST, io_scatter
@@ -43,7 +42,6 @@ MAKERS = (
     latency_cdf,
     latency_over_time,
     io_scatter,
-    commands_per_operation,
 )
 AXIS = re.compile(r"[xy]axis\d*")
 COLOUR = re.compile(r"var\(--[a-z0-9-]+\)|rgba\(0,0,0,0\)")
@@ -98,7 +96,6 @@ def test_a_trial_that_does_not_describe_the_drive_is_marked_in_every_figure(chec
         latency_cdf,
         latency_over_time,
         io_scatter,
-        commands_per_operation,
     ):
         figure, before = make(wrong), make(check_content.trials)
         assert figure is not None
@@ -255,22 +252,6 @@ def test_the_slowest_operations_are_drawn_one_by_one(check_content: ReportConten
     slowest = figure.plots[0].data[1]["y"]
     assert len(slowest) == SLOWEST
     assert max(slowest) == pytest.approx(trial.histogram.maximum_ns, abs=1)
-
-
-def test_commands_known_only_between_bounds_show_both(
-    trial: Callable[..., TrialContent], make_estimate: Callable[..., Estimate]
-) -> None:
-    durable = trial(
-        operation="durable_write", estimates={"device_writes_per_operation": make_estimate(None, 1.0, 2.0, "1")}
-    )
-    figure = commands_per_operation([durable])
-    assert figure is not None
-    bars = figure.plots[0].data[0]
-    assert (bars["x"], bars["error_x"]["array"], bars["error_x"]["arrayminus"]) == ([1.5], [0.5], [0.5])
-
-
-def test_reads_have_no_commands_to_show(trial: Callable[..., TrialContent]) -> None:
-    assert commands_per_operation([trial()]) is None
 
 
 def test_sizes_are_compared_only_where_nothing_else_differs(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from drivelab.report.answer import thresholds_of
 from drivelab.report.content import ReportContent, TrialContent
-from drivelab.report.figures.commands_per_operation import commands_per_operation
 from drivelab.report.figures.effects_overview import effects_overview
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.io_scatter import io_scatter
@@ -51,7 +50,6 @@ def figures_of_run(content: ReportContent) -> list[Figure]:
         latency_cdf(parts),
         latency_over_time(parts),
         io_scatter(trials),
-        commands_per_operation(trials),
     ]
     return [figure for figure in made if figure is not None]
 
