@@ -111,7 +111,7 @@ def thresholds_of(verdict: Mapping[str, Any] | None) -> dict[str, list[tuple[flo
             if threshold["unit"] == "ns" and threshold["direction"] == "at_most":
                 entry = (
                     float(threshold["limit"]),
-                    f"{one.get('title', '')}: {_in_words(threshold, 'this')}",
+                    f"{one.get('title', '')}: {asked_words(threshold, 'this')}",
                 )
                 if entry not in found.setdefault(threshold["trial"], []):
                     found[threshold["trial"]].append(entry)
@@ -137,9 +137,9 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
     sign = {"at_most": "≤", "at_least": "≥"}[threshold["direction"]]
     ratio = check.get("margin_ratio")
     return CheckLine(
-        text=_in_words(threshold, _limit(threshold["limit"], threshold["unit"])),
+        text=asked_words(threshold, limit_words(threshold["limit"], threshold["unit"])),
         trial=str(threshold["trial"]),
-        limit=f"{sign}\u00a0{_limit(threshold['limit'], threshold['unit'])}",
+        limit=f"{sign}\u00a0{limit_words(threshold['limit'], threshold['unit'])}",
         measured=_estimate_text(estimate),
         interval=_interval_text(estimate),
         margin="" if ratio is None else f"{number_text(ratio, 2)}×",
@@ -150,7 +150,8 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
     )
 
 
-def _quantity(value: float, unit: str) -> str:
+def quantity_words(value: float, unit: str) -> str:
+    """What was measured, in its unit: ``933 µs``, ``488 a second``."""
     if unit == "ns":
         return latency_text(value)
     if unit == "1/s":
@@ -158,27 +159,28 @@ def _quantity(value: float, unit: str) -> str:
     return format_quantity(value, unit)
 
 
-def _in_words(threshold: Mapping[str, Any], limit: str) -> str:
-    """What is asked, with the limit where the text has a place for it."""
-    return str(threshold["text"]).replace("{value}", limit.removesuffix(" a second"))
+def asked_words(threshold: Mapping[str, Any], number: str) -> str:
+    """What is asked, with a number where the text has a place for it."""
+    return str(threshold["text"]).replace("{value}", number.removesuffix(" a second"))
 
 
-def _limit(value: float, unit: str) -> str:
-    return round_latency_text(value) if unit == "ns" else _quantity(value, unit)
+def limit_words(value: float, unit: str) -> str:
+    """A limit in its unit: ``10 ms``."""
+    return round_latency_text(value) if unit == "ns" else quantity_words(value, unit)
 
 
 def _estimate_text(estimate: Estimate | None) -> str:
     if estimate is None:
         return "not measured"
     if estimate.value is None:
-        return "no data" if estimate.low is None else f"at least {_quantity(estimate.low, estimate.unit)}"
-    return _quantity(estimate.value, estimate.unit)
+        return "no data" if estimate.low is None else f"at least {quantity_words(estimate.low, estimate.unit)}"
+    return quantity_words(estimate.value, estimate.unit)
 
 
 def _interval_text(estimate: Estimate | None) -> str:
     if estimate is None or estimate.value is None or (estimate.low is None and estimate.high is None):
         return ""
-    low, high = ("" if end is None else _quantity(end, estimate.unit) for end in (estimate.low, estimate.high))
+    low, high = ("" if end is None else quantity_words(end, estimate.unit) for end in (estimate.low, estimate.high))
     if not low or not high:
         return f"at least {low}" if low else f"at most {high}"
     return f"{low} to {high}"

@@ -5,19 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivelab.report.figures.figure import Figure
+from drivelab.report.figures.latency_overview import KEY as OVERVIEW
+from drivelab.report.figures.limit_gauge import KEY as LIMITS
+from drivelab.report.figures.of_run import OF_TRACES
 from drivelab.report.headline import headline_facts, what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
 from drivelab.report.parts_of_text import parts_within
+from drivelab.report.sentences.traced import leads
 
 _NAMES_MAX = 3
 # what a line of a card holds
 _WARNING_LENGTH_MAX = 100
 
 
-def hero_of(joint: Joint) -> Figure | None:
-    """The one picture of a report; None where nothing can be drawn."""
-    return joint.figures[0] if joint.figures else next((one.figure for one in named_figures(joint)), None)
+def hero_of(joint: Joint, of_runs: Sequence[Figure] | None = None) -> Figure | None:
+    """The one picture of a report in whatever format; None where nothing can be drawn.
+
+    Of a single run that is the parts of its latency where it was made to be explained, the limits that it
+    was held against, or the figure that its experiment names first. Where that is latencies at a glance,
+    which every run has, and of several runs, it is the first figure that is drawn from combinations.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    of_runs : sequence of Figure, optional
+        The figures of each run by itself, where they are known already.
+    """
+    if of_runs is None:
+        of_runs = [one.figure for one in named_figures(joint) if one.run is not None]
+    figures, run = (*joint.figures, *of_runs), joint.only_run
+    wanted: tuple[str, ...] = ()
+    if run is not None:
+        named = tuple(key for key in run.experiment.get("figures", ())[:1] if key != OVERVIEW)
+        wanted = (*(OF_TRACES if leads(run) else ()), LIMITS, *named)
+    asked = (figure for key in wanted for figure in figures if figure.key == key)
+    return next(asked, next(iter(figures), None))
 
 
 def where_words(joint: Joint) -> str:

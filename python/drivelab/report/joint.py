@@ -44,3 +44,8 @@ class Joint:
     result_sets: tuple[ResultSet, ...] = ()
     notes: tuple[str, ...] = ()
     part_differences: tuple[ExplanationDifference, ...] = ()
+
+    @property
+    def only_run(self) -> ReportContent | None:
+        """The run, where the report is about a single one and nothing stands beside it."""
+        return self.runs[0] if len(self.runs) == 1 and len(self.result_sets) <= 1 else None

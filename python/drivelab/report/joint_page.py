@@ -8,6 +8,7 @@ from itertools import count
 
 from drivelab.model.result_set import ResultSet
 from drivelab.report.content import ReportContent
+from drivelab.report.in_short import hero_of
 from drivelab.report.joint import Joint
 from drivelab.report.page import Page, page_of
 from drivelab.report.placed import PlacedFigure, PlacedTable, placed_figure, placed_table
@@ -82,8 +83,7 @@ class JointPage:
 
 def joint_page_of(joint: Joint) -> JointPage:
     """The page of a report."""
-    is_alone = len(joint.runs) == 1 and len(joint.result_sets) <= 1
-    alone = _with_sentences(page_of(joint.runs[0]), joint.sentences) if is_alone else None
+    alone = _with_sentences(page_of(joint.only_run), joint.sentences) if joint.only_run else None
     # tables of where the time goes stand before them
     first_table = 1 + (len(alone.traced.tables) if alone and alone.traced else 0)
     figures = [
@@ -93,10 +93,10 @@ def joint_page_of(joint: Joint) -> JointPage:
     # what the numbers come from stands before their other forms
     ordered = sorted(joint.tables, key=lambda table: not table.key.startswith(_MODEL_TABLES)) if alone else joint.tables
     tables = [placed_table(table, str(number)) for number, table in enumerate(ordered, start=first_table)]
-    alone, hero, folded = _figures_in_order(alone, figures) if alone else (None, None, ())
+    alone, hero, folded = _figures_in_order(joint, alone, figures) if alone else (None, None, ())
     return JointPage(
         joint=joint,
-        name=joint.runs[0].name if is_alone else joint.title,
+        name=alone.content.name if alone else joint.title,
         alone=alone,
         runs=() if alone else tuple(_runs(joint.runs, sum(placed.byte_count for placed in figures))),
         tables=tuple(placed for placed in tables if not _is_about_parts(placed.table.key)),
@@ -110,19 +110,17 @@ def joint_page_of(joint: Joint) -> JointPage:
 
 
 def _figures_in_order(
-    page: Page, of_combinations: Sequence[PlacedFigure]
+    joint: Joint, page: Page, of_combinations: Sequence[PlacedFigure]
 ) -> tuple[Page, PlacedFigure | None, tuple[PlacedFigure, ...]]:
     """The page, the picture that comes first and all others, numbered as they stand there.
 
-    First comes the figure that the experiment names first; where that is latencies at a glance, which every run has,
-    the first one that is drawn from its combinations.
+    The first is None where it leads the part about where the time goes.
     """
     own = [placed for placed in (page.overview, *page.figures) if placed]
-    named = tuple(page.content.experiment.get("figures", ()))
-    asked = [placed for placed in (*of_combinations, *own) if placed.figure.key in named[:1] and placed not in own[:1]]
-    candidates = [*asked, *of_combinations, *own]
-    traced = page.traced
-    hero = None if traced and traced.leads else next(iter(candidates), None)
+    traced, named = page.traced, page.content.experiment.get("figures", ())
+    of_run = [placed.figure for placed in (*own, *(traced.figures if traced else ()))]
+    picture = hero_of(joint, of_run)
+    hero = next((placed for placed in (*of_combinations, *own) if placed.figure is picture), None)
     answering = [placed for placed in of_combinations if placed.figure.key in named]
     others = [*answering, *own, *(placed for placed in of_combinations if placed not in answering)]
     numbers = count(1)

@@ -9,25 +9,14 @@ from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.report.answer import answer_of
 from drivelab.report.card.rows import Row, Rows, rows_of_parts, rows_of_sets
 from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.figures.limit_gauge import Gauge, gauges_of
 from drivelab.report.in_short import source_words, warnings_of, where_words
 from drivelab.report.joint import Joint
-from drivelab.report.numerals import latency_text, round_latency_text, span_beside, value_writer
+from drivelab.report.numerals import latency_text, span_beside, value_writer
 from drivelab.report.sentences.traced import leads
 
 BADGES = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "mixed": "Mixed", "no_limit": "No limit"}
 _NUMBERS_MAX = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """A latency that must not be more than a limit, and what was measured."""
-
-    limit_text: str
-    limit_ns: float
-    text: str
-    value_ns: float
-    low_ns: float | None
-    high_ns: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +56,7 @@ class Card:
 
 def card_of(joint: Joint) -> Card:
     """The card of a report."""
-    own = joint.runs[0] if len(joint.runs) == 1 and len(joint.result_sets) <= 1 else None
+    own = joint.only_run
     answer = answer_of(own.verdict, (), ()) if own else None
     # trials of a check have nothing in common that could be drawn as bars
     is_check = own is not None and "steps" not in own.record.plan and own.title == "check"
@@ -90,23 +79,11 @@ def card_of(joint: Joint) -> Card:
 
 
 def _gauge(content: ReportContent) -> Gauge | None:
-    """The first latency that decided the verdict, beside its limit."""
+    """The first latency that decided the verdict of a single need, beside its limit."""
     verdict = content.verdict or {}
-    judged = verdict.get("verdicts") or [verdict]
-    for one in judged if len(judged) == 1 else ():
-        for check in one.get("checks", ()):
-            threshold, estimate = check["threshold"], check.get("estimate") or {}
-            if threshold["unit"] == "ns" and threshold["direction"] == "at_most" and estimate.get("value"):
-                limit, value = float(threshold["limit"]), float(estimate["value"])
-                return Gauge(
-                    limit_text=f"{one.get('title', '')} asks for {round_latency_text(limit)} or less",
-                    limit_ns=limit,
-                    text=str(threshold["text"]).replace("{value}", latency_text(value)),
-                    value_ns=value,
-                    low_ns=estimate.get("low"),
-                    high_ns=estimate.get("high"),
-                )
-    return None
+    if len(verdict.get("verdicts", ())) > 1:
+        return None
+    return next((one for one in gauges_of(verdict) if one.unit == "ns" and one.is_at_most and one.value), None)
 
 
 def _check_numbers(content: ReportContent) -> Iterator[Row]:

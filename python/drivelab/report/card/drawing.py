@@ -9,10 +9,11 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from drivelab.model.errors import DrivelabError
-from drivelab.report.card.content import BADGES, Card, Gauge, card_of
+from drivelab.report.card.content import BADGES, Card, card_of
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
 from drivelab.report.card.rows import Row, Rows
 from drivelab.report.chromium import find_chromium
+from drivelab.report.figures.limit_gauge import Gauge
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import round_latency_text, typeset
 from drivelab.report.report_file import report_file
@@ -120,13 +121,12 @@ class _Drawing:
 
     def _gauge(self, gauge: Gauge, at: int) -> int:
         """What was measured on a logarithmic axis, on the good or the bad side of the limit."""
-        ends = [end for end in (gauge.low_ns, gauge.high_ns) if end]
-        known = [gauge.value_ns, gauge.limit_ns, *ends]
+        known = [end for end in (gauge.value, gauge.limit, gauge.low, gauge.high) if end]
         low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known) * 1.01))
         x = _LogPlaces(10.0**low, 10.0**high)
         self._text(_LEFT, at, one_line(typeset(gauge.text)), 18, "series-1", bold=True, room=_ROOM)
         at += 32
-        limit, middle = x(gauge.limit_ns), at + 28
+        limit, middle = x(gauge.limit), at + 28
         self._box(_LEFT, at + 8, limit - _LEFT, 40, "pass-tint")
         self._box(limit, at + 8, _RIGHT - limit, 40, "fail-tint")
         for decade in range(low, high + 1):
@@ -136,9 +136,9 @@ class _Drawing:
         is_left = limit > WIDTH_PX / 2
         words, beside = cut(one_line(gauge.limit_text), _ROOM / 2, 16, bold=True), -8 if is_left else 8
         self._text(limit + beside, at, words, 16, "fail", bold=True, anchor="end" if is_left else "start")
-        if gauge.low_ns and gauge.high_ns:
-            self._line(x(gauge.low_ns), middle, x(gauge.high_ns), middle, "series-1", 6)
-        place = x(gauge.value_ns)
+        if gauge.low and gauge.high:
+            self._line(x(gauge.low), middle, x(gauge.high), middle, "series-1", 6)
+        place = x(gauge.value or gauge.limit)
         self._parts.append(f'<circle cx="{place:.1f}" cy="{middle}" r="9" fill="{self._colours["series-1"]}"/>')
         return at + 72
 

@@ -11,6 +11,7 @@ from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.numerals import count_text, latency_text
 
+KEY = "latency-overview"
 ROW_PX, TOP_PX, BOTTOM_PX = 38, 40, 56
 ROWS_PER_PLOT = 22
 _LABEL_ABOVE = 0.42
@@ -42,7 +43,7 @@ def latency_overview(
     # few trials stand in one drawing, whatever their kinds; many must be divided to fit a sheet of paper
     sheets = [("", shown)] if len(shown) <= ROWS_PER_PLOT else theme.sheets(shown, ROWS_PER_PLOT)
     return Figure(
-        key="latency-overview",
+        key=KEY,
         title="Latency at a glance",
         caption=CAPTION + theme.invalid_words(trials),
         plots=tuple(_plot(group, members, ends, thresholds or {}) for group, members in sheets),
@@ -61,7 +62,7 @@ def _plot(
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
     layout["xaxis"] = theme.latency_axis(*ends)
     layout["yaxis"] = _row_axis(len(trials))
-    layout["annotations"] = [theme.row_label(trial, row, _LABEL_ABOVE) for row, trial in enumerate(trials)]
+    layout["annotations"] = [theme.row_label(theme.named(trial), row, _LABEL_ABOVE) for row, trial in enumerate(trials)]
     data = [_reach(trials)]
     data += [trace for name in theme.QUANTILES for trace in _marks(trials, name)]
     data += [mark for mark in [_seen(trials), _thresholds(trials, thresholds)] if mark]

@@ -12,6 +12,7 @@ from drivelab.report.figures.latency_histogram import latency_histogram
 from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.latency_over_time import latency_over_time
 from drivelab.report.figures.latency_overview import latency_overview
+from drivelab.report.figures.limit_gauge import limit_gauge
 from drivelab.report.figures.offset_map import offset_map
 from drivelab.report.figures.part_cdf import part_cdf
 from drivelab.report.figures.parts_over_time import parts_over_time
@@ -20,7 +21,8 @@ from drivelab.report.figures.waterfall import waterfall
 
 # the figure that experiments name which ask how the throughput changes
 OVER_TIME = "throughput-over-time"
-_OF_TRACES = ("waterfall", "parts-over-time", "part-cdf", "offset-map")
+# the most telling one first
+OF_TRACES = ("waterfall", "parts-over-time", "part-cdf", "offset-map")
 
 
 def overview_of_run(content: ReportContent) -> Figure | None:
@@ -36,13 +38,14 @@ def traced_figures_of_run(content: ReportContent) -> list[Figure]:
 
 def is_of_traces(figure: Figure) -> bool:
     """Whether a figure says where the time goes."""
-    return figure.key in _OF_TRACES
+    return figure.key in OF_TRACES
 
 
 def figures_of_run(content: ReportContent) -> list[Figure]:
     """All the others that the run has the data for."""
     trials, answer, parts = content.trials, content.answer, _parts(content)
     made = [
+        limit_gauge(content.verdict),
         effects_overview(answer),
         latency_over_size(trials, answer),
         throughput_over_time(trials, answer) if asks_over_time(content) else None,

@@ -117,7 +117,9 @@ def ratio_plot(
         ticks="",
         fixedrange=True,
     )
-    layout["annotations"] = [_label(row, place) for place, row in enumerate(rows)]
+    layout["annotations"] = [
+        theme.row_label(theme.escaped(typeset(row.label)), place, _LABEL_ABOVE) for place, row in enumerate(rows)
+    ]
     data = [_marks(rows, verdict, mark) for verdict, mark in marks.items() if any(r.verdict == verdict for r in rows)]
     return Plot(data, layout, height, title)
 
@@ -130,21 +132,6 @@ def _band(bound: float) -> list[dict[str, Any]]:
         band | {"fillcolor": "var(--heat-1)", "line": {"width": 0}, "layer": "below"},
         line | {"line": {"width": 1, "color": theme.AXIS}, "layer": "below"},
     ]
-
-
-def _label(row: RatioRow, place: int) -> dict[str, Any]:
-    return {
-        "name": "row",
-        "text": theme.escaped(typeset(row.label)),
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": "y",
-        "y": place - _LABEL_ABOVE,
-        "yanchor": "middle",
-        "showarrow": False,
-        "font": {"size": theme.SMALL_TEXT_SIZE, "color": theme.MUTED},
-    }
 
 
 def _marks(rows: Sequence[RatioRow], verdict: str, mark: tuple[str, str]) -> dict[str, Any]:

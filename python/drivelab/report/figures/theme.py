@@ -213,11 +213,11 @@ def panel_label(text: str, axis_number: int) -> dict[str, Any]:
     }
 
 
-def row_label(trial: TrialContent, row: int, above: float) -> dict[str, Any]:
-    """The name of a trial in its row, a little above its marks, at the left."""
+def row_label(text: str, row: int, above: float) -> dict[str, Any]:
+    """The name of a row (in Plotly's markup), a little above its marks, at the left."""
     return {
         "name": "row",
-        "text": named(trial),
+        "text": text,
         "xref": "paper",
         "x": 0,
         "xanchor": "left",
