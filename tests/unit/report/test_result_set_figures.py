@@ -169,6 +169,16 @@ def test_drives_machines_and_caches_differ_in_colour_mark_and_dash() -> None:
     assert [len({line[place] for line in lines}) for place in range(3)] == [2, 2, 2]
 
 
+def test_the_write_cache_is_on_where_a_line_is_solid_whichever_was_measured_first() -> None:
+    for caches in (("on", "off"), ("off", "on")):
+        figure = write_size([made(*(one(("write-cache", c), block_size_bytes=s) for c in caches for s in (512, 4096)))])
+        assert figure is not None
+        dashes = {trace["name"]: trace["line"]["dash"] for trace in figure.plots[0].data}
+        assert [dashes[f"write-cache {cache}"] for cache in ("on", "off")] == ["solid", "dash"]
+    assert [theme.dash_of(f"ext4, write-cache {cache}", 3) for cache in ("on", "off")] == ["solid", "dash"]
+    assert [theme.dash_of(label, 2) for label in ("write-cache as-found (off)", "ext4")] == ["dash", "dot"]
+
+
 def test_only_what_begins_at_the_lowest_place_of_a_file_is_drawn_and_the_rest_is_named() -> None:
     observations = [
         one(("shift", str(shift)), value=value, block_size_bytes=size)
@@ -250,8 +260,8 @@ def test_the_published_graph_of_larger_writes_is_one_drawing_whose_legend_tells_
         "rc66",
         "flygecko",
         "x1",
-        "write-cache off",
         "write-cache on",
+        "write-cache off",
     ]
     assert "read off the sample graph" in figure.caption
 

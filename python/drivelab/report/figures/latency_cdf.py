@@ -89,7 +89,7 @@ def _line(trial: TrialContent, place: int) -> dict[str, Any]:
         "name": theme.named(trial),
         "line": {
             "color": theme.SERIES[place % len(theme.SERIES)],
-            "dash": theme.DASHES[place % len(theme.DASHES)],
+            "dash": theme.dash_of(trial.label, place),
             "width": 1.8,
         },
     }

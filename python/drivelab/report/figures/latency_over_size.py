@@ -103,7 +103,7 @@ def _line(
 ) -> dict[str, Any]:
     symbol, quantile_color = theme.QUANTILE_MARKS[name]
     color = theme.SERIES[place % len(theme.SERIES)] if place or is_repeated else quantile_color
-    dash = theme.DASHES[place % len(theme.DASHES)] if is_repeated else "solid" if name == "p50" else "dot"
+    dash = theme.dash_of(series.label, place) if is_repeated else "solid" if name == "p50" else "dot"
     quantile = theme.QUANTILE_LABELS[name]
     label = quantile if is_alone else series.label if is_repeated else f"{quantile}, {series.label}"
     trace: dict[str, Any] = {

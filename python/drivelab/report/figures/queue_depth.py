@@ -187,7 +187,7 @@ def _trace(found: Sequence[Point], line: _Line, place: int, scale: Scale, panel:
         "y": [scale.drawn(point.value) for point in found],
         "text": [_hover(line, point, scale) for point in found],
         "hoverinfo": "text",
-        "line": {"color": color, "width": 1.7, "dash": theme.DASHES[place % len(theme.DASHES)]},
+        "line": {"color": color, "width": 1.7, "dash": theme.dash_of(line.label, place)},
         "marker": {"symbol": f"{symbol}-open" if is_hollow else symbol, "size": 7, "color": color},
         "error_y": whiskers(found, scale, color),
         "xaxis": "x",

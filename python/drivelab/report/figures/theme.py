@@ -9,6 +9,7 @@ series in dash.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ INK, MUTED, PAPER, GRID, AXIS = "var(--ink)", "var(--muted)", "var(--paper)", "v
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY = (f"var(--series-{number})" for number in range(1, 8))
 SERIES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY)
 DASHES = ("solid", "dash", "dot", "dashdot")
+_CACHE = re.compile(r"write-cache (?:as.found \()?(on|off)\b")
 # the same colours, so thin that lines show through
 BANDS = tuple(f"var(--band-{number})" for number in range(1, 5))
 FILL = "var(--fill)"
@@ -76,6 +78,12 @@ def layout(height_px: int, **more: Any) -> dict[str, Any]:
             "font": {"size": TEXT_SIZE, "color": INK},
         },
     } | more
+
+
+def dash_of(label: str, place: int) -> str:
+    """How a line is drawn: solid with the write cache on and dashed with it off, otherwise by its place."""
+    cache = _CACHE.search(label)
+    return DASHES[("on", "off").index(cache[1]) if cache else place % len(DASHES)]
 
 
 def legend_rows(drawn: dict[str, Any], row_count: int) -> None:

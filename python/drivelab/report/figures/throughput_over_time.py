@@ -174,7 +174,7 @@ def _drawn(place: int, name: str, *, is_first: bool) -> dict[str, Any]:
     line = {
         "width": 1.8 if is_first else 0.8,
         "color": theme.SERIES[place % len(theme.SERIES)],
-        "dash": theme.DASHES[place % len(theme.DASHES)],
+        "dash": theme.dash_of(name, place),
     }
     return {"name": name, "showlegend": is_first, "line": line}
 

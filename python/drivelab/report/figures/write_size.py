@@ -192,7 +192,7 @@ def _plot(name: str, lines: Sequence[_Line], style: str, ends: tuple[float, floa
     beside = [line for line in lines if line.first.is_reference]
     drives = list(dict.fromkeys(line.first.drive for line in lines))
     machines = list(dict.fromkeys(line.first.machine for line in lines))
-    levels = list(dict.fromkeys(line.level for line in own or lines))
+    levels = sorted(dict.fromkeys(line.level for line in own or lines), key="off".__eq__)
     scale = scale_of([], "ns", is_log=True)
     fits = len(lines) <= LINES_PER_PLOT and len(drives) <= len(theme.SERIES)
     data: list[Mapping[str, Any]] = [
@@ -240,7 +240,7 @@ def _legend(drives: Sequence[str], machines: Sequence[str], levels: Sequence[str
         if len(machines) > 1
     ]
     dashes = [
-        {"mode": "lines", "name": theme.escaped(level), "line": {"color": ink, "dash": theme.DASHES[place]}}
+        {"mode": "lines", "name": theme.escaped(level), "line": {"color": ink, "dash": theme.dash_of(level, place)}}
         for place, level in enumerate(levels)
         if len(levels) > 1
     ]
@@ -257,7 +257,7 @@ def _by_source(lines: Sequence[_Line]) -> list[list[_Line]]:
 def _trace(line: _Line, scale: Scale, drive: int, machine: int, levels: Sequence[str]) -> dict[str, Any]:
     color = theme.SERIES[drive % len(theme.SERIES)]
     symbol = MACHINE_SYMBOLS[machine % len(MACHINE_SYMBOLS)]
-    dash = levels.index(line.level) if line.level in levels else 0
+    dash = theme.dash_of(line.label, levels.index(line.level) if line.level in levels else 0)
     is_hollow = line.first.is_reference
     return {
         "type": "scatter",
@@ -267,7 +267,7 @@ def _trace(line: _Line, scale: Scale, drive: int, machine: int, levels: Sequence
         "y": [scale.drawn(point.value) for point in line.points],
         "text": [_hover(line.label, point, scale) for point in line.points],
         "hoverinfo": "text",
-        "line": {"color": color, "width": 1 if is_hollow else 1.7, "dash": theme.DASHES[dash % len(theme.DASHES)]},
+        "line": {"color": color, "width": 1 if is_hollow else 1.7, "dash": dash},
         "marker": {
             "symbol": f"{symbol}-open" if is_hollow else symbol,
             "size": 9 if is_hollow else 7,
