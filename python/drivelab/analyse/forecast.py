@@ -114,7 +114,7 @@ def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...])
     told += f" (95 %: {interval})" if interval else ""
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
-        told += f", {low} to {high} with {band.client_count}"
+        told += f", {low} to {high} with {band.client_count}{' clients' if band is bands[0] else ''}"
     return told
 
 

@@ -62,10 +62,10 @@ def _kind(trial: CheckTrial) -> str:
 
 
 def _short(trial: CheckTrial) -> str:
-    """``512 B appended`` of a durable write, ``random read x32`` of the others."""
+    """``512 B appended`` of a durable write, ``random read QD32`` of the others."""
     if trial.counts_commands:
         return trial.label.partition(" + ")[0]
-    return f"{trial.label.partition(',')[0]} x{trial.workload.queue_depth}"
+    return f"{trial.label.partition(',')[0]} QD{trial.workload.queue_depth}"
 
 
 def _check_ns(trial: CheckTrial) -> int:

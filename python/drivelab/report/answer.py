@@ -19,6 +19,7 @@ class CheckLine:
 
     text: str
     trial: str
+    metric: str
     limit: str
     measured: str
     interval: str
@@ -139,6 +140,7 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
     return CheckLine(
         text=asked_words(threshold, limit_words(threshold["limit"], threshold["unit"])),
         trial=str(threshold["trial"]),
+        metric=str(threshold["metric"]),
         limit=f"{sign}\u00a0{limit_words(threshold['limit'], threshold['unit'])}",
         measured=_estimate_text(estimate),
         interval=_interval_text(estimate),

@@ -216,7 +216,7 @@ def test_trials_of_a_check_are_awaited_with_what_counts_their_commands(tmp_path:
     awaited = awaited_of_check(plan)
     assert [step.name for step in awaited] == [trial.label for trial in plan.trials]
     assert awaited[0].short == "512 B appended"
-    assert awaited[-1].short.endswith(" x8")
+    assert awaited[-1].short.endswith(" QD8")
     counted = [step for step, trial in zip(awaited, plan.trials, strict=True) if trial.counts_commands]
     assert all(step.expected_ns > step.limits.runtime_ns > 0 for step in counted)
 

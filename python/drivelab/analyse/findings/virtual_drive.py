@@ -13,10 +13,11 @@ def find_in_target(target: TargetFacts, host: HostFacts | None = None) -> list[F
     """Drives that are files, memory or another machine; drives seen through a hypervisor."""
     virtual = [drive for drive in target.drives if drive.virtual]
     if virtual:
-        named = ", ".join(f"{drive.name} ({drive.virtual})" for drive in virtual)
+        names = ", ".join(drive.name for drive in virtual)
+        kinds = ", ".join(dict.fromkeys(drive.virtual for drive in virtual))
         text = (
-            f"{named} is virtual: the numbers hold for this target as it is now, and not for a drive as hardware; "
-            "what it does with flushes is up to whatever is behind it"
+            f"{names} {'is' if len(virtual) == 1 else 'are'} virtual: the numbers are of {_behind(kinds)}; "
+            f"they hold as it is now and tell of no hardware, and what a flush does is up to it too ({kinds})"
         )
         facts = {"virtual_drives": {drive.name: drive.virtual for drive in virtual}}
         return [Finding(CODE, "warning", text, "", facts)]
@@ -27,3 +28,10 @@ def find_in_target(target: TargetFacts, host: HostFacts | None = None) -> list[F
         )
         return [Finding(CODE, "note", text, "", {"hypervisor": host.hypervisor})]
     return []
+
+
+def _behind(kinds: str) -> str:
+    """What answers instead of a drive."""
+    if "virtual machine" in kinds or "virtual drive" in kinds:
+        return "the host's storage and its cache"
+    return "the file behind it and its drive" if kinds == "loop device" else "what is behind it"

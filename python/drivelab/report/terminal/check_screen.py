@@ -5,19 +5,22 @@ Everything else that a check stored is in its page, and in the long text of `ter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.model.units import format_bytes
+from drivelab.model.metric import metric_of
+from drivelab.model.programs import PROGRAMS
+from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import headline_facts
-from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, value_writer
+from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
 from drivelab.report.parts_of_text import clauses_within, parts_within
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.wrapped import one_line, wrapped
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,9 +29,12 @@ if TYPE_CHECKING:
 
 WARNINGS_MAX = 3
 _WIDTH = 80
+_WORD_WIDTH = 5
 _SENTENCE_LENGTH_MAX = 3 * 70
 # needs that are told in a line each; failures are told all
-_NEEDS_MAX = 3
+_NEEDS_MAX = 5
+_WITHOUT_LIMIT_MAX = 1
+_ORDER = ("fail", "undecided", "pass")
 _OUTCOMES = {
     "pass": ("Yes", "bold green"),
     "fail": ("No", "bold red"),
@@ -54,16 +60,16 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     trials = content.trials
     warned = [one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials)]
     answer = answer_of(content.verdict, trials, content.findings)
-    room = WARNINGS_MAX if len(needs_in_lines(answer.verdicts)) < _NEEDS_MAX - 1 else WARNINGS_MAX - 1
+    room = WARNINGS_MAX if len(answer.verdicts) < _NEEDS_MAX else 1
     write = _Writer(plain, warned[:room], trials)
-    parts: list[RenderableType] = [write.head(content), Text()]
+    parts: list[RenderableType] = [write.head(content)]
     if len(answer.verdicts) == 1:
         parts += write.need(answer.verdicts[0])
     else:
         parts += write.needs(answer.sentence, answer.verdicts)
     durable = [trial for trial in trials if trial.is_durable]
     others = [trial for trial in trials if not trial.is_durable]
-    parts += [Text(), write.durable(durable)] if durable else []
+    parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
     parts += [Text(), write.reads_beside_writes(others)] if others else []
     parts += [Text(), *write.warnings(warned)] if warned else []
     return Group(*parts)
@@ -81,6 +87,7 @@ class _Writer:
         self._plain = plain
         self._marked = marked
         names = {trial.name for trial in trials}
+        self._labels = {trial.name: _short_label(trial) for trial in trials}
         # what holds for the run, or for each trial, is said once and stands at no number
         self._of_all = [one for one in marked if not one.trials or names <= set(one.trials)]
 
@@ -88,97 +95,102 @@ class _Writer:
         return terminal_text(text, self._plain)
 
     def head(self, content: ReportContent) -> RenderableType:
-        """What was checked, and when."""
+        """What was checked: the target, and as much of what it lies on as there is room for."""
         from rich.text import Text
 
         facts = dict(headline_facts(content))
-        target = facts.get("target", content.title)
-        where = [facts.get("file system", ""), facts.get("drive", "")]
-        text = Text(self._clean(target), style="bold")
-        text.append(self._clean(f"   {', '.join(part for part in where if part)}"), style="not bold dim")
-        text.truncate(_WIDTH, overflow="ellipsis")
-        return text
+        target = one_line(facts.get("target", content.title), _WIDTH, self._plain)
+        where = ", ".join(filter(None, (facts.get("file system", ""), facts.get("drive", ""))))
+        beside = self._clean(parts_within(where, _WIDTH - len(target) - 3))
+        text = Text(target, style="bold")
+        return text.append(f"   {beside}", style="not bold dim") if len(target) + len(beside) < _WIDTH - 2 else text
 
     def need(self, block: VerdictBlock) -> Iterator[RenderableType]:
         """One need: the verdict, and each limit that is only recommended."""
-        yield self._verdict(block.outcome, block.sentence or block.title)
+        said = clauses_within(block.sentence or block.title, _SENTENCE_LENGTH_MAX)
+        yield self._told(block.outcome, said)
         for check in block.checks:
             if check.force != "required":
-                yield self._limit(f"{check.force}: {check.text}", check)
+                yield self._told("", self._criterion(f"{check.force}, {check.word}", check))
 
     def needs(self, sentence: str, blocks: Sequence[VerdictBlock]) -> Iterator[RenderableType]:
-        """Several needs: one sentence, then a line for some of those that are not simply met, failures first."""
+        """Several needs: a line each with its criterion, failures first; those that are met and find no room in one."""
         from rich.text import Text
 
-        if sentence:
+        if not blocks:
             yield Text(self._clean(sentence), style="bold")
-        for block in needs_in_lines(blocks):
-            word, style = _OUTCOMES.get(block.outcome, (block.outcome, "bold"))
-            yield self._line((f"{word:<3}", style), _in_a_line(block))
+        without = [one for one in blocks if one.outcome == "no_limit"][:_WITHOUT_LIMIT_MAX]
+        judged = sorted((one for one in blocks if one.outcome in _ORDER), key=lambda one: _ORDER.index(one.outcome))
+        count = max(_NEEDS_MAX - len(without), sum(one.outcome == "fail" for one in judged))
+        for block in judged[:count]:
+            yield self._told(block.outcome, self._in_a_line(block))
+        also = [block.title for block in judged[count:] if block.outcome == "pass"]
+        if also:
+            yield self._told("pass", f"also {', '.join(also)}")
+        for block in without:
+            yield self._told(block.outcome, self._in_a_line(block))
 
-    def _line(self, first: tuple[str, str], text: str, last: str = "") -> Text:
-        """One line, however long the text: as many of its parts as there is room for."""
-        from rich.text import Text
+    def _in_a_line(self, block: VerdictBlock) -> str:
+        """A need, what was measured for it, and the limit."""
+        decisive = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
+        if decisive is not None:
+            return self._criterion(block.title, decisive)
+        return parts_within(block.sentence or block.title, _WIDTH - _WORD_WIDTH)
 
-        room = _WIDTH - len(first[0]) - 1 - len(last)
-        line = Text.assemble(first, " ", f"{parts_within(self._clean(text), room)}{last}")
-        line.truncate(_WIDTH, overflow="ellipsis")
-        return line
+    def _criterion(self, first: str, check: CheckLine) -> str:
+        """``etcd: p99 of 2300 B appended 1.2 ms (0.9–1.5), asks at most 10 ms``; what is met needs no interval."""
+        metric = metric_of(check.metric)
+        label = self._labels.get(check.trial, check.trial)
+        measured, interval = (text.replace(" a second", "/s") for text in (check.measured, check.interval))
+        what = f"{metric.head} of {label}" if metric.quantity == "latency" else label
+        ends = interval.split(" to ")
+        span = span_beside(measured, *ends) if len(ends) == 2 else interval
+        asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
+        told = [f"{first}: {what} {measured}{beside}, asks {asked}" for beside in (f" ({span})" * bool(span), "")]
+        return told[check.outcome == "pass" and len(told[0]) > _WIDTH - _WORD_WIDTH]
 
-    def _verdict(self, outcome: str, sentence: str) -> RenderableType:
-        from rich.table import Table
+    def _told(self, outcome: str, text: str) -> Text:
+        """A word and what it is about, in as many lines as that takes."""
         from rich.text import Text
 
         word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
-        said = clauses_within(self._clean(sentence), _SENTENCE_LENGTH_MAX)
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column()
-        table.add_row(Text(word, style=style), Text(said))
-        return table
+        lines = wrapped(typeset(text), _WIDTH - _WORD_WIDTH, self._plain)
+        return Text.assemble((f"{word:<{_WORD_WIDTH}}", style), f"\n{' ' * _WORD_WIDTH}".join(lines))
 
-    def _limit(self, text: str, check: CheckLine) -> Text:
-        return self._line(("   ", ""), f"{check.word}: {check.measured} ({text})")
-
-    def durable(self, trials: Sequence[TrialContent]) -> Table:
+    def durable(self, trials: Sequence[TrialContent], verdict: Mapping[str, Any]) -> Iterator[RenderableType]:
         """What a durable write costs: its latency, how often a second, and how many commands each takes."""
         from rich.text import Text
 
         names, shared = _shortened([trial.label for trial in trials])
-        heads = (
-            shared.split(" + ")[0].strip("+ ") or "durable write",
-            "typical",
-            "",
-            "slowest 1 %",
-            "",
-            "a second",
-            "writes",
-            "flushes",
-        )
+        first = shared.split(" + ")[0].strip("+ ") or "durable write"
+        heads = (first, "median", "", "p99", "", "/s", "device\nwrites/op", "device\nflushes/op")
         rows: list[tuple[str | Text, ...]] = []
+        told = ""
         for trial, short in zip(trials, names, strict=True):
             p50, p99 = self._latency(trial.estimate("p50")), self._latency(trial.estimate("p99"))
             rate = trial.estimate("iops")
             often = number_text(rate.value) if rate and rate.value is not None else "?"
             if (trial.workload.get("pacing") or {}).get("think_ns"):
-                # it pauses as its program does: the verdict tells how often that commits
-                often = ""
+                # it pauses as its program does: what counts is how often that commits
+                often, told = _commits(trial.name, verdict)
             name = Text.assemble(self._clean(short), (self._marks(trial), "yellow"))
             commands = (_count(trial.estimate(f"device_{noun}_per_operation")) for noun in ("writes", "flushes"))
             rows.append((name, *p50, *p99, self._clean(often), *map(self._clean, commands)))
-        return _fitted(heads, rows, (2, 4))
+        yield _fitted(heads, rows, (2, 4))
+        if told:
+            yield Text(self._clean(told), style="dim")
 
     def reads_beside_writes(self, trials: Sequence[TrialContent]) -> Table:
         """Reads and writes of one size and depth beside each other, as rates."""
         shapes: dict[tuple[int, int, str], dict[str, TrialContent]] = {}
         for trial in trials:
             shapes.setdefault(_shape(trial), {})[trial.operation] = trial
-        names = {shape: f"{shape[2]} {format_bytes(shape[0])} x {shape[1]}" for shape in shapes}
+        names = {shape: f"{shape[2]} {format_bytes(shape[0])}, QD{shape[1]}" for shape in shapes}
         rows: list[tuple[str | Text, ...]] = []
         for shape, by_operation in sorted(shapes.items(), key=lambda row: (-row[0][0], -row[0][1])):
             cells = [self._rate(by_operation.get(operation), shape[2]) for operation in ("read", "write")]
             rows.append((names[shape], *cells[0], *cells[1]))
-        return _fitted(("", "reads", "", "writes", ""), rows, (2, 4))
+        return _fitted(("", "read", "", "write", ""), rows, (2, 4))
 
     def _latency(self, estimate: Estimate | None) -> tuple[str, Text]:
         return self._number(estimate, latency_text)
@@ -217,7 +229,8 @@ class _Writer:
         for one in self._marked:
             sign = one.sign if one in self._of_all else one.mark
             where = " (all trials)" if one in self._of_all and one.trials else ""
-            yield self._line((sign, _STYLES[one.severity]), one.text, where)
+            said = one_line(one.text, _WIDTH - len(sign) - 1 - len(where), self._plain)
+            yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")
         if len(found) > len(self._marked):
             yield Text(f"  and {len(found) - len(self._marked)} more: --details", style="dim")
 
@@ -233,7 +246,7 @@ def _fitted(heads: Sequence[str], rows: Sequence[Sequence[str | Text]], interval
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for place in kept:
         is_left = place == 0 or place in intervals
-        table.add_column(heads[place], justify="left" if is_left else "right", no_wrap=True)
+        table.add_column(heads[place], justify="left" if is_left else "right", no_wrap=True, vertical="bottom")
     for row in rows:
         table.add_row(*(row[place] for place in kept))
     return table
@@ -242,23 +255,18 @@ def _fitted(heads: Sequence[str], rows: Sequence[Sequence[str | Text]], interval
 def _width(lines: Iterable[Sequence[str | Text]]) -> int:
     """Characters of the columns, and a gap behind each but the last."""
     columns = zip(*lines, strict=True)
-    return sum(max(map(len, column)) + 1 for column in columns) - 1
+    return sum(max(len(line) for cell in column for line in str(cell).split("\n")) + 1 for column in columns) - 1
 
 
-def needs_in_lines(blocks: Sequence[VerdictBlock]) -> list[VerdictBlock]:
-    """The needs that get a line of their own: those that failed, and as many of the others as there is room for."""
-    order = ("fail", "undecided", "no_limit")
-    found = sorted((one for one in blocks if one.outcome in order), key=lambda one: order.index(one.outcome))
-    return found[: max(_NEEDS_MAX, sum(one.outcome == "fail" for one in found))]
-
-
-def _in_a_line(block: VerdictBlock) -> str:
-    """A need, what was measured for it, and the limit."""
-    decisive = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
-    if decisive is None:
-        return block.sentence or block.title
-    interval = f" ({decisive.interval})" if decisive.interval else ""
-    return f"{block.title}: {decisive.measured}{interval}, asked {decisive.limit}"
+def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
+    """How often a second the program behind a trial would commit, and why that is not what the latency makes of it."""
+    for one in verdict.get("verdicts") or [verdict]:
+        program, told = PROGRAMS.get(one.get("need", "")), one.get("forecast")
+        if program is not None and told and program.write.trial == trial:
+            own = format_duration_ns(told["own_time_ns"])
+            often = number_text(told["commits_per_s"]["value"])
+            return f"{often}*", f"* commits of one {program.title} client: its own {own} come on top of each write"
+    return "", ""
 
 
 def _shortened(labels: Sequence[str]) -> tuple[list[str], str]:
@@ -284,3 +292,11 @@ def _shape(trial: TrialContent) -> tuple[int, int, str]:
     depth = int(trial.workload.get("queue_depth") or 1)
     order = str((trial.workload.get("access") or {}).get("kind", ""))
     return trial.block_size_bytes or 0, depth, order
+
+
+def _short_label(trial: TrialContent) -> str:
+    """A trial in a few words: ``2300 B appended``, ``random 4 KiB write, QD32``."""
+    if trial.is_durable:
+        return trial.label.partition(" + ")[0]
+    size, depth, order = _shape(trial)
+    return f"{order} {format_bytes(size)} {trial.operation}, QD{depth}" if order else trial.label

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from drivelab.report.parts_of_text import parts_within
 from drivelab.report.terminal.clean_text import terminal_text
 
 _GAP = "  "
@@ -18,6 +19,12 @@ def wrapped(text: str, width: int, plain: bool, indent: str = "") -> list[str]:
     ready = terminal_text(text, plain) if plain else text
     broken = textwrap.wrap(ready, width, subsequent_indent=indent, break_on_hyphens=False)
     return [terminal_text(line, plain) for line in broken]
+
+
+def one_line(text: str, width: int, plain: bool) -> str:
+    """The parts of a text that fit one line; where not even the first does, the words that do, and an ellipsis."""
+    whole = terminal_text(text, plain)
+    return textwrap.shorten(parts_within(whole, width), width, placeholder="..." if plain else "…")
 
 
 def without_trailing_blanks(text: str) -> str:
