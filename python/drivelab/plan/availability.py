@@ -115,6 +115,28 @@ def reduced(
     return tuple(left.values()), told
 
 
+def constant(cells: Sequence[Cell], target: PlannedTarget, known: KnownSettings) -> tuple[tuple[Cell, ...], list[str]]:
+    """The cells without what only one level of a factor can be had of, so that nothing is varied, and a note on each.
+
+    That is a file system where the experiment names one and the target lies on one
+    already, and a setting that cannot be changed there and has one of its levels.
+    """
+    notes = []
+    left = tuple(cells)
+    filesystems = {cell.filesystem for cell in cells}
+    level = filesystems.pop() if len(filesystems) == 1 else None
+    if level is not None and level.type != "raw" and not _is_device(target):
+        notes.append(f"no {level.type} is made: {target.label} is measured on the file system it lies on")
+        left = tuple(map(_on_the_file_system_that_is_there, left))
+    for name in {name: None for cell in cells for name in cell.settings}:
+        facts = known.get(name)
+        asked = {cell.settings.get(name, AS_FOUND) for cell in cells}
+        if facts is not None and facts.reason and len(asked) > 1 and facts.value in asked - {AS_FOUND}:
+            notes.append(f"{name} of {target.label} stays {facts.value}: {facts.reason}")
+            left = tuple(cell for cell in left if cell.settings.get(name, AS_FOUND) in (AS_FOUND, facts.value))
+    return left, notes
+
+
 def without_unreadable(cell: Cell, known: KnownSettings) -> Cell:
     """The cell without settings that stay as found and that nobody could read back here."""
     unreadable = {

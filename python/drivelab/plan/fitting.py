@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.target import MADE_KINDS
-from drivelab.plan.availability import KnownSettings, Refusal, in_words, reduced, refusals, without_unreadable
+from drivelab.plan.availability import KnownSettings, Refusal, constant, in_words, reduced, refusals, without_unreadable
 from drivelab.plan.cells import Cell, units_of
 from drivelab.plan.fit import fit, refuse_unless_together
 
@@ -55,6 +55,9 @@ class Fitting:
         if leaves_out:
             cells, kept = reduced(cells, target, known)
             self._left_out += kept
+        else:
+            cells, stays = constant(cells, target, known)
+            self._notes.update(dict.fromkeys(stays))
         found = []
         for cell in cells:
             refused = refusals(cell, target, known)

@@ -70,15 +70,15 @@ def make_plan(
     Raises
     ------
     DrivelabError
-        P704, P707: a factor or a level that a target cannot have. P705: a target too small. P706: a workload
-        that cannot be issued there. P708: nothing is left. P709: labels that do not fit the targets. P710:
-        targets that overlap. P711: a target that cannot answer the question.
+        P704, P707: a factor or level that a target cannot have. P705: too small. P706: a workload that cannot be
+        issued there. P708: nothing is left. P709: labels. P710: targets that overlap. P711: no answer there.
     """
     refuse_unanswerable(experiment, targets)
     cells = cells_of(experiment, quick=quick)
     planned = _planned(cells, targets, labels)
     refuse_overlaps(targets, erased=[bool(target.destroys) for target in planned])
-    fitting = Fitting(_known(planned, targets, settings), skip_unavailable=skip_unavailable)
+    known = _known(planned, targets, settings)
+    fitting = Fitting(known, skip_unavailable=skip_unavailable)
     fitted = {target.label: fitting.cells(cells, target) for target in planned}
     reference = reference_cell(experiment, quick=quick)
     references = _references(reference, planned, fitting)
@@ -92,7 +92,7 @@ def make_plan(
         question=experiment.question,
         quick=quick,
         seed=seed,
-        targets=_with_changes(planned, targets, fitted),
+        targets=_with_changes(planned, targets, fitted, known),
         steps=tuple(_steps(order, prepared, planned, generator)),
         preparation_ns=write_ns(_filled_bytes(planned), pace="loop"),
         preparation=_preparation_bytes(prepared, filled_bytes=_filled_bytes(planned)),
@@ -103,10 +103,13 @@ def make_plan(
 
 
 def _with_changes(
-    planned: Sequence[PlannedTarget], targets: Sequence[TargetFacts], cells: Mapping[str, Sequence[Cell]]
+    planned: Sequence[PlannedTarget],
+    targets: Sequence[TargetFacts],
+    cells: Mapping[str, Sequence[Cell]],
+    known: Mapping[str, Mapping[str, SettingFacts]],
 ) -> tuple[PlannedTarget, ...]:
     return tuple(
-        replace(target, changes=changes_text(facts, _changed_settings(cells[target.label])))
+        replace(target, changes=changes_text(facts, _changed_settings(cells[target.label], known[target.label])))
         for target, facts in zip(planned, targets, strict=True)
     )
 
@@ -138,9 +141,10 @@ def _planned(cells: Sequence[Cell], targets: Sequence[TargetFacts], labels: Sequ
     )
 
 
-def _changed_settings(cells: Sequence[Cell]) -> list[str]:
+def _changed_settings(cells: Sequence[Cell], known: Mapping[str, SettingFacts]) -> list[str]:
+    """The settings that are not left as they were found; one that cannot be set is."""
     changed = (name for cell in cells for name, level in cell.settings.items() if level != AS_FOUND)
-    return list(dict.fromkeys(changed))
+    return [name for name in dict.fromkeys(changed) if name not in known or not known[name].reason]
 
 
 def _steps(

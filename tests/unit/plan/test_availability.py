@@ -181,6 +181,31 @@ def test_a_directory_cannot_have_another_file_system(experiment: MakeExperiment,
     assert "--skip-unavailable" in refusal.value.do
 
 
+def test_the_one_file_system_of_an_experiment_is_that_of_the_directory(
+    experiment: MakeExperiment, directory: TargetFacts
+) -> None:
+    asked = experiment(factors=[{"setting": "filesystem", "levels": ["ext4"]}], reference={"workload": "w"})
+    plan = make_plan(asked, [directory], seed=1)
+    assert all(step.filesystem is None and step.levels == {"filesystem": "as-found"} for step in plan.steps)
+    assert plan.notes == ("no ext4 is made: /srv/data is measured on the file system it lies on",)
+    with pytest.raises(DrivelabError, match="lies on one already"):
+        make_plan(experiment(factors=[{"setting": "filesystem", "levels": ["raw"]}]), [directory], seed=1)
+
+
+def test_a_setting_that_nobody_can_change_is_measured_at_the_level_it_has(
+    experiment: MakeExperiment, disk: TargetFacts
+) -> None:
+    known = {"write-cache": SettingFacts("write-cache", value="on", reason="the host lets nobody switch it")}
+    plan = make_plan(experiment(factors=[WRITE_CACHE]), [disk], seed=1, settings=[known])
+    assert measured(plan, "write-cache") == {"on"}
+    assert "write-cache of Samsung 850 PRO 3456 stays on: the host lets nobody switch it" in plan.notes
+    assert plan.targets[0].changes == ""
+    # what was asked for alone is not replaced by another
+    only = {"setting": "write-cache", "levels": ["off"]}
+    with pytest.raises(DrivelabError, match="the host lets nobody"):
+        make_plan(experiment(factors=[only]), [disk], seed=1, settings=[known])
+
+
 def test_a_directory_keeps_its_file_system_when_the_user_says_so(
     experiment: MakeExperiment, directory: TargetFacts
 ) -> None:
