@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
 
 from drivelab.cli.main import run
+from drivelab.experiments.load import built_in_names
 from drivelab.store.read import open_run
 
 OWN = """
@@ -49,22 +51,45 @@ def test_experiments_can_be_read_by_programs(capsys: pytest.CaptureFixture[str])
     assert {"ssd-latency", "write-size", "settings-scan", "honest-throughput", "fill-level", "large-read"} <= set(names)
 
 
-def test_plan_shows_steps_time_bytes_and_what_is_erased(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plan", "ssd-latency", "scratch:1GiB", "--quick", "--seed", "7"]) == 0
+def test_plan_says_first_what_is_erased_and_last_what_runs_it(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["ssd-latency", "scratch:1GiB", "--quick", "--seed", "7", "--only", "mount=nodiscard"]
+    assert run(["plan", *arguments]) == 0
+    first, *lines, last = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"Nothing is erased; about \d+ s; 2\.46 GiB are written", first)
+    assert last == ("run it: drivelab run ssd-latency scratch:1GiB --quick --only mount=nodiscard --seed 7")
     # what does not fit into a line goes on in the next
-    text = " ".join(capsys.readouterr().out.split())
-    for part in (
-        "28 in 3 blocks",
-        "seed 7",
-        "expected time",
-        "2.46 GiB",
-        "336 MiB by mkfs",
-        "preparation",
-        "erases",
-        "nothing",
-        "small-write",
-    ):
+    text = " ".join(" ".join(lines).split())
+    for part in ("on scratch:1GiB (scratch-1GiB), made in ", "22 in 3 blocks", "(seed 7)", "by mkfs"):
         assert part in text
+
+
+@pytest.mark.parametrize("experiment", built_in_names())
+def test_every_plan_is_a_screen_and_its_times_add_up(experiment: str, capsys: pytest.CaptureFixture[str]) -> None:
+    target = "scratch:6GiB"
+    assert run(["plan", experiment, target, "--quick"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 20
+    assert max(map(len, lines)) <= 80
+    if "more workloads" in "".join(lines):
+        assert run(["plan", experiment, target, "--quick", "--seed", "1", "--all"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.split()[:1] == ["measures"])
+    end = lines.index("", begin) if "" in lines[begin:] else -1
+    rows = [
+        found for line in lines[begin + 1 : end] if (found := re.search(r"(?:  |^)(-|(?:\d+ (?:h|min|s) ?)+)$", line))
+    ]
+    assert rows
+    assert sum(_seconds(found[1]) for found in rows) == _seconds(lines[0].split("; ")[1])
+
+
+def _seconds(text: str) -> int:
+    units = {"h": 3600, "min": 60, "s": 1}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+) (h|min|s)\b", text))
+
+
+def test_a_check_is_no_experiment_and_says_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "check", "/srv/data"]) == 2
+    assert "do:    drivelab check /srv/data" in capsys.readouterr().err
 
 
 def test_a_plan_is_the_same_for_the_same_seed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drivelab.cli.plan_steps import print_steps, print_workloads
+from drivelab.cli.plan_screen import Shown, plan_lines
+from drivelab.cli.plan_steps import print_steps
 from drivelab.experiments.load import built_in_names, load_experiment
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.raid import why_not_here
 from drivelab.inventory.smart import read_all_smart
+from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
-from drivelab.model.plan import PREPARATIONS, Plan, TraceChoice
+from drivelab.model.plan import Plan, TraceChoice
 from drivelab.model.raid import written_share
 from drivelab.model.target import TargetFacts
-from drivelab.model.units import format_bytes, format_wait_ns
-from drivelab.plan.budget import TRACED_NS_MAX, TRACED_OPERATIONS
 from drivelab.plan.endurance import EnduranceShare, endurance_share
 from drivelab.plan.make import make_plan
 from drivelab.plan.narrow import narrowed
@@ -31,10 +32,10 @@ from drivelab.state.scratch import choose_directory
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 SCHEMA = 1
-_NOTES_MAX = 2
+CHECK = "check"
 
 ExperimentArgument = Annotated[
     str,
@@ -101,7 +102,7 @@ def command(
         trace="auto" if trace else None,
         strict=strict,
     )
-    show_plan(asked.plan, asked.targets, all_steps=all_steps, as_json=as_json)
+    show_plan(asked, all_steps=all_steps, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class AskedPlan:
         The targets by their label.
     experiment : Experiment
         What the plan came from.
+    typed : tuple of str
+        What is typed behind ``drivelab run``, consent left out.
     facts : mapping of str to Any
         More keys for ``run.json``.
     files : mapping of str to bytes
@@ -125,6 +128,7 @@ class AskedPlan:
     plan: Plan
     targets: dict[str, TargetFacts]
     experiment: Experiment
+    typed: tuple[str, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -167,6 +171,13 @@ def asked_plan(
     # imported here: an experiment needs none of it
     from drivelab.cli.job_file import STORED_NAME, is_job_file, plan_job_file, tell_options
 
+    if experiment == CHECK:
+        what = "a check is no experiment: it erases nothing, takes 45 s and writes at most 8 GiB"
+        raise DrivelabError("P701", what, do=shlex.join(["drivelab", CHECK, *(targets or ["DIR"])]))
+    options = {"--label": labels, "--only": only, "--repeats": _given(repeats), "--seed": _given(seed)}
+    flags = {"--quick": quick, "--skip-unavailable": skip_unavailable, "--trace": trace is not None, "--strict": strict}
+    typed = (experiment, *targets, *(name for name, is_given in flags.items() if is_given))
+    typed += tuple(word for name, values in options.items() for value in values for word in (name, value))
     if is_job_file(experiment):
         for name, is_given in (("--quick", quick), ("--only", only), ("--skip-unavailable", skip_unavailable)):
             if is_given:
@@ -178,7 +189,7 @@ def asked_plan(
         )
         tell_options(found.translation)
         facts = {"job_file": found.record()}
-        return AskedPlan(found.plan, found.targets, found.experiment, facts, {STORED_NAME: found.text})
+        return AskedPlan(found.plan, found.targets, found.experiment, typed, facts, {STORED_NAME: found.text})
     if not targets:
         raise DrivelabError("U006", "there is no target", do="name a block device, a directory, or scratch:SIZE")
     asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only)
@@ -193,17 +204,22 @@ def asked_plan(
         narrowing=narrowing,
         trace=trace,
     )
-    return AskedPlan(plan, by_label, asked)
+    return AskedPlan(plan, by_label, asked, typed)
 
 
-def show_plan(plan: Plan, targets: Mapping[str, TargetFacts], *, all_steps: bool, as_json: bool) -> None:
-    """Print a plan that can be issued here.
+def _given(number: int | None) -> tuple[str, ...]:
+    return () if number is None else (str(number),)
+
+
+def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool) -> None:
+    """Print a plan that can be issued here, and last the command that runs it.
 
     Raises
     ------
     DrivelabError
         E301, E310, E311, E313: the engine cannot issue one of its workloads.
     """
+    plan, targets = asked.plan, asked.targets
     require_issuable(plan)
     shares = endurance_shares(plan, targets)
     if as_json:
@@ -213,11 +229,34 @@ def show_plan(plan: Plan, targets: Mapping[str, TargetFacts], *, all_steps: bool
     # imported here: JSON needs no terminal library
 
     console = make_console(soft_wrap=True)
-    print_overview(plan, shares, console, all_notes=all_steps)
+    consent = [("--erase", name) for target in plan.targets for name in target.erase_arguments]
+    consent += [("--purge", target.purge_argument) for target in plan.targets if target.purge_argument]
+    command = shlex.join(["drivelab", "run", *asked.typed, *(word for pair in consent for word in pair)])
+    shown = Shown(console.width, not console.encoding.startswith("utf"), is_whole=all_steps)
+    *lines, last = plan_lines(plan, {label: _place(one) for label, one in targets.items()}, shares, command, shown)
+    for text, style in lines:
+        console.print(text, style=style, markup=False)
     if all_steps or plan.is_listed:
         print_steps(plan, console)
-    else:
-        print_workloads(plan, console)
+    console.print(last[0], markup=False)
+
+
+def _place(facts: TargetFacts) -> str:
+    """On which drive and file system a target lies, or would be made; empty for a drive itself."""
+    size_bytes = facts.raid.scratch_bytes if facts.raid else facts.size_bytes * (facts.kind == "scratch")
+    told = ""
+    if size_bytes:
+        try:
+            directory = choose_directory(size_bytes)
+        except DrivelabError:
+            # a note says why
+            return ""
+        facts, told = resolve_target(str(directory)), f"made in {directory} "
+    if facts.filesystem is None:
+        return ""
+    drive = facts.drive
+    named = f"{drive.name} {drive.model or ''}".strip() if drive else facts.filesystem.source
+    return f"{told}on {named}, {facts.filesystem.type}"
 
 
 def planned(
@@ -283,82 +322,3 @@ def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str
         for smart in read_all_smart([drive for drive in facts.drives if drive.transport != "loop"]):
             shares[f"{label} ({smart.drive})"] = endurance_share(written, smart)
     return shares
-
-
-def print_overview(
-    plan: Plan, shares: Mapping[str, EnduranceShare], console: Console, *, all_notes: bool = False
-) -> None:
-    """Print everything about a plan but its steps, no wider than the terminal, and the first of its notes or all."""
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
-    scale = ", scaled down" if plan.quick else ""
-    console.print(Text(f"{plan.experiment}{scale}: {plan.question}", style="bold"), soft_wrap=False)
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value, style in _overview(plan, shares, all_notes=all_notes):
-        table.add_row(name, Text(value, style=style))
-    console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
-
-
-def _overview(plan: Plan, shares: Mapping[str, EnduranceShare], *, all_notes: bool) -> Iterator[tuple[str, str, str]]:
-    """Name, text and style of each line."""
-    for name, value in _overview_rows(plan):
-        yield name, value, ""
-    for name, share in shares.items():
-        yield "endurance", f"{name}: {share.text}", ""
-    for sentence in plan.destroys or ("nothing",):
-        yield "erases", sentence, "bold red" if plan.destroys else ""
-    for target in plan.targets:
-        if target.erase_arguments:
-            yield "its owner types", " ".join(f"--erase {name}" for name in target.erase_arguments), ""
-        if target.purge_argument:
-            yield "and", f"--purge {target.purge_argument}", ""
-        if target.changes:
-            yield "changes", f"meanwhile: {target.changes}", ""
-    labels = [one.label for one in plan.targets]
-    told = [("not measured", sentence) for sentence in _alike_once(plan.left_out, labels)]
-    told += [("note", note) for note in _alike_once(plan.notes, labels)]
-    for name, sentence in told if all_notes else told[:_NOTES_MAX]:
-        yield name, sentence, "yellow"
-    if len(told) > _NOTES_MAX and not all_notes:
-        yield "", f"and {len(told) - _NOTES_MAX} more notes: --all", "dim"
-
-
-def _alike_once(sentences: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Sentences that differ in the name of their target alone, once for all of them."""
-    found: dict[str, list[str]] = {}
-    for sentence in sentences:
-        target = next((one for one in targets if f" on {one}: " in sentence), "")
-        found.setdefault(sentence.replace(f" on {target}: ", " on {}: ") if target else sentence, []).append(target)
-    return [text.replace(" on {}: ", f" on {' and '.join(names)}: ") for text, names in found.items()]
-
-
-def _overview_rows(plan: Plan) -> list[tuple[str, str]]:
-    targets = [
-        target.text if target.text == target.label else f"{target.text} ({target.label})" for target in plan.targets
-    ]
-    blocks = max((step.block for step in plan.steps), default=0)
-    counted = "1 block" if blocks == 1 else f"{blocks} blocks"
-    order = "in the order of the job file" if plan.is_listed else "in random order within each"
-    rows = [
-        ("targets", ", ".join(targets)),
-        ("steps", f"{len(plan.steps)} in {counted}, {order} (seed {plan.seed})"),
-        ("expected time", _about(plan.expected_ns)),
-        ("writes", format_bytes(plan.bytes_written)),
-    ]
-    if plan.trace:
-        source = "" if plan.trace == "auto" else f", by {plan.trace}"
-        limit = f"at most {TRACED_OPERATIONS} operations or {format_wait_ns(TRACED_NS_MAX)}"
-        rows.insert(2, ("traced", f"every trial once more after it was timed: {limit}{source}"))
-    if plan.preparation_bytes:
-        parts = [f"{format_bytes(size)} {PREPARATIONS[what]}" for what, size in plan.preparation.items()]
-        rows.append(("preparation", f"about {format_bytes(plan.preparation_bytes)} of that: {', '.join(parts)}"))
-    return rows
-
-
-def _about(duration_ns: int) -> str:
-    text = format_wait_ns(duration_ns)
-    return text if text.startswith("less") else f"about {text}"

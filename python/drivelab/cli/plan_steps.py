@@ -1,4 +1,4 @@
-"""The steps of a plan: each workload with its levels in a line or two, or every step as a table."""
+"""The steps of a plan as a table, and what is varied in some of them in a line."""
 
 from __future__ import annotations
 
@@ -20,27 +20,7 @@ _GAP = 2
 _LEVELS_MAX = 6
 
 
-def print_workloads(plan: Plan, console: Console) -> None:
-    """Print what is measured: of each workload its varied levels, how many steps that makes, and how long they take."""
-    from rich.padding import Padding
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("measures", no_wrap=True)
-    table.add_column("varied", overflow="fold")
-    table.add_column("steps", justify="right", no_wrap=True)
-    table.add_column("about", justify="right", no_wrap=True)
-    workloads: dict[tuple[str, bool], list[PlannedStep]] = {}
-    for step in plan.steps:
-        workloads.setdefault((step.workload, step.is_reference), []).append(step)
-    for (name, is_reference), steps in workloads.items():
-        varied = "again and again, to see a drift" if is_reference else _varied(steps)
-        table.add_row(name, varied, str(len(steps)), format_wait_ns(sum(step.expected_ns for step in steps)))
-    console.print(Padding(table, (1, 0, 0, 2)), soft_wrap=False)
-    console.print("  every step in its order: --all", style="dim")
-
-
-def _varied(steps: Sequence[PlannedStep]) -> str:
+def varied(steps: Sequence[PlannedStep]) -> str:
     """The levels of each factor that has several, and how often each combination is measured."""
     levels: dict[str, dict[str, None]] = {}
     for step in steps:

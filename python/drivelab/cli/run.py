@@ -93,7 +93,7 @@ def command(
     require_apart(stuck, asked.targets.values())
     prices = prices_of_targets(price or (), asked.plan, asked.targets)
     if dry_run:
-        show_plan(asked.plan, asked.targets, all_steps=False, as_json=as_json)
+        show_plan(asked, all_steps=False, as_json=as_json)
         return EXIT_OK
     consent = Consent(tuple(erase or ()), tuple(purge or ()))
     require_possible(asked.plan, asked.targets, consent)
