@@ -39,13 +39,22 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
 
 
-def test_all_are_listed_with_their_questions(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("width", [80, 100])
+def test_all_are_listed_with_their_questions_and_costs(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     assert run(["experiments"]) == 0
-    text = capsys.readouterr().out
-    lines = text.splitlines()
+    lines = capsys.readouterr().out.splitlines()
+    told = {line.split()[0]: line for line in lines[1:]}
     for name in built_in_names():
-        assert f"{name} {load_experiment(name).question}" in [" ".join(line.split()) for line in lines]
-    assert all(len(line) <= 80 for line in lines)
+        words = " ".join(told[name].split()).removeprefix(f"{name} ")
+        question = load_experiment(name).question
+        assert words.startswith(question if width == 100 else question[:20])
+    assert lines[0].split() == ["quick", "full", "erases", "root"]
+    assert told["fill-level"].split()[-4:] == ["11", "h", "yes", "yes"]
+    assert told["write-size"].split()[-2:] == ["no", "yes"]
+    assert all(len(line) <= width for line in lines)
     assert len(lines) <= 20
 
 

@@ -9,6 +9,7 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, ExperimentWorkload
 from drivelab.model.factor import ACTION_LEVELS, Factor, FileSystemLevel, MountLevel, WorkloadFactor
+from drivelab.model.plan import Plan
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
 from drivelab.model.target import BlockLayer, TargetFacts
 from drivelab.model.units import format_bytes, format_duration_ns, format_percent, format_wait_ns
@@ -162,15 +163,41 @@ def _order_lines(experiment: Experiment) -> Iterator[str]:
         yield f"before every repeat and after the last one, to see a drift: {what}"
 
 
-def _cost_lines(experiment: Experiment, *, quick: bool) -> Iterator[str]:
-    """How long it takes and how much it writes, on a small scratch drive or on a drive of 1 TB."""
+def expected_ns(experiment: Experiment, *, quick: bool) -> int | None:
+    """How long it takes, as a guess, where `_cost_lines` tells it of; None where it cannot be done."""
+    try:
+        return _plan_of(experiment, quick=quick).expected_ns
+    except DrivelabError:
+        return None
+
+
+def needs_drive(experiment: Experiment) -> bool:
+    """Whether a directory is not enough: it is about drives, or makes several file systems."""
+    factor = experiment.filesystem_factor
+    return experiment.requires == "device" or (factor is not None and len(factor.levels) > 1)
+
+
+def needs_root(experiment: Experiment) -> bool:
+    """Whether it does what only root may: file systems, settings, trims, what is dropped from the page cache."""
+    return needs_drive(experiment) or any(
+        factor.setting not in ("workload", "filesystem", "mount") for factor in experiment.factors
+    )
+
+
+def _plan_of(experiment: Experiment, *, quick: bool) -> Plan:
+    """The plan on a small scratch drive, or in full on a drive of 1 TB."""
     facts = resolve_target(_SCRATCH) if quick else _some_drive()
     # a scratch drive has hardly any setting; a drive may have them all
     none = {name: SettingFacts(name, reason="a scratch drive has none") for name in SETTING_NAMES}
     known = none if quick else {"trim": SettingFacts("trim", levels=ACTION_LEVELS["trim"])}
+    return make_plan(experiment, [facts], seed=1, quick=quick, settings=[known])
+
+
+def _cost_lines(experiment: Experiment, *, quick: bool) -> Iterator[str]:
+    """How long it takes and how much it writes."""
     where = f"--quick on {_SCRATCH}" if quick else "in full on an SSD of 1 TB"
     try:
-        plan = make_plan(experiment, [facts], seed=1, quick=quick, settings=[known])
+        plan = _plan_of(experiment, quick=quick)
     except DrivelabError as refusal:
         yield f"{where}: cannot be done: {refusal.what}"
         return

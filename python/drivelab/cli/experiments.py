@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from drivelab.cli.experiment_sections import sections_of
+from drivelab.cli.experiment_sections import expected_ns, needs_drive, needs_root, sections_of
 from drivelab.experiments.load import built_in_names, built_in_text, load_experiment, looks_like_path
 from drivelab.experiments.schema import experiment_schema
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
-from drivelab.report.terminal.wrapped import fitted, table_lines
+from drivelab.model.units import format_wait_ns
+from drivelab.report.terminal.wrapped import one_line, wrapped
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _WIDTH_MIN = 40
+_HOUR_NS = 3600 * 10**9
+_WHOLE_HOURS_MIN = 9.95
 
 
 def command(
@@ -56,10 +60,7 @@ def command(
     if name:
         _print_in_full(experiments[0], console)
         return
-    plain = not console.encoding.startswith("utf")
-    for line in table_lines([(one.name, one.question) for one in experiments], plain, left=2):
-        console.print(fitted(line, max(console.width, _WIDTH_MIN)), markup=False)
-    console.print("one in full: drivelab experiments NAME", style="dim")
+    _print_list(experiments, console)
 
 
 def _toml_of(name: str | None) -> str:
@@ -71,6 +72,41 @@ def _toml_of(name: str | None) -> str:
             "U006", f"{name} is a file of yours already", where="drivelab experiments", do=f"cat {name}"
         )
     return built_in_text(name)
+
+
+def _print_list(experiments: Sequence[Experiment], console: Console) -> None:
+    """A line for each; where there is no room for a whole question, its first words."""
+    plain = not console.encoding.startswith("utf")
+    rows = [("", "", "quick", "full", "erases", "root"), *map(_row, experiments)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = max(console.width, _WIDTH_MIN) - sum(widths) + widths[1] - len(widths) + 1
+    for name, question, *cells in rows:
+        asked = f"{one_line(question, max(room, 1), plain):<{min(room, widths[1])}}"
+        line = " ".join([f"{name:<{widths[0]}}", asked, *map(str.rjust, cells, widths[2:])])
+        console.print(line, style="" if name else "dim", markup=False)
+    told = (
+        "times are guesses: quick on scratch:1GiB, full on an SSD of 1 TB; what erases wants a drive or scratch:SIZE, "
+        "all else takes a directory too. One in full: drivelab experiments NAME"
+    )
+    for line in wrapped(told, console.width, plain):
+        console.print(line, style="dim", markup=False)
+
+
+def _row(one: Experiment) -> tuple[str, ...]:
+    times = (_short_time(expected_ns(one, quick=quick)) for quick in (True, False))
+    return one.name, one.question, *times, _said(needs_drive(one)), _said(needs_root(one))
+
+
+def _said(is_so: bool) -> str:
+    return "yes" if is_so else "no"
+
+
+def _short_time(time_ns: int | None) -> str:
+    """``22 s``, ``12 min``, ``1.2 h``: five characters or six."""
+    if time_ns is None:
+        return "-"
+    hours = time_ns / _HOUR_NS
+    return format_wait_ns(time_ns) if hours < 1 else f"{hours:.1f} h" if hours < _WHOLE_HOURS_MIN else f"{hours:.0f} h"
 
 
 def _print_in_full(experiment: Experiment, console: Console) -> None:

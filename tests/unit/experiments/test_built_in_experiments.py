@@ -101,7 +101,7 @@ def plan_of(name: str, *, quick: bool) -> Plan:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_and_the_file_ask_the_same(name: str) -> None:
     page = (DOCS / "experiments" / f"{name}.md").read_text()
-    assert f"**Question.** {load_experiment(name).question}" in page
+    assert page.startswith(f"# {name}: {load_experiment(name).question}\n")
 
 
 @pytest.mark.parametrize("name", NAMES)
