@@ -151,6 +151,15 @@ def test_one_run_is_no_figure(kept: Kept) -> None:
     assert len(joint.tables[1].rows) == 1
 
 
+def test_an_unknown_ending_names_those_there_are(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    kept.check()
+    assert main.run(["history", TARGET, "--out", "x.foo"]) == 2
+    error = capsys.readouterr().err
+    assert ".html, .md, .csv, .json" in error
+    # an option of other commands
+    assert "--format" not in error
+
+
 def test_json_has_every_run(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
     kept.check()
     assert main.run(["history", TARGET, "--json"]) == 0

@@ -89,6 +89,6 @@ def _write(history: History, out: Path) -> None:
     from drivelab.cli.report_output import chosen_format, typed_file
     from drivelab.report.formats import write_report_files
 
-    format_name = chosen_format(None, out)
+    format_name = chosen_format(None, out, has_option=False)
     for path in write_report_files(joint_of_history(history), format_name, typed_file(out)):
         print(path)

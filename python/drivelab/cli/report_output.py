@@ -21,8 +21,15 @@ STDOUT = "-"
 _OF_SEVERAL = "joint-report"
 
 
-def chosen_format(name: str | None, out: Path | None) -> Format:
+def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True) -> Format:
     """The format that was asked for; without a word the one that the file's name ends in, else a page.
+
+    Parameters
+    ----------
+    name, out : str or None, Path or None
+        As typed.
+    has_option : bool
+        Whether the command has ``--format``.
 
     Raises
     ------
@@ -35,7 +42,7 @@ def chosen_format(name: str | None, out: Path | None) -> Format:
     if name is None:
         ending = out.suffix.lower() if out else ""
         if ending not in FORMAT_OF_SUFFIX:
-            do = f"name it one of {', '.join(SUFFIXES.values())}, or add --format"
+            do = f"name it one of {', '.join(SUFFIXES.values())}{', or add --format' if has_option else ''}"
             raise DrivelabError("U005", f"no format of reports ends in '{ending}'", where=f"--out {out}", do=do)
         return FORMAT_OF_SUFFIX[ending]
     for known in SUFFIXES:
