@@ -33,14 +33,14 @@ _METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, P99, RESPONSE_P99, "iop
 _METRICS_APART = metrics_apart(_METRICS)
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
-_OF_THE_MOMENT = (
-    "foreign-work",
-    "drive-hot",
-    "link-below-maximum",
-    "stall-at-end",
-    "generator-saturated",
-    "run-resumed",
-)
+_OF_THE_MOMENT = {
+    "foreign-work": "was not alone on the computer",
+    "drive-hot": "had a hot drive",
+    "link-below-maximum": "had a link below its maximum",
+    "stall-at-end": "stood still at its end",
+    "generator-saturated": "was limited by the processors",
+    "run-resumed": "was cut off and resumed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +287,10 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
             if finding.code in warnings:
                 warnings[finding.code] += max(1, finding.trial_count)
         if warnings:
-            told = ", ".join(f"{code} ({count})" for code, count in warnings.items())
-            yield f"{run.name} has warnings that may be the whole difference: {told}."
+            told = "; ".join(
+                f"it {_OF_THE_MOMENT[code]}{f' in {count} trials' * (count > 1)}" for code, count in warnings.items()
+            )
+            yield f"{run.name}: this may be the whole difference: {told}."
     traced = [sum(bool(run.traced_trials) for run in side) for side in (base, new)]
     if min(traced) and max(traced) > 1:
         yield "Several runs of a side were traced: why they differ is said for one run of each."
