@@ -77,16 +77,16 @@ def _toml_of(name: str | None) -> str:
 def _print_list(experiments: Sequence[Experiment], console: Console) -> None:
     """A line for each; where there is no room for a whole question, its first words."""
     plain = not console.encoding.startswith("utf")
-    rows = [("", "", "quick", "full", "erases", "root"), *map(_row, experiments)]
+    rows = [("", "", "quick", "full", ""), *map(_row, experiments)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = max(console.width, _WIDTH_MIN) - sum(widths) + widths[1] - len(widths) + 1
     for name, question, *cells in rows:
         asked = f"{one_line(question, max(room, 1), plain):<{min(room, widths[1])}}"
-        line = " ".join([f"{name:<{widths[0]}}", asked, *map(str.rjust, cells, widths[2:])])
+        line = " ".join([f"{name:<{widths[0]}}", asked, *map(str.rjust, cells[:-1], widths[2:]), cells[-1]]).rstrip()
         console.print(line, style="" if name else "dim", markup=False)
     told = (
-        "times are guesses: quick on scratch:1GiB, full on an SSD of 1 TB; what erases wants a drive or scratch:SIZE, "
-        "all else takes a directory too. One in full: drivelab experiments NAME"
+        "times are guesses: quick on scratch:1GiB, full on an SSD of 1 TB. What erases needs root, and a drive or "
+        "scratch:SIZE; all else takes a directory too. One in full: drivelab experiments NAME"
     )
     for line in wrapped(told, console.width, plain):
         console.print(line, style="dim", markup=False)
@@ -94,11 +94,8 @@ def _print_list(experiments: Sequence[Experiment], console: Console) -> None:
 
 def _row(one: Experiment) -> tuple[str, ...]:
     times = (_short_time(expected_ns(one, quick=quick)) for quick in (True, False))
-    return one.name, one.question, *times, _said(needs_drive(one)), _said(needs_root(one))
-
-
-def _said(is_so: bool) -> str:
-    return "yes" if is_so else "no"
+    needs = "erases" if needs_drive(one) else "root" if needs_root(one) else ""
+    return one.name, one.question, *times, needs
 
 
 def _short_time(time_ns: int | None) -> str:

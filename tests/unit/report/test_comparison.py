@@ -113,7 +113,7 @@ def test_one_run_a_side_is_told_as_seen_and_another_day_may_differ() -> None:
     one = with_ratio(Estimate(1 / 2.7, None, None, "1", 2, 2.0, ""), "seen only", why=("one run each",))
     differences = (SideDifference("filesystem", ("ext4",), ("xfs",)), SideDifference("kernel", ("1",), ("2",)))
     assert answers(comparison(one, differences=differences))[0] == (
-        "xfs was 2.7 times faster than ext4 for 4 KiB appended + fdatasync as seen; one run each, so another day may "
+        "xfs was 2.7 times faster than ext4 for 4 KiB appended + fdatasync, as seen; one run each, so another day may "
         "differ as much."
     )
 

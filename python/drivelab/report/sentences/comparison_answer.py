@@ -69,7 +69,7 @@ def _answer(comparison: Comparison) -> str:
     if seen and len(seen) == len(judged):
         first = max(seen, key=_size)
         why = f"; {first.why[0]}, so another day may differ as much" if first.why else ""
-        return f"{_change(first, comparison, base, new)} as seen{why}."
+        return f"{_change(first, comparison, base, new)}, as seen{why}."
     numbers = "the number that was judged" if len(judged) == 1 else f"{len(judged)} judged numbers"
     if all(row.verdict == "equivalent" for row in judged):
         return f"{new} and {base} are equivalent within {format_percent(comparison.margin)} in {numbers}."
