@@ -161,6 +161,7 @@ def _observations(
             invalid_trials=one.invalid_trials,
             note="; ".join([*remarks, *seen]),
             is_judged=metric == one.judged_metric,
+            not_taken=", ".join(f"{name} {one.levels[name]}" for name in one.achieved if _is_refused(one, name)),
         )
 
 
@@ -174,7 +175,7 @@ def _levels(
         if level == AS_FOUND and len(achieved) == 1 and achieved[0] not in asked[name]:
             # two experiments that found the same are compared under what they found
             levels[name] = achieved[0]
-        elif level != AS_FOUND and achieved:
+        elif _is_refused(one, name):
             remarks.append(f"{name}: {level} was asked for, {' or '.join(achieved)} was read back")
     if levels.get("write-cache") == AS_FOUND and "write-cache" in target.levels:
         found = target.levels["write-cache"]
@@ -184,6 +185,11 @@ def _levels(
         levels["write-cache"] = "on"
         remarks.append("write-cache: nobody could read it; on, because flushes were counted")
     return levels, remarks
+
+
+def _is_refused(one: CombinationResult, name: str) -> bool:
+    """Whether something else than a level that was asked for was read back."""
+    return one.levels.get(name, AS_FOUND) != AS_FOUND and bool(one.achieved.get(name))
 
 
 def _queue_depth(facts: Sequence[Mapping[str, Any]]) -> int | None:

@@ -112,6 +112,8 @@ class Observation:
         What has to stand beside the number.
     is_judged : bool
         Whether it is the number that its workload is about, by the rule of the run.
+    not_taken : str
+        The levels that were asked for and not taken: ``scheduler none``.
     """
 
     drive: str
@@ -131,6 +133,7 @@ class Observation:
     printed: str = ""
     note: str = ""
     is_judged: bool = False
+    not_taken: str = ""
 
     @property
     def quantity(self) -> Quantity:

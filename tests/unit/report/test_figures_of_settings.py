@@ -8,6 +8,7 @@ import pytest
 from drawn_result_sets import bars, grid
 
 from drivelab.reference.load import load_reference
+from drivelab.report.figures import theme
 from drivelab.report.figures.bar_groups import bar_groups
 from drivelab.report.figures.surface import surface
 
@@ -17,6 +18,28 @@ def test_the_best_of_a_drive_is_told_in_words() -> None:
     assert figure is not None
     words = figure.plots[0].data[-1]["text"]
     assert [text for text in words if "best" in text] == ["  4.00  <b>best</b>"]
+
+
+def test_a_level_that_was_not_taken_is_hollow_says_so_and_competes_with_none() -> None:
+    """The refused one is as fast as the best one: it is the best one."""
+    drawn = bars(("ext4", "on", 9e6, 1e5), ("ext4", "off", 5e6, 1e5), ("xfs", "off", 4.99e6, 1e5))
+    refused = replace(drawn.observations[2], not_taken="filesystem xfs")
+    figure = bar_groups([replace(drawn, observations=(*drawn.observations[:2], refused))])
+    assert figure is not None
+    *traces, words = figure.plots[0].data
+    assert [text.split()[1:] for text in words["text"]] == [[], ["<b>best</b>"], ["not", "taken"]]
+    fills = {trace["hovertext"][0].split("<br>")[1]: trace["marker"]["color"] for trace in traces}
+    assert fills["filesystem xfs, write-cache off"] == theme.PAPER != fills["filesystem ext4, write-cache off"]
+    assert "“not taken”" in figure.caption
+
+
+def test_what_best_means_is_told_only_where_a_bar_is_best_and_of_one_repeat_with_what_was_not_tried() -> None:
+    apart = bars(("ext4", "on", 9e6, 1e5), ("ext4", "off", 5e6, 1e5))
+    alike = bars(("ext4", "on", 5.1e6, 2e5), ("ext4", "off", 5e6, 2e5))
+    repeated = replace(apart, observations=tuple(replace(one, trial_count=5) for one in apart.observations))
+    captions = [figure.caption for found in (repeated, alike, apart) if (figure := bar_groups([found])) is not None]
+    assert ["“best”" in caption for caption in captions] == [True, False, True]
+    assert ["as there was 1 repeat" in caption for caption in captions] == [False, False, True]
 
 
 def test_nothing_is_best_within_the_noise() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import ResultSet
-from drivelab.report.figures.bars import BEST, NUMBERS_AT_MOST, Common, bars_of, pieces_of, plot_of, table_of
+from drivelab.report.figures.bars import NUMBERS_AT_MOST, Common, bars_of, pieces_of, plot_of, table_of, words_of
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.measured import (
     BLOCK_SIZE,
@@ -40,7 +40,7 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     if not drawn:
         return None
     shown = [one for _, bars, _ in drawn for bar in bars for one in bar.point.members]
-    words = [event_words(shown), BEST, caption_end(shown)]
+    words = [event_words(shown), words_of([bar for _, bars, _ in drawn for bar in bars]), caption_end(shown)]
     plots = [plot_of(*one) for one in drawn[:PLOTS_AT_MOST]]
     if any("log" in plot.layout["xaxis"]["title"]["text"] for plot in plots):
         words.append("On a logarithmic axis equal distances are equal ratios; a bar's length itself means nothing.")

@@ -51,9 +51,12 @@ _VALUE_COLUMNS = {
 }
 _ALWAYS = ("latency", "throughput")
 _PATTERNS = ("", "/", "x", ".", "-", "+")
-BEST = (
-    "“best” stands at the bar of each drive that is apart from all its others by more than repeats scatter, where all "
-    "of them have whiskers."
+_BEST = "The bar marked “best” is ahead of all others of its drive by more than"
+_OF_REPEATS = "repeats differ from each other."
+_OF_ONE = "the drive's own variation within a trial; whether it would come again was not tried, as there was 1 repeat."
+_NOT_TAKEN = (
+    "A hollow bar marked “not taken” is of a level that the kernel or the drive refused: what was measured is the "
+    "level that it kept."
 )
 
 
@@ -71,6 +74,21 @@ class Bar:
     def first(self) -> Measured:
         """What it was made of, the first of it."""
         return self.point.members[0]
+
+    @property
+    def is_hollow(self) -> bool:
+        """Whether it is of nothing that was measured here at the level it names."""
+        return self.first.is_reference or bool(self.not_taken)
+
+    @property
+    def not_taken(self) -> str:
+        """Levels that were asked for and not taken."""
+        return self.first.observation.not_taken
+
+    @property
+    def repeat_count(self) -> int:
+        """Trials behind each number in it, of the one with the fewest."""
+        return min(one.observation.trial_count for one in self.point.members)
 
     @property
     def low(self) -> float:
@@ -101,6 +119,14 @@ class Common:
         # "off" has the same colour in all groups, whichever came first
         ordered = sorted(series, key=lambda words: words.endswith(" off"))
         return cls(scale, ends_of([bar.point for bar in bars]), tuple(ordered))
+
+
+def words_of(bars: Sequence[Bar]) -> str:
+    """What the words at the bars mean, as far as some have them."""
+    best = [bar for bar in bars if bar.is_best]
+    is_of_one = any(bar.repeat_count == 1 for bar in best)
+    told = [f"{_BEST} {_OF_ONE if is_of_one else _OF_REPEATS}"] if best else []
+    return " ".join([*told, *([_NOT_TAKEN] if any(bar.not_taken for bar in bars) else [])])
 
 
 def bars_of(members: Sequence[Measured]) -> list[Bar]:
@@ -144,7 +170,8 @@ def _with_best(bars: Sequence[Bar]) -> list[Bar]:
     for bar in bars:
         drives.setdefault(bar.drive, []).append(bar)
     best: set[int] = set()
-    for members in drives.values():
+    for of_drive in drives.values():
+        members = [bar for bar in of_drive if not bar.not_taken]
         valid = [bar for bar in members if not bar.point.invalid_trials]
         if len(members) < 2 or not valid:
             continue
@@ -161,12 +188,11 @@ def _with_best(bars: Sequence[Bar]) -> list[Bar]:
 
 def _are_apart(one: Bar, other: Bar) -> bool:
     """Whether two bars differ by more than the repeats behind them scatter."""
-    counts = [min(item.observation.trial_count for item in bar.point.members) for bar in (one, other)]
     ours, theirs = (
         Estimate(bar.point.value, bar.point.low, bar.point.high, "1", bar.point.sample_count, 0.0, "")
         for bar in (one, other)
     )
-    return bool(are_apart(ours, theirs, (counts[0], counts[1])))
+    return bool(are_apart(ours, theirs, (one.repeat_count, other.repeat_count)))
 
 
 def _rows(bars: Sequence[Bar]) -> dict[tuple[str, str], list[Bar]]:
@@ -224,7 +250,7 @@ def plot_of(name: str, bars: Sequence[Bar], common: Common, value_name: str = ""
     data: list[Mapping[str, Any]] = []
     for is_hollow in (False, True):
         for place, level in enumerate(series):
-            found = [bar for bar in bars if bar.series == level and bar.first.is_reference == is_hollow]
+            found = [bar for bar in bars if bar.series == level and bar.is_hollow == is_hollow]
             if found:
                 is_first = is_named and level not in seen
                 seen.add(level)
@@ -298,13 +324,14 @@ def _trace(
 
 
 def _best_words(bars: Sequence[Bar], places: Mapping[int, float], scale: Scale) -> dict[str, Any]:
-    """The number at the end of every bar, and the word at the best ones."""
+    """The number at the end of every bar, and the word at the best ones and at those that are not what they say."""
     texts = []
     for bar in bars:
         number = number_text(bar.point.value / scale.shown.scale)
         # ticks of a logarithmic axis have units of their own
         shown = exact_text(bar.point.value, scale.unit, SIGNIFICANT_DIGITS) if scale.is_log else number
-        texts.append(f"  {shown}{'  <b>best</b>' if bar.is_best else ''}")
+        word = "  not taken" if bar.not_taken else "  <b>best</b>" if bar.is_best else ""
+        texts.append(f"  {shown}{word}")
     return {
         "type": "scatter",
         "mode": "text",

@@ -99,7 +99,8 @@ def _interaction_rows(one: Factorial) -> list[RatioRow]:
 
 def _row_of_effect(effect: LevelEffect) -> RatioRow:
     changed = f" · {commands_words(effect)}".replace("->", "→") if effect.commands_changed else ""
-    label = f"{effect.factor} {level_text(effect.factor, effect.level)}{changed}"
+    taken = " · not taken" if effect.refused_for else ""
+    label = f"{effect.factor} {level_text(effect.factor, effect.level)}{taken}{changed}"
     return _row(label, _hover(effect), effect.ratio, effect.verdict, effect.bound)
 
 

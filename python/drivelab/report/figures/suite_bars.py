@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from drivelab.model.judged_metric import DURATION, RATE, THROUGHPUT
 from drivelab.model.result_set import ResultSet
-from drivelab.report.figures.bars import BEST, Common, bars_of, pieces_of, plot_of, table_of
+from drivelab.report.figures.bars import Common, bars_of, pieces_of, plot_of, table_of, words_of
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.measured import Measured, measured
 from drivelab.report.figures.quantity import caption_end
@@ -119,7 +119,7 @@ def _figure(kind: _Kind, sets: Sequence[ResultSet]) -> Figure | None:
     if not drawn:
         return None
     shown = [one for _, bars, _ in drawn for bar in bars for one in bar.point.members]
-    words = [kind.caption, BEST if any(bar.is_best for _, bars, _ in drawn for bar in bars) else "", caption_end(shown)]
+    words = [kind.caption, words_of([bar for _, bars, _ in drawn for bar in bars]), caption_end(shown)]
     return Figure(
         key=kind.key,
         title=kind.title,
