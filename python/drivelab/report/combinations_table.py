@@ -17,6 +17,7 @@ from drivelab.report.csv_text import csv_file_name, csv_link
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import THIN_SPACE, DisplayUnit, cell_number, column_unit
 from drivelab.report.results_table import Header, bands_of, header_of
+from drivelab.report.tables.table import BEYOND_OF_ONE
 
 # more rows nobody reads; the CSV behind the table holds all of them
 ROWS_MAX = 300
@@ -68,6 +69,8 @@ class CombinationsTable:
         Rows there are; the groups hold the first `ROWS_MAX` of them.
     has_uncertain : bool
         Whether some number is a bound, or only what was seen, so that the marks of both have to be explained.
+    is_of_one_repeat : bool
+        Whether no combination was measured twice.
     """
 
     headers: tuple[Header, ...]
@@ -75,6 +78,12 @@ class CombinationsTable:
     row_count: int
     csv_link: str
     has_uncertain: bool = False
+    is_of_one_repeat: bool = False
+
+    @property
+    def repeat_words(self) -> str:
+        """What telling two numbers apart means where nothing was repeated; empty where it was."""
+        return BEYOND_OF_ONE if self.is_of_one_repeat and self.row_count > 1 else ""
 
     @property
     def bands(self) -> list[tuple[str, int]]:
@@ -123,7 +132,12 @@ def combinations_table(
     shown = [cell for group in groups for row in group.rows for cell in row.cells]
     has_uncertain = any(value.startswith("≥") or below.startswith((_SEEN, "≥", "≤")) for value, below in shown)
     return CombinationsTable(
-        headers, tuple(groups), len(combinations), csv_link(combinations_data(combinations)), has_uncertain
+        headers,
+        tuple(groups),
+        len(combinations),
+        csv_link(combinations_data(combinations)),
+        has_uncertain,
+        all(one.trial_count == 1 for one in combinations),
     )
 
 

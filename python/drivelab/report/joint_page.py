@@ -12,6 +12,7 @@ from drivelab.report.in_short import hero_of
 from drivelab.report.joint import Joint
 from drivelab.report.page import Page, page_of
 from drivelab.report.placed import PlacedFigure, PlacedTable, placed_figure, placed_table
+from drivelab.report.tables.table import Table
 
 # beside the charts' packed script of 0.7 MB a page stays below 8 MB:
 # room for all runs, and what a run takes beside its figures
@@ -23,7 +24,8 @@ PART_DIFFERENCES = "part-differences"
 # what a run's numbers were taken apart into; all other tables show the same numbers in another form
 _COURSES = ("latency-over-time", "throughput-over-time")
 _ABOUT_COURSES = {"drift", "level-moves", "throughput-cliff", "throughput-swings"}
-_MODEL_TABLES = ("phases", "flush-model", "factorial-terms", "interactions")
+_MODEL_TABLES = ("phases", "flush-model")
+_STATISTICS = ("factorial-terms", "interactions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,18 @@ class JointPage:
 
     @property
     def models(self) -> tuple[PlacedTable, ...]:
-        """Tables of what the numbers come from: costs of commands, shares of factors."""
+        """Tables of what the numbers come from: the phases of workloads, costs of commands."""
         return tuple(placed for placed in self.tables if placed.table.key.startswith(_MODEL_TABLES))
 
     @property
     def forms(self) -> tuple[PlacedTable, ...]:
         """Tables that show the numbers as such results are published."""
-        return tuple(placed for placed in self.tables if placed not in self.models)
+        return tuple(placed for placed in self.tables if placed not in (*self.models, *self.statistics))
+
+    @property
+    def statistics(self) -> tuple[PlacedTable, ...]:
+        """Tables of variances and interactions."""
+        return tuple(placed for placed in self.tables if placed.table.key.startswith(_STATISTICS))
 
 
 def joint_page_of(joint: Joint) -> JointPage:
@@ -90,8 +97,7 @@ def joint_page_of(joint: Joint) -> JointPage:
         placed_figure(figure, str(number), PUBLISHED_PREFIX if alone else "")
         for number, figure in enumerate(joint.figures, start=1)
     ]
-    # what the numbers come from stands before their other forms
-    ordered = sorted(joint.tables, key=lambda table: not table.key.startswith(_MODEL_TABLES)) if alone else joint.tables
+    ordered = sorted(joint.tables, key=lambda table: _place_of_table(table, is_alone=alone is not None))
     tables = [placed_table(table, str(number)) for number, table in enumerate(ordered, start=first_table)]
     alone, hero, folded = _figures_in_order(joint, alone, figures) if alone else (None, None, ())
     return JointPage(
@@ -107,6 +113,13 @@ def joint_page_of(joint: Joint) -> JointPage:
         hero=hero,
         folded=folded,
     )
+
+
+def _place_of_table(table: Table, *, is_alone: bool) -> int:
+    """What a run's numbers come from stands before their other forms, statistics always at the end."""
+    if table.key.startswith(_STATISTICS):
+        return 2
+    return 0 if is_alone and table.key.startswith(_MODEL_TABLES) else 1
 
 
 def _figures_in_order(

@@ -63,7 +63,8 @@ class Page:
     prefix: str = ""
     has_figures_left_out: bool = False
     traced: TracedPart | None = None
-    # of the trials that a finding touches; the others are counted
+    # of the trials that a finding touches: more are folded, and the last ones only counted
+    names_open: int = 4
     names_at_most: int = 40
 
     @property

@@ -100,6 +100,7 @@ def _combination_tables(table: CombinationsTable, content: ReportContent) -> Ite
         rows = [[TableCell(typeset(row.label)), *(TableCell(*cell) for cell in row.cells)] for row in group.rows]
         words = [f"{typeset(group.constant)}."] if group.constant else []
         words += [COMBINATIONS_CAPTION] if table.has_uncertain else []
+        words += [table.repeat_words] if table.repeat_words and group is table.groups[0] else []
         if len(rows) < len(members):
             words.append(f"The first {len(rows)} of {len(members)} combinations; the CSV holds all of them.")
         yield _without_empty(

@@ -26,7 +26,13 @@ from drivelab.report.figures.throughput_over_time import throughput_over_time, t
 from drivelab.report.gather import gather
 from drivelab.report.html import write_html_report
 from drivelab.report.reported_findings import ReportedFinding
-from drivelab.report.sentences.effect_words import commands_words, effects_notes, interval_words, verdict_words
+from drivelab.report.sentences.effect_words import (
+    commands_words,
+    effects_notes,
+    effects_title,
+    interval_words,
+    verdict_words,
+)
 from drivelab.report.sentences.run import run_sentences
 from drivelab.store.read import StoredRun, open_run
 
@@ -73,6 +79,15 @@ def effect(**changes: object) -> LevelEffect:
 def page_text(run: StoredRun, answer: RunAnswer, directory: Path) -> str:
     page = write_html_report(joint_report([run], answers=[answer]), directory / "report.html")
     return re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_a_ratio_over_several_combinations_is_said_to_be_averaged(scanned: RunAnswer) -> None:
+    effects = list(scanned.effects)
+    assert "averaged" not in effects_title(effects, scanned)
+    crossed = [*effects, replace(effects[0], combination_count=6)]
+    assert effects_title(crossed, scanned).endswith(
+        "over baseline, averaged over all combinations of the other factors"
+    )
 
 
 def test_the_table_of_effects_tells_level_baseline_and_commands(scanned: RunAnswer) -> None:
@@ -167,6 +182,7 @@ def test_the_page_of_a_scan_has_effects_and_reference_but_no_trial_of_it(
     # the first step is one of the reference
     assert 'id="trial-0001-one-byte"' not in text
     assert "31 trials in all" in text
+    assert '<summary class="small">31 trials</summary>' in text
 
 
 def test_reference_trials_are_not_among_the_results(scan: StoredRun, scanned: RunAnswer) -> None:

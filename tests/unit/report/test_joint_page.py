@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -116,6 +117,20 @@ def test_runs_that_would_make_the_page_too_heavy_come_without_figures(
     assert left_out[0].figures == ()
     text, _ = written(golden, tmp_path)
     assert text.count("Its figures are left out here") == 1
+
+
+def test_variances_and_what_one_repeat_does_not_tell_stand_on_the_page_of_a_run(tmp_path: Path) -> None:
+    text, _ = written(joint_report([open_run(RUNS / "write-size-two-drives")]), tmp_path)
+    begin = text.index("<summary>For statisticians</summary>")
+    titles = [place.start() for place in re.finditer("Which factor matters how much", text)]
+    # closed, at the end of the numbers
+    assert begin < min(titles) < max(titles) < text.index("</details>", max(titles)) < text.index("More figures</h2>")
+    assert text[:begin].endswith('<details class="part">')
+    assert "would come again was not tried, as there was 1 repeat." in text
+    several, _ = written(
+        joint_report([open_run(RUNS / "write-size-two-drives"), open_run(RUNS / "queue-depth-grid")]), tmp_path
+    )
+    assert several.count("For statisticians") == 1
 
 
 def test_published_numbers_alone_have_a_page(tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ def effects_title(effects: Sequence[LevelEffect], answer: RunAnswer) -> str:
     first = effects[0]
     member = next((one for one in answer.combinations if one.workload == first.workload), None)
     label = f"{member.label}{main_operation(answer, member)}" if member else first.workload
-    return f"What changes {label} on {first.target}: {metric_of(first.metric).words}, level over baseline"
+    is_averaged = any(effect.combination_count > 1 for effect in effects)
+    over = ", averaged over all combinations of the other factors" if is_averaged else ""
+    return f"What changes {label} on {first.target}: {metric_of(first.metric).words}, level over baseline{over}"
 
 
 def main_operation(answer: RunAnswer, member: CombinationResult) -> str:

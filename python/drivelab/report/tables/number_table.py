@@ -10,7 +10,7 @@ from drivelab.model.estimate import Unit
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import DisplayUnit, column_unit
 from drivelab.report.tables.number import Number, printed_scale
-from drivelab.report.tables.table import Table, TableCell, TableColumn
+from drivelab.report.tables.table import BEYOND_OF_ONE, Table, TableCell, TableColumn
 
 # more rows nobody reads; the CSV holds all of them
 ROWS_MAX = 300
@@ -110,6 +110,8 @@ def number_table(
             cell = _cell(row, place, units[place], notes, as_printed=as_printed)
             cells.append(replace(cell, is_best=best[place] == number))
         shown.append(tuple(cells))
+    if any(_is_of_one(rows[row].numbers[place]) for place, row in best.items() if row is not None):
+        caption = f"{caption} {BEYOND_OF_ONE}".strip()
     if len(rows) > ROWS_MAX:
         caption = f"{caption} The first {ROWS_MAX} of {len(rows)} rows; the CSV holds all of them.".strip()
     heads = [TableColumn(text_names[place]) for place in kept_texts]
@@ -143,6 +145,10 @@ def best_of(numbers: Sequence[Number | None], is_better_when_low: bool | None) -
     # ranges of few repeats lie beside each other by chance, too
     is_settled = all(first.is_apart_from(one) for one in others if None not in (one.value, one.low, one.high))
     return place if is_alone and is_settled else None
+
+
+def _is_of_one(number: Number | None) -> bool:
+    return number is not None and number.trial_count == 1
 
 
 def _has_near_end(one: Number, is_better_when_low: bool) -> bool:

@@ -8,6 +8,11 @@ from dataclasses import dataclass, replace
 from drivelab.model.names import free_name
 from drivelab.report.figures.figure import DataTable
 
+BEYOND_OF_ONE = (
+    "Beyond the scatter means here: by more than the drive's own variation within a trial; whether it would come again "
+    "was not tried, as there was 1 repeat."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
