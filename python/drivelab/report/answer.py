@@ -142,8 +142,8 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
         trial=str(threshold["trial"]),
         metric=str(threshold["metric"]),
         limit=f"{sign}\u00a0{limit_words(threshold['limit'], threshold['unit'])}",
-        measured=_estimate_text(estimate),
-        interval=_interval_text(estimate),
+        measured=estimate_words(estimate),
+        interval=interval_words(estimate),
         margin="" if ratio is None else f"{number_text(ratio, 2)}×",
         outcome=str(check["outcome"]),
         force=str(threshold["force"]),
@@ -171,7 +171,8 @@ def limit_words(value: float, unit: str) -> str:
     return round_latency_text(value) if unit == "ns" else quantity_words(value, unit)
 
 
-def _estimate_text(estimate: Estimate | None) -> str:
+def estimate_words(estimate: Estimate | None) -> str:
+    """What was measured, or the bound that is known of it."""
     if estimate is None:
         return "not measured"
     if estimate.value is None:
@@ -179,7 +180,8 @@ def _estimate_text(estimate: Estimate | None) -> str:
     return quantity_words(estimate.value, estimate.unit)
 
 
-def _interval_text(estimate: Estimate | None) -> str:
+def interval_words(estimate: Estimate | None) -> str:
+    """The interval, or the one end that is known; empty where none is."""
     if estimate is None or estimate.value is None or (estimate.low is None and estimate.high is None):
         return ""
     low, high = ("" if end is None else quantity_words(end, estimate.unit) for end in (estimate.low, estimate.high))

@@ -10,6 +10,7 @@ import pytest
 from traced_run import traced_run
 
 from drivelab.joint_report import joint_report
+from drivelab.model.estimate import Estimate
 from drivelab.report.figures.limit_gauge import limit_gauge
 from drivelab.report.in_short import hero_of
 from drivelab.report.joint_page import joint_page_of
@@ -48,7 +49,7 @@ def verdict(unit: str, direction: str, limit: float, ends: Sequence[float | None
     value, low, high = ends
     text = "{value} log writes a second" if unit == "1/s" else "log writes were durable within {value}"
     threshold = {"unit": unit, "direction": direction, "limit": limit, "text": text, "force": "required"} | more
-    estimate = {"value": value, "low": low, "high": high}
+    estimate = Estimate(value, low, high, "1/s" if unit == "1/s" else "ns", 9, 9.0, "").to_json()
     return {"title": "<etcd>", "checks": [{"threshold": threshold, "estimate": estimate, "outcome": "pass"}]}
 
 
@@ -67,14 +68,23 @@ def test_a_gauge_says_who_asks_for_what_and_what_was_measured() -> None:
     figure = limit_gauge(verdict("1/s", "at_least", 500, (480, 400, 600), force="recommended"))
     assert figure is not None
     texts = [note["text"].replace("\u00a0", " ") for note in figure.plots[0].layout["annotations"]]
-    assert texts == ["480 log writes a second", "&lt;etcd&gt; recommends 500 a second or more"]
+    assert texts == ["&lt;etcd&gt; recommends: 500 log writes a second", "≥ 500 a second", "<b>480 a second</b>"]
+    # away from each other: the limit is above what was measured
+    assert [note["xanchor"] for note in figure.plots[0].layout["annotations"][1:]] == ["left", "right"]
 
 
-def test_a_bound_is_an_arrow_and_nothing_measured_is_no_gauge() -> None:
-    figure = limit_gauge(verdict("ns", "at_most", 1e7, (None, 2e6, None)))
-    assert figure is not None
-    assert figure.plots[0].data[0]["marker"]["symbol"] == ["arrow-right-open"]
-    assert "An arrow is a bound" in figure.caption
+def test_a_bar_without_an_end_reaches_the_edge_a_bound_is_an_arrow_and_nothing_measured_is_no_gauge() -> None:
+    for ends, symbol, place in (((4e6, 2e6, None), "circle", 4e6), ((None, 2e6, None), "arrow-right-open", 2e6)):
+        figure = limit_gauge(verdict("ns", "at_most", 1e7, ends))
+        assert figure is not None
+        (plot,) = figure.plots
+        (marks,) = plot.data
+        assert (marks["marker"]["symbol"], marks["x"]) == ([symbol], [place])
+        assert marks["error_x"]["array"][0] + place == pytest.approx(10 ** plot.layout["xaxis"]["range"][1])
+        assert "reaches the edge" in figure.caption
+    whole = limit_gauge(verdict("ns", "at_most", 1e7, (2e6, 1e6, 3e6)))
+    assert whole is not None
+    assert "edge" not in whole.caption
     assert limit_gauge(verdict("ns", "at_most", 1e7, (None, None, None))) is None
     assert limit_gauge(None) is None
 

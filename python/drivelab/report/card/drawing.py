@@ -124,7 +124,7 @@ class _Drawing:
         known = [end for end in (gauge.value, gauge.limit, gauge.low, gauge.high) if end]
         low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known) * 1.01))
         x = _LogPlaces(10.0**low, 10.0**high)
-        self._text(_LEFT, at, one_line(typeset(gauge.text)), 18, "series-1", bold=True, room=_ROOM)
+        self._text(_LEFT, at, one_line(typeset(gauge.told)), 18, "series-1", bold=True, room=_ROOM)
         at += 32
         limit, middle = x(gauge.limit), at + 28
         self._box(_LEFT, at + 8, limit - _LEFT, 40, "pass-tint")
@@ -134,11 +134,11 @@ class _Drawing:
             self._text(x(10.0**decade), at + 68, round_latency_text(10.0**decade), 15, "muted", anchor=anchor)
         self._line(limit, at, limit, at + 52, "fail", 3)
         is_left = limit > WIDTH_PX / 2
-        words, beside = cut(one_line(gauge.limit_text), _ROOM / 2, 16, bold=True), -8 if is_left else 8
+        words, beside = cut(one_line(gauge.limit_words), _ROOM / 2, 16, bold=True), -8 if is_left else 8
         self._text(limit + beside, at, words, 16, "fail", bold=True, anchor="end" if is_left else "start")
         if gauge.low and gauge.high:
             self._line(x(gauge.low), middle, x(gauge.high), middle, "series-1", 6)
-        place = x(gauge.value or gauge.limit)
+        place = x(gauge.place)
         self._parts.append(f'<circle cx="{place:.1f}" cy="{middle}" r="9" fill="{self._colours["series-1"]}"/>')
         return at + 72
 

@@ -7,24 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from drivelab.report.answer import asked_words, limit_words, quantity_words
+from drivelab.model.estimate import Estimate
+from drivelab.report.answer import asked_words, estimate_words, interval_words, limit_words, quantity_words
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.numerals import typeset
 
 KEY = "limit-gauge"
 ROW_PX, TOP_PX, BOTTOM_PX = 84, 14, 56
-_BAND, _LABEL_ABOVE, _LIMIT_BELOW = 0.2, 0.36, 0.34
+_BAND, _LABEL_ABOVE, _NUMBER_BELOW = 0.2, 0.36, 0.34
 # the narrowest axis, so that what lies close by the limit is seen to do so
 _LEAST_FACTOR = 10
-# beyond the outermost number, so that both sides of a limit are seen
-_ROOM = 1.3
+# beyond the outermost number, for both sides of a limit and what stands there
+_ROOM = 2.5
 _NAMES = {"ns": "Latency", "1/s": "Rate", "B/s": "Throughput"}
 CAPTION = (
     "The point is what was measured, the bar through it the 95\u00a0% interval, and the upright line the limit: "
     "green is the side that a need allows, red the other."
 )
-BOUND = " An arrow is a bound: there was too little data for a number, which is at least there."
+OPEN = " A bar that reaches the edge has no known end there, and an arrow is a bound: too little was measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,51 +34,71 @@ class Gauge:
 
     Attributes
     ----------
-    limit_text, text : str
-        Who asks for what, and what was measured, in words.
+    need : str
+        Who asks for it, for people.
+    is_required, is_at_most : bool
+        Whether it decides the verdict, and whether it is an upper limit.
+    asked, told : str
+        The same sentence with the limit, and with what was measured.
+    limit_text, text, interval : str
+        The limit, what was measured and its 95 % interval: ``10 ms``, ``933 µs``, ``893 µs to 998 µs``.
     unit : str
         Of the numbers: ns, 1/s or B/s.
-    is_at_most : bool
-        Whether the limit is an upper one.
     limit, value, low, high : float
-        The limit, what was measured and its interval; None for what is not known.
+        The numbers; None for what is not known.
     outcome : str
         pass, fail or undecided.
     """
 
+    need: str
+    is_required: bool
+    is_at_most: bool
+    asked: str
+    told: str
     limit_text: str
     text: str
+    interval: str
     unit: str
-    is_at_most: bool
     limit: float
     value: float | None
     low: float | None
     high: float | None
     outcome: str
 
+    @property
+    def limit_words(self) -> str:
+        """Who asks for what: ``etcd asks for 10 ms or less``."""
+        asks = "asks for" if self.is_required else "recommends"
+        return f"{self.need} {asks} {self.limit_text} or {'less' if self.is_at_most else 'more'}"
+
+    @property
+    def place(self) -> float:
+        """Where its mark stands."""
+        return self.value or self.low or self.limit
+
 
 def gauges_of(verdict: Mapping[str, Any] | None) -> Iterator[Gauge]:
     """The limits of all needs that were judged, where something was measured."""
-    judged = (verdict or {}).get("verdicts") or [verdict or {}]
-    for one in judged:
+    for one in (verdict or {}).get("verdicts") or [verdict or {}]:
         for check in one.get("checks", ()):
-            threshold, estimate = check["threshold"], check.get("estimate") or {}
-            value, low, unit = estimate.get("value"), estimate.get("low"), str(threshold["unit"])
-            known = value or low
-            if not known or unit not in _NAMES:
+            threshold, estimate = check["threshold"], Estimate(**check["estimate"]) if check.get("estimate") else None
+            if estimate is None or threshold["unit"] not in _NAMES or not (estimate.value or estimate.low):
                 continue
-            limit, is_at_most = float(threshold["limit"]), threshold["direction"] == "at_most"
-            asks = "asks for" if threshold["force"] == "required" else "recommends"
+            limit_text, text = limit_words(threshold["limit"], threshold["unit"]), estimate_words(estimate)
             yield Gauge(
-                limit_text=f"{one.get('title', '')} {asks} {limit_words(limit, unit)} or "
-                f"{'less' if is_at_most else 'more'}",
-                text=asked_words(threshold, f"{'' if value else 'at least '}{quantity_words(known, unit)}"),
-                unit=unit,
-                is_at_most=is_at_most,
-                limit=limit,
-                value=value,
-                low=low,
-                high=estimate.get("high"),
+                need=str(one.get("title", "")),
+                is_required=threshold["force"] == "required",
+                is_at_most=threshold["direction"] == "at_most",
+                asked=asked_words(threshold, limit_text),
+                told=asked_words(threshold, text),
+                limit_text=limit_text,
+                text=text,
+                interval=interval_words(estimate),
+                unit=threshold["unit"],
+                limit=float(threshold["limit"]),
+                value=estimate.value,
+                low=estimate.low,
+                high=estimate.high,
                 outcome=check["outcome"],
             )
 
@@ -91,7 +112,7 @@ def limit_gauge(verdict: Mapping[str, Any] | None) -> Figure | None:
     return Figure(
         key=KEY,
         title="What is asked for, and what was measured",
-        caption=CAPTION + BOUND * any(gauge.value is None for gauge in gauges),
+        caption=CAPTION + OPEN * any(None in (gauge.value, gauge.low, gauge.high) for gauge in gauges),
         plots=tuple(_plot(unit, [one for one in gauges if one.unit == unit], len(units) > 1) for unit in units),
         table=_table(gauges),
     )
@@ -108,8 +129,8 @@ def _plot(unit: str, gauges: Sequence[Gauge], is_named: bool) -> Plot:
     layout["yaxis"] = theme.axis("", range=[len(gauges) - 0.5, -0.5], visible=False, fixedrange=True)
     for row, gauge in enumerate(gauges):
         layout["shapes"] += _sides(row, gauge, *ends)
-        layout["annotations"] += _words(row, gauge, math.sqrt(ends[0] * ends[1]))
-    return Plot([_marks(gauges)], layout, height, _NAMES[unit] if is_named else "")
+        layout["annotations"] += _words(row, gauge)
+    return Plot([_marks(gauges, *ends)], layout, height, _NAMES[unit] if is_named else "")
 
 
 def _axis(unit: str, low: float, high: float) -> dict[str, Any]:
@@ -140,36 +161,45 @@ def _sides(row: int, gauge: Gauge, low: float, high: float) -> list[dict[str, An
     ]
 
 
-def _words(row: int, gauge: Gauge, middle: float) -> list[dict[str, Any]]:
-    """What was measured above the row, what is asked for below it."""
-    measured = theme.row_label(theme.escaped(typeset(gauge.text)), row, _LABEL_ABOVE)
-    measured["font"] = {"size": theme.TEXT_SIZE, "color": theme.INK}
+def _words(row: int, gauge: Gauge) -> list[dict[str, Any]]:
+    """What is asked above the row; below it the limit and what was measured, away from each other."""
+    lead = gauge.need if gauge.is_required else f"{gauge.need} recommends"
+    asked = theme.row_label(theme.escaped(typeset(f"{lead}: {gauge.asked}")), row, _LABEL_ABOVE)
+    asked["font"] = {"size": theme.TEXT_SIZE, "color": theme.INK}
+    is_left = gauge.limit < gauge.place
+    limit = _number(f"{'≤' if gauge.is_at_most else '≥'}\u00a0{gauge.limit_text}", gauge.limit, row, "var(--fail)")
+    measured = _number(f"<b>{gauge.text}</b>", gauge.place, row, theme.BLUE)
     return [
-        measured,
-        {
-            "text": theme.escaped(typeset(gauge.limit_text)),
-            "xref": "x",
-            "x": math.log10(gauge.limit),
-            "xanchor": "right" if gauge.limit > middle else "left",
-            "yref": "y",
-            "y": row + _LIMIT_BELOW,
-            "yanchor": "middle",
-            "showarrow": False,
-            "font": {"size": theme.SMALL_TEXT_SIZE, "color": "var(--fail)"},
-        },
+        asked,
+        limit | {"xanchor": "right" if is_left else "left"},
+        measured | {"xanchor": "left" if is_left else "right"},
     ]
 
 
-def _marks(gauges: Sequence[Gauge]) -> dict[str, Any]:
-    places = [one.value or one.low or one.limit for one in gauges]
+def _number(text: str, at: float, row: int, color: str) -> dict[str, Any]:
+    return {
+        "text": text,
+        "xref": "x",
+        "x": math.log10(at),
+        "yref": "y",
+        "y": row + _NUMBER_BELOW,
+        "yanchor": "middle",
+        "showarrow": False,
+        "font": {"size": theme.SMALL_TEXT_SIZE, "color": color},
+    }
+
+
+def _marks(gauges: Sequence[Gauge], low: float, high: float) -> dict[str, Any]:
+    """What was measured; where one end is not known its bar reaches the edge."""
+    reach = [(one.high or high) - one.place if one.low or one.high else 0.0 for one in gauges]
+    reach_back = [one.place - (one.low or low) if one.low or one.high else 0.0 for one in gauges]
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": places,
+        "x": [one.place for one in gauges],
         "y": list(range(len(gauges))),
-        "text": [theme.escaped(typeset(f"{one.text}; {one.limit_text}")) for one in gauges],
+        "text": [_hover(one) for one in gauges],
         "hoverinfo": "text",
-        "cliponaxis": False,
         "marker": {
             "symbol": ["circle" if one.value else "arrow-right-open" for one in gauges],
             "size": 13,
@@ -178,13 +208,18 @@ def _marks(gauges: Sequence[Gauge]) -> dict[str, Any]:
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": [max(0.0, (one.high or at) - at) for one, at in zip(gauges, places, strict=True)],
-            "arrayminus": [max(0.0, at - (one.low or at)) for one, at in zip(gauges, places, strict=True)],
+            "array": [max(0.0, end) for end in reach],
+            "arrayminus": [max(0.0, end) for end in reach_back],
             "color": theme.BLUE,
             "thickness": 5,
             "width": 0,
         },
     }
+
+
+def _hover(one: Gauge) -> str:
+    span = f"<br>95\u00a0% interval {one.interval}" if one.interval else ""
+    return f"{theme.escaped(typeset(one.told))}{span}<br>{theme.escaped(one.limit_words)}"
 
 
 def _table(gauges: Sequence[Gauge]) -> DataTable:
