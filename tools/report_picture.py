@@ -14,8 +14,6 @@ from system_packages import find_program
 
 WIDTH_PX = 1100
 TOP_PX, HEIGHT_PX = 0, 1000
-# until the figures in view are drawn
-DRAWING_MS = 2_000
 
 
 def take_picture(report: Path, picture: Path, top_px: int, height_px: int, jpeg_quality: int | None = None) -> None:
@@ -24,7 +22,7 @@ def take_picture(report: Path, picture: Path, top_px: int, height_px: int, jpeg_
         browser = playwright.chromium.launch(executable_path=find_program("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH_PX, "height": top_px + height_px}, color_scheme="light")
         page.goto(report.resolve().as_uri())
-        page.wait_for_timeout(DRAWING_MS)
+        page.wait_for_selector("html[data-figures=drawn]", state="attached")
         page.screenshot(
             path=picture,
             clip={"x": 0, "y": top_px, "width": WIDTH_PX, "height": height_px},
