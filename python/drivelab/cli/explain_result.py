@@ -24,7 +24,6 @@ from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.html import FILE_NAME
-from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
@@ -194,7 +193,7 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     if details:
         print_findings(run, console)
         return
-    for line in warning_lines(finding_lines_of(run), lambda text: terminal_text(text, _is_plain(console))):
+    for line in warning_lines(finding_lines_of(run), _is_plain(console)):
         console.print(line)
     console.print()
 

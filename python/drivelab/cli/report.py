@@ -20,7 +20,7 @@ from drivelab.cli.report_output import (
     write_report,
 )
 from drivelab.cli.report_sources import MATCHING, matching_pages, split_sources
-from drivelab.cli.run_results import print_results
+from drivelab.cli.run_results import print_results, print_text
 from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.model.price import parse_priced
@@ -69,6 +69,7 @@ def command(
         bool, typer.Option("--brief", help="Markdown in 60 lines: the answer, one picture, one table, warnings.")
     ] = False,
     text: Annotated[bool, typer.Option("--text", help="Print the answer here instead of writing a report.")] = False,
+    details: Annotated[bool, typer.Option("--details", help="With --text: all tables and findings.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: what was written, and where.")] = False,
 ) -> int:
     """Write the report of runs: one page that opens offline and holds all its data, or Markdown, CSV, JSON, a card.
@@ -82,9 +83,9 @@ def command(
         S504 to S506: not a run, or a damaged one. U004: options that exclude each other. U005: no such page
         or format. O801, O802: the report cannot be written. O803, O804: a card as PNG needs Chromium.
     """
-    if text:
-        others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None}
-        _require_alone(others | {"--figures": figures is not None, "--price": price is not None, "--brief": brief})
+    others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None, "--brief": brief}
+    others |= {"--figures": figures is not None, "--price": price is not None}
+    _require_alone(others, text=text, details=details)
     place = named_place(out, format_name)
     chosen = chosen_format(format_name, place)
     pictures = chosen_pictures(figures, chosen, is_brief=brief)
@@ -93,7 +94,7 @@ def command(
     if with_reference is not None:
         pages = _with_pages(with_reference, pages, [*map(result_set_of, runs, answers)])
     if text:
-        _print_text(runs, pages, answers)
+        _print_text(runs, pages, answers, details=details)
         return 0
     path = destination(chosen, place, runs, pages)
     _require_file(path, chosen, as_json=as_json)
@@ -104,14 +105,16 @@ def command(
     return 0
 
 
-def _print_text(runs: Sequence[StoredRun], pages: Sequence[str], answers: Sequence[RunAnswer]) -> None:
-    """Print the answer of one run as it was printed at its end, or that of several together."""
+def _print_text(
+    runs: Sequence[StoredRun], pages: Sequence[str], answers: Sequence[RunAnswer], *, details: bool
+) -> None:
+    """Print the answer of one run, with all of it or what has room, or that of several together."""
     if len(runs) != 1 or pages:
         from drivelab.cli.joint_text import print_joint
 
         print_joint(joint_report(runs, [load_reference(page) for page in pages], answers))
     elif is_of_experiment(runs[0]):
-        print_results(runs[0], answers[0])
+        (print_results if details else print_text)(runs[0], answers[0])
     else:
         print_answer(runs[0])
 
@@ -122,9 +125,11 @@ def _require_file(path: Path | None, format_name: Format, *, as_json: bool) -> N
         raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
 
 
-def _require_alone(others: dict[str, bool]) -> None:
+def _require_alone(others: dict[str, bool], *, text: bool, details: bool) -> None:
+    if details and not text:
+        raise DrivelabError("U004", "--details is for --text", where="drivelab report", do="add --text")
     given = next((name for name, is_given in others.items() if is_given), None)
-    if given:
+    if given and text:
         raise DrivelabError("U004", f"--text and {given} exclude each other", where="drivelab report")
 
 

@@ -13,14 +13,14 @@ from drivelab.cli.effects_table import print_effects
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
 from drivelab.model.finding import trials_of
-from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RunAnswer
 from drivelab.report.combination_labels import combination_labels, combinations_by_table
 from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.headline import what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
-from drivelab.report.terminal.run_screen import render_run_screen
+from drivelab.report.terminal.run_screen import SHORT, render_run_screen, table_lines_of, warning_lines, with_drifts
 from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import trial_columns
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 ROWS_MAX = 60
 FAILURES_MAX = 10
+TEXT_LINES_MAX = 60
 _OVER_TIME = "throughput-over-time"
 _LABEL_WIDTH_MAX = 36
 
@@ -132,6 +133,71 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
 
 
+def print_text(run: StoredRun, answer: RunAnswer) -> None:
+    """Print the answer of a run in at most 60 lines: sentences, as many tables as have room, and what limits them.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    answer : RunAnswer
+        What it came to.
+    """
+    from rich.text import Text
+
+    console = make_console()
+    experiment = run.record.experiment
+    with console.capture() as told:
+        for sentence in run_sentences(answer, of_tasks=asks_total_time(experiment)):
+            console.print(Text(plain_text(sentence)))
+    with console.capture() as limits:
+        _print_drifts([one for one in answer.drifts if not one.is_large], console)
+        _print_short_findings(with_drifts(answer, finding_lines_of(run)), console)
+        _print_failures(run.record.failures, console)
+        _print_missing(run, console)
+    plain = not console.encoding.startswith("utf")
+    blocks = []
+    for rows in combinations_by_table(answer.rows):
+        is_one_at_a_time = experiment.get("design") == "one-at-a-time"
+        table, more = table_lines_of(rows, TEXT_LINES_MAX // 2, plain, is_one_at_a_time=is_one_at_a_time)
+        with console.capture() as shown:
+            console.print(table)
+        lines = shown.get().rstrip().splitlines()
+        blocks.append([*lines, f"  and {more} more: --details"] if more else lines)
+    with console.capture() as effects:
+        print_effects(answer, console)
+    blocks.append(effects.get().rstrip().splitlines())
+    first, last = ([*part.get().rstrip().splitlines(), ""] for part in (told, limits))
+    lines = [*first, *_with_room(blocks, TEXT_LINES_MAX - 2 - len(first) - len(last)), *(last if last[0] else [])]
+    console.file.write(without_trailing_blanks("\n".join(lines) + "\n"))
+    console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
+
+
+def _with_room(blocks: Sequence[Sequence[str]], room: int) -> Iterator[str]:
+    """The lines of the tables that have room, and how many have none."""
+    left_out = 0
+    for block in filter(None, blocks):
+        if len(block) < room:
+            yield from (*block, "")
+            room -= len(block) + 1
+        else:
+            left_out += 1
+    if left_out:
+        yield from (f"{left_out} more table{'s' if left_out > 1 else ''}: --details", "")
+
+
+def _print_short_findings(found: Sequence[FindingLine], console: Console) -> None:
+    """Each warning on a line; how many notes there are."""
+    from rich.text import Text
+
+    plain = not console.encoding.startswith("utf")
+    for line in warning_lines(found, plain, most=len(found)):
+        console.print(line)
+    notes = sum(one.severity == "note" and one.code != SHORT for one in found)
+    if notes:
+        console.print(Text(f"  and {notes} note{'s' if notes > 1 else ''}: --details", style="dim"))
+
+
 def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: Console) -> None:
     from rich.text import Text
 
@@ -151,7 +217,7 @@ def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: 
         elif table == "results":
             _print_combinations(found, console, is_one_at_a_time=is_one_at_a_time, over_time=over_time)
     console.print(TextPlots(found, plain=not console.encoding.startswith("utf")), end="")
-    _print_drifts(found, console)
+    _print_drifts(found.drifts, console)
     print_findings(run, console)
     _print_failures(run.record.failures, console)
     _print_missing(run, console)
@@ -169,13 +235,13 @@ def _print_combinations(answer: RunAnswer, console: Console, *, is_one_at_a_time
         console.print()
 
 
-def _print_drifts(answer: RunAnswer, console: Console) -> None:
+def _print_drifts(drifts: Sequence[ReferenceDrift], console: Console) -> None:
     from rich.text import Text
 
-    for drift in answer.drifts:
-        where = f" on {drift.target}" if len(answer.drifts) > 1 else ""
+    for drift in drifts:
+        where = f" on {drift.target}" if len(drifts) > 1 else ""
         console.print(Text(f"{drift.text}{where}", style="yellow" if drift.is_large else "dim"))
-    if answer.drifts:
+    if drifts:
         console.print()
 
 

@@ -216,7 +216,7 @@ class LevelEffect:
         if self.verdict == "differs":
             return f"differs, perhaps by less than {bound}: {'slower' if self.is_slower else 'faster'}"
         if self.verdict == "not judged" and self.refused_for:
-            return f"not judged: {self.refused_for} was read back"
+            return f"not taken: {self.refused_for} was read back"
         if self.verdict == "not judged":
             return f"not judged: {trials_of(self.invalid_trials, self.trial_count, 'do not')} describe the drive"
         if self.verdict == "not settled":

@@ -35,6 +35,7 @@ class FindingLine:
     severity: str
     text: str
     where: str = ""
+    code: str = ""
 
 
 Range = tuple[float, float]
@@ -65,17 +66,17 @@ def _line(members: Sequence[Finding], trial_count: int, *, is_quick: bool) -> Fi
     count = len({one.trial for one in members if not one.trial_count} - {""})
     count += sum(one.trial_count for one in members)
     if count < 2:
-        return FindingLine(first.severity, first.text, _where_one(first.trial))
+        return FindingLine(first.severity, first.text, _where_one(first.trial), first.code)
     of = f"{count} of {trial_count} trials"
     ranges = _ranges(members)
     write = _WRITERS.get(first.code)
     text = write(of, ranges) if write is not None else ""
     if text:
         why = ", because of --quick" if is_quick and first.code == "short-measurement" else ""
-        return FindingLine(first.severity, text.replace(_WHY, why))
+        return FindingLine(first.severity, text.replace(_WHY, why), code=first.code)
     merged = _merged_text(members)
     where = f" [in {of}]" if merged else f" [in {of}, the first is {_short_name(first.trial)}]"
-    return FindingLine(first.severity, merged or first.text, where)
+    return FindingLine(first.severity, merged or first.text, where, first.code)
 
 
 def _where_one(trial: str) -> str:

@@ -99,7 +99,7 @@ def test_the_table_of_effects_tells_level_baseline_and_commands(scanned: RunAnsw
     assert cache.verdict_text == "matters: faster"
     assert rows["scheduler bfq"].verdict_text == "matters: slower"
     assert rows["read-ahead 128 KiB"].verdict_text == "no effect of 5 % or more"
-    assert rows["scheduler none -> mq-deadline"].verdict_text == "not judged: mq-deadline was read back"
+    assert rows["scheduler none -> mq-deadline"].verdict_text == "not taken: mq-deadline was read back"
     assert table.notes[0] == "scheduler none was not taken: mq-deadline was read back."
     assert "corrected for 3 levels tried (Holm)" in table.notes[1]
     assert not any("too few blocks" in note for note in table.notes)

@@ -37,7 +37,7 @@ def test_one_run_keeps_its_own_question_and_answer() -> None:
             "313\u00a0µs instead of 1.05\u00a0ms, with 2 fewer flushes per operation."
         ),
         ("Also scheduler bfq is 21 % slower (20 to 23); no effect of 5\u00a0% or more: read-ahead 128 KiB."),
-        "Not taken by the drive, so not judged: scheduler none.",
+        "Not taken, so not judged: scheduler none.",
     )
     assert joint.notes == ()
     assert joint.runs[0].name == "settings-scan-drive"

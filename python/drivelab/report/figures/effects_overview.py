@@ -39,7 +39,7 @@ CAPTION = (
     "Level over baseline, paired within blocks. Whiskers are 95\u00a0% intervals; the grey band is what counts as no "
     "effect. A level matters when its whole interval lies outside the band and it is told from chance, corrected for "
     "the number of levels tried. A level without whiskers was measured in too few blocks; one that is not judged was "
-    "not taken by the drive, or has trials that do not describe it."
+    "not taken, or has trials that do not describe it."
 )
 INTERACTIONS_CAPTION = (
     "Below them, where factors were varied together: a level's effect at one level of another factor over its effect "

@@ -149,7 +149,7 @@ class _Words:
             yield self.not_told(open_ones, is_other=is_other)
         refused = [one for one in told if one.refused_for]
         if refused:
-            yield f"not taken by the drive, so not judged: {self.named(refused)}"
+            yield f"not taken, so not judged: {self.named(refused)}"
         unjudged = [one for one in told if one.verdict == "not judged" and not one.refused_for]
         if unjudged:
             yield f"not judged, because some of the trials do not describe the drive: {self.named(unjudged)}"

@@ -1,6 +1,6 @@
 """The answer of a run on one screen: what it came to, one table for each workload, and what limits the numbers.
 
-Everything else is in the page, and in the long text of ``drivelab report RUN --text``.
+Everything else is in the page, and in the long text of ``drivelab report RUN --text --details``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, combinations_by_table
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
+from drivelab.report.terminal import wrapped
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.run_matrix import matrix_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-    from rich.text import Text
 
 WARNINGS_MAX = 3
 WIDTH = 80
@@ -34,6 +34,8 @@ _NAME_WIDTH_MIN = 16
 _WEIGHED_FROM_BYTES = 1 << 16
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 _NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
+# codes of findings: the reference moved, and trials were shorter than a second
+DRIFT, SHORT = "reference-drift", "short-measurement"
 Justify = Literal["left", "right"]
 
 
@@ -73,7 +75,7 @@ def render_run_screen(
     def clean(text: str) -> str:
         return terminal_text(text, plain)
 
-    parts: list[RenderableType] = [_line(Text(clean(title), style="bold")), Text()]
+    parts: list[RenderableType] = [Text(wrapped.one_line(title, WIDTH, plain), style="bold"), Text()]
     parts += [Padding(Text(clean(sentence)), (0, 0, 0, 2)) for sentence in sentences]
     groups = combinations_by_table(answer.rows)
     room = _TABLE_LINES_MAX - 2 * len(sentences)
@@ -93,7 +95,7 @@ def render_run_screen(
         parts += [Text(), Text(f"  {clean(group[0].label)}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
         room -= table.row_count + _OTHER_LINES
-    told = list(warning_lines(warnings, clean))
+    told = list(warning_lines(with_drifts(answer, warnings), plain))
     parts += [Text(), *told] if told else []
     return Group(*parts)
 
@@ -133,7 +135,10 @@ def _table(
         cells = [text for members in targets.values() for text in _number(members.get(key), metric)]
         more = _others(firsts[key], metric) if len(targets) == 1 else ()
         told = (*cells, *more, _commands(firsts[key]))[: len(columns)]
-        table.add_row(f"  {clean(name)}", *(Text(clean(cell)) for cell in told))
+        # what was read back instead is told by the sentences
+        asked, not_taken, _ = name.partition(" -> ")
+        named = f"{asked},\n    not taken" if not_taken else name
+        table.add_row(f"  {clean(named)}", *(Text(clean(cell)) for cell in told))
     return table, len(rows) - len(shown)
 
 
@@ -159,7 +164,7 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
         head = target if len(targets) > 1 else {LATENCY: "median", RATE: "per s"}.get(metric, _kind(metric))
         found += [(head, "right"), (span, "left")]
     if len(targets) == 1:
-        found.append(("slowest 1 %" if metric != RATE else "each takes", "right"))
+        found.append(("p99 latency" if metric != RATE else "each takes", "right"))
     return [*found, ("the drive does", "left")] if any(map(_commands, group)) else found
 
 
@@ -204,18 +209,33 @@ def _commands(one: CombinationResult) -> str:
     return ", ".join(told)
 
 
-def warning_lines(findings: Sequence[FindingLine], clean: Callable[[str], str]) -> Iterator[RenderableType]:
-    """The gravest findings, a line each; notes are none."""
+def table_lines_of(
+    group: Sequence[CombinationResult], rows_max: int, plain: bool, *, is_one_at_a_time: bool
+) -> tuple[RenderableType, int]:
+    """The table of one workload as the screen has it, its title above it, and how many rows it leaves out."""
+    from rich.console import Group
     from rich.text import Text
 
-    found = [one for one in findings if one.severity in _STYLES]
-    for one in found[:WARNINGS_MAX]:
-        yield _line(Text.assemble(("!", _STYLES[one.severity]), " ", clean(one.text)))
-    if len(found) > WARNINGS_MAX:
-        yield Text(f"  and {len(found) - WARNINGS_MAX} more: --details", style="dim")
+    table, more = _table(group, rows_max, lambda text: terminal_text(text, plain), is_one_at_a_time=is_one_at_a_time)
+    return Group(Text(f"  {terminal_text(group[0].label, plain)}", style="bold"), table), more
 
 
-def _line(text: Text) -> Text:
-    """One line, however long the text."""
-    text.truncate(WIDTH, overflow="ellipsis")
-    return text
+def with_drifts(answer: RunAnswer, findings: Sequence[FindingLine]) -> list[FindingLine]:
+    """The findings, before them by how much the reference drifted where that is more than chance, in short."""
+    drifts = [FindingLine("warning", one.text, code=DRIFT) for one in answer.drifts if one.is_large]
+    return [*drifts, *(one for one in findings if not drifts or one.code != DRIFT)]
+
+
+def warning_lines(findings: Sequence[FindingLine], plain: bool, most: int = WARNINGS_MAX) -> Iterator[RenderableType]:
+    """The gravest findings, a line each; of notes only that trials were short."""
+    from rich.text import Text
+
+    found = [one for one in findings if one.severity in _STYLES or one.code == SHORT]
+    for one in found[:most]:
+        # in how many trials; which of them was the first has no room
+        where = f"{one.where.partition(',')[0].removesuffix(']')}]" if one.where else ""
+        room = WIDTH - 2 - len(where)
+        said = wrapped.one_line(one.text, room, plain)
+        yield Text.assemble(("!", _STYLES.get(one.severity, "")), " ", said, where)
+    if len(found) > most:
+        yield Text(f"  and {len(found) - most} more: --details", style="dim")

@@ -187,7 +187,7 @@ def test_what_was_not_judged_is_said() -> None:
     refused = contrast("scheduler", "none", "kyber", ratio(0.5), refused_for="none", verdict="not judged")
     assert told(RunAnswer(rows, contrasts=(bad, refused))) == (
         (
-            "Not taken by the drive, so not judged: scheduler kyber; not judged, because some of the trials do not "
+            "Not taken, so not judged: scheduler kyber; not judged, because some of the trials do not "
             "describe the drive: scheduler bfq."
         ),
     )

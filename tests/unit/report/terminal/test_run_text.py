@@ -1,0 +1,73 @@
+"""The answer of a run as ``drivelab report RUN --text`` tells it, and what the first screen says of its limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.main import run
+from drivelab.cli.run_results import print_screen
+from drivelab.model.errors import EXIT_OK, EXIT_USAGE
+from drivelab.report.finding_lines import FindingLine
+from drivelab.report.terminal.run_screen import warning_lines, with_drifts
+from drivelab.store.read import open_run
+
+RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
+SCAN = RUNS / "settings-scan-drive"
+OF_EXPERIMENTS = ("fill-level-drive", "queue-depth-grid", "settings-scan-drive", "write-size-two-drives")
+
+
+@pytest.mark.parametrize("name", OF_EXPERIMENTS)
+def test_it_has_60_lines_and_tells_nothing_twice(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(RUNS / name), "--text"]) == EXIT_OK
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 60
+    told = [line for line in lines if line.strip() and not line.startswith("  changed")]
+    assert len(told) == len(set(told))
+    assert run(["report", str(RUNS / name), "--text", "--details"]) == EXIT_OK
+    assert len(capsys.readouterr().out.splitlines()) > len(lines)
+
+
+def test_details_are_for_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(SCAN), "--details"]) == EXIT_USAGE
+    assert "error[U004] --details is for --text" in capsys.readouterr().err
+
+
+def test_the_first_screen_says_that_the_drive_drifted_and_that_trials_were_short(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stored = open_run(SCAN)
+    print_screen(stored, answer_of_run(stored, SHOWN_METRICS))
+    lines = capsys.readouterr().out.splitlines()
+    assert "! reference: median latency +28 % along the trend of 6 values (more than chance)" in lines
+    assert "! it was measured for 400 ms [in 31 of 31 trials]" in lines
+
+
+def test_a_level_that_was_not_taken_is_called_so_and_nobody_is_blamed(capsys: pytest.CaptureFixture[str]) -> None:
+    stored = open_run(SCAN)
+    answer = answer_of_run(stored, SHOWN_METRICS)
+    print_screen(stored, answer)
+    text = capsys.readouterr().out
+    # a scheduler is the kernel's
+    assert "not taken by the drive" not in text.lower()
+    assert "Not taken, so not judged: scheduler none." in text
+    assert "\n  scheduler none,  " in text
+    assert "\n    not taken\n" in text
+    (refused,) = (one for one in answer.effects if one.refused_for)
+    assert refused.verdict_text == "not taken: mq-deadline was read back"
+
+
+def test_a_drift_that_is_a_finding_too_is_told_once() -> None:
+    answer = answer_of_run(open_run(SCAN), SHOWN_METRICS)
+    found = [FindingLine("warning", "the reference did not stay the same", code="reference-drift")]
+    (line,) = with_drifts(answer, [*found])
+    assert "+28 %" in line.text
+
+
+def test_no_warning_is_cut_within_a_word() -> None:
+    line = FindingLine("warning", f"{'endless ' * 12}", " [in 3 of 6 trials, the first is 0001]")
+    (text,) = warning_lines([line], plain=False)
+    assert str(text).endswith("endless… [in 3 of 6 trials]")
+    assert len(str(text)) <= 80
