@@ -71,7 +71,7 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """Its head where no band stands above it: ``p50 latency``."""
+        """Its head where no band stands above it: ``median latency``."""
         return f"{self.head} {self.band}".strip()
 
 
@@ -85,7 +85,7 @@ LATENCIES = {
 }
 # head, words and meaning
 STATISTICS = {
-    "p50": ("p50", "median", "rank ceil(n / 2) of n operations: half of them took at most that long"),
+    "p50": ("median", "median", "rank ceil(n / 2) of n operations: half of them took at most that long"),
     "p90": ("p90", "p90", "rank ceil(0.9 n)"),
     "p99": ("p99", "p99", "rank ceil(0.99 n)"),
     "p999": ("p99.9", "p99.9", "rank ceil(0.999 n)"),

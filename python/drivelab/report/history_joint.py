@@ -15,14 +15,14 @@ from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 # what each number is called, and what it is
 HEADS = {
-    "durable_write_p50": "p50",
+    "durable_write_p50": "median",
     "durable_write_p99": "p99",
     "sequential_write": "seq write",
     "random_read": "rand read",
     "flushes": "flushes",
 }
 _CAPTION = (
-    "p50 and p99 of 4 KiB appends, each durable before the next; sequential writes of 1 MiB, 8 outstanding; random "
+    "Median and p99 of 4 KiB appends, each durable before the next; sequential writes of 1 MiB, 8 outstanding; random "
     "reads of 4 KiB, 32 outstanding; flushes of the drive for each append. These are numbers of drivelab check: runs "
     "of experiments have none."
 )

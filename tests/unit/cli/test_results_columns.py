@@ -39,7 +39,7 @@ def metric(median: float, unit: str = "ns", **changes: object) -> RepeatedMetric
 
 def test_what_is_only_seen_and_what_is_only_a_bound_is_marked() -> None:
     found = cells(row({P50: metric(76_900.0, is_seen=True)}, {P99: (12_500_000.0, None)}), row({P50: metric(80_000.0)}))
-    assert found["p50"] == ["~76.9 us", "80 us"]
+    assert found["median"] == ["~76.9 us", "80 us"]
     assert found["p99"] == [">=12.5 ms", "-"]
     assert marks_note("~76.9 us").startswith("~ seen in the sample, too few independent I/Os for an interval")
     assert marks_note(">=12.5 ms").startswith(">= a lower bound")
@@ -63,8 +63,8 @@ def test_a_range_keeps_the_thousands_of_both_its_ends() -> None:
 
 def test_a_single_repeat_has_the_interval_of_its_trial() -> None:
     alone = RepeatedMetric(100.0, 100.0, 100.0, "ns", 1, low=90.0, high=120.0)
-    assert cells(row({P50: alone}), repeats=1)["95 % interval\nof p50"] == ["90 to 120 ns"]
-    assert cells(row({P50: metric(100.0)}))["range of\np50"] == ["90 to 110 ns"]
+    assert cells(row({P50: alone}), repeats=1)["95 % interval\nof median"] == ["90 to 120 ns"]
+    assert cells(row({P50: metric(100.0)}))["range of\nmedian"] == ["90 to 110 ns"]
 
 
 def test_writes_and_flushes_share_a_column_and_bounds_are_told() -> None:
@@ -98,7 +98,7 @@ def test_the_same_combination_on_several_targets_is_one_table(
     text = capsys.readouterr().out
     assert text.count("small writes on ") == 1 + text.count("small writes on sd")
     table = text[text.index("small writes on 2 targets") :].splitlines()
-    assert table[2].split()[:2] == ["target", "p50"]
+    assert table[2].split()[:2] == ["target", "median"]
     assert [line.split()[0] for line in table[3:5]] == ["sdb", "sdc"]
 
 

@@ -131,7 +131,7 @@ def test_the_table_has_medians_with_their_range_and_units() -> None:
     table = combinations_table(RunAnswer((combination({"direct": "true"}), combination({"direct": "false"}))))
     assert table is not None
     (header,) = table.headers
-    assert (header.name, header.unit, header.full) == ("p50", "µs", "latency p50 [µs]")
+    assert (header.name, header.unit, header.full) == ("median", "µs", "latency median [µs]")
     (group,) = table.groups
     assert group.title == "small writes on sdb: median of 3 repeats, below it their range"
     assert group.rows[0].label == "direct true"

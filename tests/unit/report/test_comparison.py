@@ -88,7 +88,7 @@ def test_the_summary_counts_every_verdict() -> None:
     text = summary_sentence(EVERY_KIND)
     assert text == (
         "Of 5 judged numbers 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by "
-        "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, p50 latency "
+        "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, median latency "
         "50 % slower (43 to 58). Best: 4 KiB appended + fdatasync, filesystem ext4, p99 latency 25 % faster (19 to 31)."
     )
 
@@ -190,7 +190,7 @@ def test_ends_that_say_nothing_are_not_told_with_thirty_digits() -> None:
     wide = with_ratio(Estimate(1.2, 3.6e-6, 2.69e6, "1", 4, 4.0, ""), "no difference shown", detectable_ratio=5e40)
     text = " ".join(comparison_text(comparison(wide)).split())
     assert "< 0.001 to > 1000" in text
-    assert "a difference of no less than a factor of 10 in p50 latency" in text
+    assert "a difference of no less than a factor of 10 in median latency" in text
 
 
 def test_an_interval_without_one_that_is_no_difference_is_explained() -> None:
@@ -230,7 +230,7 @@ def test_nothing_in_common_is_said() -> None:
 def test_the_terminal_shows_everything_in_80_columns() -> None:
     text = comparison_text(EVERY_KIND)
     assert all(len(line) <= 80 for line in text.splitlines())
-    for words in ("p50 latency", "300 us", "450 us", "1.43 to 1.58", "slower", "within 5 %", "kernel: 6.12 in BASE"):
+    for words in ("median latency", "300 us", "450 us", "1.43 to 1.58", "slower", "within 5 %", "kernel: 6.12 in BASE"):
         assert words in text
     assert "not comparable: flushes per operation: 1 in BASE, 0 in NEW" in text
     assert "BASE has 1 combination that NEW has not: log, filesystem btrfs." in text
@@ -247,8 +247,8 @@ def test_commands_that_changed_are_told() -> None:
 
 
 def test_what_would_have_been_found_is_a_percentage_or_a_factor() -> None:
-    assert "a difference of 8 % in p50 latency would" in detection_sentence(comparison(row()))
-    assert "a factor of 4.20 in p50" in detection_sentence(comparison(row(detectable_ratio=4.2)))
+    assert "a difference of 8 % in median latency would" in detection_sentence(comparison(row()))
+    assert "a factor of 4.20 in median" in detection_sentence(comparison(row(detectable_ratio=4.2)))
     assert detection_sentence(comparison(row(detectable_ratio=None))) == ""
 
 

@@ -77,7 +77,7 @@ def _caveat(comparison: Comparison) -> str:
 
 
 def _row_change(row: MetricComparison) -> str:
-    """What changed, and by how much: ``small write, p50 latency 50 % slower (43 to 58)``."""
+    """What changed, and by how much: ``small write, median latency 50 % slower (43 to 58)``."""
     change = ratio_change(row.ratio, is_more_slower=row.is_more_worse)
     return f"{row_words(row, {})}, {metric_of(row.metric).title} {change}"
 

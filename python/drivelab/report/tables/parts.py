@@ -27,7 +27,7 @@ def parts_table(traced: Sequence[TracedCombination]) -> Table | None:
         return None
     has_names = len(traced) > 1
     unit = column_unit([one.explanation.mean_ns for one in found], "ns")
-    names = ("mean", "p50", "p99", "typical", "slowest 1\u00a0%")
+    names = ("mean", "median", "p99", "typical", "slowest 1\u00a0%")
     return Table(
         key="parts",
         title="The parts of the latency",

@@ -20,6 +20,7 @@ from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.numerals import (
     DisplayUnit,
     column_unit,
+    count_text,
     estimate_numbers,
     round_latency_text,
     shown_number,
@@ -240,10 +241,18 @@ def _table(
         blocks = PLAIN_BLOCKS if plain else BLOCKS
         picture = axis.draw(histogram, blocks) if axis and histogram and trial.is_main else ""
         label = Text.assemble(
-            _text(trial.label, plain), (marks[trial.name].get("", ""), "yellow"), (f"\n{picture}", "cyan")
+            _text(f"{trial.label}{_counted(trial)}", plain),
+            (marks[trial.name].get("", ""), "yellow"),
+            (f"\n{picture}", "cyan"),
         )
         table.add_row(label, *(column[number] for column in numbers))
     return table
+
+
+def _counted(trial: TrialContent) -> str:
+    """How many operations stand behind the numbers: ``, n 5 149``."""
+    known = trial.estimate("p50") or trial.estimate(RATE)
+    return f", n\u00a0{count_text(known.sample_count)}" if known and known.sample_count else ""
 
 
 def _heading(metric: str, units: Mapping[str, DisplayUnit]) -> str:

@@ -71,7 +71,9 @@ def test_a_finding_is_listed_and_marks_its_number(summary: TrialSummary) -> None
 
 def test_a_finding_about_the_whole_trial_marks_its_name(summary: TrialSummary) -> None:
     finding = Finding("page-cache-answered", "invalid", "the page cache answered", summary.name)
-    assert "fdatasync x1" in " ".join(shown(render_check("Why?", [summary], [finding], None)).split())
+    text = shown(render_check("Why?", [summary], [finding], None))
+    assert "4 KiB appended + fdatasync, n 2 000" in text
+    assert any(line.startswith("x1 ") and "320–345" in line for line in text.splitlines())
 
 
 def test_findings_that_say_much_the_same_are_listed_once(summary: TrialSummary) -> None:
