@@ -92,9 +92,16 @@ def test_a_quantile_that_the_data_cannot_carry_is_no_number(run: Run, data: Path
 
 
 def test_submission_and_completion_latency_make_up_the_total(run: Run, data: Path) -> None:
-    read = measured(run, data, "--backend", "uring", "--count", "500")["operations"]["read"]
+    words = ("--backend", "uring", "--count", "500", "--submission-latency", "all")
+    read = measured(run, data, *words)["operations"]["read"]
     parts = read["submission_latency_ns"]["mean"] + read["completion_latency_ns"]["mean"]
     assert parts == pytest.approx(read["total_latency_ns"]["mean"], rel=0.01)
+
+
+def test_the_result_tells_how_many_submissions_were_timed(run: Run, data: Path) -> None:
+    read = measured(run, data, "--backend", "uring", "--count", "6400")["operations"]["read"]
+    assert read["submission_latency_ns"]["count"] == read["completion_latency_ns"]["count"] == 100
+    assert read["total_latency_ns"]["count"] == 6400
 
 
 def test_an_open_loop_has_response_latencies_and_arrivals(run: Run, data: Path) -> None:

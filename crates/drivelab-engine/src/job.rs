@@ -3,6 +3,7 @@
 //! Nothing is allocated, printed or formatted between two I/Os. A pass fills the free slots, sends
 //! them with one call, takes what has completed, and counts it. Time stamps are taken when a command
 //! is made (issue), when the submitting call has returned, and when completions were found (reap).
+//! Where one call can send and wait, a pass makes no other, and only a sample of passes has the second.
 
 mod count;
 mod ending;
@@ -90,6 +91,7 @@ struct Slot {
     intended: u64,
     /// Start of the command that is outstanding: `issued`, or the start of the sync call.
     command_issued: u64,
+    /// When the submitting call had returned; 0 where that was not timed.
     submitted: u64,
     offset: u64,
     size: u32,
@@ -131,6 +133,10 @@ pub struct Job<B> {
     sent: Vec<u32>,
     /// So many are sent as soon as they are there; more than there are slots where nothing but the slots limits them.
     batch: usize,
+    /// Whether only a sample of the I/Os has its submission timed; the others are sent by the call that waits.
+    samples_submission: bool,
+    /// Passes until the next of the sample.
+    until_sample: u32,
     completions: Vec<Completion>,
     interval: Box<Interval>,
     writes_since_sync: u64,
@@ -163,7 +169,6 @@ impl<B: Backend> Job<B> {
         };
         let addresses = workload.accesses().map(&mut stream).collect();
         Self {
-            backend,
             buffers,
             clock,
             random,
@@ -183,6 +188,8 @@ impl<B: Backend> Job<B> {
             free: (0..parts.slots).rev().collect(),
             sent: Vec::with_capacity(parts.slots as usize),
             batch: workload.submission_batch.checked_sub(1).map_or(usize::MAX, |rest| rest as usize + 1),
+            samples_submission: workload.samples_submission() && backend.waits_as_it_submits(),
+            until_sample: 0,
             completions: Vec::with_capacity(2 * parts.slots as usize),
             interval: Box::new(Interval::faulted_in(&parts.shape)),
             writes_since_sync: 0,
@@ -195,6 +202,7 @@ impl<B: Backend> Job<B> {
             until_pause: ios_until_pause(workload),
             verifies: workload.verify,
             outcome: JobOutcome::default(),
+            backend,
             parts,
         }
     }
@@ -217,9 +225,7 @@ impl<B: Backend> Job<B> {
         self.wait_for_start();
         loop {
             self.fill()?;
-            if !self.sent.is_empty() {
-                self.send()?;
-            }
+            self.send_alone_if_timed()?;
             if self.outstanding() > 0 {
                 self.collect(self.patience())?;
             } else if !self.sleep_until_next_arrival() && !self.end_writes() {

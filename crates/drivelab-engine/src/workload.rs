@@ -191,6 +191,17 @@ impl BackendName {
     }
 }
 
+/// Of which I/Os the submission is timed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubmissionLatency {
+    /// Of a sample where a call can send and wait at once, else of all.
+    #[default]
+    Sampled,
+    /// Of all; a call only sends then.
+    All,
+}
+
 /// One workload.
 #[derive(Debug, Clone, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -212,6 +223,9 @@ pub struct Workload {
     /// I/Os that are sent with one call, at most; 0 is as many as there are.
     #[serde(default)]
     pub submission_batch: u32,
+    /// Of which I/Os the submission is timed.
+    #[serde(default)]
+    pub submission_latency: SubmissionLatency,
     /// Jobs side by side.
     pub job_count: u32,
     /// All jobs use the whole range.
@@ -292,6 +306,16 @@ impl Workload {
     /// Every block size that is issued.
     pub fn issued_sizes(&self) -> impl Iterator<Item = u64> {
         self.operations.iter().flat_map(|share| self.sizes_of(share)).map(|size| size.bytes)
+    }
+
+    /// Whether a sample of submissions is enough: no record of each I/O tells of it, calls are not limited to a part
+    /// of what waits, and nothing but completions is waited for.
+    #[must_use]
+    pub fn samples_submission(&self) -> bool {
+        self.submission_latency == SubmissionLatency::Sampled
+            && !self.record_ios
+            && self.submission_batch == 0
+            && self.pacing.kind == PacingKind::Closed
     }
 
     /// Smallest block size of the mix.

@@ -20,6 +20,7 @@ from drivelab.cli.workload_arguments import (
     CONTENTS,
     DURABILITIES,
     FILE_STATES,
+    SUBMISSION_LATENCIES,
 )
 from drivelab.model.workload import TREE_OPERATIONS
 
@@ -105,6 +106,7 @@ class IoOptions:
     pin: Annotated[str, _how("Processors for the jobs, in turn: 0,2-3. Default: not pinned.")] = ""
     polled_completion: Annotated[bool, _how("Poll instead of waiting for interrupts.", "--polled-completion")] = False
     polled_submission: Annotated[bool, _how("Let a kernel thread submit (io_uring).", "--polled-submission")] = False
+    submission_latency: Annotated[str, _how(_names(SUBMISSION_LATENCIES))] = "sampled"
 
     runtime: Annotated[str | None, _how_long("Time measured: 5s, 2min. Default: 5s, without --count and --bytes.")] = (
         None

@@ -238,7 +238,9 @@ def _operation_lines(name: str, facts: Mapping[str, Any], estimates: Mapping[str
         if f"{latency}_latency_ns" in facts:
             start = f"{latency}_latency_ns_p"
             found = {at: estimates.get(f"{start}{_quantile_name(at)}") for at in map(str, QUANTILES)}
-            yield f"    {latency:<12}{latency_text(facts[f'{latency}_latency_ns'], found)}"
+            timed = facts[f"{latency}_latency_ns"]
+            sample = f", of {timed['count']}" if timed["count"] < facts["count"] else ""
+            yield f"    {latency:<12}{latency_text(timed, found)}{sample}"
 
 
 def _quantile_name(at: str) -> str:

@@ -29,6 +29,8 @@ TreeOperationName = Literal[
 ]
 OperationName = Literal[BlockOperationName, TreeOperationName]
 BackendName = Literal["auto", "sync", "uring", "aio", "posixaio", "mmap", "stdio", "null"]
+# of a sample where a call can send and wait at once, else of all; or of all, by calls that only send
+SubmissionLatency = Literal["sampled", "all"]
 DurabilityMethod = Literal["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"]
 FileState = Literal["overwrite", "append", "preallocated", "sparse"]
 CacheAdvice = Literal["none", "sequential", "random"]
@@ -245,7 +247,8 @@ class Workload(_Frozen):
     Notes
     -----
     ``queue_depth`` is the number of I/Os kept outstanding by each job, and
-    ``submission_batch`` how many are sent with one call at most (0: as many as there are);
+    ``submission_batch`` how many are sent with one call at most (0: as many as there are); ``submission_latency``
+    of which I/Os the submission is timed, where one call can send and wait;
     ``job_count`` jobs run side by side, each in its own part of the range
     unless ``share_range`` is set; with ``own_files`` each has all of a file of
     its own. ``shift_bytes`` is added to every aligned offset. The kernel is told
@@ -271,6 +274,7 @@ class Workload(_Frozen):
     shift_bytes: int = Field(default=0, ge=0)
     queue_depth: int = Field(default=1, ge=1, le=4096)
     submission_batch: int = Field(default=0, ge=0, le=4096)
+    submission_latency: SubmissionLatency = "sampled"
     job_count: int = Field(default=1, ge=1, le=1024)
     share_range: bool = False
     own_files: bool = False

@@ -57,7 +57,7 @@ def test_every_option_reaches_the_workload() -> None:
         sync_every=4, rate=10.0, pin="1", runtime="3s", count=7, bytes="1MB", ramp="1s", interval="10ms",
         file_state="sparse", contents="zeros", compressible=0.5, duplicate=0.25, record="x.parquet",
         polled_completion=True, polled_submission=True, zipf_theta=1.2, hot_range=0.2, hot_access=0.7,
-        sync_at_end=True,
+        sync_at_end=True, submission_latency="all",
     )  # fmt: skip
     expected = {
         "target": {
@@ -79,6 +79,7 @@ def test_every_option_reaches_the_workload() -> None:
         "limits": {"runtime_ns": 3 * 10**9, "bytes": 10**6, "count": 7},
         "ramp_ns": 10**9, "interval_ns": 10**7, "seed": 9, "record_ios": True, "pin_cpus": (1,),
         "polled_completion": True, "polled_submission": True, "rewrite_fraction": 0.0, "verify": False,
+        "submission_latency": "all",
     }  # fmt: skip
     dumped = workload.model_dump()
     assert {name: dumped[name] for name in expected} == expected

@@ -69,7 +69,13 @@ pub trait Backend {
     /// Whether the operations are on files, whose numbers are the addresses.
     const IS_ON_TREE: bool = false;
 
-    /// Takes a command; it may be sent only by `submit`.
+    /// Whether one call both sends and waits: then `submit_and_wait` costs less than `submit` and `reap`,
+    /// and the moment between the two is not seen.
+    fn waits_as_it_submits(&self) -> bool {
+        false
+    }
+
+    /// Takes a command; it may be sent only by `submit` and `submit_and_wait`.
     fn queue(&mut self, command: &Command);
 
     /// Sends what was queued.
@@ -85,6 +91,16 @@ pub trait Backend {
     ///
     /// A failure of the interface itself.
     fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()>;
+
+    /// `submit`, then `reap` with `Wait::Forever`.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the interface itself.
+    fn submit_and_wait(&mut self, completions: &mut Vec<Completion>) -> Result<()> {
+        self.submit()?;
+        self.reap(Wait::Forever, completions)
+    }
 
     /// Hands on what the program holds back; returns 0, or a negative errno.
     fn write_buffer(&mut self) -> i32 {

@@ -146,6 +146,10 @@ impl Backend for Uring {
         self.queued += 1;
     }
 
+    fn waits_as_it_submits(&self) -> bool {
+        !self.submits_by_poll
+    }
+
     #[inline]
     fn submit(&mut self) -> Result<()> {
         if self.submits_by_poll {
@@ -155,12 +159,21 @@ impl Backend for Uring {
             }
             self.queued = 0;
         }
-        while self.queued > 0 {
-            self.queued -= self.enter(self.queued, 0, None)?.min(self.queued);
-        }
+        self.send_queued(0)?;
         if let Some(command) = self.discard.take() {
             self.discarded = Some(trimmed(self.fd, self.is_block_device, &command));
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn submit_and_wait(&mut self, completions: &mut Vec<Completion>) -> Result<()> {
+        if self.queued == 0 || self.submits_by_poll {
+            self.submit()?;
+            return self.reap(Wait::Forever, completions);
+        }
+        self.send_queued(1)?;
+        self.take(completions);
         Ok(())
     }
 
@@ -189,6 +202,16 @@ impl Backend for Uring {
 }
 
 impl Uring {
+    /// Sends all that was queued, and waits for so many completions unless a signal arrives. The kernel may take less
+    /// than it was given, and does not wait then.
+    #[inline]
+    fn send_queued(&mut self, wait_for: u32) -> Result<()> {
+        while self.queued > 0 {
+            self.queued -= self.enter(self.queued, wait_for, None)?.min(self.queued);
+        }
+        Ok(())
+    }
+
     #[inline]
     fn take(&mut self, completions: &mut Vec<Completion>) {
         let ended = self.ring.completion();

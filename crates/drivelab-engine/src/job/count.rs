@@ -158,7 +158,7 @@ impl<B: Backend> Job<B> {
     fn time(&mut self, event: usize, slot: &Slot, now: u64) {
         let total = self.nanoseconds_between(slot.command_issued, now);
         self.interval.record(event, TOTAL, total);
-        if B::IS_ASYNCHRONOUS {
+        if B::IS_ASYNCHRONOUS && slot.submitted > 0 {
             let submission = self.nanoseconds_between(slot.command_issued, slot.submitted).min(total);
             self.interval.record(event, SUBMISSION, submission);
             self.interval.record(event, COMPLETION, total - submission);

@@ -5,6 +5,9 @@ use crate::backend::{Backend, Command, Wait};
 use crate::error::Result;
 use crate::workload::Operation;
 
+/// Of so many calls that send and wait, the first is timed in its parts.
+const PASSES_A_SAMPLE: u32 = 64;
+
 impl<B: Backend> Job<B> {
     /// Sends what waits and takes what has ended: the call that follows holds both up. Returns the present tick.
     #[cold]
@@ -20,7 +23,8 @@ impl<B: Backend> Job<B> {
 
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, operation: Operation) {
-        let state = &self.slots[slot as usize];
+        let state = &mut self.slots[slot as usize];
+        state.submitted = 0;
         let is_new = operation == Operation::Write && state.phase != Phase::WriteBack;
         let (buffer_index, buffer) = self.buffers.of_slot(slot, is_new);
         self.backend.queue(&Command {
@@ -38,9 +42,25 @@ impl<B: Backend> Job<B> {
         if self.sent.len() >= self.batch { self.send() } else { Ok(()) }
     }
 
+    /// Sends what waits, unless this is left to the call that waits for completions. Of the calls that may do both, one
+    /// in [`PASSES_A_SAMPLE`] is made as two, between which the end of the submission is seen.
+    #[inline]
+    pub(super) fn send_alone_if_timed(&mut self) -> Result<()> {
+        if self.sent.is_empty() {
+            return Ok(());
+        }
+        if self.samples_submission {
+            self.until_sample = self.until_sample.checked_sub(1).unwrap_or(PASSES_A_SAMPLE - 1);
+            if self.until_sample != PASSES_A_SAMPLE - 1 {
+                return Ok(());
+            }
+        }
+        self.send()
+    }
+
     #[inline]
     pub(super) fn send(&mut self) -> Result<()> {
-        self.outcome.outstanding_max = self.outcome.outstanding_max.max(self.outstanding() as u32);
+        self.note_outstanding();
         self.backend.submit()?;
         if B::IS_ASYNCHRONOUS {
             let now = self.clock.ticks();
@@ -52,10 +72,20 @@ impl<B: Backend> Job<B> {
         Ok(())
     }
 
-    /// Takes what has completed.
+    fn note_outstanding(&mut self) {
+        self.outcome.outstanding_max = self.outcome.outstanding_max.max(self.outstanding() as u32);
+    }
+
+    /// Takes what has completed; sends first what still waits for that.
     #[inline]
     pub(super) fn collect(&mut self, wait: Wait) -> Result<()> {
-        self.backend.reap(wait, &mut self.completions)?;
+        if self.sent.is_empty() {
+            self.backend.reap(wait, &mut self.completions)?;
+        } else {
+            self.note_outstanding();
+            self.backend.submit_and_wait(&mut self.completions)?;
+            self.sent.clear();
+        }
         let now = self.clock.ticks();
         if self.window.enter(now) {
             self.hand_on_interval(now);

@@ -1,10 +1,11 @@
 //! The order of the time stamps of one I/O, and of one job.
 
 use drivelab_engine::clock::{Clock, monotonic_ns};
+use drivelab_engine::workload::Workload;
 use serde_json::json;
 
 use crate::support::{
-    BACKENDS, CAN_BE_DIRECT, MIB, ONE_AT_A_TIME, TestFile, depths, only, run_all, workload,
+    BACKENDS, CAN_BE_DIRECT, MIB, ONE_AT_A_TIME, TestFile, depths, only, run_all, workload, workload_json,
 };
 
 /// How far the processor's counter and the kernel's clock may lie apart at one moment.
@@ -24,6 +25,46 @@ fn submission_and_completion_add_up_to_the_total() {
                 assert!(u64::from(record.submission_ns) <= record.total_ns, "{backend}: {record:?}");
             }
         }
+    }
+}
+
+#[test]
+fn one_in_64_calls_that_send_and_wait_is_timed_in_its_parts() {
+    for (depth, changes, is_sampled) in [
+        (1, json!({}), true),
+        (32, json!({}), true),
+        (
+            32,
+            json!({"operations": only("write"), "durability": {"method": "fdatasync", "every_writes": 7}}),
+            true,
+        ),
+        (32, json!({"submission_latency": "all"}), false),
+        (32, json!({"submission_batch": 8}), false),
+        (32, json!({"pacing": {"kind": "fixed", "rate_per_s": 1e6}}), false),
+        (32, json!({"polled_submission": true}), false),
+    ] {
+        let file = TestFile::filled(MIB, 1);
+        let mut asked = workload_json("uring", file.path(), changes.clone());
+        (asked["queue_depth"], asked["limits"]["count"]) = (json!(depth), json!(6400));
+        let found = run_all(Workload::from_json(&asked.to_string()).unwrap()).unwrap();
+        found.check_the_books();
+        for event in ["read", "write", "sync"] {
+            let Some(total) = found.row(event, "total") else { continue };
+            let (total, count) = (total.extremes.2, total.counts.count);
+            let parts = ["submission", "completion"].map(|latency| found.row(event, latency));
+            let timed = parts.map(|row| row.map_or(0, |row| row.counts.count));
+            let sum: u64 = parts.iter().flatten().map(|row| row.extremes.2).sum();
+            assert_eq!(timed[0], timed[1], "{event} {depth} {changes}");
+            if is_sampled {
+                assert!(timed[0] < count && sum < total, "{event} {depth} {changes}: {timed:?} of {count}");
+            } else {
+                assert_eq!((timed[0], sum), (count, total), "{event} {depth} {changes}");
+            }
+            if is_sampled && depth == 1 {
+                assert_eq!(timed[0], count / 64, "{event} {depth} {changes}");
+            }
+        }
+        assert!(found.row("read", "submission").or(found.row("write", "submission")).is_some(), "{depth}");
     }
 }
 
