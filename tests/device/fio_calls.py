@@ -21,6 +21,7 @@ _VECTOR = re.compile(r"\d+<[^>]*>, \[\{iov_base=.*, iov_len=(\d+)\}\], 1, (\d+)(
 _ASYNCHRONOUS = re.compile(
     r"aio_lio_opcode=IOCB_CMD_(P\w+), .*?aio_fildes=\d+<([^>]*)>.*?aio_nbytes=(\d+), aio_offset=(\d+)"
 )
+_ASYNCHRONOUS_SYNC = re.compile(r"aio_lio_opcode=IOCB_CMD_(FD?SYNC), .*?aio_fildes=\d+<([^>]*)>")
 _VECTORS = {"preadv": "read", "pwritev": "write", "preadv2": "read", "pwritev2": "write"}
 _OPERATIONS = {"pread64": "read", "pwrite64": "write", **_VECTORS}
 _SYNCS = ("fsync", "fdatasync", "sync_file_range")
@@ -126,6 +127,8 @@ def _on_files(log: Path) -> Iterator[tuple[str, str, str, str]]:
         if call == "io_submit":
             for operation, path, size, offset in _ASYNCHRONOUS.findall(arguments):
                 yield process, "aio", f"{operation[1:].lower()} {size} {offset}", path
+            for operation, path in _ASYNCHRONOUS_SYNC.findall(arguments):
+                yield process, "fsync" if operation == "FSYNC" else "fdatasync", "", path
         elif call == "openat":
             if match := _FILE.match(answer):
                 yield process, call, arguments, match[2]

@@ -141,6 +141,8 @@ pub struct Job<B> {
     interval: Box<Interval>,
     writes_since_sync: u64,
     needs_sync_call: bool,
+    /// Slots whose sync call is outstanding.
+    syncing: usize,
     syncs_at_end: bool,
     /// The write after which something must follow at the end of the job.
     last_write: Option<Slot>,
@@ -194,9 +196,8 @@ impl<B: Backend> Job<B> {
             interval: Box::new(Interval::faulted_in(&parts.shape)),
             writes_since_sync: 0,
             needs_sync_call: workload.durability.needs_sync_call() && !workload.durability.at_end,
-            syncs_at_end: workload.durability.needs_sync_call()
-                && workload.durability.at_end
-                && workload.changes_target(),
+            syncing: 0,
+            syncs_at_end: workload.durability.syncs_last() && workload.changes_target(),
             last_write: None,
             rewrite_fraction: workload.rewrite_fraction,
             until_pause: ios_until_pause(workload),

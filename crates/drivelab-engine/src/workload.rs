@@ -8,7 +8,7 @@ mod validate;
 
 use access::one;
 pub use access::{Access, AccessKind, CacheAdvice};
-pub use durability::{Durability, DurabilityMethod};
+pub use durability::{Durability, DurabilityMethod, LastSync};
 use serde::Deserialize;
 pub use target::{Held, TargetRange};
 pub use tree::Tree;

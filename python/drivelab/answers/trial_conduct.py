@@ -83,7 +83,8 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
     if durability := workload.get("durability"):
         every = int(durability.get("every_writes", 1))
         when = " at the end" if durability.get("at_end") else f" every {every} writes" if every > 1 else ""
-        found["durability"] = f"{durability.get('method')}{when}"
+        last = " and at the end" if durability.get("last") == "always" else ""
+        found["durability"] = f"{durability.get('method')}{when}{last}"
     if access := workload.get("access"):
         found["access"] = _orders(access, workload.get("operations") or [])
         if access.get("kind") == "random" and "covers_once" in access:

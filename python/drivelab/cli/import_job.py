@@ -154,7 +154,7 @@ def described(pattern: WorkloadPattern) -> str:
     if pattern.durability != "none":
         every = pattern.sync_every_writes
         rhythm = " at the end" if every == "end" else f" every {every} writes" if every > 1 else ""
-        parts.append(pattern.durability + rhythm)
+        parts.append(pattern.durability + rhythm + (" and at the end" if pattern.last_sync == "always" else ""))
     if pattern.pacing.rate_per_s:
         parts.append(f"{format_rate_per_s(pattern.pacing.rate_per_s)} a second, {pattern.pacing.kind}")
     if pattern.pacing.think_ns:

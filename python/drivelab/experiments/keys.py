@@ -90,6 +90,12 @@ _WORKLOAD = {
     "sync_every_writes": Key(
         'a number, or `"end"`', "1", "writes before each sync call; `end`: one after the last write"
     ),
+    "last_sync": Key(
+        "`due`, `never`, `always`",
+        '"due"',
+        "whether a sync call follows the last write of a job: where one is due after it, never, or always and apart "
+        "from it",
+    ),
     "file_state": Key(
         "`overwrite`, `append`, `preallocated`, `sparse`",
         '"overwrite"',

@@ -33,6 +33,8 @@ BackendName = Literal["auto", "sync", "uring", "aio", "posixaio", "mmap", "stdio
 SubmissionLatency = Literal["sampled", "all"]
 DurabilityMethod = Literal["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"]
 FileState = Literal["overwrite", "append", "preallocated", "sparse"]
+# whether a sync call follows the last write, where there are calls between writes
+LastSync = Literal["due", "never", "always"]
 CacheAdvice = Literal["none", "sequential", "random"]
 AccessKind = Literal["sequential", "reverse", "random", "strided", "same", "zipf", "pareto", "normal", "hot_cold"]
 # methods with a call of its own after the writes
@@ -133,13 +135,16 @@ class Durability(_Frozen):
     """How a write is made durable, and after how many writes the sync call comes.
 
     ``at_end`` leaves out the calls between writes and makes one after the last
-    of each job. ``directory`` is for operations on a tree: the directory is made
+    of each job. Where there are calls between writes, ``last`` says whether one
+    follows the last write of a job: where one is ``due`` after it, ``never``, or
+    ``always`` and apart from it. ``directory`` is for operations on a tree: the directory is made
     durable, too, after each of them.
     """
 
     method: DurabilityMethod = "none"
     every_writes: int = Field(default=1, ge=1)
     at_end: bool = False
+    last: LastSync = "due"
     directory: bool = False
 
     @property

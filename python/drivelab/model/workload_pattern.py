@@ -34,6 +34,7 @@ from drivelab.model.workload import (
     Durability,
     DurabilityMethod,
     FileState,
+    LastSync,
     Limits,
     OperationName,
     OperationShare,
@@ -107,7 +108,8 @@ class WorkloadPattern(FrozenModel):
     the target, or of that file, that is used: its start, or what follows `offset`.
     `capacities` is a limit of bytes, as a multiple of the target's size.
     `sync_every_writes` is a number of writes, or ``"end"``: one sync call after
-    the last write. `block_sizes` is a mix of sizes and takes the place of `block_size`;
+    the last write; where there are others, `last_sync` says whether the last write
+    has one. `block_sizes` is a mix of sizes and takes the place of `block_size`;
     so does `operations`, a mix of operations, of `operation` and `read_fraction`.
     With `own_files` each job has a file of its own of `file_size`, where files are made; jobs of a device have
     parts of `range_size` each there. `range_size` is how much of the target or
@@ -135,6 +137,7 @@ class WorkloadPattern(FrozenModel):
     drop_cache_each_pass: bool = False
     durability: DurabilityMethod = "none"
     sync_every_writes: Annotated[int, Field(ge=1)] | Literal["end"] = 1
+    last_sync: LastSync = "due"
     file_state: FileState = "overwrite"
     file_size: ByteCount = 0
     fill_level: Share = 1.0
@@ -343,7 +346,11 @@ class WorkloadPattern(FrozenModel):
         at_end = self.sync_every_writes == "end"
         every_writes = 1 if self.sync_every_writes == "end" else self.sync_every_writes
         return Durability(
-            method=self.durability, every_writes=every_writes, at_end=at_end, directory=self.sync_directory
+            method=self.durability,
+            every_writes=every_writes,
+            at_end=at_end,
+            last=self.last_sync,
+            directory=self.sync_directory,
         )
 
     def _tree(self) -> Tree | None:

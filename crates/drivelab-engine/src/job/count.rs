@@ -6,7 +6,7 @@ use crate::backend::{Backend, Completion};
 use crate::iolog::Record;
 use crate::series::{COMPLETION, Counts, DURABLE_WRITE, RESPONSE, REWRITE, SUBMISSION, TOTAL};
 use crate::window::StopReason;
-use crate::workload::Operation;
+use crate::workload::{LastSync, Operation};
 
 const READ: usize = Operation::Read as usize;
 const WRITE: usize = Operation::Write as usize;
@@ -16,6 +16,7 @@ impl<B: Backend> Job<B> {
     pub(super) fn complete(&mut self, completion: Completion, now: u64) {
         let slot = self.slots[completion.slot as usize];
         let event = usize::from(slot.event);
+        self.syncing -= usize::from(slot.phase == Phase::Sync);
         let result = self.judge(event, &slot, completion);
         self.count(event, &slot, result, now);
         if self.parts.recorder.is_some() && self.window.contains(slot.intended) {
@@ -62,6 +63,7 @@ impl<B: Backend> Job<B> {
         state.issued = slot.command_issued;
         state.command_issued = begin;
         (state.event, state.phase) = (SYNC as u8, Phase::Sync);
+        self.syncing += 1;
         self.queue(number, Operation::Sync);
         true
     }
@@ -105,11 +107,17 @@ impl<B: Backend> Job<B> {
             return false;
         }
         self.writes_since_sync += 1;
-        if self.writes_since_sync < self.parts.workload.durability.every_writes {
+        if self.writes_since_sync < self.parts.workload.durability.every_writes || self.ends_without_sync() {
             return false;
         }
         self.writes_since_sync = 0;
         true
+    }
+
+    /// Whether the write that has just ended is the last I/O, and no sync call is to belong to it.
+    fn ends_without_sync(&self) -> bool {
+        let is_between = self.parts.workload.durability.last != LastSync::Due;
+        is_between && !self.window.may_issue() && self.outstanding() - self.syncing == 1
     }
 
     /// Keeps the write that the end of the job belongs to: the last one that is measured, if any is.

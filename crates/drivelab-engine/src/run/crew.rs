@@ -172,7 +172,7 @@ impl Crew {
             self.wake_jobs();
             let patience = match is_halted {
                 true => PATIENCE_AFTER_STOP,
-                false if workload.durability.at_end => PATIENCE_FOR_LAST_SYNC,
+                false if workload.durability.syncs_last() => PATIENCE_FOR_LAST_SYNC,
                 false => PATIENCE_AFTER_RUNTIME,
             };
             let ending_since = *ending_since.get_or_insert_with(|| {

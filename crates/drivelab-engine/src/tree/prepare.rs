@@ -16,7 +16,7 @@ use super::room;
 use super::state::{Filling, Known, filling_after, recall, remember};
 use crate::error::{Code, EngineError, Result};
 use crate::run::Outcome;
-use crate::workload::{Durability, DurabilityMethod, Workload};
+use crate::workload::{Durability, DurabilityMethod, LastSync, Workload};
 
 /// So much is written between two calls that make it durable: what waits in memory stays bounded.
 const BETWEEN_SYNCS: u64 = 256 << 20;
@@ -162,6 +162,7 @@ fn fill(
             method: DurabilityMethod::None,
             every_writes: 1,
             at_end: false,
+            last: LastSync::Due,
             directory: false,
         }),
         data: FileData::new(workload, u32::MAX >> 2, layout.file_bytes_max()),

@@ -22,6 +22,19 @@ pub enum DurabilityMethod {
     SyncFileRange,
 }
 
+/// Whether a sync call follows the last write of a job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LastSync {
+    /// Where one is due after it.
+    #[default]
+    Due,
+    /// Never: calls come only between writes.
+    Never,
+    /// Always, and apart from it.
+    Always,
+}
+
 /// How and how often writes are made durable.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Durability {
@@ -32,6 +45,9 @@ pub struct Durability {
     /// No call between writes, and one after the last of each job.
     #[serde(default)]
     pub at_end: bool,
+    /// Whether a call follows the last write of each job, where there are calls between them.
+    #[serde(default)]
+    pub last: LastSync,
     /// Operations on a tree: the directory is made durable, too.
     #[serde(default)]
     pub directory: bool,
@@ -43,5 +59,11 @@ impl Durability {
     pub fn needs_sync_call(&self) -> bool {
         use DurabilityMethod::{Fdatasync, Fsync, SyncFileRange};
         matches!(self.method, Fdatasync | Fsync | SyncFileRange)
+    }
+
+    /// Whether a call of its own follows the last write of each job.
+    #[must_use]
+    pub fn syncs_last(&self) -> bool {
+        self.needs_sync_call() && (self.at_end || self.last == LastSync::Always)
     }
 }

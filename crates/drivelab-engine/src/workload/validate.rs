@@ -1,6 +1,6 @@
 //! Which workloads make sense.
 
-use super::{Access, AccessKind, FileState, Operation, PacingKind, Workload};
+use super::{Access, AccessKind, FileState, LastSync, Operation, PacingKind, Workload};
 use crate::error::{Code, EngineError, Result};
 
 /// Longest run that is accepted: a year.
@@ -44,6 +44,10 @@ impl Workload {
                 "target: it has a file for each job, or one for all",
             ),
             (self.durability.every_writes == 0, "every_writes: at least 1"),
+            (
+                self.tree.is_some() && self.durability.last != LastSync::Due,
+                "durability.last: operations on files have a sync call of their own, or one at the end",
+            ),
             (!(0.0..=1.0).contains(&self.rewrite_fraction), "rewrite_fraction: 0 to 1"),
             (
                 self.rewrites() && !self.uses(Operation::Read),

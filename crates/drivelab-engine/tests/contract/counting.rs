@@ -104,6 +104,26 @@ fn there_is_a_sync_call_after_every_n_writes() {
 }
 
 #[test]
+fn the_last_write_has_a_sync_call_or_none_as_asked() {
+    for backend in WITH_DATA {
+        for &depth in depths(backend) {
+            for (last, every, calls) in
+                [("due", 7, 30), ("never", 7, 29), ("always", 7, 30), ("never", 1, 209), ("always", 8, 27)]
+            {
+                let file = TestFile::filled(MIB, 1);
+                let changes = json!({"operations": only("write"), "limits": {"count": 210}, "queue_depth": depth,
+                    "durability": {"method": "fsync", "every_writes": every, "last": last}});
+                let found = run_all(workload(backend, file.path(), changes)).unwrap();
+                found.check_the_books();
+                let of_writes = if last == "always" { calls - 1 } else { calls };
+                let counts = ["sync", "durable_write"].map(|name| found.number("operations", name, "count"));
+                assert_eq!(counts, [calls, of_writes], "{backend} {depth} {last} {every}");
+            }
+        }
+    }
+}
+
+#[test]
 fn each_sync_record_follows_its_write() {
     for backend in WITH_DATA {
         let file = TestFile::filled(MIB, 1);

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.placing import Placing
 from drivelab.interop.fio.translation_of_io import Issued
+from drivelab.model.workload import SYNC_CALLS
 
 _STAMP_BYTES = 16
 _STAMP_DISTANCE_BYTES = 4096
@@ -19,45 +22,72 @@ def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
     """The keys of a workload pattern that say how writes become durable."""
     if "write" not in io.weights:
         return {}
-    found = _asked(options)
-    if not found:
-        return {}
-    (name, keys), *others = found
+    at_end = [name for name in ("end_fsync", "fsync_on_close", "end_syncfs") if options.truth(name)]
+    ways = _asked(options)
+    if not ways:
+        return {"durability": "fsync", "sync_every_writes": "end"} if at_end else {}
+    (name, keys), *others = ways
     for other, _keys in others:
         options.tell(other, "not-honoured", f"there is one way to make writes durable: {name}")
+    if name == "sync":
+        for other in at_end:
+            options.tell(other, "not-honoured", "each write is durable already: no call is made")
+        return keys
     engine = options.text("ioengine").partition(":")[0]
-    is_queued = engine in _QUEUES_SYNC_CALLS and options.number("iodepth") > 1
-    earlier = []
-    if "read" in io.weights and name in ("fsync", "fdatasync"):
-        earlier.append("count the reads, too")
-    if is_queued and name != "sync" and keys["sync_every_writes"] != "end":
-        earlier.append("make as many as there are free slots")
+    earlier = _of_earlier_versions(options, io, name, engine)
     if earlier:
         what = f"one call after so many writes, as in fio from 3.38 on; earlier ones {', and '.join(earlier)}"
         options.tell(name, "noted", what)
-    if engine != "posixaio" or keys["durability"] not in _CALLS_OF_OTHERS:
-        return keys
-    if not earlier:
-        options.tell(name, "noted", "fsync, the only sync call of fio's posixaio")
-    return keys | {"durability": "fsync"}
+    if engine == "posixaio" and keys["durability"] in _CALLS_OF_OTHERS:
+        keys["durability"] = "fsync"
+        if not earlier:
+            options.tell(name, "noted", "fsync, the only sync call of fio's posixaio")
+    if at_end and keys["durability"] != "fsync":
+        options.tell(at_end[0], "approximated", f"the last call is the same as the others: {keys['durability']}")
+    return keys | ({"last_sync": "always"} if at_end else {})
+
+
+def last_sync(options: JobOptions, placed: Placing, io: Issued, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The key of a workload pattern that leaves out the call after the last write: fio ends before it."""
+    has_calls = keys.get("durability") in SYNC_CALLS and keys.get("sync_every_writes") != "end"
+    if not has_calls:
+        return {}
+    if options.number("loops") > 1:
+        options.tell("loops", "noted", "where a pass ends with a sync call, fio makes it twice")
+    if "last_sync" in keys or _ends_within_a_block(options, placed, io):
+        return {}
+    return {"last_sync": "never"}
+
+
+def _ends_within_a_block(options: JobOptions, placed: Placing, io: Issued) -> bool:
+    """Whether fio, which ends with the last byte, looks for another I/O after the last whole block."""
+    ends_earlier = options.number("number_ios") or options.has("io_size")
+    return not ends_earlier and any(placed.range_bytes % size for size in io.all_sizes)
+
+
+def _of_earlier_versions(options: JobOptions, io: Issued, name: str, engine: str) -> list[str]:
+    """What fio before 3.38 does otherwise."""
+    earlier = []
+    if "read" in io.weights and name in ("fsync", "fdatasync"):
+        earlier.append("count the reads, too")
+    if engine in _QUEUES_SYNC_CALLS and options.number("iodepth") > 1:
+        earlier.append("make as many as there are free slots")
+    return earlier
 
 
 def _asked(options: JobOptions) -> list[tuple[str, dict[str, Any]]]:
-    """Ways that are asked for, the most frequent first."""
+    """Ways that hold from the first write on, the most frequent first."""
     found: list[tuple[str, dict[str, Any]]] = []
     word = options.choice("sync").word
     if word in _SYNC_METHODS:
         found.append(("sync", {"durability": _SYNC_METHODS[word]}))
-    for name, method in (("fdatasync", "fdatasync"), ("fsync", "fsync"), ("write_barrier", "fdatasync")):
-        if options.number(name):
-            found.append((name, {"durability": method, "sync_every_writes": options.number(name)}))
+    for method in ("fdatasync", "fsync"):
+        if options.number(method):
+            found.append((method, {"durability": method, "sync_every_writes": options.number(method)}))
     if options.text("sync_file_range"):
         digits = options.text("sync_file_range").rpartition(":")[2]
         every = max(1, int(digits[:9])) if digits.isdecimal() and digits.isascii() else 1
         found.append(("sync_file_range", {"durability": "sync_file_range", "sync_every_writes": every}))
-    at_end = [name for name in ("end_fsync", "fsync_on_close", "end_syncfs") if options.truth(name)]
-    if at_end:
-        found.append((at_end[0], {"durability": "fsync", "sync_every_writes": "end"}))
     return found
 
 

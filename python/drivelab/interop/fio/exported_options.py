@@ -116,7 +116,8 @@ def _durability(workload: Workload) -> dict[str, str]:
     if durability.method in _SYNC_FLAGS:
         return {"sync": _SYNC_FLAGS[durability.method]}
     if durability.method in ("fsync", "fdatasync"):
-        return {"end_fsync": "1"} if durability.at_end else {durability.method: str(durability.every_writes)}
+        calls = {} if durability.at_end else {durability.method: str(durability.every_writes)}
+        return calls | ({"end_fsync": "1"} if durability.at_end or durability.last == "always" else {})
     return {} if durability.method == "none" else {"drivelab_durability": durability.method}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from drivelab.interop.fio.cpus import pinned
-from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, verifies
+from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, last_sync, verifies
 from drivelab.interop.fio.engines import ENGINES, REFUSED, Engine
 from drivelab.interop.fio.groups import Turn, turns
 from drivelab.interop.fio.job_file import Job, read_job_file
@@ -170,6 +170,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         raise options.refuse("size", what, code="U033", do="use a larger size or a smaller bs")
     keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
     keys |= durability(options, io) | contents(options)
+    keys |= last_sync(options, placed, io, keys)
     keys["queue_depth"] = _depth(options, engine, placed)
     keys["submission_batch"] = engine.submission_batch(options.number("iodepth_batch"), keys["queue_depth"])
     keys["share_range"] = placed.shares_range and placed.job_count > 1
@@ -260,6 +261,7 @@ def _verify_pattern(
         "bytes": min(placed.all_bytes, pattern.bytes),
         "durability": "none",
         "sync_every_writes": 1,
+        "last_sync": "due",
         "file_state": "overwrite",
         "pacing": {},
     }
