@@ -155,9 +155,13 @@ pub fn run_beside(
     wake::install_handler();
     // The jobs' own flag: a failed I/O or the listener sets it, and the caller's is copied to it.
     let halt = Arc::new(AtomicBool::new(stop.load(Ordering::Relaxed)));
-    let mut others_ready = || match gate {
-        Some(gate) => gate.pass(&mut may_go_on),
-        None => Some(Clock::get().ticks() + Clock::get().ticks_in(START_DELAY_NS)),
+    let delay_ticks = Clock::get().ticks_in(workload.start_delay_ns);
+    let mut others_ready = || {
+        let together = match gate {
+            Some(gate) => gate.pass(&mut may_go_on)?,
+            None => Clock::get().ticks() + Clock::get().ticks_in(START_DELAY_NS),
+        };
+        Some(together + delay_ticks)
     };
     let mut crew = Crew::start(&workload, &targets, &choice, shape, &halt, &mut others_ready)
         .inspect_err(|_| targets.iter().for_each(|target| target.put_back()))?;

@@ -248,6 +248,9 @@ pub struct Workload {
     pub pacing: Pacing,
     /// When the window ends.
     pub limits: Limits,
+    /// Wait before the first I/O, from the moment at which all that run together begin.
+    #[serde(default)]
+    pub start_delay_ns: u64,
     /// I/O before the window.
     pub ramp_ns: u64,
     /// Length of an interval of the series.

@@ -109,7 +109,6 @@ def _job_document(job: TranslatedJob) -> dict[str, Any]:
         "targets": list(job.targets),
         "layout": asdict(job.layout),
         "seed": job.seed,
-        "start_delay_ns": job.start_delay_ns,
         "given": dict(job.given),
         "shared": dict(job.shared),
         "resolved": dict(job.resolved),
@@ -188,7 +187,9 @@ def _ends(pattern: WorkloadPattern) -> list[str]:
     found += [f"at most {format_bytes(pattern.bytes)}"] if pattern.bytes else []
     found += [f"at most {pattern.count} I/Os"] if pattern.count else []
     found += [f"{pattern.capacities:g} times the target"] if pattern.capacities else []
-    return found + ([f"{pattern.file_count} files"] if pattern.uses_tree else [])
+    found += [f"{pattern.file_count} files"] if pattern.uses_tree else []
+    found += ["which ends the others"] if pattern.ends_others else []
+    return found + ([f"begins {format_duration_ns(pattern.start_delay)} later"] if pattern.start_delay else [])
 
 
 def destroyed(translation: Translation) -> tuple[str, ...]:

@@ -130,6 +130,8 @@ _WORKLOAD = {
         "a number", "0", "bytes after which it ends, as a multiple of the size of the device or file; 0 is no limit"
     ),
     "runtime": Key(_TIME, "", "time after which it ends"),
+    "start_delay": Key(_TIME, "", "wait before its first I/O, when those of the same `together` have begun"),
+    "ends_others": Key("`true`, `false`", "false", "whether those of the same `together` end when it has ended"),
     "ramp": Key(_TIME, "", "time of I/O before, which is not counted"),
     "interval": Key(_TIME, '"100ms"', "length of an interval of the time series; a trial should last 20 or more"),
     "rewrite_fraction": Key(

@@ -259,8 +259,9 @@ class Workload(_Frozen):
     its own. ``shift_bytes`` is added to every aligned offset. The kernel is told
     of the order of addresses by ``cache_advice``, and with ``drop_cache_each_pass``
     the page cache gives up what it holds of the range whenever an order begins
-    again: it stays cold. ``ramp_ns`` of I/O precede the measured window and are
-    not counted.
+    again: it stays cold. Of workloads that run at the same time one begins
+    ``start_delay_ns`` later, and with ``ends_others`` its end is that of all.
+    ``ramp_ns`` of I/O precede the measured window and are not counted.
     ``rewrite_fraction`` of the reads are written back, changed, to the same place
     right after. ``tree`` is there if the operations are on a tree of files, and
     then the address of an operation is the number of a file.
@@ -291,6 +292,8 @@ class Workload(_Frozen):
     contents: Contents = Contents()
     pacing: Pacing = Pacing()
     limits: Limits = Limits()
+    start_delay_ns: int = Field(default=0, ge=0)
+    ends_others: bool = False
     ramp_ns: int = Field(default=0, ge=0)
     interval_ns: int = Field(default=100_000_000, ge=1_000_000)
     seed: int = Field(default=1, ge=0, lt=2**64)

@@ -61,7 +61,7 @@ class _OrText:
         return {"anyOf": [{"enum": list(self.texts)}, handler(core)]}
 
 
-_DURATIONS = ("runtime", "ramp", "interval")
+_DURATIONS = ("runtime", "ramp", "interval", "start_delay")
 
 
 class FrozenModel(BaseModel):
@@ -149,6 +149,8 @@ class WorkloadPattern(FrozenModel):
     bytes: ByteCount = 0
     capacities: float = Field(default=0.0, ge=0, le=1000)
     runtime: DurationNs = 0
+    start_delay: DurationNs = 0
+    ends_others: bool = False
     ramp: DurationNs = 0
     interval: DurationNs = 100_000_000
     record_ios: bool = False
@@ -331,6 +333,8 @@ class WorkloadPattern(FrozenModel):
             contents=self.contents,
             pacing=self.pacing,
             limits=Limits(runtime_ns=self.runtime, bytes=self.bytes, count=self.count),
+            start_delay_ns=self.start_delay,
+            ends_others=self.ends_others,
             ramp_ns=self.ramp,
             interval_ns=self.interval,
             seed=seed,

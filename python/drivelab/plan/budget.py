@@ -79,14 +79,15 @@ def expected_step_ns(pattern: WorkloadPattern, filesystem: FileSystemLevel | Non
     """Guessed duration of one trial."""
     if pattern.uses_tree:
         each_ns = _tree_operation_ns(pattern, filesystem, pace=pace)
-        return pattern.ramp + round(tree_operations(pattern, each_ns) * each_ns / pattern.job_count) + BETWEEN_STEPS_NS
+        operations_ns = round(tree_operations(pattern, each_ns) * each_ns / pattern.job_count)
+        return pattern.start_delay + pattern.ramp + operations_ns + BETWEEN_STEPS_NS
     per_io = _io_ns(pattern, filesystem, pace=pace)
     limits = [pattern.runtime] if pattern.runtime else []
     if pattern.count:
         limits.append(round(pattern.count * per_io))
     if pattern.bytes:
         limits.append(round(pattern.bytes / pattern.mean_block_bytes * per_io))
-    return pattern.ramp + min(limits) + BETWEEN_STEPS_NS
+    return pattern.start_delay + pattern.ramp + min(limits) + BETWEEN_STEPS_NS
 
 
 def bytes_written(pattern: WorkloadPattern, filesystem: FileSystemLevel | None, *, pace: PaceName) -> int:

@@ -51,7 +51,7 @@ def run_together(members: Sequence[Member], stop: StopRequest) -> list[EngineRun
     Parameters
     ----------
     members : sequence of Member
-        What is issued; each ends by its own limits.
+        What is issued; each ends by its own limits, or when one that ends the others has ended.
     stop : StopRequest
         Ends all of them within an interval once it is set.
 
@@ -114,13 +114,13 @@ class _Group:
         self._members = members
         self._stop = stop
         self._gate = _engine.StartGate(len(members))
-        self._has_given_up = threading.Event()
+        self._are_to_end = threading.Event()
         self._found: list[EngineRun | None] = [None] * len(members)
         self._errors: dict[int, BaseException] = {}
 
     def is_set(self) -> bool:
         """Whether all are to end."""
-        return self._has_given_up.is_set() or self._stop.is_set()
+        return self._are_to_end.is_set() or self._stop.is_set()
 
     def run(self) -> list[EngineRun | DrivelabError]:
         threads = [
@@ -134,7 +134,7 @@ class _Group:
                 thread.join()
         except BaseException:
             # a second Ctrl-C, or no thread to be had: nobody may go on issuing I/O
-            self._has_given_up.set()
+            self._are_to_end.set()
             self._gate.shut()
             for thread in threads:
                 if thread.ident is not None:
@@ -156,7 +156,9 @@ class _Group:
             # raised again by the thread that waits for all
             self._errors[place] = error
             if not isinstance(error, DrivelabError):
-                self._has_given_up.set()
+                self._are_to_end.set()
+        if member.workload.ends_others:
+            self._are_to_end.set()
 
     def _judged(self) -> list[EngineRun | DrivelabError]:
         errors: dict[int, DrivelabError] = {}

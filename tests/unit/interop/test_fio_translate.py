@@ -376,7 +376,8 @@ def test_delays_beyond_the_end_of_others_make_groups(translated: Any) -> None:
     assert {told(each, "startdelay")[0] for each in after.jobs[1:]} == {"honoured"}
     beside = translated(base + "[a]\n[b]\nstartdelay=5\n")
     assert groups_of(beside) == [1, 1]
-    assert told(beside.jobs[1], "startdelay")[0] == "not-honoured"
+    assert [each.pattern.start_delay for each in beside.jobs] == [0, 5_000_000_000]
+    assert translated(base + "exitall\n[a]\n", strict=True).jobs[0].pattern.ends_others
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=[option.name for option in OPTIONS])

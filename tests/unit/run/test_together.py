@@ -58,6 +58,29 @@ def test_they_begin_at_one_moment_and_each_meets_its_own_limit(tmp_path: Path, f
     assert [one.engine["stopped_by"] for one in (short, long)] == ["runtime", "runtime"]
 
 
+def test_one_begins_later_and_its_end_is_that_of_all(tmp_path: Path, facts: TargetFacts) -> None:
+    endless = writer(tmp_path, "a", runtime_ms=HOUR_MS, backend="null")
+    late = writer(tmp_path, "b", count=1, backend="null")
+    late = late.model_copy(update={"start_delay_ns": 50 * MS, "ends_others": True})
+    members = [Member("a", endless, facts), Member("b", late, facts)]
+    first, last = measured(measure_together(members, stop=threading.Event()))
+    offset_ns = first.context["together"]["with"][0]["start_offset_ns"]
+    assert offset_ns >= 50 * MS
+    assert last.engine["started_monotonic_ns"] - first.engine["started_monotonic_ns"] == pytest.approx(
+        50 * MS, rel=1e-6
+    )
+    assert [one.engine["stopped_by"] for one in (first, last)] == ["caller", "count"]
+
+
+def test_one_that_waits_for_its_turn_is_ended_like_others(tmp_path: Path, facts: TargetFacts) -> None:
+    short = writer(tmp_path, "a", count=1, backend="null").model_copy(update={"ends_others": True})
+    late = writer(tmp_path, "b", count=1, backend="null").model_copy(update={"start_delay_ns": HOUR_MS * MS})
+    members = [Member("a", short, facts), Member("b", late, facts)]
+    first, last = measured(measure_together(members, stop=threading.Event()))
+    assert first.engine["stopped_by"] == "count"
+    assert (last.engine["stopped_by"], last.engine["measured_ns"]) == ("caller", 0)
+
+
 def test_what_the_kernel_counts_of_a_shared_drive_belongs_to_none_of_them(tmp_path: Path, facts: TargetFacts) -> None:
     if not facts.devices:
         facts = resolve_target(str(Path(__file__).parent))

@@ -1,5 +1,7 @@
 //! How a job waits: for the common start, for the schedule, and for completions.
 
+use std::sync::atomic::Ordering;
+
 use super::{Job, ios_until_pause};
 use crate::backend::{Backend, Wait};
 
@@ -7,12 +9,12 @@ use crate::backend::{Backend, Wait};
 const SPIN_NS: u64 = 60_000;
 
 impl<B: Backend> Job<B> {
-    /// Sleeps, then spins, until the moment at which all jobs begin.
+    /// Sleeps, then spins, until the moment at which the job begins, or is stopped before.
     pub(super) fn wait_for_start(&mut self) {
         loop {
             let now = self.clock.ticks();
             let distance = self.clock.nanoseconds(self.parts.start_ticks.saturating_sub(now));
-            if distance == 0 {
+            if distance == 0 || self.parts.stop.load(Ordering::Relaxed) {
                 self.window.enter(now);
                 self.outcome.begun_monotonic_ns = self.clock.monotonic_ns(now);
                 return;

@@ -65,6 +65,7 @@ impl Workload {
             ),
             (self.limits.runtime_ns > RUNTIME_NS_MAX, "runtime_ns: at most a year"),
             (self.ramp_ns > RUNTIME_NS_MAX, "ramp_ns: at most a year"),
+            (self.start_delay_ns > RUNTIME_NS_MAX, "start_delay_ns: at most a year"),
             (
                 is_open && !(self.pacing.rate_per_s > 0.0 && self.pacing.rate_per_s <= 1e8),
                 "rate_per_s: an open loop needs a rate above 0 and at most 100 million",

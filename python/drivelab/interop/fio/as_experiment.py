@@ -12,7 +12,7 @@ from drivelab.model.experiment import Experiment, ExperimentWorkload, Scale
 from drivelab.model.workload_pattern import WorkloadPattern
 
 _BYTES = ("block_size", "file_size", "file_size_min", "bytes", "offset", "shift", "range_size")
-_DURATIONS = ("runtime", "ramp", "interval")
+_DURATIONS = ("runtime", "ramp", "interval", "start_delay")
 _NAME_MAX = 40
 _TITLE_MAX = 60
 

@@ -18,10 +18,13 @@ class Turn:
         From 1; jobs of one group run at the same time.
     reporting_group : int
         fio's ``groupid``, from 0.
+    delay_us : int
+        How long it waits when its group has begun.
     """
 
     group: int
     reporting_group: int
+    delay_us: int
 
 
 def turns(jobs: Sequence[JobOptions]) -> list[Turn]:
@@ -33,14 +36,14 @@ def turns(jobs: Sequence[JobOptions]) -> list[Turn]:
         U033: a job waits for one that is not there, or for itself.
     """
     rounds = _rounds(jobs)
-    keys = _with_delays(jobs, rounds)
+    keys, delays_us = _with_delays(jobs, rounds)
     numbers = {key: number for number, key in enumerate(sorted(set(keys)), start=1)}
     reporting = 0
     found = []
-    for place, (options, key) in enumerate(zip(jobs, keys, strict=True)):
+    for place, (options, key, delay_us) in enumerate(zip(jobs, keys, delays_us, strict=True)):
         if place and (options.truth("stonewall") or options.truth("new_group")):
             reporting += 1
-        found.append(Turn(numbers[key], reporting))
+        found.append(Turn(numbers[key], reporting, delay_us))
     return found
 
 
@@ -73,31 +76,30 @@ def _round_of(options: JobOptions, awaited: str, jobs: Sequence[JobOptions], rou
     raise options.refuse("wait_for", what, code="U033", do="name one job that stands before it")
 
 
-def _with_delays(jobs: Sequence[JobOptions], rounds: list[int]) -> list[tuple[int, int]]:
-    """Rounds, each divided where delays make jobs run one after the other."""
+def _with_delays(jobs: Sequence[JobOptions], rounds: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Rounds, each divided where delays make jobs run one after the other, and the delays within each part."""
     keys = [(number, 0) for number in rounds]
+    delays_us = [0] * len(jobs)
     for number in set(rounds):
         places = [place for place in range(len(jobs)) if rounds[place] == number]
         if any(jobs[place].number("startdelay") for place in places):
-            for place, part in _delayed(jobs, places).items():
-                keys[place] = (number, part)
-    return keys
+            for place, (part, delay_us) in _delayed(jobs, places).items():
+                keys[place], delays_us[place] = (number, part), delay_us
+    return keys, delays_us
 
 
-def _delayed(jobs: Sequence[JobOptions], places: list[int]) -> dict[int, int]:
-    """Parts of a round: another one begins with a job that is delayed until all before it have ended."""
+def _delayed(jobs: Sequence[JobOptions], places: list[int]) -> dict[int, tuple[int, int]]:
+    """Parts of a round and delays within them: a job begins another part when all before it have ended by then."""
     ordered = sorted(places, key=lambda place: jobs[place].number("startdelay"))
-    parts: dict[int, int] = {}
+    parts: dict[int, tuple[int, int]] = {}
     part, end_us, begin_us = 0, 0, jobs[ordered[0]].number("startdelay")
     for place in ordered:
         options = jobs[place]
         delay_us, runtime_us = options.number("startdelay"), options.number("runtime")
         if parts and end_us and delay_us >= end_us:
             part, end_us, begin_us = part + 1, 0, delay_us
-        parts[place] = part
-        if delay_us != begin_us:
-            options.tell("startdelay", "not-honoured", "it begins with the jobs that it runs beside")
-        elif delay_us:
+        parts[place] = part, delay_us - begin_us
+        if delay_us and delay_us == begin_us:
             options.tell("startdelay", "honoured", "its turn comes after the jobs that have ended by then")
         # a job whose end nobody knows lets nothing follow it
         end_us = max(end_us, delay_us + runtime_us) if runtime_us else 2**63

@@ -114,7 +114,7 @@ def _translated(
         io = issued(options, verifies_only=options.truth("verify_only"))
         placed = placing(options, engine, io, environment, known_bytes)
         keys = _block_keys(options, engine, io, placed)
-    keys |= _common_keys(options, engine, placed)
+    keys |= _common_keys(options, engine, placed) | _beside_others(options, turn)
     first = TranslatedJob(
         name=options.job.name,
         number=0,
@@ -126,7 +126,6 @@ def _translated(
         group=turn.group,
         reporting_group=turn.reporting_group,
         seed=_seed(options),
-        start_delay_ns=options.number("startdelay") * 1000,
     )
     first = replace(first, verify_pattern=_verify_pattern(options, first.pattern, placed, io))
     copies = _copies(options, first, placed)
@@ -207,6 +206,18 @@ def _common_keys(options: JobOptions, engine: Engine, placed: Placing) -> dict[s
     return {"job_count": jobs, "backend": engine.backend} | ({"pin_cpus": cpus} if cpus else {})
 
 
+def _beside_others(options: JobOptions, turn: Turn) -> dict[str, Any]:
+    """The keys of a workload pattern that say when a job begins and ends beside the others of its group."""
+    found: dict[str, Any] = {"start_delay": f"{turn.delay_us * 1000}ns"} if turn.delay_us else {}
+    if not options.truth("exitall"):
+        return found
+    if options.choice("exit_what").word == "all":
+        options.tell("exit_what", "not-honoured", "what runs after them is run")
+    if options.number("numjobs") > 1:
+        options.tell("exitall", "approximated", "the others end when all of its jobs have ended, and not the first")
+    return found | {"ends_others": True}
+
+
 def _depth(options: JobOptions, engine: Engine, placed: Placing) -> int:
     asked = options.number("iodepth")
     if engine.is_synchronous:
@@ -264,6 +275,8 @@ def _verify_pattern(
         "last_sync": "due",
         "file_state": "overwrite",
         "pacing": {},
+        "start_delay": "0s",
+        "ends_others": False,
     }
     return pattern.changed(**reads)
 

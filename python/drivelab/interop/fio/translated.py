@@ -108,8 +108,6 @@ class TranslatedJob:
     copy_number : int
         Which of fio's ``numjobs`` copies it is, from 1, when each had to become a job of
         its own; 0 when they are the pattern's ``job_count``.
-    start_delay_ns : int
-        How long it would wait after its group has begun; noted when it can't be kept.
     """
 
     name: str
@@ -128,7 +126,6 @@ class TranslatedJob:
     notes: tuple[OptionNote, ...] = ()
     verify_pattern: WorkloadPattern | None = None
     copy_number: int = 0
-    start_delay_ns: int = 0
 
     @property
     def destroys(self) -> tuple[str, ...]:
