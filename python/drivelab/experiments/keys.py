@@ -96,6 +96,9 @@ _WORKLOAD = {
         "whether a sync call follows the last write of a job: where one is due after it, never, or always and apart "
         "from it",
     ),
+    "blocking_sync": Key(
+        "`true`, `false`", "false", "whether a job of backend `aio` waits for each sync call before it issues anything"
+    ),
     "file_state": Key(
         "`overwrite`, `append`, `preallocated`, `sparse`",
         '"overwrite"',

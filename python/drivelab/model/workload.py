@@ -137,7 +137,8 @@ class Durability(_Frozen):
     ``at_end`` leaves out the calls between writes and makes one after the last
     of each job. Where there are calls between writes, ``last`` says whether one
     follows the last write of a job: where one is ``due`` after it, ``never``, or
-    ``always`` and apart from it. ``directory`` is for operations on a tree: the directory is made
+    ``always`` and apart from it. With ``blocking`` a job that issues Linux
+    asynchronous I/O waits for each of its calls. ``directory`` is for operations on a tree: the directory is made
     durable, too, after each of them.
     """
 
@@ -145,6 +146,7 @@ class Durability(_Frozen):
     every_writes: int = Field(default=1, ge=1)
     at_end: bool = False
     last: LastSync = "due"
+    blocking: bool = False
     directory: bool = False
 
     @property

@@ -138,6 +138,7 @@ class WorkloadPattern(FrozenModel):
     durability: DurabilityMethod = "none"
     sync_every_writes: Annotated[int, Field(ge=1)] | Literal["end"] = 1
     last_sync: LastSync = "due"
+    blocking_sync: bool = False
     file_state: FileState = "overwrite"
     file_size: ByteCount = 0
     fill_level: Share = 1.0
@@ -354,6 +355,7 @@ class WorkloadPattern(FrozenModel):
             every_writes=every_writes,
             at_end=at_end,
             last=self.last_sync,
+            blocking=self.blocking_sync,
             directory=self.sync_directory,
         )
 

@@ -72,7 +72,9 @@ def test_every_option_reaches_the_workload() -> None:
             "run_blocks": 1, "random_fraction": 1.0, "covers_once": False,
         },
         "shift_bytes": 512, "queue_depth": 3, "job_count": 2, "share_range": True, "direct": True,
-        "durability": {"method": "fsync", "every_writes": 4, "at_end": True, "last": "due", "directory": False},
+        "durability": {
+            "method": "fsync", "every_writes": 4, "at_end": True, "last": "due", "blocking": False, "directory": False,
+        },
         "file_state": "sparse",
         "contents": {"kind": "zeros", "compressible_fraction": 0.5, "duplicate_fraction": 0.25},
         "pacing": {"kind": "fixed", "rate_per_s": 10.0, "think_ns": 0, "think_every": 1},

@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use super::sync::trimmed;
+use super::sync::{synced, trimmed};
 use super::{Backend, Command, Completion, Wait};
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
@@ -55,9 +55,11 @@ pub struct Aio {
     blocks: Vec<Iocb>,
     queued: Vec<*mut Iocb>,
     events: Vec<IoEvent>,
-    /// Sent last, by a call of its own.
-    discard: Option<Command>,
-    /// What has ended without an event: discards, and what the kernel refused to take.
+    /// Sync calls hold the job up.
+    blocks_to_sync: bool,
+    /// Sent last, each by a call of its own that waits for its end: discards, and such sync calls.
+    waited_for: Vec<Command>,
+    /// What has ended without an event: what was waited for, and what the kernel refused to take.
     done: Vec<Completion>,
 }
 
@@ -79,7 +81,8 @@ impl Aio {
             blocks: vec![Iocb::default(); depth],
             queued: Vec::with_capacity(depth),
             events: vec![IoEvent::default(); depth],
-            discard: None,
+            blocks_to_sync: workload.durability.blocking,
+            waited_for: Vec::with_capacity(depth),
             done: Vec::with_capacity(depth),
         })
     }
@@ -115,10 +118,12 @@ impl Backend for Aio {
         let (opcode, rw_flags) = match command.operation {
             Operation::Read => (IOCB_CMD_PREAD, 0),
             Operation::Write => (IOCB_CMD_PWRITE, self.write_flags),
-            Operation::Sync if self.method == DurabilityMethod::Fsync => (IOCB_CMD_FSYNC, 0),
-            Operation::Sync => (IOCB_CMD_FDSYNC, 0),
-            Operation::Trim => {
-                self.discard = Some(*command);
+            Operation::Sync if !self.blocks_to_sync && self.method == DurabilityMethod::Fsync => {
+                (IOCB_CMD_FSYNC, 0)
+            }
+            Operation::Sync if !self.blocks_to_sync => (IOCB_CMD_FDSYNC, 0),
+            Operation::Sync | Operation::Trim => {
+                self.waited_for.push(*command);
                 return;
             }
             operation => unreachable!("{operation:?} is not for the blocks of a target"),
@@ -165,8 +170,11 @@ impl Backend for Aio {
             }
         }
         self.queued.clear();
-        if let Some(command) = self.discard.take() {
-            self.done.push(trimmed(self.fd, self.is_block_device, &command));
+        for command in self.waited_for.drain(..) {
+            self.done.push(match command.operation {
+                Operation::Sync => synced(self.fd, self.method, &command),
+                _ => trimmed(self.fd, self.is_block_device, &command),
+            });
         }
         Ok(())
     }

@@ -159,9 +159,13 @@ fn refuse_impossible(backend: BackendName, workload: &Workload) -> Result<()> {
             Some(("asynchronous I/O has no polled completions", "use --backend uring or sync"))
         }
         BackendName::Aio | BackendName::Posixaio
-            if workload.durability.method == DurabilityMethod::SyncFileRange =>
+            if workload.durability.method == DurabilityMethod::SyncFileRange
+                && !workload.durability.blocking =>
         {
             Some(("asynchronous I/O has no sync_file_range", "use --backend sync or uring"))
+        }
+        BackendName::Uring | BackendName::Posixaio if workload.durability.blocking => {
+            Some(("its sync calls are queued like other commands", "use --backend aio or sync"))
         }
         BackendName::Posixaio if workload.durability.method == DurabilityMethod::RwfDsync => {
             Some(("aio_write takes no flags", "use --durability o_dsync or fdatasync"))

@@ -110,9 +110,17 @@ pub(super) fn trim(fd: RawFd, is_block_device: bool, command: &Command) -> i32 {
 
 /// Gives a range up, for a backend that cannot leave it to the kernel; what comes back is its completion.
 pub(super) fn trimmed(fd: RawFd, is_block_device: bool, command: &Command) -> Completion {
-    let size = trim(fd, is_block_device, command);
+    ended(command, trim(fd, is_block_device, command))
+}
+
+/// Makes earlier writes durable, for a backend that does not leave it to the kernel.
+pub(super) fn synced(fd: RawFd, method: DurabilityMethod, command: &Command) -> Completion {
+    ended(command, sync(fd, method))
+}
+
+fn ended(command: &Command, answer: i32) -> Completion {
     let errno = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-    Completion { slot: command.slot, result: if size < 0 { -errno() } else { size } }
+    Completion { slot: command.slot, result: if answer < 0 { -errno() } else { answer } }
 }
 
 /// Makes earlier writes durable. Returns 0, or -1 with errno set.

@@ -163,6 +163,7 @@ fn fill(
             every_writes: 1,
             at_end: false,
             last: LastSync::Due,
+            blocking: false,
             directory: false,
         }),
         data: FileData::new(workload, u32::MAX >> 2, layout.file_bytes_max()),

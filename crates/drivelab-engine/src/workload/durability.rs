@@ -48,6 +48,9 @@ pub struct Durability {
     /// Whether a call follows the last write of each job, where there are calls between them.
     #[serde(default)]
     pub last: LastSync,
+    /// A job that issues asynchronous I/O waits for its sync calls, which it makes one after the other.
+    #[serde(default)]
+    pub blocking: bool,
     /// Operations on a tree: the directory is made durable, too.
     #[serde(default)]
     pub directory: bool,

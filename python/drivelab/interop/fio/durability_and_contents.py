@@ -23,9 +23,12 @@ def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
     if "write" not in io.weights:
         return {}
     at_end = [name for name in ("end_fsync", "fsync_on_close", "end_syncfs") if options.truth(name)]
+    engine = options.text("ioengine").partition(":")[0]
+    # what libaio has no command for in fio, it waits for
+    blocking = {"blocking_sync": True} if engine == "libaio" else {}
     ways = _asked(options)
     if not ways:
-        return {"durability": "fsync", "sync_every_writes": "end"} if at_end else {}
+        return {"durability": "fsync", "sync_every_writes": "end"} | blocking if at_end else {}
     (name, keys), *others = ways
     for other, _keys in others:
         options.tell(other, "not-honoured", f"there is one way to make writes durable: {name}")
@@ -33,7 +36,6 @@ def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
         for other in at_end:
             options.tell(other, "not-honoured", "each write is durable already: no call is made")
         return keys
-    engine = options.text("ioengine").partition(":")[0]
     earlier = _of_earlier_versions(options, io, name, engine)
     if earlier:
         what = f"one call after so many writes, as in fio from 3.38 on; earlier ones {', and '.join(earlier)}"
@@ -44,7 +46,7 @@ def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
             options.tell(name, "noted", "fsync, the only sync call of fio's posixaio")
     if at_end and keys["durability"] != "fsync":
         options.tell(at_end[0], "approximated", f"the last call is the same as the others: {keys['durability']}")
-    return keys | ({"last_sync": "always"} if at_end else {})
+    return keys | blocking | ({"last_sync": "always"} if at_end else {})
 
 
 def last_sync(options: JobOptions, placed: Placing, io: Issued, keys: Mapping[str, Any]) -> dict[str, Any]:

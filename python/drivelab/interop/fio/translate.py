@@ -273,6 +273,7 @@ def _verify_pattern(
         "durability": "none",
         "sync_every_writes": 1,
         "last_sync": "due",
+        "blocking_sync": False,
         "file_state": "overwrite",
         "pacing": {},
         "start_delay": "0s",
