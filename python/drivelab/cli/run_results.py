@@ -16,7 +16,7 @@ from drivelab.model.finding import trials_of
 from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RunAnswer
 from drivelab.report.combination_labels import combination_labels, combinations_by_table
 from drivelab.report.finding_lines import FindingLine, finding_lines
-from drivelab.report.headline import what_is_missing
+from drivelab.report.headline import imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
@@ -170,6 +170,8 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
     first, last = ([*part.get().rstrip().splitlines(), ""] for part in (told, limits))
     lines = [*first, *_with_room(blocks, TEXT_LINES_MAX - 2 - len(first) - len(last)), *(last if last[0] else [])]
     console.file.write(without_trailing_blanks("\n".join(lines) + "\n"))
+    if run.record.imported:
+        console.print(Text(f"imported from {imported_words(run.record.imported)}"), soft_wrap=True)
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
 
 

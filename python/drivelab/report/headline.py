@@ -28,7 +28,7 @@ def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
         ("drive", "; ".join(_each(_drive_texts(targets)))),
         ("file system", "; ".join(_each(_filesystem_text(target.get("filesystem")) for target in targets))),
         ("host", _host_text(record.host)),
-        ("imported from", _imported_text(record.imported)),
+        ("imported from", imported_words(record.imported)),
         ("measured", _when(content)),
         ("not complete", what_is_missing(record, content.trial_count)),
     ]
@@ -105,7 +105,7 @@ def _host_text(host: Mapping[str, Any]) -> str:
     return ", ".join(str(part) for part in parts if part)
 
 
-def _imported_text(imported: Mapping[str, Any]) -> str:
+def imported_words(imported: Mapping[str, Any]) -> str:
     """The programs that measured, where it was not drivelab, and the files: ``fio 3.33 (old.json)``."""
     files: dict[str, list[str]] = {}
     for source in imported.get("sources", ()):
