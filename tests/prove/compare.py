@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "analyse"))
 
 from simulated_sides import (
+    WORKLOADS,
     Law,
     heavy_tails,
     in_turns,
@@ -80,3 +84,20 @@ def test_what_is_slower_is_found(noise: float, ratio: float, counts: tuple[int, 
     sizes = f"{100 * noise:.0f} % | {100 * (ratio - 1):.0f} % | {counts[0]} and {counts[1]}"
     print(f"\n| {sizes} | {100 * alike:.0f} | {100 * unequal:.0f} |")
     assert alike >= least
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.4])
+def test_what_an_oracle_finds_at_10_percent(spread: float) -> None:
+    """Twice as slow, 3 runs a side, by who knows every variance, and by Student's and Welch's t that know none."""
+    random, tail = np.random.default_rng(5), 0.05 / WORKLOADS / 2
+    sizes = 0.1 * np.exp(spread * random.standard_normal(200_000))
+    runs = sizes[:, None] * random.standard_normal((sizes.size, 6))
+    difference = math.log(2) + runs[:, 3:].mean(axis=1) - runs[:, :3].mean(axis=1)
+    squares = [side.var(axis=1, ddof=1) / 3 for side in (runs[:, :3], runs[:, 3:])]
+    error = np.sqrt(squares[0] + squares[1])
+    freedom = error**4 / ((squares[0] ** 2 + squares[1] ** 2) / 2)
+    known = (difference > stats.norm.isf(tail) * sizes * math.sqrt(2 / 3)).mean()
+    student = (difference > stats.t.isf(tail, 4) * error).mean()
+    welch = (difference > stats.t.isf(tail, freedom) * error).mean()
+    print(f"\n| oracle at 10 %, workloads spread by e^{spread:g} | {known:.3f} | {student:.3f} | {welch:.3f} |")
+    assert known > 0.95 > student > welch
