@@ -149,6 +149,7 @@ _WORKLOAD = {
     "range_size": Key(_SIZE, "0", "bytes of the device or file that are used, in place of `fill_level`; 0: all"),
     "pin_cpus": Key("a list of numbers", "[]", "processors that the jobs run on, in turn"),
     "polled_completion": Key("`true`, `false`", "false", "whether completions are polled for at the device (`uring`)"),
+    "polled_submission": Key("`true`, `false`", "false", "whether a thread of the kernel takes submissions (`uring`)"),
     "verify": Key("`true`, `false`", "false", "whether what is read is checked against what was written there"),
     "file_count": Key("a number", "0", "operations on files: how many files there are, over all jobs"),
     "file_size_min": Key(

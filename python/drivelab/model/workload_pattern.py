@@ -161,6 +161,7 @@ class WorkloadPattern(FrozenModel):
     range_size: ByteCount = 0
     pin_cpus: tuple[int, ...] = ()
     polled_completion: bool = False
+    polled_submission: bool = False
     verify: bool = False
     file_count: int = Field(default=0, ge=0, lt=2**31)
     file_size_min: ByteCount | None = None
@@ -342,6 +343,7 @@ class WorkloadPattern(FrozenModel):
             record_ios=self.record_ios,
             pin_cpus=self.pin_cpus,
             polled_completion=self.polled_completion,
+            polled_submission=self.polled_submission,
             rewrite_fraction=self.rewrite_fraction,
             tree=self._tree(),
             verify=self.verify,

@@ -149,5 +149,7 @@ def test_jobs_begin_further_on_by_a_part_of_what_is_there(jobs: Any) -> None:
     with pytest.raises(DrivelabError) as caught:
         jobs(lines.format(size="75%"), here)
     assert caught.value.code == "U033"
+    told = jobs(lines.format(size="64k") + "filesize=256k\n")
+    assert [(each.pattern.offset, each.pattern.bytes) for each in told] == [(0, 64 * KIB), (128 * KIB, 64 * KIB)]
     (elsewhere,) = jobs(lines.format(size="25%"))
     assert [note.option for note in elsewhere.notes if note.effect == "approximated"] == ["offset_increment"]

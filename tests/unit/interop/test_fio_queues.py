@@ -48,3 +48,8 @@ def test_what_waits_in_the_c_library_is_as_deep_as_asked_for_and_synced_by_fsync
 
 def test_one_call_at_a_time_is_told_where_more_are_asked_for(tmp_path: Path) -> None:
     assert told(translated(tmp_path, "ioengine=psync\niodepth=8"), "iodepth")[0] == "noted"
+
+
+def test_a_thread_of_the_kernel_takes_submissions_where_asked(tmp_path: Path) -> None:
+    assert translated(tmp_path, "ioengine=io_uring\nsqthread_poll").pattern.polled_submission
+    assert not translated(tmp_path, "ioengine=io_uring").pattern.polled_submission

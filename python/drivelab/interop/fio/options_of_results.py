@@ -275,8 +275,8 @@ _OF_ENGINES = (
         "sqthread_poll",
         "flag",
         "accepted",
-        "not-honoured",
-        "the job submits itself; drivelab io has --polled-submission",
+        "honoured",
+        "a thread of the kernel takes submissions",
         engines=("io_uring",),
     ),
     Option(

@@ -237,11 +237,13 @@ def _with_increment(placed: Placing, options: JobOptions, existing: int | None) 
     size = options.amount("size")
     distance = amount.value
     same = size is None or (size.measure == "percent" and size.value == amount.value)
-    if amount.measure == "percent" and existing is not None and not same:
-        distance = existing * amount.value // 100
+    file_bytes = _file_bytes(options) if placed.layout.kind == "file" else 0
+    whole_bytes = file_bytes or existing
+    if amount.measure == "percent" and whole_bytes and not same:
+        distance = whole_bytes * amount.value // 100
         last = placed.offset_bytes + distance * (placed.job_count - 1) + placed.range_bytes
-        if last > existing:
-            raise options.refuse("offset_increment", f"the last job ends at {last} B of {existing} B", code="U033")
+        if not file_bytes and last > whole_bytes:
+            raise options.refuse("offset_increment", f"the last job ends at {last} B of {whole_bytes} B", code="U033")
     elif amount.measure == "percent":
         if not same:
             options.tell("offset_increment", "approximated", "each job has a part of its own, of the same size")
@@ -251,8 +253,7 @@ def _with_increment(placed: Placing, options: JobOptions, existing: int | None) 
         raise options.refuse("offset_increment", "it is a number of zones, and drivelab knows no zoned drives")
     if distance == placed.range_bytes:
         return replace(placed, shares_range=False)
-    end_bytes = _file_bytes(options) if placed.layout.kind == "file" else 0
-    return replace(placed, increment_bytes=distance, end_bytes=end_bytes)
+    return replace(placed, increment_bytes=distance, end_bytes=file_bytes)
 
 
 def _over_targets(placed: Placing, options: JobOptions, engine: Engine) -> Placing:

@@ -195,6 +195,8 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         keys["verify"] = engine.backend != "null"
     if options.truth("hipri") and engine.name in ("io_uring", "pvsync2"):
         keys["polled_completion"] = True
+    if options.truth("sqthread_poll") and engine.name == "io_uring":
+        keys["polled_submission"] = True
     return keys
 
 
