@@ -79,7 +79,7 @@ def test_markdown_html_and_terminal_have_a_row_for_each(
     imported: StoredRun, as_fio_tells: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    assert run(["report", str(imported.directory), "--text"]) == 0
+    assert run(["report", str(imported.directory), "--text", "--details"]) == 0
     terminal = capsys.readouterr().out.partition("mixed on vda")[2].partition("\n\n")[0]
     page = re.sub(r"<[^>]*>", " ", re.sub(r"</tr>", "@", written(imported, "html").read_text()).replace("\n", " "))
     markdown = written(imported, "md", "--figures", "none").read_text()

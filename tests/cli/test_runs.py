@@ -34,7 +34,7 @@ def test_runs_are_listed_with_their_targets_and_answers(kept: Path, capsys: pyte
     assert "/var/lib/etcd" in first
     assert second.startswith("20260102T000000Z-queue-depth-grid")
     # an experiment has no verdict: its first sentence, cut behind a word
-    assert second.endswith("With 1 repeat no change can…")
+    assert second.endswith("Random reads (block size 4…")
     assert all(len(line) <= 80 for line in out.splitlines())
     assert "left out: 20260103T000000Z-damaged" in err
 
