@@ -1,0 +1,199 @@
+"""Trials on simulated drives: the same workloads, in the drives' own time, with the drives' own counters."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.plan import PlannedStep
+from drivelab.model.simulated import SimulatedModel
+from drivelab.model.target import TargetFacts
+from drivelab.model.workload import Access, BlockSizeShare, OperationShare, TargetRange, Workload
+from drivelab.run.engine import (
+    Progress,
+    ProgressListener,
+    RecordListener,
+    StopRequest,
+    make_simulated_drive,
+    run_workload,
+)
+from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
+from drivelab.run.progress import RunProgress
+
+NOT_REAL = "the drive is simulated"
+_FILL_BLOCK_BYTES = 2**20
+
+
+class SimulatedDrive:
+    """A drive that only this process knows: what it holds, its time, and what it counts.
+
+    Parameters
+    ----------
+    model : SimulatedModel
+        What it is made of.
+    seed : int
+        The same drive with the same seed and the same workloads does the same again.
+    """
+
+    def __init__(self, model: SimulatedModel, seed: int) -> None:
+        self.engine = make_simulated_drive(model, seed=seed)
+
+    def counters(self) -> dict[str, int]:
+        """What it has counted since it was made, and its time."""
+        read: dict[str, int] = json.loads(self.engine.counters())
+        return read
+
+    def measure(
+        self,
+        name: str,
+        workload: Workload,
+        target: TargetFacts,
+        *,
+        stop: StopRequest | None = None,
+        progress: ProgressListener | None = None,
+        on_records: RecordListener | None = None,
+    ) -> Measurement:
+        """What one workload did, beside what the drive counted meanwhile.
+
+        Raises
+        ------
+        DrivelabError
+            E301, E309, E310: the workload cannot be issued to it.
+        """
+        before = self.counters()
+        run = run_workload(workload, stop=stop, on_progress=progress, on_records=on_records, drive=self.engine)
+        after = self.counters()
+        moved = {key: after[key] - before[key] for key in after}
+        written = moved["bytes_written"]
+        return Measurement(
+            name=name,
+            workload=workload,
+            engine=run.summary,
+            histograms=run.histograms,
+            intervals=run.intervals,
+            records=run.records,
+            devices=(_counts(target.devices[0].name, moved),),
+            context={
+                "simulated": {
+                    **moved,
+                    "write_amplification": moved["flash_bytes_written"] / written if written else None,
+                },
+                "other_work": None,
+                "device_counters_reason": "",
+                "counted_device": target.devices[0].name,
+            },
+        )
+
+
+def _counts(device: str, moved: dict[str, int]) -> DeviceCounts:
+    return DeviceCounts(
+        device=device,
+        reads=moved["reads"],
+        writes=moved["writes"],
+        discards=moved["trims"],
+        flushes=moved["flushes"],
+        bytes_read=moved["bytes_read"],
+        bytes_written=moved["bytes_written"],
+        read_merges=0,
+        write_merges=0,
+        read_ns=0,
+        write_ns=0,
+        flush_ns=0,
+        data_writes_low=moved["writes"],
+        data_writes_high=moved["writes"],
+    )
+
+
+class SimulatedStage(Stage):
+    """A simulated drive as a target of a plan: made for the run, and gone with it.
+
+    Parameters
+    ----------
+    facts : TargetFacts
+        As resolved, with the model.
+    progress : RunProgress
+        Told what is being done.
+    stop : StopRequest
+        Ends what takes long once it is set.
+    """
+
+    notes = (f"{NOT_REAL}: its numbers are those of a model and tell of no hardware",)
+
+    def __init__(self, facts: TargetFacts, progress: RunProgress, stop: StopRequest) -> None:
+        super().__init__(facts)
+        self._progress = progress
+        self._stop = stop
+        self._drive: SimulatedDrive | None = None
+        self._is_filled = False
+
+    def prepare(self, step: PlannedStep) -> PreparedTrial:
+        """Bring the drive to where a step needs it.
+
+        Raises
+        ------
+        DrivelabError
+            R424: the step needs what a simulated drive does not have. E301 to E315: its first write failed.
+        StoppedError
+            The user asked for the end meanwhile.
+        """
+        _refuse_what_it_has_not(step)
+        drive = self._made(step)
+        context: dict[str, Any] = {}
+        if step.actions.get("trim") == "device":
+            drive.measure("trim", _whole(self.facts, "trim", step.seed), self.facts, stop=self._stop)
+            self._is_filled = False
+        if step.actions.get("precondition") == "sequential" and not self._is_filled:
+            self._progress.preparing(f"writing all of {self.facts.text} once")
+            fill = _whole(self.facts, "write", step.seed)
+            filled = drive.measure("fill", fill, self.facts, stop=self._stop, progress=self._written)
+            context["precondition"] = {"kind": "sequential", "bytes_written": filled.devices[0].bytes_written}
+            self._is_filled = True
+        if self._stop.is_set():
+            raise StoppedError
+        workload = step.pattern.on(TargetRange(path=self.facts.path), seed=step.seed)
+        achieved = {"filesystem": "raw"} if step.filesystem is not None else {}
+        return PreparedTrial(workload, self.facts, achieved | dict(step.actions), context, measure=drive.measure)
+
+    def tidy(self, trial: PreparedTrial, measured: Measurement | None, /) -> None:
+        """Leave the drive as it is: what it holds belongs to the next trial."""
+
+    def release(self) -> None:
+        """Forget the drive."""
+        self._drive = None
+
+    def _made(self, step: PlannedStep) -> SimulatedDrive:
+        """The drive, new where there is none yet or the step purges it."""
+        if self._drive is None or step.actions.get("purge", "none") != "none":
+            assert self.facts.simulated is not None
+            self._drive = SimulatedDrive(self.facts.simulated, step.seed)
+            self._is_filled = False
+        return self._drive
+
+    def _written(self, progress: Progress) -> bool:
+        self._progress.preparing_goes_on(min(1.0, progress.byte_count() / max(1, self.facts.size_bytes)))
+        return not self._stop.is_set()
+
+
+def _refuse_what_it_has_not(step: PlannedStep) -> None:
+    missing = [
+        *(["workloads that run together"] if step.together else []),
+        *([f"the file system {step.filesystem.name}"] if step.filesystem and step.filesystem.type != "raw" else []),
+        *(["trim fstrim"] if step.actions.get("trim") == "fstrim" else []),
+    ]
+    if missing:
+        what = f"a simulated drive has no {missing[0]}"
+        raise DrivelabError("R424", what, where=step.label, do="leave it out, or measure a real drive")
+
+
+def _whole(target: TargetFacts, operation: str, seed: int) -> Workload:
+    """One pass over the whole drive."""
+    return Workload(
+        target=TargetRange(path=target.path),
+        operations=(OperationShare(operation=operation),),  # type: ignore[arg-type]
+        block_sizes=(BlockSizeShare(bytes=min(_FILL_BLOCK_BYTES, target.size_bytes)),),
+        access=Access(kind="sequential"),
+        queue_depth=8,
+        seed=seed,
+    )
