@@ -29,6 +29,15 @@ class StartGate:
     def shut(self) -> None:
         """Let nobody begin, unless all have begun already."""
 
+class SimulatedDrive:
+    """A simulated drive: what it holds, and its own time."""
+
+    def __init__(self, model_json: str, seed: int) -> None: ...
+    def counters(self) -> str:
+        """What it has counted since it was made, as JSON, and its time: ``docs/simulated_drives.md``."""
+    def rest(self, duration_ns: int) -> None:
+        """Let time pass in which nobody asks it for anything."""
+
 class EngineResult:
     """What a run found."""
 
@@ -48,6 +57,7 @@ def run(
     on_interval: Callable[[str], bool | None] | None = None,
     on_records: Callable[[ArrowTable], Any] | None = None,
     start: StartGate | None = None,
+    drive: SimulatedDrive | None = None,
 ) -> EngineResult:
     """Run a workload and return what was found.
 
@@ -227,6 +237,29 @@ class CollectedTrace:
             A file cannot be written.
         ValueError
             The description, or what the kernel says of its events, cannot be understood.
+        """
+
+    def calls(self, header_page: str, formats: list[str]) -> tuple[ArrowTable, ArrowTable, str]:
+        """The system calls in what raw_syscalls recorded.
+
+        Parameters
+        ----------
+        header_page, formats : str, list of str
+            Texts of the kernel's file of that name, and of the ``format`` files of the events.
+
+        Returns
+        -------
+        calls : ArrowTable
+            thread, number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful.
+        forks : ArrowTable
+            parent, child.
+        facts : str
+            Counts as JSON: ``unfinished``, ``unbegun``, ``damaged_pages``, ``gaps``.
+
+        Raises
+        ------
+        OSError
+            What was put aside cannot be read, or what the kernel says of its events cannot be understood.
         """
 
 def trace_event_names() -> list[str]:

@@ -18,12 +18,12 @@ FEW, MORE = 64, 192
 TRIES = 6
 # instructions for each I/O; what a change saves is taken from here, too
 BUDGETS = {
-    "nothing": ("null", {"queue_depth": 32}, 475),
+    "nothing": ("null", {"queue_depth": 32}, 310),
     "read, one at a time": ("sync", {}, 570),
     "write, one at a time": ("sync", {"operation": "write"}, 650),
     "read, depth 1": ("uring", {}, 675),
-    "read, depth 4": ("uring", {"queue_depth": 4}, 575),
-    "read, depth 32": ("uring", {"queue_depth": 32}, 490),
+    "read, depth 4": ("uring", {"queue_depth": 4}, 475),
+    "read, depth 32": ("uring", {"queue_depth": 32}, 265),
 }
 
 

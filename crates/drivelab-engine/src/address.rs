@@ -2,12 +2,14 @@
 
 mod permutation;
 mod skew;
+mod units;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::permutation::Permutation;
 use self::skew::{Zipf, normal, pareto_power};
+use self::units::Units;
 use crate::workload::{Access, AccessKind};
 
 /// Random numbers of one job.
@@ -31,6 +33,23 @@ pub fn unit(random: &mut Random) -> f64 {
     (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
+/// Places of blocks, of which each I/O takes any.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    start: u64,
+    unit: u64,
+    count: u64,
+}
+
+impl Places {
+    /// The offset of one of them.
+    #[inline]
+    #[must_use]
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        self.start + self.unit * below(random, self.count)
+    }
+}
+
 /// Offsets of one job within its part of the range.
 #[derive(Debug, Clone)]
 pub struct Addresses {
@@ -49,6 +68,8 @@ pub struct Addresses {
     pareto_power: f64,
     normal_deviation: f64,
     permutation: Option<Permutation>,
+    /// Where blocks of several sizes come from a random order that has every unit once.
+    units: Option<Units>,
     /// Places for blocks of the last size and unit: mostly the next block is of the same.
     counted_places: u64,
     counted_for: (u64, u64),
@@ -85,6 +106,7 @@ impl Addresses {
             pareto_power: pareto_power(access.pareto_h),
             normal_deviation: access.normal_deviation,
             permutation: None,
+            units: None,
             counted_places: 0,
             counted_for: (0, 0),
             is_plain: !mixes,
@@ -109,6 +131,21 @@ impl Addresses {
         self
     }
 
+    /// The same offsets for blocks of several sizes: each unit comes once, and a block ends where one lies already.
+    #[must_use]
+    pub fn each_unit_once(mut self) -> Self {
+        self.units = Some(Units::new((self.length / self.unit).max(1)));
+        self
+    }
+
+    /// Offset and bytes of the next I/O, which is to have `size` bytes, and has less where it would reach into another.
+    pub fn next_cut(&mut self, random: &mut Random, size: u64, unit: u64) -> (u64, u64) {
+        let Some(units) = &mut self.units else { return (self.next(random, size, unit), size) };
+        self.wrapped |= units.is_used_up();
+        let (first, count) = units.take(below(random, units.count()), size.div_ceil(self.unit));
+        (self.start + first * self.unit, size.min(count * self.unit))
+    }
+
     /// Offset for the next I/O of `size` bytes; a random one is a multiple of `unit`.
     #[inline]
     pub fn next(&mut self, random: &mut Random, size: u64, unit: u64) -> u64 {
@@ -131,6 +168,13 @@ impl Addresses {
         };
         debug_assert!(within + size <= self.length);
         self.start + within
+    }
+
+    /// Where I/Os of `size` bytes go when each has a random place that depends on none before.
+    #[must_use]
+    pub fn plain_places(&self, size: u64, unit: u64) -> Option<Places> {
+        let is_plain = self.kind == AccessKind::Random && self.is_plain;
+        is_plain.then(|| Places { start: self.start, unit, count: self.places(size, unit) })
     }
 
     /// Whether the last offset began the range again, or another order that has every block once; told once.

@@ -50,8 +50,8 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(workload: &Workload) -> Self {
-        let slots = workload.queue_depth as usize;
+    fn of(workload: &Workload, job: u32) -> Self {
+        let slots = workload.depth_of(job) as usize;
         let writes = workload.uses(Operation::Write);
         let reads = workload.uses(Operation::Read) || !writes;
         let contents = &workload.contents;
@@ -62,7 +62,7 @@ impl Layout {
         Self {
             for_reads: if reads { slots } else { 0 },
             for_writes: if writes { slots } else { 0 },
-            read_size: (workload.largest_block() as usize).next_multiple_of(ALIGNMENT),
+            read_size: (workload.largest_moved() as usize).next_multiple_of(ALIGNMENT),
             spread: if varies { share.next_multiple_of(ALIGNMENT) } else { 0 },
         }
     }
@@ -80,6 +80,7 @@ impl Layout {
     }
 
     /// Begin and size of a buffer within the mapping.
+    #[inline]
     fn place(&self, index: usize) -> (usize, usize) {
         match index.checked_sub(self.for_reads) {
             None => (index * self.read_size, self.read_size),
@@ -132,7 +133,7 @@ impl Buffers {
     ///
     /// [`Code::BuffersTooLarge`] when the system does not give the memory.
     pub fn new(workload: &Workload, job: u32) -> Result<Self> {
-        let layout = Layout::of(workload);
+        let layout = Layout::of(workload, job);
         let length = layout.length();
         // SAFETY: an anonymous private mapping touches no existing memory.
         let memory = unsafe {
@@ -188,6 +189,13 @@ impl Buffers {
         debug_assert!(begin + size <= self.layout.length());
         // SAFETY: the buffer lies within the mapping.
         (unsafe { self.memory.as_ptr().add(begin) }, size)
+    }
+
+    /// All of them, as io_uring registers them.
+    #[must_use]
+    pub fn vectors(&self) -> Vec<libc::iovec> {
+        let regions = (0..self.count()).map(|index| self.region(index));
+        regions.map(|(begin, size)| libc::iovec { iov_base: begin.cast(), iov_len: size }).collect()
     }
 
     /// Number of buffers.
@@ -306,8 +314,8 @@ fn too_large(bytes: usize, why: &str) -> EngineError {
 ///
 /// [`Code::BuffersTooLarge`], saying how much it would be.
 pub fn refuse_more_than_memory(workload: &Workload) -> Result<()> {
-    let layout = Layout::of(workload);
-    let bytes = layout.length() * workload.job_count as usize;
+    let layouts: Vec<_> = (0..workload.job_count).map(|job| Layout::of(workload, job)).collect();
+    let bytes: usize = layouts.iter().map(Layout::length).sum();
     let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?.to_owned();
         line.split_whitespace().nth(1)?.parse::<usize>().ok()
@@ -315,9 +323,9 @@ pub fn refuse_more_than_memory(workload: &Workload) -> Result<()> {
     match available {
         Some(kib) if bytes > kib * 1024 / 2 => {
             let asked = format!(
-                "{} jobs x {} buffers x {} bytes is more than half of the {} MiB available",
+                "{} jobs with {} buffers x {} bytes is more than half of the {} MiB available",
                 workload.job_count,
-                layout.count(),
+                layouts.iter().map(Layout::count).sum::<usize>(),
                 workload.largest_block(),
                 kib >> 10
             );

@@ -4,6 +4,9 @@
 //! A time stamp is a number of ticks; ticks become nanoseconds of CLOCK_MONOTONIC only when they
 //! are recorded, so that one reading costs a few nanoseconds.
 
+mod sleep;
+pub mod virtual_time;
+
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -14,6 +17,8 @@ pub enum Source {
     Tsc,
     /// `clock_gettime(CLOCK_MONOTONIC)`.
     Monotonic,
+    /// None: time passes when a simulated drive says so.
+    Virtual,
 }
 
 /// Converts ticks to nanoseconds.
@@ -56,9 +61,13 @@ impl Drop for Held {
 const CALIBRATION: Duration = Duration::from_millis(20);
 
 impl Clock {
-    /// The clock of this process, calibrated at first use (takes 20 ms then).
+    /// The clock of this thread: a virtual one while it is at work on a simulated drive, else that of the process,
+    /// calibrated at first use (takes 20 ms then).
     #[must_use]
     pub fn get() -> Self {
+        if virtual_time::of_this_thread().is_some() {
+            return Self::of_nanoseconds(Source::Virtual, (0, 0));
+        }
         *CLOCK.get_or_init(|| RwLock::new(Self::calibrate())).read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -94,13 +103,7 @@ impl Clock {
     fn calibrate() -> Self {
         if !tsc_is_trusted() {
             let now = monotonic_ns();
-            return Self {
-                source: Source::Monotonic,
-                nanoseconds_per_tick_q32: 1 << 32,
-                anchor_ticks: now,
-                anchor_ns: now,
-                first: (now, now),
-            };
+            return Self::of_nanoseconds(Source::Monotonic, (now, now));
         }
         let first = simultaneous();
         std::thread::sleep(CALIBRATION);
@@ -114,14 +117,22 @@ impl Clock {
         }
     }
 
+    /// A clock whose ticks are nanoseconds.
+    fn of_nanoseconds(source: Source, first: (u64, u64)) -> Self {
+        let (anchor_ticks, anchor_ns) = first;
+        Self { source, nanoseconds_per_tick_q32: 1 << 32, anchor_ticks, anchor_ns, first }
+    }
+
     /// The present time in ticks.
     #[inline]
     #[must_use]
     pub fn ticks(&self) -> u64 {
-        match self.source {
-            Source::Tsc => read_tsc(),
-            Source::Monotonic => monotonic_ns(),
-        }
+        if self.source == Source::Tsc { read_tsc() } else { self.slower_ticks() }
+    }
+
+    #[cold]
+    fn slower_ticks(&self) -> u64 {
+        if self.source == Source::Virtual { virtual_time::now() } else { monotonic_ns() }
     }
 
     /// Length of a number of ticks in nanoseconds.

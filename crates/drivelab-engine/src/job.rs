@@ -8,13 +8,17 @@
 mod count;
 mod ending;
 mod place;
+mod plain;
 mod sending;
+mod syncing;
 mod waiting;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
+use self::plain::{PLAIN_FROM, Plain};
+use self::syncing::SyncsBeforeNext;
 use crate::address::{Addresses, Random, random_for_job};
 use crate::backend::{Backend, Completion};
 use crate::buffer::Buffers;
@@ -23,6 +27,7 @@ use crate::error::Result;
 use crate::iolog::Recorder;
 use crate::mix::Mix;
 use crate::pacing::{LATE_NS, Schedule};
+use crate::recording::{RecordedPlaces, Starts};
 use crate::run::Message;
 use crate::series::{Counts, EVENTS, Interval, Shape};
 use crate::target::CachedRange;
@@ -81,6 +86,8 @@ pub struct JobOutcome {
     pub outstanding_max: u32,
     /// Arrivals in the window: issued, late, missed.
     pub arrivals: (u64, u64, u64),
+    /// How well it kept to the starts of its recording.
+    pub starts: Option<Box<Starts>>,
     /// Rows recorded, and time spent waiting for their reader in ns.
     pub recorded: (u64, u64),
 }
@@ -110,8 +117,16 @@ enum Phase {
     WriteBack,
     /// The sync call after it.
     Sync,
-    /// The sync call after the last write of the job.
-    LastSync,
+    /// A sync call with a place of its own in the queue, the first one since the last write was issued.
+    SyncOfLast,
+    /// One that belongs to no write: another one since then, or that at the end of the job.
+    OwnSync,
+}
+
+impl Phase {
+    fn is_own_sync(self) -> bool {
+        matches!(self, Self::SyncOfLast | Self::OwnSync)
+    }
 }
 
 /// One job at work.
@@ -125,6 +140,8 @@ pub struct Job<B> {
     addresses: Vec<Addresses>,
     /// Where operations on files go; the blocks of a target have addresses.
     turns: Option<Turns>,
+    /// Where the I/Os of a recording go.
+    recorded: Option<RecordedPlaces>,
     mix: Mix,
     schedule: Schedule,
     window: Window,
@@ -138,16 +155,20 @@ pub struct Job<B> {
     /// Passes until the next of the sample.
     until_sample: u32,
     completions: Vec<Completion>,
+    /// What makes all I/Os alike, where they are.
+    plain: Option<Plain>,
+    /// From so many I/Os in a pass on they go the short way.
+    plain_from: usize,
     interval: Box<Interval>,
     writes_since_sync: u64,
     needs_sync_call: bool,
-    /// Slots whose sync call is outstanding.
-    syncing: usize,
+    /// Where sync calls are due before the next I/O.
+    syncs_before_next: Option<SyncsBeforeNext>,
     syncs_at_end: bool,
     /// The write after which something must follow at the end of the job.
     last_write: Option<Slot>,
     rewrite_fraction: f64,
-    /// I/Os until the next pause.
+    /// I/Os until the next pause, or until a sync call may be due.
     until_pause: u64,
     verifies: bool,
     outcome: JobOutcome,
@@ -167,16 +188,25 @@ impl<B: Backend> Job<B> {
         let mut stream = |access: &Access| {
             let addresses = Addresses::new(access, start + shift, length - shift, unit);
             let is_once = (workload.covers_range_once() || access.covers_once) && turns.is_none();
-            if is_once { addresses.each_once(workload.largest_block(), &mut random) } else { addresses }
+            match workload.largest_block() {
+                largest if is_once && access.cuts_blocks() && largest > unit => addresses.each_unit_once(),
+                largest if is_once => addresses.each_once(largest, &mut random),
+                _ => addresses,
+            }
         };
         let addresses = workload.accesses().map(&mut stream).collect();
+        let syncs_before_next = SyncsBeforeNext::of(workload);
+        let mix = Mix::new(workload);
+        let plain = Plain::of::<B>(&parts, mix.only(), window.stops_at_range_end());
+        let entries = workload.recording.as_ref().map(|recording| recording.of_job(parts.job));
         Self {
             buffers,
             clock,
             random,
             addresses,
             turns,
-            mix: Mix::new(workload),
+            recorded: entries.clone().map(RecordedPlaces::new),
+            mix,
             schedule: Schedule::new(
                 &workload.pacing,
                 parts.job,
@@ -184,23 +214,26 @@ impl<B: Backend> Job<B> {
                 &clock,
                 parts.start_ticks,
                 window.deadline(),
-            ),
+            )
+            .with_recording(entries, &workload.pacing, &clock),
             window,
-            slots: vec![Slot::default(); parts.slots as usize],
+            slots: vec![plain.map_or_else(Slot::default, |plain| plain.slot()); parts.slots as usize],
             free: (0..parts.slots).rev().collect(),
             sent: Vec::with_capacity(parts.slots as usize),
             batch: workload.submission_batch.checked_sub(1).map_or(usize::MAX, |rest| rest as usize + 1),
             samples_submission: workload.samples_submission() && backend.waits_as_it_submits(),
             until_sample: 0,
             completions: Vec::with_capacity(2 * parts.slots as usize),
+            plain,
+            plain_from: if plain.is_some() { PLAIN_FROM } else { usize::MAX },
             interval: Box::new(Interval::faulted_in(&parts.shape)),
             writes_since_sync: 0,
-            needs_sync_call: workload.durability.needs_sync_call() && !workload.durability.at_end,
-            syncing: 0,
+            needs_sync_call: workload.durability.syncs_after_writes(),
+            syncs_before_next,
             syncs_at_end: workload.durability.syncs_last() && workload.changes_target(),
             last_write: None,
             rewrite_fraction: workload.rewrite_fraction,
-            until_pause: ios_until_pause(workload),
+            until_pause: if syncs_before_next.is_some() { 0 } else { ios_until_pause(workload) },
             verifies: workload.verify,
             outcome: JobOutcome::default(),
             backend,
@@ -224,15 +257,24 @@ impl<B: Backend> Job<B> {
 
     fn issue_and_collect(&mut self) -> Result<()> {
         self.wait_for_start();
-        loop {
-            self.fill()?;
-            self.send_alone_if_timed()?;
-            if self.outstanding() > 0 {
-                self.collect(self.patience())?;
-            } else if !self.sleep_until_next_arrival() && !self.end_writes() {
-                return Ok(());
-            }
+        while self.step()? {}
+        Ok(())
+    }
+
+    /// One pass: issues what may be issued and takes what has ended; false when nothing is left to do.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::run`]. I/O may be outstanding then.
+    #[inline(always)]
+    pub fn step(&mut self) -> Result<bool> {
+        self.fill()?;
+        self.send_alone_if_timed()?;
+        if self.outstanding() > 0 {
+            self.collect(self.patience())?;
+            return Ok(true);
         }
+        Ok(self.sleep_until_next_arrival() || self.end_writes())
     }
 
     fn outstanding(&self) -> usize {
@@ -242,8 +284,18 @@ impl<B: Backend> Job<B> {
     /// Makes commands for free slots, as many as the limits and the schedule allow.
     #[inline]
     fn fill(&mut self) -> Result<()> {
+        if B::IS_ASYNCHRONOUS && self.free.len() >= self.plain_from {
+            self.fill_plain();
+            return Ok(());
+        }
         while !self.free.is_empty() {
-            if self.until_pause == 0 || !self.may_issue() {
+            if self.until_pause == 0 {
+                if self.look_for_sync()? {
+                    continue;
+                }
+                return Ok(());
+            }
+            if !self.may_issue() {
                 return Ok(());
             }
             let mut now = self.clock.ticks();
@@ -269,7 +321,7 @@ impl<B: Backend> Job<B> {
             }
             let intended = self.take_arrival(now);
             self.until_pause -= 1;
-            self.window.issued(u64::from(size));
+            self.window.issued(1, u64::from(size));
             let slot_state = &mut self.slots[slot as usize];
             *slot_state = Slot {
                 issued: now,
@@ -305,7 +357,7 @@ impl<B: Backend> Job<B> {
             return now;
         }
         let intended = self.schedule.next_arrival().unwrap_or(now);
-        self.schedule.advance(&mut self.random);
+        self.schedule.advance(&mut self.random, now);
         if self.window.contains(intended) {
             self.outcome.arrivals.0 += 1;
             self.outcome.arrivals.1 += u64::from(self.clock.nanoseconds(now - intended) > LATE_NS);
@@ -325,25 +377,6 @@ impl<B: Backend> Job<B> {
         let message = Message::Interval { job: self.parts.job, index, next_index, interval: full };
         // Nobody listens any more only when the run was given up.
         let _ = self.parts.messages.send(message);
-    }
-
-    fn finish(mut self) -> JobOutcome {
-        let now = self.clock.ticks();
-        self.window.finish(now);
-        let missed = (self.window.start(), self.window.deadline().min(now));
-        self.outcome.arrivals.2 = self.schedule.count_due(missed.0, missed.1, &mut self.random);
-        let empty = Box::new(Interval::new(&self.parts.shape));
-        let last = std::mem::replace(&mut self.interval, empty);
-        let index = self.window.interval_index();
-        let message = Message::Interval { job: self.parts.job, index, next_index: u32::MAX, interval: last };
-        let _ = self.parts.messages.send(message);
-        if let Some(recorder) = self.parts.recorder.take() {
-            self.outcome.recorded = recorder.finish();
-        }
-        self.outcome.stop_reason = self.window.reason();
-        self.outcome.window_ticks = (self.window.start(), self.window.end(), now);
-        self.outcome.cpu = self.window.cpu();
-        self.outcome
     }
 }
 

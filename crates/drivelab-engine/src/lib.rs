@@ -9,8 +9,10 @@
 //! | [`workload`] | what is issued, validated once |
 //! | [`target`] | the open file or device, its size and what direct I/O needs |
 //! | [`address`], [`mix`], [`buffer`], [`pacing`] | where, what, which data, when |
+//! | [`recording`] | a recorded load in place of all four |
+//! | [`simulated`] | a simulated drive, what it holds and its time |
 //! | [`tree`] | the files that operations on a tree work on |
-//! | [`backend`] | ways to issue: `sync`, `uring`, `aio`, `posixaio`, `mmap`, `stdio`, `null`, and the choice |
+//! | [`backend`] | ways to issue, from `sync` and `uring` to `null` and `simulated`, and the choice |
 //! | [`job`], [`window`] | the loop, and the measured window with its limits |
 //! | [`clock`], [`histogram`], [`series`], [`iolog`] | time stamps, counts, intervals, records |
 //! | [`run`] | the threads of a run, and what they found |
@@ -27,8 +29,10 @@ pub mod iolog;
 pub mod job;
 pub mod mix;
 pub mod pacing;
+pub mod recording;
 pub mod run;
 pub mod series;
+pub mod simulated;
 pub mod summary;
 pub mod target;
 pub mod tree;

@@ -13,6 +13,7 @@ pub struct Mix {
     operations: Vec<(f64, (Operation, usize, usize))>,
     /// Those of the workload come first, then those that an operation has of its own.
     sizes: Vec<Sizes>,
+    last: Operation,
 }
 
 #[derive(Debug, Clone)]
@@ -50,23 +51,35 @@ impl Mix {
             accesses += usize::from(share.access.is_some());
             shares.push((share.weight, (share.operation, number, access)));
         }
-        let has_choice = shares.len() > 1 || sizes.iter().any(|sizes| sizes.shares.len() > 1);
+        // what a recording says is no choice, but is looked for in the same place
+        let has_choice = workload.recording.is_some()
+            || shares.len() > 1
+            || sizes.iter().any(|sizes| sizes.shares.len() > 1);
         let (_, (operation, number, access)) = shares[0];
         let Sizes { shares: of_first, smallest } = &sizes[number];
         let only = Drawn { operation, size: of_first[0].1, unit: *smallest, access };
-        Self { has_choice, only, operations: cumulative(shares.into_iter()), sizes }
+        Self { has_choice, only, operations: cumulative(shares.into_iter()), sizes, last: operation }
+    }
+
+    /// What every I/O is; `None` where there is a choice.
+    #[inline]
+    #[must_use]
+    pub fn only(&self) -> Option<Drawn> {
+        (!self.has_choice).then_some(self.only)
     }
 
     /// The next operation and its size.
-    #[inline]
-    pub fn draw(&self, random: &mut Random) -> Drawn {
-        if self.has_choice { self.draw_one_of_many(random) } else { self.only }
-    }
-
-    fn draw_one_of_many(&self, random: &mut Random) -> Drawn {
+    pub fn draw(&mut self, random: &mut Random) -> Drawn {
         let (operation, number, access) = pick(&self.operations, random);
+        self.last = operation;
         let sizes = &self.sizes[number];
         Drawn { operation, size: pick(&sizes.shares, random), unit: sizes.smallest, access }
+    }
+
+    /// The operation that was drawn last.
+    #[must_use]
+    pub fn last(&self) -> Operation {
+        self.last
     }
 }
 

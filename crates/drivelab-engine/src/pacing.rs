@@ -2,8 +2,11 @@
 //! the target (open loop), so that a stall shows in the latency of everything that should have been
 //! issued meanwhile.
 
+use std::sync::Arc;
+
 use crate::address::{Random, unit};
 use crate::clock::Clock;
+use crate::recording::{Entry, RecordedStarts, Starts};
 use crate::workload::{Pacing, PacingKind};
 
 /// An arrival is late when it was issued this much after its intended start.
@@ -20,6 +23,7 @@ pub struct Schedule {
     /// Distance of the next arrival from the start; a counter of years of ticks would not fit a float.
     next_ticks: f64,
     end_ticks: u64,
+    recorded: Option<RecordedStarts>,
 }
 
 impl Schedule {
@@ -28,7 +32,7 @@ impl Schedule {
     pub fn new(pacing: &Pacing, job: u32, job_count: u32, clock: &Clock, start: u64, end: u64) -> Self {
         let per_second = clock.ticks_in(1_000_000_000) as f64;
         let mean_distance_ticks = match pacing.kind {
-            PacingKind::Closed => 0.0,
+            PacingKind::Closed | PacingKind::Recorded => 0.0,
             _ => per_second * f64::from(job_count) / pacing.rate_per_s,
         };
         // Jobs with equal distances take turns instead of arriving together.
@@ -41,7 +45,21 @@ impl Schedule {
             arrivals: 0,
             next_ticks: phase,
             end_ticks: end,
+            recorded: None,
         }
+    }
+
+    /// The same for a job with a recording: where its pacing is that of the recording, these are its starts.
+    #[must_use]
+    pub fn with_recording(self, entries: Option<Arc<[Entry]>>, pacing: &Pacing, clock: &Clock) -> Self {
+        let Some(entries) = entries.filter(|_| self.kind == PacingKind::Recorded) else { return self };
+        let starts = RecordedStarts::new(entries, pacing.speed, clock, self.start_ticks);
+        Self { next_ticks: starts.ticks_to(0), recorded: Some(starts), ..self }
+    }
+
+    /// How well the starts of a recording were kept.
+    pub fn take_starts(&mut self) -> Option<Box<Starts>> {
+        self.recorded.take().map(|recorded| recorded.starts)
     }
 
     /// Whether I/O waits for a schedule.
@@ -59,15 +77,30 @@ impl Schedule {
         (next < self.end_ticks).then_some(next)
     }
 
-    /// Moves on to the following arrival.
+    /// Moves on to the following arrival; this one was issued at `now`.
     #[inline]
-    pub fn advance(&mut self, random: &mut Random) {
+    pub fn advance(&mut self, random: &mut Random, now: u64) {
+        self.move_on(random, Some(now));
+    }
+
+    #[inline]
+    fn move_on(&mut self, random: &mut Random, issued: Option<u64>) {
         self.arrivals += 1;
         self.next_ticks = match self.kind {
+            PacingKind::Recorded => self.next_recorded(issued),
             PacingKind::Poisson => self.next_ticks - (1.0 - unit(random)).ln() * self.mean_distance_ticks,
             // A product, not a sum: no error piles up.
             _ => self.phase_ticks + self.arrivals as f64 * self.mean_distance_ticks,
         };
+    }
+
+    #[inline(never)]
+    fn next_recorded(&mut self, issued: Option<u64>) -> f64 {
+        let Some(recorded) = &mut self.recorded else { return f64::INFINITY };
+        if let Some(now) = issued {
+            recorded.note(self.next_ticks, now);
+        }
+        recorded.ticks_to(self.arrivals)
     }
 
     /// Arrivals that are still due from `from` up to `now`: those that a job that stops at `now` has missed.
@@ -75,7 +108,7 @@ impl Schedule {
         let mut due = 0;
         while self.is_open() {
             let Some(next) = self.next_arrival().filter(|next| *next <= now) else { break };
-            self.advance(random);
+            self.move_on(random, None);
             due += u64::from(next >= from);
         }
         due
@@ -90,13 +123,13 @@ mod tests {
     fn arrivals(kind: PacingKind, seconds: u64) -> (Vec<u64>, u64) {
         let clock = Clock::get();
         let second = clock.ticks_in(1_000_000_000);
-        let pacing = Pacing { kind, rate_per_s: 1000.0, think_ns: 0, think_every: 1 };
+        let pacing = Pacing { kind, rate_per_s: 1000.0, think_ns: 0, think_every: 1, speed: 1.0 };
         let mut schedule = Schedule::new(&pacing, 0, 2, &clock, 0, seconds * second);
         let mut random = random_for_job(11, 0);
         let mut starts = Vec::new();
         while let Some(start) = schedule.next_arrival() {
             starts.push(start);
-            schedule.advance(&mut random);
+            schedule.advance(&mut random, start);
         }
         (starts, second)
     }
@@ -113,7 +146,8 @@ mod tests {
         let clock = Clock::get();
         let second = clock.ticks_in(1_000_000_000);
         let start = 10 * 365 * 24 * 3600 * second;
-        let pacing = Pacing { kind: PacingKind::Fixed, rate_per_s: 1e6, think_ns: 0, think_every: 1 };
+        let pacing =
+            Pacing { kind: PacingKind::Fixed, rate_per_s: 1e6, think_ns: 0, think_every: 1, speed: 1.0 };
         let mut schedule = Schedule::new(&pacing, 0, 1, &clock, start, start + second);
         assert!(schedule.count_due(0, start + second, &mut random_for_job(1, 0)).abs_diff(1_000_000) <= 1);
     }
@@ -138,7 +172,8 @@ mod tests {
     fn a_stopped_job_counts_what_it_missed_in_the_window() {
         let clock = Clock::get();
         let second = clock.ticks_in(1_000_000_000);
-        let pacing = Pacing { kind: PacingKind::Fixed, rate_per_s: 100.0, think_ns: 0, think_every: 1 };
+        let pacing =
+            Pacing { kind: PacingKind::Fixed, rate_per_s: 100.0, think_ns: 0, think_every: 1, speed: 1.0 };
         let mut schedule = Schedule::new(&pacing, 0, 1, &clock, 0, 10 * second);
         assert_eq!(schedule.count_due(0, second - 9, &mut random_for_job(1, 0)), 100);
         assert_eq!(schedule.count_due(3 * second / 2 - 9, 2 * second - 9, &mut random_for_job(1, 0)), 50);

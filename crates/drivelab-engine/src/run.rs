@@ -21,7 +21,7 @@ use crate::job::JobOutcome;
 use crate::series::{DURABLE_WRITE, EVENTS, Interval, REWRITE, Row, Shape, Sum};
 use crate::target::Target;
 use crate::wake;
-use crate::workload::{BackendName, Operation, PacingKind, Workload};
+use crate::workload::{BackendName, ContentsKind, Operation, PacingKind, Workload};
 
 /// What a job tells the thread that started the run.
 pub enum Message {
@@ -130,6 +130,13 @@ pub fn run_beside(
     gate: Option<&StartGate>,
 ) -> Result<Outcome> {
     let _shuts = ShutsAtEnd(gate);
+    let drive = workload.target.simulated.clone();
+    let _entered = drive.as_ref().map(|drive| drive.time().enter());
+    let mut workload = workload;
+    if drive.is_some() {
+        // nobody looks at the data
+        workload.contents.kind = ContentsKind::Zeros;
+    }
     let workload = Arc::new(workload);
     let _clock = Clock::hold();
     refuse_more_than_memory(&workload)?;
@@ -213,10 +220,13 @@ fn shape_of(workload: &Workload, backend: BackendName) -> Shape {
     // For operations on files one call in the end makes all of them durable; the others belong to a file each.
     let syncs_tree = workload.tree.is_some() && workload.durability.at_end;
     events[Operation::Sync as usize] = syncs || syncs_tree && workload.durability.needs_sync_call();
+    let records_syncs = workload.recording.as_ref().is_some_and(|recording| recording.syncs);
+    events[Operation::Sync as usize] |= records_syncs;
     events[DURABLE_WRITE] = syncs && !workload.durability.at_end;
     Shape {
         events,
-        has_submission: backend.has_queue(),
+        has_submission: backend.has_queue() && backend != BackendName::Simulated,
         has_response: workload.pacing.kind != PacingKind::Closed,
+        syncs_arrive: records_syncs,
     }
 }

@@ -26,6 +26,8 @@ pub const EVENTS: [&str; 18] = [
 ];
 /// Position of the discard in [`EVENTS`].
 const TRIM: usize = 2;
+/// Position of the sync call in [`EVENTS`].
+const SYNC: usize = 3;
 /// Position of "write until its sync call returned" in [`EVENTS`].
 pub const DURABLE_WRITE: usize = 4;
 /// Position of "read until the block was written back" in [`EVENTS`].
@@ -79,6 +81,8 @@ pub struct Shape {
     pub has_submission: bool,
     /// Whether there is an intended start.
     pub has_response: bool,
+    /// Whether sync calls have one of their own.
+    pub syncs_arrive: bool,
 }
 
 impl Shape {
@@ -86,7 +90,7 @@ impl Shape {
         self.events[event]
             && match latency {
                 TOTAL => true,
-                RESPONSE => self.has_response && event != 3,
+                RESPONSE => self.has_response && (event != SYNC || self.syncs_arrive),
                 // A discard has ended when its call returns, whatever issues it.
                 _ => self.has_submission && !is_pair(event) && event != TRIM,
             }
@@ -123,6 +127,15 @@ impl Interval {
     pub fn record(&mut self, event: usize, latency: usize, nanoseconds: u64) {
         if let Some(histogram) = &mut self.histograms[event][latency] {
             histogram.record(nanoseconds);
+        }
+    }
+
+    /// Counts several latencies of one kind.
+    #[inline]
+    pub fn record_each(&mut self, event: usize, latency: usize, nanoseconds: impl Iterator<Item = u64>) {
+        match &mut self.histograms[event][latency] {
+            Some(histogram) => histogram.record_each(nanoseconds),
+            None => nanoseconds.for_each(drop),
         }
     }
 

@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::{Clock, Source};
 use crate::error::errno_name;
+use crate::histogram::Histogram;
 use crate::job::JobOutcome;
+use crate::recording::Starts;
 use crate::run::Outcome;
 use crate::series::{Counts, EVENTS, TOTAL, is_pair};
 use crate::window::StopReason;
@@ -13,10 +15,11 @@ use crate::workload::{PacingKind, Workload};
 /// The summary of a run.
 #[must_use]
 pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
+    let _entered = workload.target.simulated.as_ref().map(|drive| drive.time().enter());
     let clock = Clock::get();
     let jobs = &outcome.jobs;
     json!({
-        "backend": {"name": format!("{:?}", outcome.choice.backend).to_lowercase(), "reason": outcome.choice.reason},
+        "backend": {"name": outcome.choice.backend.name(), "reason": outcome.choice.reason},
         "clock": {
             "source": source_name(clock.source()),
             "cost_ns": clock.cost_ns(),
@@ -55,6 +58,7 @@ pub fn source_name(source: Source) -> &'static str {
     match source {
         Source::Tsc => "tsc",
         Source::Monotonic => "clock_monotonic",
+        Source::Virtual => "virtual",
     }
 }
 
@@ -127,7 +131,25 @@ fn arrivals(workload: &Workload, outcome: &Outcome) -> Value {
     let sum =
         |part: fn(&(u64, u64, u64)) -> u64| outcome.jobs.iter().map(|job| part(&job.arrivals)).sum::<u64>();
     let (issued, late, missed) = (sum(|a| a.0), sum(|a| a.1), sum(|a| a.2));
-    json!({"scheduled": issued + missed, "issued": issued, "late": late, "missed": missed})
+    let mut found = json!({"scheduled": issued + missed, "issued": issued, "late": late, "missed": missed});
+    let starts: Vec<_> = outcome.jobs.iter().filter_map(|job| job.starts.as_deref()).collect();
+    if !starts.is_empty() {
+        found["starts"] = recorded_starts(&starts);
+    }
+    found
+}
+
+/// How well the starts of a recording were kept: how late they were, and when the last one was.
+fn recorded_starts(jobs: &[&Starts]) -> Value {
+    let mut errors = Histogram::<u64>::new();
+    jobs.iter().for_each(|starts| errors.add(&starts.errors));
+    json!({
+        "error_ns_p50": errors.quantile(0.5),
+        "error_ns_p99": errors.quantile(0.99),
+        "error_ns_max": errors.max,
+        "asked_ns": jobs.iter().map(|starts| starts.asked_ns).max(),
+        "achieved_ns": jobs.iter().map(|starts| starts.achieved_ns).max(),
+    })
 }
 
 fn recorder(workload: &Workload, outcome: &Outcome) -> Value {

@@ -1,6 +1,7 @@
 //! The file or block device that I/O is sent to: opened, measured, laid out, and what it allows.
 
 mod direct;
+mod namespace;
 mod page_cache;
 mod prepare;
 
@@ -11,6 +12,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use self::direct::{direct_alignment, direct_note, refuse_misaligned};
+pub use self::namespace::Namespace;
+pub(crate) use self::namespace::NvmeCommand;
 pub use self::page_cache::CachedRange;
 use self::prepare::Before;
 use crate::error::{Code, EngineError, Result};
@@ -93,8 +96,13 @@ impl Target {
         if workload.tree.is_some() {
             return Self::of_tree(workload, keep_going);
         }
+        if let Some(drive) = &workload.target.simulated {
+            return Self::without_file(workload, drive.size_bytes()).map(Some);
+        }
         if workload.backend == BackendName::Null {
-            return Self::nowhere(workload).map(Some);
+            let asked = &workload.target;
+            let size = asked.offset_bytes.saturating_add(PRETENDED_SIZE.max(asked.size_bytes));
+            return Self::without_file(workload, size).map(Some);
         }
         let path = &workload.target.opened_by();
         refuse_what_is_no_target(path, &workload.target.path)?;
@@ -134,17 +142,15 @@ impl Target {
         self.tree.as_ref()
     }
 
-    /// The range that a null backend pretends to have.
-    fn nowhere(workload: &Workload) -> Result<Self> {
-        let asked = &workload.target;
-        let size = asked.offset_bytes.saturating_add(PRETENDED_SIZE.max(asked.size_bytes));
+    /// A range of what is no file: a simulated drive, or what a null backend pretends to have.
+    fn without_file(workload: &Workload, size: u64) -> Result<Self> {
         let (start, length) = range(workload, size, false)?;
         Ok(Self {
             file: None,
             is_block_device: false,
             start,
             length,
-            is_direct: workload.direct,
+            is_direct: workload.direct || workload.target.simulated.is_some(),
             direct_note: String::new(),
             before: None,
             tree: None,
@@ -336,6 +342,12 @@ fn range(workload: &Workload, size: u64, is_block_device: bool) -> Result<(u64, 
         }
         (asked.offset_bytes, length)
     };
+    if let Some(recording) = workload.recording.as_ref().filter(|recording| recording.end > length) {
+        let what = format!("the recording goes up to {} B, and {length} B can be used", recording.end);
+        return Err(EngineError::new(Code::TooSmall, what)
+            .at(&asked.path)
+            .advise("use a larger target, or --scale-to-target"));
+    }
     let (usable, largest) = (usable_by_job(workload, length), workload.largest_block());
     if usable < largest {
         let what = format!("each job has {usable} B of the {length} B, too few for a block of {largest} B");

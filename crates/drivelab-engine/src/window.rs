@@ -80,7 +80,10 @@ impl Window {
         let count = match (once && !ordered, limits.count) {
             (true, _) => (length - workload.shift_bytes) / workload.largest_block(),
             (false, 0) => u64::MAX,
-            (false, count) => share(count, job, workload),
+            (false, count) => match &workload.recording {
+                Some(recording) => recording.jobs[job as usize].count,
+                None => share(count, job, workload),
+            },
         };
         let limit_bytes = if limits.bytes == 0 { u64::MAX } else { share(limits.bytes, job, workload) };
         // A job whose share of a limit is nothing has reached it before it begins.
@@ -195,10 +198,22 @@ impl Window {
             && self.done_bytes.saturating_add(self.outstanding_bytes) < self.limit_bytes
     }
 
-    /// Notes that an I/O was issued.
+    /// How many I/Os of a size may be issued.
     #[inline]
-    pub fn issued(&mut self, bytes: u64) {
-        self.outstanding_count += 1;
+    #[must_use]
+    pub fn room(&self, bytes: u64) -> usize {
+        let count = self.limit_count.saturating_sub(self.done_count + self.outstanding_count);
+        if self.limit_bytes == u64::MAX {
+            return count as usize;
+        }
+        let left = self.limit_bytes.saturating_sub(self.done_bytes + self.outstanding_bytes);
+        count.min(left.div_ceil(bytes)) as usize
+    }
+
+    /// Notes that I/Os were issued.
+    #[inline]
+    pub fn issued(&mut self, count: u64, bytes: u64) {
+        self.outstanding_count += count;
         self.outstanding_bytes += bytes;
     }
 
@@ -211,10 +226,26 @@ impl Window {
             return;
         }
         self.last_completion = now;
-        if !well {
+        if well {
+            self.done(1, bytes, now);
+        }
+    }
+
+    /// Notes that I/Os of the window have ended well, and nothing follows them.
+    #[inline]
+    pub fn ended_well(&mut self, count: u64, bytes: u64, now: u64) {
+        if count == 0 {
             return;
         }
-        self.done_count += 1;
+        self.outstanding_count -= count;
+        self.outstanding_bytes -= bytes;
+        self.last_completion = now;
+        self.done(count, bytes, now);
+    }
+
+    #[inline]
+    fn done(&mut self, count: u64, bytes: u64, now: u64) {
+        self.done_count += count;
         self.done_bytes += bytes;
         if self.done_count >= self.limit_count {
             self.stop(StopReason::Count, now);

@@ -1,20 +1,24 @@
 //! What I/O is issued: the same structure, field by field, as the Python package's `model/workload.py`.
 
 mod access;
+mod backend;
 mod durability;
+mod pacing;
 mod target;
 mod tree;
 mod validate;
 
-use access::one;
 pub use access::{Access, AccessKind, CacheAdvice};
-pub use durability::{Durability, DurabilityMethod, LastSync};
+pub use backend::BackendName;
+pub use durability::{Durability, DurabilityMethod, LastSync, SyncOrder};
+pub use pacing::{Pacing, PacingKind};
 use serde::Deserialize;
 pub use target::{Held, TargetRange};
 pub use tree::Tree;
 
 use crate::buffer::{STAMP_DISTANCE, STAMP_SIZE};
 use crate::error::{Code, EngineError, Result};
+use crate::recording::Recording;
 
 /// What an I/O does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -123,33 +127,6 @@ pub struct Contents {
     pub duplicate_fraction: f64,
 }
 
-/// When the next I/O is issued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PacingKind {
-    /// When an earlier one completes.
-    Closed,
-    /// By a schedule of equal distances.
-    Fixed,
-    /// By a schedule of exponentially distributed distances.
-    Poisson,
-}
-
-/// When the next I/O is issued, with its rate.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Pacing {
-    /// Kind of pacing.
-    pub kind: PacingKind,
-    /// Arrivals per second over all jobs.
-    pub rate_per_s: f64,
-    /// Pause of a closed loop.
-    #[serde(default)]
-    pub think_ns: u64,
-    /// I/Os of a job before each pause.
-    #[serde(default = "one")]
-    pub think_every: u64,
-}
-
 /// When the measured window ends; 0 is no limit.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Limits {
@@ -159,36 +136,6 @@ pub struct Limits {
     pub bytes: u64,
     /// I/Os over all jobs, sync calls not included.
     pub count: u64,
-}
-
-/// How I/O is issued, as asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BackendName {
-    /// The best one that the kernel allows.
-    Auto,
-    /// pread and pwrite.
-    Sync,
-    /// io_uring.
-    Uring,
-    /// Linux asynchronous I/O.
-    Aio,
-    /// aio_read and aio_write of the C library, whose threads do one I/O of a job after the other.
-    Posixaio,
-    /// Copies to and from a mapping of the file.
-    Mmap,
-    /// fread and fwrite of the C library, through its buffer.
-    Stdio,
-    /// None: measures the engine itself.
-    Null,
-}
-
-impl BackendName {
-    /// Whether more than one I/O of a job can be outstanding, so that a call to submit one returns before it ends.
-    #[must_use]
-    pub fn has_queue(self) -> bool {
-        !matches!(self, Self::Sync | Self::Mmap | Self::Stdio)
-    }
 }
 
 /// Of which I/Os the submission is timed.
@@ -238,6 +185,9 @@ pub struct Workload {
     /// Give up what the page cache holds of the range whenever an order of addresses begins again.
     #[serde(default)]
     pub drop_cache_each_pass: bool,
+    /// Ask for the file's attributes before each write; by synchronous calls only.
+    #[serde(default)]
+    pub stat_before_write: bool,
     /// How writes become durable.
     pub durability: Durability,
     /// State of the file before the writes.
@@ -274,6 +224,9 @@ pub struct Workload {
     /// Files that the operations work on, when they are operations on a tree.
     #[serde(default)]
     pub tree: Option<Tree>,
+    /// What was recorded, and is issued in place of the operations, sizes and addresses above, which sum it up.
+    #[serde(default)]
+    pub recording: Option<Recording>,
 }
 
 impl Workload {
@@ -286,12 +239,28 @@ impl Workload {
         let mut workload: Self = serde_json::from_str(text)
             .map_err(|error| EngineError::new(Code::InvalidWorkload, format!("not a workload: {error}")))?;
         workload.validate()?;
+        let largest = [workload.largest_moved(), workload.largest_block()];
+        if let Some(recording) = &mut workload.recording {
+            recording.load(largest)?;
+        }
         if workload.tree.is_some() {
             // The place of a file is its number: places are 1 apart.
             workload.block_sizes = vec![BlockSizeShare { bytes: 1, weight: 1.0 }];
             workload.operations.iter_mut().for_each(|share| share.block_sizes.clear());
         }
         Ok(workload)
+    }
+
+    /// I/Os that a job keeps outstanding at most.
+    #[must_use]
+    pub fn depth_of(&self, job: u32) -> u32 {
+        self.recording.as_ref().map_or(self.queue_depth, |recording| recording.jobs[job as usize].queue_depth)
+    }
+
+    /// The call that makes earlier writes durable.
+    #[must_use]
+    pub fn sync_call(&self) -> DurabilityMethod {
+        self.recording.as_ref().map_or(self.durability.method, |recording| recording.sync)
     }
 
     /// Block sizes of an operation of the mix: its own, or else the workload's.
@@ -331,6 +300,13 @@ impl Workload {
     #[must_use]
     pub fn largest_block(&self) -> u64 {
         self.issued_sizes().max().unwrap_or(0)
+    }
+
+    /// Largest block that is read or written; a discard needs no memory.
+    #[must_use]
+    pub fn largest_moved(&self) -> u64 {
+        let moved = self.operations.iter().filter(|share| share.operation != Operation::Trim);
+        moved.flat_map(|share| self.sizes_of(share)).map(|size| size.bytes).max().unwrap_or(1)
     }
 
     /// The workload as each target of it has it: there is one for all jobs, or one for each.

@@ -56,6 +56,26 @@ impl Histogram<u32> {
         self.max = self.max.max(value);
     }
 
+    /// Counts several values.
+    #[inline]
+    pub fn record_each(&mut self, values: impl Iterator<Item = u64>) {
+        let (mut count, mut sum, mut min, mut max) = (0, 0_u64, u64::MAX, 0);
+        let counts = &mut self.counts[..];
+        values.for_each(|value| {
+            let bucket = bucket_of(value);
+            debug_assert!(bucket < BUCKETS);
+            counts[bucket] += 1;
+            count += 1;
+            sum = sum.saturating_add(value);
+            min = min.min(value);
+            max = max.max(value);
+        });
+        self.count += count;
+        self.sum = self.sum.saturating_add(sum);
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
+    }
+
     /// Writes to every page of the counts once.
     pub fn fault_in(&mut self) {
         for count in self.counts.iter_mut().step_by(1024) {
@@ -109,10 +129,10 @@ impl<C: Copy + Default + PartialEq + Into<u64>> Histogram<C> {
             .map(move |(position, count)| ((start + position) as u32, (*count).into()))
     }
 
-    /// The median, of the bucket that holds it the smallest value; `None` when empty.
+    /// A quantile (0.5 is the median), of the bucket that holds it the smallest value; `None` when empty.
     #[must_use]
-    pub fn median(&self) -> Option<u64> {
-        let rank = self.count.div_ceil(2);
+    pub fn quantile(&self, at: f64) -> Option<u64> {
+        let rank = (self.count as f64 * at).ceil() as u64;
         let mut seen = 0;
         let holds_it = |&(_, count): &(u32, u64)| {
             seen += count;
@@ -164,7 +184,7 @@ mod tests {
             }
             prop_assert_eq!(ours.count, oracle.len());
             prop_assert_eq!(ours.max, *values.iter().max().unwrap());
-            let median = ours.median().unwrap() as f64;
+            let median = ours.quantile(0.5).unwrap() as f64;
             let expected = oracle.value_at_quantile(0.5) as f64;
             prop_assert!((median - expected).abs() <= expected * 0.005 + 1.0);
         }

@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_engine::backend::choose::choose;
-use drivelab_engine::backend::{aio, uring};
+use drivelab_engine::backend::{aio, ring};
 use drivelab_engine::clock::Clock;
 use drivelab_engine::error::{Code, EngineError as Failure};
 use drivelab_engine::run::{
     Listener, Progress, StartGate as Gate, prepare as prepare_workload, run_beside as run_workload,
 };
 use drivelab_engine::series::EVENTS;
+use drivelab_engine::simulated::SimulatedDrive as Simulated;
 use drivelab_engine::summary::{source_name, summary};
 use drivelab_engine::tree::remove_own_tree;
 use drivelab_engine::workload::{PacingKind, Workload};
@@ -75,6 +76,48 @@ impl StartGate {
     }
 }
 
+/// A simulated drive: what it holds, and its own time.
+#[pyclass(frozen, module = "drivelab._engine")]
+struct SimulatedDrive {
+    drive: Simulated,
+}
+
+#[pymethods]
+impl SimulatedDrive {
+    #[new]
+    fn new(model_json: &str, seed: u64) -> PyResult<Self> {
+        Ok(Self { drive: Simulated::new(model_json, seed).map_err(errors::to_python)? })
+    }
+
+    /// What it has counted since it was made, as JSON, and its time.
+    fn counters(&self) -> String {
+        let counters = self.drive.lock().counters();
+        let [reads, writes, trims, flushes] = counters.commands;
+        let [bytes_read, bytes_written, bytes_trimmed, _] = counters.bytes;
+        json!({
+            "now_ns": self.drive.time().now(),
+            "reads": reads, "writes": writes, "trims": trims, "flushes": flushes,
+            "bytes_read": bytes_read, "bytes_written": bytes_written, "bytes_trimmed": bytes_trimmed,
+            "flash_bytes_written": counters.flash_bytes_written as u64,
+            "erased_blocks": counters.erased_blocks,
+        })
+        .to_string()
+    }
+
+    /// Lets time pass in which nobody asks it for anything.
+    fn rest(&self, duration_ns: u64) {
+        let time = self.drive.time();
+        time.set(time.now() + duration_ns);
+    }
+}
+
+/// A workload as JSON, on a simulated drive where there is one.
+fn workload_on(json: &str, drive: Option<&Py<SimulatedDrive>>) -> PyResult<Workload> {
+    let mut workload = Workload::from_json(json).map_err(errors::to_python)?;
+    workload.target.simulated = drive.map(|drive| drive.get().drive.clone());
+    Ok(workload)
+}
+
 /// What a run found.
 #[pyclass(frozen, get_all, module = "drivelab._engine")]
 struct EngineResult {
@@ -88,7 +131,7 @@ struct EngineResult {
 
 /// Runs a workload and returns what was found.
 #[pyfunction]
-#[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None, start=None))]
+#[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None, start=None, drive=None))]
 fn run(
     py: Python<'_>,
     workload_json: &str,
@@ -96,8 +139,9 @@ fn run(
     on_interval: Option<Py<PyAny>>,
     on_records: Option<Py<PyAny>>,
     start: Option<Py<StartGate>>,
+    drive: Option<Py<SimulatedDrive>>,
 ) -> PyResult<EngineResult> {
-    let workload = Workload::from_json(workload_json).map_err(errors::to_python)?;
+    let workload = workload_on(workload_json, drive.as_ref())?;
     let flag = Arc::clone(&stop.flag);
     // An exception in a callback ends the run; it is raised once the jobs have stopped.
     let asked = workload.clone();
@@ -244,7 +288,7 @@ fn probe() -> String {
     };
     let clock = Clock::get();
     json!({
-        "uring": usable(uring::probe()),
+        "uring": usable(ring::probe()),
         "aio": usable(aio::probe()),
         "clock": {
             "source": source_name(clock.source()),
@@ -260,6 +304,7 @@ fn probe() -> String {
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StopFlag>()?;
     module.add_class::<StartGate>()?;
+    module.add_class::<SimulatedDrive>()?;
     module.add_class::<EngineResult>()?;
     module.add_class::<ArrowTable>()?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;

@@ -1,15 +1,20 @@
 //! Collecting a trace while a workload runs, and making a recording of it.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array};
+use drivelab_trace::calls::{ARGUMENTS, Call, Calls, calls};
 use drivelab_trace::collect::{Collector, Kind, Options, Raw};
 use drivelab_trace::events::format::PageFormat;
 use drivelab_trace::events::layout::event_names;
 use drivelab_trace::events::recording::{Description, write};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::convert::ArrowTable;
 
 /// Empties the kernel's trace buffers in a thread of its own until it is stopped.
 #[pyclass(frozen, module = "drivelab._engine")]
@@ -94,6 +99,51 @@ impl CollectedTrace {
         })?;
         serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
+
+    /// The system calls in it, who started whom, and counts as JSON.
+    fn calls(
+        &self,
+        py: Python<'_>,
+        header_page: &str,
+        formats: Vec<String>,
+    ) -> PyResult<(ArrowTable, ArrowTable, String)> {
+        let found = py.detach(|| {
+            let mut raw = self.raw.lock().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+            calls(&mut raw, header_page, &formats).map_err(PyErr::from)
+        })?;
+        let counts = json!({
+            "unfinished": found.unfinished,
+            "unbegun": found.unbegun,
+            "damaged_pages": found.damaged_pages,
+            "gaps": found.gaps.len(),
+        });
+        let forks: [ArrayRef; 2] = [
+            Arc::new(found.forks.iter().map(|fork| Some(fork.0 as i32)).collect::<Int32Array>()),
+            Arc::new(found.forks.iter().map(|fork| Some(fork.1 as i32)).collect::<Int32Array>()),
+        ];
+        let forks = ["parent", "child"].into_iter().zip(forks).collect();
+        Ok((call_columns(&found), ArrowTable::new(forks), counts.to_string()))
+    }
+}
+
+fn call_columns(found: &Calls) -> ArrowTable {
+    const NAMES: [&str; ARGUMENTS] = ["argument_0", "argument_1", "argument_2", "argument_3"];
+    let whole = |of: &dyn Fn(&Call) -> i64| -> ArrayRef {
+        Arc::new(found.calls.iter().map(|call| Some(of(call))).collect::<Int64Array>())
+    };
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("thread", whole(&|call| i64::from(call.thread))),
+        ("number", whole(&|call| i64::from(call.number))),
+        ("start_ns", whole(&|call| call.start_ns.cast_signed())),
+        ("end_ns", whole(&|call| call.end_ns.cast_signed())),
+        ("result", whole(&|call| call.result)),
+    ];
+    for (at, name) in NAMES.into_iter().enumerate() {
+        columns.push((name, whole(&|call| call.arguments[at].cast_signed())));
+    }
+    let doubtful = found.calls.iter().map(|call| Some(call.is_doubtful)).collect::<BooleanArray>();
+    columns.push(("is_doubtful", Arc::new(doubtful)));
+    ArrowTable::new(columns)
 }
 
 /// Names of the kernel's trace events of which a recording can be made.

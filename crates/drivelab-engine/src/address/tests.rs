@@ -93,6 +93,30 @@ fn every_block_comes_once_in_an_order_that_the_seed_decides() {
 }
 
 #[test]
+fn blocks_of_several_sizes_are_cut_so_that_every_unit_comes_once() {
+    for units in [1_u64, 5, 64, 1000, 4099] {
+        let mut random = random_for_job(3, 0);
+        let range = Addresses::new(&access(AccessKind::Random), 512, units * 4096 + 100, 4096);
+        let mut addresses = range.each_unit_once();
+        for pass in 0..2 {
+            let mut hits = vec![0; units as usize];
+            let mut whole = 0;
+            while hits.iter().sum::<u64>() < units {
+                let asked = 4096 * (1 + below(&mut random, 4));
+                let (offset, size) = addresses.next_cut(&mut random, asked, 4096);
+                assert!(size <= asked && size.is_multiple_of(4096) && size > 0);
+                assert_eq!(addresses.take_wrapped(), pass > 0 && hits.iter().all(|hit| *hit == 0));
+                let first = (offset - 512) / 4096;
+                hits[first as usize..(first + size / 4096) as usize].iter_mut().for_each(|hit| *hit += 1);
+                whole += u64::from(size == asked);
+            }
+            assert!(hits.iter().all(|hit| *hit == 1), "{units} units: {hits:?}");
+            assert!(whole > 0 || units < 64);
+        }
+    }
+}
+
+#[test]
 fn zipf_ranks_follow_the_law() {
     let zipf = Zipf::new(1000, 0.99);
     let mut random = random_for_job(3, 0);

@@ -9,7 +9,7 @@ use super::sync::{synced, trimmed};
 use super::{Backend, Command, Completion, Wait};
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
-use crate::workload::{DurabilityMethod, Operation, Workload};
+use crate::workload::{DurabilityMethod, Operation, SyncOrder, Workload};
 
 const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;
@@ -76,12 +76,12 @@ impl Aio {
             context: setup(workload.queue_depth)?,
             fd: target.fd(),
             is_block_device: target.is_block_device(),
-            method: workload.durability.method,
+            method: workload.sync_call(),
             write_flags: if durable { libc::RWF_DSYNC } else { 0 },
             blocks: vec![Iocb::default(); depth],
             queued: Vec::with_capacity(depth),
-            events: vec![IoEvent::default(); depth],
-            blocks_to_sync: workload.durability.blocking,
+            events: vec![IoEvent::default(); if workload.durability.syncs_before_next() { 1 } else { depth }],
+            blocks_to_sync: workload.durability.order == SyncOrder::BeforeNext,
             waited_for: Vec::with_capacity(depth),
             done: Vec::with_capacity(depth),
         })
@@ -113,6 +113,7 @@ impl Aio {
 impl Backend for Aio {
     const IS_ASYNCHRONOUS: bool = true;
     const TRIMS_ALONE: bool = true;
+    const WAITS_FOR_SYNC: bool = true;
 
     fn queue(&mut self, command: &Command) {
         let (opcode, rw_flags) = match command.operation {

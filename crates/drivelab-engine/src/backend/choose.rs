@@ -1,8 +1,8 @@
 //! Which backend a workload gets when it leaves the choice open, and why.
 
-use super::{aio, uring};
+use super::{aio, ring, uring_cmd};
 use crate::error::{Code, EngineError, Result};
-use crate::workload::{BackendName, DurabilityMethod, FileState, Operation, Workload};
+use crate::workload::{BackendName, DurabilityMethod, FileState, Operation, SyncOrder, Workload};
 
 /// The backend of a run and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,9 @@ type Refusal = (&'static str, &'static str);
 /// [`Code::UringUnusable`] or [`Code::AioUnusable`] when the kernel does not allow it.
 pub fn choose(workload: &Workload) -> Result<Choice> {
     let asked = workload.backend;
+    if workload.target.simulated.is_some() {
+        return simulated(workload);
+    }
     if workload.tree.is_some() {
         return calls_on_files(workload);
     }
@@ -32,11 +35,41 @@ pub fn choose(workload: &Workload) -> Result<Choice> {
     }
     refuse_impossible(asked, workload)?;
     match asked {
-        BackendName::Uring => uring::probe()?,
+        BackendName::Uring => ring::probe()?,
+        BackendName::UringCmd => uring_cmd::probe()?,
         BackendName::Aio => aio::probe()?,
         _ => {}
     }
     Ok(Choice { backend: asked, reason: "asked for".to_owned() })
+}
+
+/// A simulated drive takes commands, and knows no kernel.
+fn simulated(workload: &Workload) -> Result<Choice> {
+    let refusals: [(bool, Refusal); 5] = [
+        (
+            workload.backend != BackendName::Auto,
+            ("a simulated drive is reached through no interface of the kernel", "leave out --backend"),
+        ),
+        (workload.tree.is_some(), ("a simulated drive has no file system", "use reads and writes of blocks")),
+        (workload.verify, ("a simulated drive keeps no data that could be verified", "leave out --verify")),
+        (
+            workload.polled_completion || workload.polled_submission || !workload.pin_cpus.is_empty(),
+            ("a simulated drive keeps no processor busy", "leave out what polls and pins"),
+        ),
+        (
+            workload.durability.method == DurabilityMethod::SyncFileRange,
+            ("a drive has no sync_file_range", "use --durability fdatasync (a flush) or o_dsync (FUA)"),
+        ),
+    ];
+    match refusals.into_iter().find(|refusal| refusal.0) {
+        Some((_, (what, advice))) => {
+            Err(EngineError::new(Code::Unsupported, what).at(&workload.target.path).advise(advice))
+        }
+        None => {
+            let reason = "the drive is simulated: nothing real was measured".to_owned();
+            Ok(Choice { backend: BackendName::Simulated, reason })
+        }
+    }
 }
 
 /// Operations on files are system calls, one after the other.
@@ -62,7 +95,7 @@ fn automatic(workload: &Workload) -> Result<Choice> {
     }
     // What only io_uring can do is refused here in its words.
     refuse_impossible(BackendName::Uring, workload)?;
-    let unusable = match uring::probe() {
+    let unusable = match ring::probe() {
         Ok(()) => {
             return choice(BackendName::Uring, "queue depth above 1, and io_uring is allowed".to_owned());
         }
@@ -140,6 +173,23 @@ fn refusal_of_streams(workload: &Workload) -> Option<Refusal> {
     refusals.into_iter().find(|refusal| refusal.0).map(|refusal| refusal.1)
 }
 
+/// What commands of our own cannot do.
+fn refusal_of_commands(workload: &Workload) -> Option<Refusal> {
+    let refusals = [
+        (!workload.direct, ("commands that go past the block layer know no page cache", "add --direct")),
+        (workload.uses(Operation::Trim), ("it sends reads, writes and flushes only", "use --backend uring")),
+        (
+            workload.durability.method == DurabilityMethod::SyncFileRange,
+            ("a drive has no sync_file_range", "use --durability fdatasync (a flush) or o_dsync (FUA)"),
+        ),
+        (
+            workload.polled_completion && workload.durability.needs_sync_call(),
+            ("a ring with polled completions sends no flush", "use --durability o_dsync, or do not poll"),
+        ),
+    ];
+    refusals.into_iter().find(|refusal| refusal.0).map(|refusal| refusal.1)
+}
+
 fn refuse_impossible(backend: BackendName, workload: &Workload) -> Result<()> {
     let refusal = match backend {
         BackendName::Sync if workload.queue_depth > 1 => Some((
@@ -148,6 +198,7 @@ fn refuse_impossible(backend: BackendName, workload: &Workload) -> Result<()> {
         )),
         BackendName::Mmap => refusal_of_mapping(workload),
         BackendName::Stdio => refusal_of_streams(workload),
+        BackendName::UringCmd => refusal_of_commands(workload),
         BackendName::Uring if workload.polled_completion && workload.durability.needs_sync_call() => Some((
             "a ring with polled completions has no sync call",
             "use --durability rwf_dsync, or do not poll",
@@ -160,12 +211,10 @@ fn refuse_impossible(backend: BackendName, workload: &Workload) -> Result<()> {
         }
         BackendName::Aio | BackendName::Posixaio
             if workload.durability.method == DurabilityMethod::SyncFileRange
-                && !workload.durability.blocking =>
+                && (backend == BackendName::Posixaio
+                    || workload.durability.order == SyncOrder::AfterWrite) =>
         {
             Some(("asynchronous I/O has no sync_file_range", "use --backend sync or uring"))
-        }
-        BackendName::Uring | BackendName::Posixaio if workload.durability.blocking => {
-            Some(("its sync calls are queued like other commands", "use --backend aio or sync"))
         }
         BackendName::Posixaio if workload.durability.method == DurabilityMethod::RwfDsync => {
             Some(("aio_write takes no flags", "use --durability o_dsync or fdatasync"))

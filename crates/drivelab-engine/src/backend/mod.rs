@@ -8,10 +8,13 @@ pub mod choose;
 pub mod mmap;
 pub mod null;
 pub mod posixaio;
+pub mod ring;
+pub mod simulated;
 pub mod stdio;
 pub mod sync;
 pub mod tree;
 pub mod uring;
+pub mod uring_cmd;
 
 use crate::error::Result;
 use crate::workload::Operation;
@@ -66,6 +69,9 @@ pub trait Backend {
     /// every target, so backends with a queue make the call that a synchronous one makes.
     const TRIMS_ALONE: bool = false;
 
+    /// Whether a sync call that is due before the next I/O has completed when `submit` returns.
+    const WAITS_FOR_SYNC: bool = false;
+
     /// Whether the operations are on files, whose numbers are the addresses.
     const IS_ON_TREE: bool = false;
 
@@ -77,6 +83,12 @@ pub trait Backend {
 
     /// Takes a command; it may be sent only by `submit` and `submit_and_wait`.
     fn queue(&mut self, command: &Command);
+
+    /// Takes several commands, none of which is a discard.
+    #[inline]
+    fn queue_each(&mut self, commands: impl Iterator<Item = Command>) {
+        commands.for_each(|command| self.queue(&command));
+    }
 
     /// Sends what was queued.
     ///

@@ -57,7 +57,7 @@ impl Posixaio {
     pub fn new(workload: &Workload, target: &Target) -> Self {
         allow_threads();
         let depth = workload.queue_depth as usize;
-        let is_fsync = workload.durability.method == DurabilityMethod::Fsync;
+        let is_fsync = workload.sync_call() == DurabilityMethod::Fsync;
         // SAFETY: zeros are a valid block.
         let empty = || UnsafeCell::new(unsafe { std::mem::zeroed() });
         Self {

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use super::{Backend, Command, Completion, Wait};
 use crate::error::Result;
 use crate::target::Target;
-use crate::workload::{DurabilityMethod, Operation};
+use crate::workload::{DurabilityMethod, Operation, Workload};
 
 /// Executes each command in `submit`.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub struct Sync {
     method: DurabilityMethod,
     read_flags: i32,
     write_flags: i32,
+    stat_before_write: bool,
     queued: Option<Command>,
     done: Option<Completion>,
 }
@@ -23,15 +24,17 @@ pub struct Sync {
 impl Sync {
     /// A backend for an open target.
     #[must_use]
-    pub fn new(target: &Target, method: DurabilityMethod, polled_completion: bool) -> Self {
-        let polled = if polled_completion { libc::RWF_HIPRI } else { 0 };
+    pub fn new(target: &Target, workload: &Workload) -> Self {
+        let method = workload.durability.method;
+        let polled = if workload.polled_completion { libc::RWF_HIPRI } else { 0 };
         let durable = if method == DurabilityMethod::RwfDsync { libc::RWF_DSYNC } else { 0 };
         Self {
             fd: target.fd(),
             is_block_device: target.is_block_device(),
-            method,
+            method: workload.sync_call(),
             read_flags: polled,
             write_flags: polled | durable,
+            stat_before_write: workload.stat_before_write,
             queued: None,
             done: None,
         }
@@ -41,6 +44,9 @@ impl Sync {
     fn execute(&self, command: &Command) -> i32 {
         let offset = command.offset as libc::off_t;
         let size = command.size as usize;
+        if self.stat_before_write && command.operation == Operation::Write {
+            look_at(self.fd);
+        }
         // SAFETY: the buffer holds `size` bytes and is left alone until the call returns.
         let result = unsafe {
             match command.operation {
@@ -87,6 +93,13 @@ impl Backend for Sync {
         completions.extend(self.done.take());
         Ok(())
     }
+}
+
+/// Asks for a file's attributes, and has no use for them.
+fn look_at(fd: RawFd) {
+    let mut attributes = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the call fills `attributes`, which has room for them.
+    unsafe { libc::fstat(fd, attributes.as_mut_ptr()) };
 }
 
 fn vector(command: &Command) -> libc::iovec {

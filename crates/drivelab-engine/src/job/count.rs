@@ -6,7 +6,7 @@ use crate::backend::{Backend, Completion};
 use crate::iolog::Record;
 use crate::series::{COMPLETION, Counts, DURABLE_WRITE, RESPONSE, REWRITE, SUBMISSION, TOTAL};
 use crate::window::StopReason;
-use crate::workload::{LastSync, Operation};
+use crate::workload::Operation;
 
 const READ: usize = Operation::Read as usize;
 const WRITE: usize = Operation::Write as usize;
@@ -16,7 +16,6 @@ impl<B: Backend> Job<B> {
     pub(super) fn complete(&mut self, completion: Completion, now: u64) {
         let slot = self.slots[completion.slot as usize];
         let event = usize::from(slot.event);
-        self.syncing -= usize::from(slot.phase == Phase::Sync);
         let result = self.judge(event, &slot, completion);
         self.count(event, &slot, result, now);
         if self.parts.recorder.is_some() && self.window.contains(slot.intended) {
@@ -26,7 +25,8 @@ impl<B: Backend> Job<B> {
             return;
         }
         self.free.push(completion.slot);
-        if slot.phase == Phase::LastSync {
+        if slot.phase.is_own_sync() {
+            self.note_sync();
             self.window.lasted_until(slot.intended, now);
         } else {
             self.window.ended(u64::from(slot.size), result >= 0, slot.intended, now);
@@ -44,8 +44,7 @@ impl<B: Backend> Job<B> {
             if B::IS_ON_TREE && self.syncs_at_end {
                 self.note_last_write(slot);
             }
-            // The last call of a job makes all its writes durable: it forms no pair with one of them.
-            if slot.phase == Phase::Sync {
+            if matches!(slot.phase, Phase::Sync | Phase::SyncOfLast) {
                 self.count_pair(DURABLE_WRITE, slot, now);
             }
             return false;
@@ -63,7 +62,6 @@ impl<B: Backend> Job<B> {
         state.issued = slot.command_issued;
         state.command_issued = begin;
         (state.event, state.phase) = (SYNC as u8, Phase::Sync);
-        self.syncing += 1;
         self.queue(number, Operation::Sync);
         true
     }
@@ -107,17 +105,11 @@ impl<B: Backend> Job<B> {
             return false;
         }
         self.writes_since_sync += 1;
-        if self.writes_since_sync < self.parts.workload.durability.every_writes || self.ends_without_sync() {
+        if self.writes_since_sync < self.parts.workload.durability.every_writes {
             return false;
         }
         self.writes_since_sync = 0;
         true
-    }
-
-    /// Whether the write that has just ended is the last I/O, and no sync call is to belong to it.
-    fn ends_without_sync(&self) -> bool {
-        let is_between = self.parts.workload.durability.last != LastSync::Due;
-        is_between && !self.window.may_issue() && self.outstanding() - self.syncing == 1
     }
 
     /// Keeps the write that the end of the job belongs to: the last one that is measured, if any is.
@@ -171,7 +163,7 @@ impl<B: Backend> Job<B> {
             self.interval.record(event, SUBMISSION, submission);
             self.interval.record(event, COMPLETION, total - submission);
         }
-        if self.schedule.is_open() && event != SYNC {
+        if self.schedule.is_open() && (event != SYNC || slot.phase == Phase::Whole) {
             self.interval.record(event, RESPONSE, self.nanoseconds_between(slot.intended, now));
         }
     }
@@ -201,7 +193,8 @@ impl<B: Backend> Job<B> {
     #[inline]
     fn record(&mut self, event: usize, slot: &Slot, result: i32, now: u64) {
         let clock = self.clock;
-        let intended = if event == SYNC { slot.command_issued } else { slot.intended };
+        let intended =
+            if event == SYNC && slot.phase != Phase::Whole { slot.command_issued } else { slot.intended };
         let record = Record {
             issue_ticks: slot.command_issued,
             offset: slot.offset,

@@ -1,10 +1,11 @@
-//! What follows the last write of a job and belongs to it: a sync call, and the data that its program still holds.
+//! How a job ends: what follows its last write and belongs to it, and what it hands on.
 
 use std::sync::atomic::Ordering;
 
-use super::{Job, Phase, SYNC, Slot};
+use super::{Job, JobOutcome, Phase, SYNC, Slot};
 use crate::backend::Backend;
-use crate::series::Counts;
+use crate::run::Message;
+use crate::series::{Counts, Interval};
 use crate::wake;
 use crate::window::StopReason;
 use crate::workload::Operation;
@@ -35,7 +36,7 @@ impl<B: Backend> Job<B> {
     fn sync_after(&mut self, last: &Slot) -> bool {
         let Some(slot) = self.free.pop() else { return false };
         self.slots[slot as usize] =
-            Slot { command_issued: self.clock.ticks(), event: SYNC as u8, phase: Phase::LastSync, ..*last };
+            Slot { command_issued: self.clock.ticks(), event: SYNC as u8, phase: Phase::OwnSync, ..*last };
         self.queue(slot, Operation::Sync);
         true
     }
@@ -55,5 +56,26 @@ impl<B: Backend> Job<B> {
             }
         }
         self.window.lasted_until(last.intended, now);
+    }
+
+    /// Hands on what is left; what the job did.
+    pub fn finish(mut self) -> JobOutcome {
+        let now = self.clock.ticks();
+        self.window.finish(now);
+        let missed = (self.window.start(), self.window.deadline().min(now));
+        self.outcome.arrivals.2 = self.schedule.count_due(missed.0, missed.1, &mut self.random);
+        self.outcome.starts = self.schedule.take_starts();
+        let empty = Box::new(Interval::new(&self.parts.shape));
+        let last = std::mem::replace(&mut self.interval, empty);
+        let index = self.window.interval_index();
+        let message = Message::Interval { job: self.parts.job, index, next_index: u32::MAX, interval: last };
+        let _ = self.parts.messages.send(message);
+        if let Some(recorder) = self.parts.recorder.take() {
+            self.outcome.recorded = recorder.finish();
+        }
+        self.outcome.stop_reason = self.window.reason();
+        self.outcome.window_ticks = (self.window.start(), self.window.end(), now);
+        self.outcome.cpu = self.window.cpu();
+        self.outcome
     }
 }

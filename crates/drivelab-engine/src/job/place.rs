@@ -11,7 +11,7 @@ impl<B: Backend> Job<B> {
     #[inline]
     pub(super) fn next_place(&mut self, now: u64) -> Option<(Operation, u64, u32)> {
         let next = match &mut self.turns {
-            Some(turns) if B::IS_ON_TREE => turns.next(&self.mix, &mut self.random),
+            Some(turns) if B::IS_ON_TREE => turns.next(&mut self.mix, &mut self.random),
             _ => self.next_block(),
         };
         if next.is_none() {
@@ -36,11 +36,27 @@ impl<B: Backend> Job<B> {
 
     #[inline]
     fn next_block(&mut self) -> Option<(Operation, u64, u32)> {
-        let Drawn { operation, size, unit, access } = self.mix.draw(&mut self.random);
+        let Some(Drawn { operation, size, unit, access }) = self.mix.only() else {
+            return self.next_of_several();
+        };
         let addresses = &mut self.addresses[access];
         if self.window.stops_at_range_end() && addresses.would_wrap(u64::from(size)) {
             return None;
         }
         Some((operation, addresses.next(&mut self.random, u64::from(size), u64::from(unit)), size))
+    }
+
+    #[inline(never)]
+    fn next_of_several(&mut self) -> Option<(Operation, u64, u32)> {
+        if let Some(recorded) = &mut self.recorded {
+            return recorded.next_place();
+        }
+        let Drawn { operation, size, unit, access } = self.mix.draw(&mut self.random);
+        let addresses = &mut self.addresses[access];
+        if self.window.stops_at_range_end() && addresses.would_wrap(u64::from(size)) {
+            return None;
+        }
+        let (offset, size) = addresses.next_cut(&mut self.random, u64::from(size), u64::from(unit));
+        Some((operation, offset, size as u32))
     }
 }

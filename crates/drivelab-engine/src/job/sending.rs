@@ -90,6 +90,9 @@ impl<B: Backend> Job<B> {
         if self.window.enter(now) {
             self.hand_on_interval(now);
         }
+        if B::IS_ASYNCHRONOUS && self.completions.len() >= self.plain_from {
+            self.complete_plain(now);
+        }
         for position in 0..self.completions.len() {
             let completion = self.completions[position];
             self.complete(completion, now);

@@ -5,12 +5,9 @@ use std::sync::atomic::Ordering;
 use super::{Job, ios_until_pause};
 use crate::backend::{Backend, Wait};
 
-/// Below this distance to the next arrival the loop spins instead of sleeping.
-const SPIN_NS: u64 = 60_000;
-
 impl<B: Backend> Job<B> {
     /// Sleeps, then spins, until the moment at which the job begins, or is stopped before.
-    pub(super) fn wait_for_start(&mut self) {
+    pub fn wait_for_start(&mut self) {
         loop {
             let now = self.clock.ticks();
             let distance = self.clock.nanoseconds(self.parts.start_ticks.saturating_sub(now));
@@ -19,9 +16,7 @@ impl<B: Backend> Job<B> {
                 self.outcome.begun_monotonic_ns = self.clock.monotonic_ns(now);
                 return;
             }
-            if distance > SPIN_NS {
-                sleep_ns(distance - SPIN_NS);
-            }
+            self.clock.sleep_almost(distance);
         }
     }
 
@@ -32,7 +27,10 @@ impl<B: Backend> Job<B> {
         }
         let Some(next) = self.schedule.next_arrival() else { return Wait::Forever };
         let distance = self.clock.nanoseconds(next.saturating_sub(self.clock.ticks()));
-        if distance > SPIN_NS { Wait::AtMost(distance - SPIN_NS) } else { Wait::No }
+        match self.clock.may_sleep(distance) {
+            0 => Wait::No,
+            ns => Wait::AtMost(ns),
+        }
     }
 
     /// Sleeps until the schedule's next arrival; false when there is nothing left to do.
@@ -56,9 +54,7 @@ impl<B: Backend> Job<B> {
             return self.wait_for_end(now);
         };
         let distance = self.clock.nanoseconds(next.saturating_sub(now));
-        if distance > SPIN_NS {
-            sleep_ns(distance - SPIN_NS);
-        }
+        self.clock.sleep_almost(distance);
         true
     }
 
@@ -66,6 +62,9 @@ impl<B: Backend> Job<B> {
     fn pause(&mut self, now: u64) {
         let workload = &self.parts.workload;
         self.until_pause = ios_until_pause(workload);
+        if let Some(syncs) = &mut self.syncs_before_next {
+            syncs.until_pause = std::mem::take(&mut self.until_pause);
+        }
         let end =
             now.saturating_add(self.clock.ticks_in(workload.pacing.think_ns)).min(self.window.deadline());
         while self.may_issue() {
@@ -73,23 +72,13 @@ impl<B: Backend> Job<B> {
             if left == 0 {
                 return;
             }
-            sleep_ns(self.clock.nanoseconds(left));
+            self.clock.sleep(self.clock.nanoseconds(left));
         }
     }
 
     /// The schedule has no more arrivals: the window still lasts until its end.
     fn wait_for_end(&mut self, now: u64) -> bool {
-        sleep_ns(self.clock.nanoseconds(self.window.deadline().saturating_sub(now)).min(20_000_000));
+        self.clock.sleep(self.clock.nanoseconds(self.window.deadline().saturating_sub(now)).min(20_000_000));
         true
     }
-}
-
-/// Sleeps at most this long; a signal may end it earlier.
-fn sleep_ns(nanoseconds: u64) {
-    let time = libc::timespec {
-        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
-        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: `time` is a valid timespec and nothing is written back.
-    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
 }

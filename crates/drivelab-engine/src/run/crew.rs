@@ -1,5 +1,7 @@
 //! The threads of a run: started together, listened to, woken at the end, waited for.
 
+mod virtual_jobs;
+
 use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use super::gathered::Gathered;
 use super::{Listener, Message};
 use crate::backend::{
     aio::Aio, choose::Choice, mmap::Mmap, null::Null, posixaio::Posixaio, stdio::Stdio, sync::Sync,
-    tree::Tree, uring::Uring,
+    tree::Tree, uring::Uring, uring_cmd::UringCmd,
 };
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -66,23 +68,17 @@ impl Crew {
             start_ticks: 0,
         };
         let mut gates = Vec::new();
+        let mut of_one_thread = Vec::new();
         for (job, target) in (0..workload.job_count).zip(targets.iter().cycle()) {
             let (gate, gate_receiver) = channel::<u64>();
-            let (interval_return, intervals) = channel();
-            let (chunk_return, chunks) = channel();
-            for _ in 0..SPARE_INTERVALS {
-                let _ = interval_return.send(Box::new(Interval::faulted_in(&shape)));
-            }
-            for _ in 0..if workload.record_ios { CHUNKS_PER_JOB } else { 0 } {
-                let _ = chunk_return.send(Vec::with_capacity(CHUNK_RECORDS));
-            }
+            let (intervals, chunks) = crew.spares(workload, &shape);
             let range = range_of_job(workload, job, target.start(), target.length());
             let cached = CachedRange { fd: target.fd(), start: range.0, length: range.1 };
             let parts = JobParts {
                 workload: Arc::clone(workload),
                 job,
                 range,
-                slots: if choice.backend.has_queue() { workload.queue_depth } else { 1 },
+                slots: if choice.backend.has_queue() { workload.depth_of(job) } else { 1 },
                 shape,
                 stop: Arc::clone(halt),
                 messages: sender.clone(),
@@ -91,17 +87,19 @@ impl Crew {
                 recorder: workload.record_ios.then(|| Recorder::new(job, sender.clone(), chunks)),
                 start_ticks: 0,
             };
+            if workload.target.simulated.is_some() {
+                of_one_thread.push(parts);
+                continue;
+            }
             let (target, backend) = (Arc::clone(target), choice.backend);
             let spawned = std::thread::Builder::new()
                 .name(format!("drivelab-job-{job}"))
                 .spawn(move || run_thread(parts, &target, backend, &gate_receiver));
             let thread = spawned.map_err(|error| EngineError::from_os("start a thread", "job", &error))?;
             crew.threads.push(Some(thread));
-            crew.interval_returns.push(interval_return);
-            crew.chunk_returns.push(chunk_return);
             gates.push(gate);
         }
-        drop(sender);
+        gates.extend(crew.start_in_one_thread(workload, of_one_thread, sender));
         if let Err(error) = crew.wait_until_ready(workload.job_count) {
             drop(gates);
             let _ = crew.join();
@@ -116,6 +114,39 @@ impl Crew {
             let _ = gate.send(crew.start_ticks);
         }
         Ok(crew)
+    }
+
+    /// Starts the thread that does all jobs of a simulated drive; its gate, where there is such a drive.
+    fn start_in_one_thread(
+        &mut self,
+        workload: &Workload,
+        jobs: Vec<JobParts>,
+        sender: Sender<Message>,
+    ) -> Option<Sender<u64>> {
+        let drive = workload.target.simulated.clone()?;
+        let (gate, gate_receiver) = channel();
+        let run_all = move || virtual_jobs::run_all(jobs, &drive, &gate_receiver, &sender);
+        self.threads.push(Some(std::thread::spawn(run_all)));
+        Some(gate)
+    }
+
+    /// What another job has in hand while others of its intervals and records are read.
+    fn spares(
+        &mut self,
+        workload: &Workload,
+        shape: &Shape,
+    ) -> (Receiver<Box<Interval>>, Receiver<Vec<Record>>) {
+        let (interval_return, intervals) = channel();
+        let (chunk_return, chunks) = channel();
+        for _ in 0..SPARE_INTERVALS {
+            let _ = interval_return.send(Box::new(Interval::faulted_in(shape)));
+        }
+        for _ in 0..if workload.record_ios { CHUNKS_PER_JOB } else { 0 } {
+            let _ = chunk_return.send(Vec::with_capacity(CHUNK_RECORDS));
+        }
+        self.interval_returns.push(interval_return);
+        self.chunk_returns.push(chunk_return);
+        (intervals, chunks)
     }
 
     fn wait_until_ready(&self, job_count: u32) -> Result<()> {
@@ -304,11 +335,9 @@ fn prepare_and_run(
         return run_with!(backend);
     }
     match backend {
-        BackendName::Sync => {
-            let method = workload.durability.method;
-            run_with!(Result::Ok(Sync::new(target, method, workload.polled_completion)))
-        }
+        BackendName::Sync => run_with!(Result::Ok(Sync::new(target, &workload))),
         BackendName::Uring => run_with!(Uring::new(&workload, target, &buffers)),
+        BackendName::UringCmd => run_with!(UringCmd::new(&workload, target, &buffers)),
         BackendName::Aio => run_with!(Aio::new(&workload, target)),
         BackendName::Posixaio => run_with!(Result::Ok(Posixaio::new(&workload, target))),
         BackendName::Mmap => {
@@ -316,7 +345,9 @@ fn prepare_and_run(
             run_with!(mapped)
         }
         BackendName::Stdio => run_with!(Stdio::new(&workload, target)),
-        BackendName::Null | BackendName::Auto => run_with!(Result::Ok(Null::new(workload.queue_depth))),
+        BackendName::Null | BackendName::Auto | BackendName::Simulated => {
+            run_with!(Result::Ok(Null::new(workload.queue_depth)))
+        }
     }
 }
 

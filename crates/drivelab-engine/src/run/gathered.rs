@@ -108,7 +108,7 @@ impl Gathered {
         let counts = self.sum.counts.map(|counts| (counts.count, counts.bytes));
         let latencies_ns = std::array::from_fn(|event| {
             let filled = self.sum.histogram(event, TOTAL);
-            filled.and_then(|filled| Some((filled.median()?, filled.max))).unwrap_or_default()
+            filled.and_then(|filled| Some((filled.quantile(0.5)?, filled.max))).unwrap_or_default()
         });
         let slowest = self.next_index.iter().copied().filter(|&next| next != u32::MAX).min();
         let counted_ns =

@@ -57,7 +57,7 @@ impl Population {
 
     /// The next operation and the file that has its turn; `None` when no operation finds one.
     #[inline]
-    pub fn next(&mut self, mix: &Mix, random: &mut Random) -> Option<(Operation, u64)> {
+    pub fn next(&mut self, mix: &mut Mix, random: &mut Random) -> Option<(Operation, u64)> {
         if self.turns == 0 || self.count == 0 {
             return None;
         }

@@ -16,7 +16,7 @@ use super::room;
 use super::state::{Filling, Known, filling_after, recall, remember};
 use crate::error::{Code, EngineError, Result};
 use crate::run::Outcome;
-use crate::workload::{Durability, DurabilityMethod, LastSync, Workload};
+use crate::workload::{Durability, DurabilityMethod, LastSync, SyncOrder, Workload};
 
 /// So much is written between two calls that make it durable: what waits in memory stays bounded.
 const BETWEEN_SYNCS: u64 = 256 << 20;
@@ -163,7 +163,7 @@ fn fill(
             every_writes: 1,
             at_end: false,
             last: LastSync::Due,
-            blocking: false,
+            order: SyncOrder::AfterWrite,
             directory: false,
         }),
         data: FileData::new(workload, u32::MAX >> 2, layout.file_bytes_max()),

@@ -29,7 +29,7 @@ impl Turns {
 
     /// The next operation, the number of its file, and the bytes that it moves; `None` at the end.
     #[inline]
-    pub fn next(&mut self, mix: &Mix, random: &mut Random) -> Option<(Operation, u64, u32)> {
+    pub fn next(&mut self, mix: &mut Mix, random: &mut Random) -> Option<(Operation, u64, u32)> {
         let (operation, place) = self.population.next(mix, random)?;
         let number = self.layout.number(self.job, place, self.lists_only);
         let bytes = match operation {

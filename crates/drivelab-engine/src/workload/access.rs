@@ -69,6 +69,15 @@ pub struct Access {
     pub covers_once: bool,
 }
 
+impl Access {
+    /// Whether blocks of several sizes are cut where they would reach into others, for each to come once.
+    #[must_use]
+    pub fn cuts_blocks(&self) -> bool {
+        let is_plain = self.run_blocks <= 1 && self.random_fraction >= 1.0;
+        self.covers_once && is_plain && self.kind == AccessKind::Random
+    }
+}
+
 pub(super) fn one() -> u64 {
     1
 }

@@ -22,6 +22,18 @@ pub enum DurabilityMethod {
     SyncFileRange,
 }
 
+/// When sync calls between writes are due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncOrder {
+    /// When so many writes have ended: the last of them keeps its place in the queue until the call has ended, too.
+    #[default]
+    AfterWrite,
+    /// Before another I/O, once so many writes were issued, and again until what ended last is a sync call: as fio does
+    /// until 3.37. Linux asynchronous I/O waits for its calls, and what has ended is taken one by one.
+    BeforeNext,
+}
+
 /// Whether a sync call follows the last write of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,8 +41,6 @@ pub enum LastSync {
     /// Where one is due after it.
     #[default]
     Due,
-    /// Never: calls come only between writes.
-    Never,
     /// Always, and apart from it.
     Always,
 }
@@ -48,9 +58,9 @@ pub struct Durability {
     /// Whether a call follows the last write of each job, where there are calls between them.
     #[serde(default)]
     pub last: LastSync,
-    /// A job that issues asynchronous I/O waits for its sync calls, which it makes one after the other.
+    /// When calls between writes are due.
     #[serde(default)]
-    pub blocking: bool,
+    pub order: SyncOrder,
     /// Operations on a tree: the directory is made durable, too.
     #[serde(default)]
     pub directory: bool,
@@ -62,6 +72,18 @@ impl Durability {
     pub fn needs_sync_call(&self) -> bool {
         use DurabilityMethod::{Fdatasync, Fsync, SyncFileRange};
         matches!(self.method, Fdatasync | Fsync | SyncFileRange)
+    }
+
+    /// Whether a call follows writes that have ended, and has their place in the queue.
+    #[must_use]
+    pub fn syncs_after_writes(&self) -> bool {
+        self.needs_sync_call() && !self.at_end && self.order == SyncOrder::AfterWrite
+    }
+
+    /// Whether calls are due before the next I/O.
+    #[must_use]
+    pub fn syncs_before_next(&self) -> bool {
+        self.needs_sync_call() && !self.at_end && self.order == SyncOrder::BeforeNext
     }
 
     /// Whether a call of its own follows the last write of each job.

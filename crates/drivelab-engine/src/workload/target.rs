@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::error::{Code, EngineError, Result};
+use crate::simulated::SimulatedDrive;
 
 /// Where I/O is sent.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,6 +25,9 @@ pub struct TargetRange {
     /// What the caller holds open: used instead of whatever the path leads to by now.
     #[serde(default)]
     pub held: Option<Held>,
+    /// The simulated drive that it is.
+    #[serde(skip)]
+    pub simulated: Option<SimulatedDrive>,
     /// A file for each job after the first, held as well; without any, all jobs have one target.
     #[serde(default)]
     pub others: Vec<Held>,

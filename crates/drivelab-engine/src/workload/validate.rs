@@ -1,6 +1,8 @@
 //! Which workloads make sense.
 
-use super::{Access, AccessKind, FileState, LastSync, Operation, PacingKind, Workload};
+use super::{
+    Access, AccessKind, BackendName, FileState, LastSync, Operation, PacingKind, SyncOrder, Workload,
+};
 use crate::error::{Code, EngineError, Result};
 
 /// Longest run that is accepted: a year.
@@ -19,6 +21,7 @@ impl Workload {
             self.rules_of_access(),
             self.rules_of_data(),
             self.rules_of_tree(),
+            self.rules_of_recording(),
         ];
         match rules.iter().flatten().find(|(broken, _)| *broken) {
             Some((_, rule)) => Err(EngineError::new(Code::InvalidWorkload, *rule).at("workload")),
@@ -48,6 +51,10 @@ impl Workload {
                 self.tree.is_some() && self.durability.last != LastSync::Due,
                 "durability.last: operations on files have a sync call of their own, or one at the end",
             ),
+            (
+                self.durability.order == SyncOrder::BeforeNext && (self.tree.is_some() || self.rewrites()),
+                "durability.order: calls before the next I/O are for reads and writes of a target's blocks",
+            ),
             (!(0.0..=1.0).contains(&self.rewrite_fraction), "rewrite_fraction: 0 to 1"),
             (
                 self.rewrites() && !self.uses(Operation::Read),
@@ -67,7 +74,9 @@ impl Workload {
             (self.ramp_ns > RUNTIME_NS_MAX, "ramp_ns: at most a year"),
             (self.start_delay_ns > RUNTIME_NS_MAX, "start_delay_ns: at most a year"),
             (
-                is_open && !(self.pacing.rate_per_s > 0.0 && self.pacing.rate_per_s <= 1e8),
+                is_open
+                    && self.pacing.kind != PacingKind::Recorded
+                    && !(self.pacing.rate_per_s > 0.0 && self.pacing.rate_per_s <= 1e8),
                 "rate_per_s: an open loop needs a rate above 0 and at most 100 million",
             ),
             (self.pacing.think_ns > RUNTIME_NS_MAX, "think_ns: at most a year"),
@@ -107,6 +116,44 @@ impl Workload {
             ),
         ]);
         rules
+    }
+
+    fn rules_of_recording(&self) -> Vec<Rule> {
+        let Some(recording) = &self.recording else {
+            return vec![(
+                self.pacing.kind == PacingKind::Recorded,
+                "pacing: only a recording has recorded starts",
+            )];
+        };
+        let depths = 1..=self.queue_depth;
+        let by_calls = matches!(self.backend, BackendName::Mmap | BackendName::Stdio | BackendName::UringCmd);
+        vec![
+            (
+                recording.jobs.len() != self.job_count as usize,
+                "recording: it has other jobs than the workload",
+            ),
+            (
+                recording.jobs.iter().any(|job| job.count == 0 || !depths.contains(&job.queue_depth)),
+                "recording: each job has I/Os, and a queue depth of at most the workload's",
+            ),
+            (
+                matches!(self.pacing.kind, PacingKind::Fixed | PacingKind::Poisson),
+                "pacing: a recording is issued when it was, or as fast as possible",
+            ),
+            (!(self.pacing.speed > 0.0 && self.pacing.speed.is_finite()), "speed: must be above 0"),
+            (
+                self.tree.is_some() || self.rewrites() || self.verify || self.durability.needs_sync_call(),
+                "recording: it has its own operations, and sync calls where they were",
+            ),
+            (
+                by_calls || self.file_state == FileState::Append || !self.share_range || self.shift_bytes > 0,
+                "recording: it is issued by calls or queues, to the places that it names",
+            ),
+            (
+                self.limits.count != recording.jobs.iter().map(|job| job.count).sum::<u64>(),
+                "limits: the count is that of the recording",
+            ),
+        ]
     }
 
     fn rules_of_data(&self) -> Vec<Rule> {

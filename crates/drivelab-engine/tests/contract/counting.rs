@@ -107,9 +107,7 @@ fn there_is_a_sync_call_after_every_n_writes() {
 fn the_last_write_has_a_sync_call_or_none_as_asked() {
     for backend in WITH_DATA {
         for &depth in depths(backend) {
-            for (last, every, calls) in
-                [("due", 7, 30), ("never", 7, 29), ("always", 7, 30), ("never", 1, 209), ("always", 8, 27)]
-            {
+            for (last, every, calls) in [("due", 7, 30), ("always", 7, 31), ("always", 8, 27)] {
                 let file = TestFile::filled(MIB, 1);
                 let changes = json!({"operations": only("write"), "limits": {"count": 210}, "queue_depth": depth,
                     "durability": {"method": "fsync", "every_writes": every, "last": last}});
@@ -120,6 +118,58 @@ fn the_last_write_has_a_sync_call_or_none_as_asked() {
                 assert_eq!(counts, [calls, of_writes], "{backend} {depth} {last} {every}");
             }
         }
+    }
+}
+
+#[test]
+fn a_sync_call_is_due_before_the_next_io_as_long_as_fio_takes_it_to_be() {
+    for backend in WITH_DATA {
+        for &depth in depths(backend) {
+            for (last, every, think_ns) in [("due", 7, 0), ("due", 1, 1000), ("always", 7, 0)] {
+                let file = TestFile::filled(MIB, 1);
+                let changes = json!({"operations": only("write"), "limits": {"count": 210}, "queue_depth": depth,
+                    "record_ios": true, "pacing": {"think_ns": think_ns, "think_every": 5},
+                    "durability": {"method": "fsync", "every_writes": every, "last": last, "order": "before_next"}});
+                let found = run_all(workload(backend, file.path(), changes)).unwrap();
+                found.check_the_books();
+                let context = format!("{backend} {depth} {last} {every}");
+                let [writes, syncs, pairs] =
+                    ["write", "sync", "durable_write"].map(|name| found.number("operations", name, "count"));
+                let (between, at_end) = (209 / every, u64::from(last == "always"));
+                assert_eq!(writes, 210, "{context}");
+                if depth == 1 {
+                    assert_eq!([syncs, pairs], [between + at_end, between], "{context}");
+                } else {
+                    // None is due as long as no I/O has ended since the last one, and several are where none has.
+                    assert!(
+                        0 < pairs && pairs <= between && syncs >= pairs + at_end,
+                        "{context}: {pairs} {syncs}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn reads_between_writes_make_a_sync_call_due_again() {
+    let operations = json!([{"operation": "read", "weight": 1.0}, {"operation": "write", "weight": 1.0}]);
+    for backend in WITH_DATA {
+        let file = TestFile::filled(MIB, 1);
+        let changes = json!({"operations": operations, "limits": {"count": 400}, "record_ios": true,
+            "durability": {"method": "fsync", "every_writes": 4, "order": "before_next"}});
+        let found = run_all(workload(backend, file.path(), changes)).unwrap();
+        found.check_the_books();
+        let mut expected = 0;
+        let mut writes = 0;
+        let ios: Vec<_> = found.records.iter().filter(|(_, record)| record.operation != 3).collect();
+        for (position, (_, record)) in ios.iter().enumerate() {
+            writes += u64::from(record.operation == 1);
+            expected += u64::from(position + 1 < ios.len() && writes > 0 && writes.is_multiple_of(4));
+        }
+        assert_eq!(found.number("operations", "sync", "count"), expected, "{backend}");
+        let pairs = found.number("operations", "durable_write", "count");
+        assert!(pairs == writes / 4 || pairs + 1 == writes / 4, "{backend}: {pairs} of {writes} writes");
     }
 }
 

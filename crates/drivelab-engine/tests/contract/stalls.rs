@@ -118,7 +118,7 @@ fn drive<const ASYNCHRONOUS: bool>(workload: Workload, stall: (u64, u64)) -> See
     let (messages, received): (_, Receiver<Message>) = channel();
     let mut events = [false; EVENTS.len()];
     events[READ] = true;
-    let shape = Shape { events, has_submission: ASYNCHRONOUS, has_response: true };
+    let shape = Shape { events, has_submission: ASYNCHRONOUS, has_response: true, syncs_arrive: false };
     let workload = Arc::new(workload);
     let buffers = Buffers::new(&workload, 0).unwrap();
     let start_ticks = clock.ticks() + clock.ticks_in(2 * MS);

@@ -82,7 +82,7 @@ pub fn workload_json(backend: &str, path: &str, changes: Value) -> Value {
         "submission_latency": "sampled", "job_count": 1, "share_range": false,
         "direct": false,
         "durability": {"method": "none", "every_writes": 1, "at_end": false, "last": "due",
-            "blocking": false},
+            "order": "after_write"},
         "file_state": "overwrite",
         "contents": {"kind": "random", "compressible_fraction": 0.0, "duplicate_fraction": 0.0},
         "pacing": {"kind": "closed", "rate_per_s": 0.0, "think_ns": 0, "think_every": 1},

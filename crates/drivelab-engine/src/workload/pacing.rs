@@ -1,0 +1,42 @@
+//! When the next I/O is issued.
+
+use serde::Deserialize;
+
+use super::access::one;
+
+/// When the next I/O is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PacingKind {
+    /// When an earlier one completes.
+    Closed,
+    /// By a schedule of equal distances.
+    Fixed,
+    /// By a schedule of exponentially distributed distances.
+    Poisson,
+    /// When the recording did.
+    Recorded,
+}
+
+/// When the next I/O is issued, with its rate.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Pacing {
+    /// Kind of pacing.
+    pub kind: PacingKind,
+    /// Arrivals per second over all jobs.
+    #[serde(default)]
+    pub rate_per_s: f64,
+    /// Pause of a closed loop.
+    #[serde(default)]
+    pub think_ns: u64,
+    /// I/Os of a job before each pause.
+    #[serde(default = "one")]
+    pub think_every: u64,
+    /// How many times as fast a recording is issued.
+    #[serde(default = "as_recorded")]
+    pub speed: f64,
+}
+
+fn as_recorded() -> f64 {
+    1.0
+}
