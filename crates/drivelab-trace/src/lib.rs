@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`read_ahead`] | reading in a thread of its own |
 //! | [`record`] | one record, its actions and categories |
+//! | [`calls`] | system calls of followed threads, each with its return |
 //! | [`collect`] | the kernel's buffers, emptied while a workload runs |
 //! | [`events`] | trace events, turned into records |
 //! | [`read`] | recordings: their records in one order, damages named |
@@ -20,6 +21,7 @@
 //! | [`kernel_threads`] | which threads are the kernel's |
 //! | [`lifetime`] | what is known of a bio and of a command, and who takes them |
 
+pub mod calls;
 pub mod collect;
 pub mod compat;
 pub mod events;

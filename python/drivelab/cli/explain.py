@@ -8,6 +8,7 @@ from typing import Any
 
 from drivelab.cli.conduct import conduct_for, exit_status, progress_of, put_back_left_over
 from drivelab.cli.explain_experiment import advice_on_writes, experiment_from
+from drivelab.cli.explain_followed import explain_followed, is_followed
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import show_difference, show_explanations
 from drivelab.cli.io_options import with_options_of
@@ -27,11 +28,13 @@ from drivelab.store.read import open_run
 def command(**typed: Any) -> int:
     """Show where the time of an operation goes: software, queue, device, flush; and what it made the drive do.
 
-    A TARGET is measured untraced, which gives the number, and traced, which
-    gives the explanation, in turn. Nothing that belongs to anybody is overwritten: a block
-    device and a file are only read, unless --erase names the device. A RUN that
-    was made with --trace is explained again; of two runs, or two trials of one,
-    the differences are shown. Needs root.
+    A TARGET is measured alternately untraced, which gives the number, and
+    traced, which gives the explanation. Nothing of anybody's is overwritten:
+    a block device and a file are only read, unless --erase names the device.
+    A RUN that was made with --trace is explained again; of two runs, or two
+    trials of one, the differences are shown. With --pid, --path or --command
+    a program of yours is followed while it works, and nothing of it is changed.
+    Needs root.
 
     Exit code 4: there is no answer, because events were lost; or fewer flushes
     were sent than durability asks for; or a finding makes the numbers invalid.
@@ -49,6 +52,10 @@ def explain(options: ExplainOptions) -> int:
         cannot be explained. S504: a run without its run.json. R430 to R440: nothing can be traced here. T101 to
         T108, C201 to C212, P704 to P711: the target, and whether it may be used. R441: no trial was traced.
     """
+    if is_followed(options):
+        return explain_followed(options)
+    if not options.what:
+        raise DrivelabError("U021", "nothing to explain was named", where="drivelab explain")
     stored = [found for name in options.what if (found := stored_run(name)) is not None]
     if len(stored) == len(options.what) and len(stored) <= 2:
         return _explain_stored(options, stored)

@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from drivelab.cli.workload_arguments import ACCESSES, BACKENDS, DURABILITIES, FILE_STATES
+from drivelab.cli.io_options import RESULTS, option, told
+from drivelab.cli.workload_arguments import ACCESSES, BACKENDS
+from drivelab.model.told import WHAT
 
-# null issues nothing, and the threads of the C library do not tell for which of its I/Os they issue theirs
-EXPLAINED_BACKENDS = tuple(name for name in BACKENDS if name not in ("null", "posixaio"))
+# null issues nothing, and of the others a trace does not tell for which I/O a command is
+EXPLAINED_BACKENDS = tuple(name for name in BACKENDS if name not in ("null", "posixaio", "uring-cmd"))
 # without the lazy options ext4 goes on writing its tables while one measures
 FILE_SYSTEMS: dict[str, dict[str, Any]] = {
     "raw": {},
@@ -24,24 +26,20 @@ REPEATS, QUICK_REPEATS = 3, 2
 Source = Literal["tracefs", "relay", "blk_tracer"]
 
 
-def _option(panel: str, text: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, **more)
-
-
 def _what(text: str, *names: str, **more: Any) -> Any:
-    return _option("What is issued", text, *names, **more)
+    return option(WHAT, text, *names, **more)
+
+
+def _program(text: str, *names: str, **more: Any) -> Any:
+    return option("Follow a running program", text, *names, **more)
 
 
 def _how(text: str, *names: str, **more: Any) -> Any:
-    return _option("How it is traced", text, *names, **more)
+    return option("How it is traced", text, *names, **more)
 
 
 def _result(text: str, *names: str, **more: Any) -> Any:
-    return _option("Results and consent", text, *names, **more)
-
-
-def _names(names: tuple[str, ...]) -> str:
-    return ", ".join(names) + "."
+    return option(RESULTS, text, *names, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,27 +52,35 @@ class ExplainOptions:
             metavar="TARGET|RUN...",
             help="A directory, file, block device or scratch:SIZE to measure; or one stored run, or two to compare.",
         ),
-    ]
+    ] = field(default_factory=list)
+
+    pid: Annotated[int | None, _program("Follow this process, its threads and children.", min=1)] = None
+    path: Annotated[
+        str | None, _program("Follow whoever has this file open, or a file below this directory.", metavar="FILE|DIR")
+    ] = None
+    is_command: Annotated[
+        bool,
+        _program("Start what stands behind -- and follow it, on the disk of --path or of this directory.", "--command"),
+    ] = False
+    over: Annotated[str | None, _program("Keep only calls that take longer: 5ms.")] = None
 
     operation: Annotated[
         str | None, _what("read or write. Default: write, where nothing that belongs to anybody is overwritten.")
     ] = None
     block_size: Annotated[str, _what("Bytes of one I/O.")] = "4KiB"
-    access: Annotated[str | None, _what(f"{_names(ACCESSES)} Default: sequential writes, random reads.")] = None
-    durability: Annotated[str | None, _what(f"{_names(DURABILITIES)} Default: fdatasync.")] = None
-    file_state: Annotated[str, _what(f"Before the writes: {_names(FILE_STATES)}")] = "overwrite"
-    filesystem: Annotated[str | None, _what(f"Made on a device first: {_names(tuple(FILE_SYSTEMS))} Default: raw.")] = (
-        None
-    )
+    access: Annotated[str | None, _what(f"{', '.join(ACCESSES)}. Default: sequential writes, random reads.")] = None
+    durability: Annotated[str | None, _what(f"{told('durability')} Default: fdatasync.")] = None
+    file_state: Annotated[str, _what(told("file_state"))] = "overwrite"
+    filesystem: Annotated[str | None, _what(f"Made on a device first: {', '.join(FILE_SYSTEMS)}. Default: raw.")] = None
     size: Annotated[str, _what("Bytes of the file that is made. Default: 64 MiB.")] = ""
     direct: Annotated[
         bool | None, _what("Bypass the page cache (O_DIRECT). Default: for reads.", "--direct/--buffered")
     ] = None
-    backend: Annotated[str | None, _what(f"{_names(EXPLAINED_BACKENDS)} Default: sync at queue depth 1.")] = None
-    queue_depth: Annotated[int, _what("I/Os kept outstanding by each job.")] = 1
+    backend: Annotated[str | None, _what(f"{', '.join(EXPLAINED_BACKENDS)}. Default: sync at queue depth 1.")] = None
+    queue_depth: Annotated[int, _what(told("queue_depth"))] = 1
     jobs: Annotated[int, _what("Jobs side by side.")] = 1
     count: Annotated[int, _what(f"Operations of each pass over all jobs. Default: {COUNT}.", min=0)] = 0
-    runtime: Annotated[str | None, _what("Time of each untraced pass: 5s, 2min.")] = None
+    runtime: Annotated[str | None, _what("Time of each untraced pass, or of following: 5s, 2min.")] = None
 
     source: Annotated[Source | None, _how("Take the trace this way, instead of the first that works.")] = None
     repeats: Annotated[int | None, _how(f"Untraced and traced, N times each. Default: {REPEATS}.", min=1)] = None

@@ -14,10 +14,10 @@ from drivelab.model.workload import Workload
 from drivelab.run.address_map import disk_extents
 from drivelab.run.engine import EngineRun
 from drivelab.run.trace_environment import trace_environment
-from drivelab.run.traced_pass import JoinedTrace, TraceTools, traced_device
+from drivelab.run.traced_pass import TraceTools, traced_device
 from drivelab.run.tracing.collect import collected_trace
 from drivelab.run.tracing.disk import traced_disk
-from drivelab.trace.join import join_trace
+from drivelab.trace.join import JoinedTrace, join_trace
 from drivelab.trace.operations_of import operations_of
 
 

@@ -39,6 +39,9 @@ def require_traceable(targets: Sequence[TargetFacts], source: TraceChoice) -> No
         if facts.raid is not None:
             what = f"{facts.text} joins {len(facts.raid.members)} drives, and only one can be traced"
             raise DrivelabError("R440", what, where=facts.text, do="trace a member of it by itself")
+        if facts.simulated is not None:
+            what = f"{facts.text} is simulated: the kernel sees nothing of it"
+            raise DrivelabError("R440", what, where=facts.text, do="leave out --trace")
         name = _any_disk() if facts.kind == "scratch" else traced_device(facts)
         if name:
             choose_source(traced_disk(name), asked)

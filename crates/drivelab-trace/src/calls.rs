@@ -1,0 +1,228 @@
+//! System calls of followed threads: what `raw_syscalls` recorded, each entry with its return.
+//!
+//! Events are taken from all CPUs and put in order of time, since a thread may enter a call on one CPU and
+//! return on another.
+
+use std::collections::HashMap;
+use std::io;
+
+use crate::collect::{Raw, RawCpu};
+use crate::events::format::{EventFormat, Field, FormatError, PageFormat};
+use crate::events::page::Page;
+
+/// Arguments that are kept of a call.
+pub const ARGUMENTS: usize = 4;
+
+/// One call that was seen from its entry to its return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// The kernel's id of the thread.
+    pub thread: u32,
+    /// The kernel's number of the call.
+    pub number: u32,
+    /// Entry, by the clock of the trace.
+    pub start_ns: u64,
+    /// Return.
+    pub end_ns: u64,
+    /// The first arguments, as they stood in the registers.
+    pub arguments: [u64; ARGUMENTS],
+    /// What it returned.
+    pub result: i64,
+    /// Whether events were lost meanwhile: then entry and return may be those of two calls.
+    pub is_doubtful: bool,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// In the order in which they began.
+    pub calls: Vec<Call>,
+    /// Threads and processes that were started: by whom, and who.
+    pub forks: Vec<(u32, u32)>,
+    /// Calls without a return: the trace or the thread ended first.
+    pub unfinished: u64,
+    /// Returns of calls that began before the trace.
+    pub unbegun: u64,
+    /// Pages that could not be read to their end.
+    pub damaged_pages: u64,
+    /// Gaps in which events were lost.
+    pub gaps: Vec<(u64, u64)>,
+}
+
+/// The fields of the events that are followed.
+struct Layout {
+    page: PageFormat,
+    pid: Field,
+    enter: (u16, Field, Field),
+    exit: (u16, Field, Field),
+    fork: Option<(u16, Field, Field)>,
+}
+
+impl Layout {
+    fn parse(header_page: &str, formats: &[String]) -> Result<Self, FormatError> {
+        let formats = formats.iter().map(|text| EventFormat::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let named = |name: &str| formats.iter().find(|format| format.name == name);
+        let pair = |format: &EventFormat, first: &str, second: &str| {
+            Ok((format.id, format.required(first)?.clone(), format.required(second)?.clone()))
+        };
+        let missing = |name: &str| FormatError(format!("the format of {name} is missing"));
+        let enter = named("sys_enter").ok_or_else(|| missing("sys_enter"))?;
+        let exit = named("sys_exit").ok_or_else(|| missing("sys_exit"))?;
+        let fork = named("sched_process_fork").map(|it| pair(it, "parent_pid", "child_pid"));
+        Ok(Self {
+            page: PageFormat::parse(header_page)?,
+            pid: enter.required("common_pid")?.clone(),
+            enter: pair(enter, "id", "args")?,
+            exit: pair(exit, "id", "ret")?,
+            fork: fork.transpose()?,
+        })
+    }
+
+    fn event(&self, data: &[u8]) -> Option<What> {
+        let id = u16::from_ne_bytes(*data.first_chunk::<2>()?);
+        if id == self.enter.0 {
+            let (word, start) = (self.enter.2.size / 6, self.enter.2.offset);
+            let one = |at: usize| Field { offset: start + at * word, size: word, ..self.enter.2.clone() };
+            let arguments = std::array::from_fn(|at| one(at).number(data));
+            return Some(What::Enter(self.enter.1.number(data) as u32, arguments));
+        }
+        if id == self.exit.0 {
+            return Some(What::Exit(self.exit.1.number(data) as u32, self.exit.2.number(data).cast_signed()));
+        }
+        let (number, parent, child) = self.fork.as_ref()?;
+        (id == *number).then(|| What::Fork(parent.number(data) as u32, child.number(data) as u32))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Enter(u32, [u64; ARGUMENTS]),
+    Exit(u32, i64),
+    Fork(u32, u32),
+}
+
+/// Time, thread, event.
+type Moment = (u64, u32, What);
+
+/// The calls in what was collected, by the texts of `header_page` and of the events' `format` files.
+///
+/// # Errors
+/// The kernel's description of its events cannot be understood, or what was put aside cannot be read.
+pub fn calls(raw: &mut Raw, header_page: &str, formats: &[String]) -> io::Result<Calls> {
+    let layout = Layout::parse(header_page, formats)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.0))?;
+    let mut found = Calls::default();
+    let mut moments = Vec::new();
+    for cpu in &mut raw.cpus {
+        read(cpu, &layout, &mut moments, &mut found)?;
+    }
+    moments.sort_by_key(|moment| moment.0);
+    found.pair(&moments);
+    Ok(found)
+}
+
+fn read(cpu: &mut RawCpu, layout: &Layout, moments: &mut Vec<Moment>, found: &mut Calls) -> io::Result<()> {
+    let mut last_ns = 0;
+    cpu.each_page(|page| {
+        let Ok(events) = Page::open(&layout.page, page) else {
+            found.damaged_pages += 1;
+            return Ok(());
+        };
+        let mut has_gap = events.lost_before != Some(0);
+        for event in events {
+            let Ok(event) = event else {
+                found.damaged_pages += 1;
+                has_gap = true;
+                break;
+            };
+            if has_gap {
+                found.gaps.push((last_ns, event.time));
+                has_gap = false;
+            }
+            last_ns = event.time;
+            let what = layout.event(event.data);
+            moments.extend(what.map(|what| (event.time, layout.pid.number(event.data) as u32, what)));
+        }
+        if has_gap {
+            found.gaps.push((last_ns, u64::MAX));
+        }
+        Ok(())
+    })
+}
+
+impl Calls {
+    fn pair(&mut self, moments: &[Moment]) {
+        let mut open: HashMap<u32, (u64, u32, [u64; ARGUMENTS])> = HashMap::new();
+        for &(time, thread, what) in moments {
+            match what {
+                What::Enter(number, arguments) => {
+                    self.unfinished += u64::from(open.insert(thread, (time, number, arguments)).is_some());
+                }
+                What::Exit(number, result) => match open.remove(&thread) {
+                    Some((start_ns, begun, arguments)) if begun == number => {
+                        let is_doubtful =
+                            self.gaps.iter().any(|&(from, until)| from < time && start_ns < until);
+                        let call =
+                            Call { thread, number, start_ns, end_ns: time, arguments, result, is_doubtful };
+                        self.calls.push(call);
+                    }
+                    other => {
+                        self.unbegun += 1;
+                        self.unfinished += u64::from(other.is_some());
+                    }
+                },
+                What::Fork(parent, child) => self.forks.push((parent, child)),
+            }
+        }
+        self.unfinished += open.len() as u64;
+        self.calls.sort_by_key(|call| call.start_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enter(time: u64, thread: u32, number: u32) -> Moment {
+        (time, thread, What::Enter(number, [3, 0, 0, 0]))
+    }
+
+    fn exit(time: u64, thread: u32, number: u32) -> Moment {
+        (time, thread, What::Exit(number, 0))
+    }
+
+    fn paired(moments: &[Moment], gaps: &[(u64, u64)]) -> Calls {
+        let mut found = Calls { gaps: gaps.to_vec(), ..Calls::default() };
+        found.pair(moments);
+        found
+    }
+
+    #[test]
+    fn entries_and_returns_of_several_threads_are_paired() {
+        let found =
+            paired(&[enter(1, 7, 74), enter(2, 8, 75), exit(5, 8, 75), exit(9, 7, 74), enter(9, 8, 1)], &[]);
+        let told: Vec<_> = found.calls.iter().map(|call| (call.thread, call.start_ns, call.end_ns)).collect();
+        assert_eq!(told, [(7, 1, 9), (8, 2, 5)]);
+        assert_eq!((found.unfinished, found.unbegun), (1, 0));
+    }
+
+    #[test]
+    fn a_return_of_another_call_is_no_return_of_this_one() {
+        let found = paired(&[exit(1, 7, 0), enter(2, 7, 74), exit(3, 7, 75)], &[]);
+        assert_eq!((found.calls.len(), found.unfinished, found.unbegun), (0, 1, 2));
+    }
+
+    #[test]
+    fn calls_that_a_loss_touches_are_doubtful_and_others_are_not() {
+        let moments = [enter(1, 7, 74), exit(4, 7, 74), enter(5, 7, 74), exit(9, 7, 74)];
+        let found = paired(&moments, &[(6, 8)]);
+        assert_eq!(found.calls.iter().map(|call| call.is_doubtful).collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn a_description_without_the_events_is_refused_by_name() {
+        let mut raw = Raw { cpus: Vec::new(), thread_cpu_ns: 0, rounds: 0, is_full: false, failure: None };
+        let error = calls(&mut raw, "", &[]).unwrap_err();
+        assert_eq!(error.to_string(), "the format of sys_enter is missing");
+    }
+}

@@ -1,0 +1,183 @@
+"""What the calls of a followed program come to: by call, the slowest ones, and who was at the drive meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from drivelab.model.trace import PARTS, Part
+
+Integers = NDArray[np.int64]
+OWN = "its own"
+_KERNEL_WORKER = "kworker"
+
+
+@dataclass(frozen=True, slots=True)
+class CallSummary:
+    """The calls of one name; times in ns.
+
+    Attributes
+    ----------
+    call : str
+        Its name.
+    count : int
+        How many.
+    per_second : float
+        How many in a second.
+    p50_ns, p99_ns, slowest_ns : float
+        Of the latency, as seen in the sample.
+    parts_ns : mapping of Part to int
+        Sums over all: together they are the sum of the latencies.
+    """
+
+    call: str
+    count: int
+    per_second: float
+    p50_ns: float
+    p99_ns: float
+    slowest_ns: float
+    parts_ns: Mapping[Part, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        names = ("call", "count", "per_second", "p50_ns", "p99_ns", "slowest_ns")
+        return {name: getattr(self, name) for name in names} | {"parts_ns": dict(self.parts_ns)}
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCall:
+    """One of the slowest calls, with its story; times in ns.
+
+    Attributes
+    ----------
+    call, file, thread : str, str, int
+        What it was, on which file (empty where it was not seen), by whom.
+    start_ns, latency_ns : int
+        When it began by CLOCK_MONOTONIC, and how long it took.
+    parts_ns : mapping of Part to int
+        They sum to the latency.
+    at_drive_ns : mapping of str to int
+        By process how long bios of it were on their way meanwhile; these times overlap.
+    """
+
+    call: str
+    file: str
+    thread: int
+    start_ns: int
+    latency_ns: int
+    parts_ns: Mapping[Part, int]
+    at_drive_ns: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        names = ("call", "file", "thread", "start_ns", "latency_ns")
+        told = {name: getattr(self, name) for name in names}
+        return told | {"parts_ns": dict(self.parts_ns), "at_drive_ns": dict(self.at_drive_ns)}
+
+
+def call_summaries(operations: pa.Table, duration_ns: int) -> tuple[CallSummary, ...]:
+    """The calls by name, those that took most time first.
+
+    Parameters
+    ----------
+    operations : pyarrow.Table
+        Joined operations with the column ``call``.
+    duration_ns : int
+        How long the program was followed.
+
+    Notes
+    -----
+    Quantiles are the smallest latency that so many calls do not exceed (nearest rank).
+    """
+    found = []
+    for call in pc.unique(operations["call"]).to_pylist():
+        rows = operations.filter(pc.equal(operations["call"], call))
+        latency = _column(rows, "latency_ns")
+        p50, p99 = np.quantile(latency, [0.5, 0.99], method="inverted_cdf")
+        rate = latency.size * 1e9 / max(1, duration_ns)
+        parts: dict[Part, int] = {part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}
+        found.append(CallSummary(call, latency.size, rate, float(p50), float(p99), float(latency.max()), parts))
+    return tuple(sorted(found, key=lambda one: -sum(one.parts_ns.values())))
+
+
+def at_drive(operations: pa.Table, events: pa.Table, own_threads: Collection[int]) -> dict[str, Integers]:
+    """By process, for each operation, how long bios of it were on their way meanwhile, in ns.
+
+    Parameters
+    ----------
+    operations : pyarrow.Table
+        With ``start_ns`` and ``latency_ns``.
+    events : pyarrow.Table
+        One row per bio and per command.
+    own_threads : collection of int
+        Threads of the program, whose bios are ``its own``.
+
+    Notes
+    -----
+    From being queued to their end; several at once count once, so that nothing exceeds the latency.
+    """
+    rows = events.filter(pc.and_(pc.equal(events["kind"], "bio"), pc.is_valid(events["queued_ns"])))
+    start = _column(operations, "start_ns")
+    end = start + _column(operations, "latency_ns")
+    queued = _column(rows, "queued_ns")
+    last = int(max(end.max(initial=0), queued.max(initial=0)))
+    ended = np.asarray(pc.fill_null(rows["ended_ns"], last), dtype=np.int64)
+    threads_and_names = zip(rows["pid"].to_pylist(), rows["process"].to_pylist(), strict=True)
+    names = np.asarray([OWN if pid in own_threads else _plain(name) for pid, name in threads_and_names], dtype=object)
+    found: dict[str, Integers] = {}
+    for name in dict.fromkeys(names.tolist()):
+        begins, ends = _union(queued[names == name], ended[names == name])
+        found[name] = _covered(begins, ends, end) - _covered(begins, ends, start)
+    return found
+
+
+def slowest_calls(
+    operations: pa.Table, at_work: Mapping[str, Integers], most: int, over_ns: int = 0
+) -> tuple[SlowCall, ...]:
+    """The slowest calls, the slowest first, of those that took longer than `over_ns`."""
+    latency = _column(operations, "latency_ns")
+    order = np.argsort(-latency, kind="stable")[:most]
+    found = []
+    for place in order[latency[order] > over_ns].tolist():
+        row = operations.slice(place, 1).to_pylist()[0]
+        told = {name: int(times[place]) for name, times in at_work.items() if times[place] > 0}
+        parts: dict[Part, int] = {part: row[f"{part}_ns"] for part in PARTS}
+        by_time = dict(sorted(told.items(), key=lambda one: -one[1]))
+        slow = SlowCall(row["call"], row["file"], row["thread"], row["start_ns"], row["latency_ns"], parts, by_time)
+        found.append(slow)
+    return tuple(found)
+
+
+def _plain(name: str | None) -> str:
+    """Workers of the kernel are one; others go by their name."""
+    if not name:
+        return "a process without a name"
+    return "the kernel's writeback (kworker)" if name.startswith(_KERNEL_WORKER) else name
+
+
+def _union(begins: Integers, ends: Integers) -> tuple[Integers, Integers]:
+    """Intervals that may overlap as some that do not, in order."""
+    order = np.argsort(begins, kind="stable")
+    begins, reach = begins[order], np.maximum.accumulate(ends[order]) if ends.size else ends
+    is_new = np.ones(begins.size, dtype=bool)
+    is_new[1:] = begins[1:] > reach[:-1]
+    is_last = np.append(is_new[1:], True) if begins.size else is_new
+    return begins[is_new], reach[is_last]
+
+
+def _covered(begins: Integers, ends: Integers, until: Integers) -> Integers:
+    """How much of the intervals lies before each moment."""
+    lengths = np.concatenate([[0], np.cumsum(ends - begins)])
+    place = np.searchsorted(begins, until, side="right")
+    beyond = np.maximum(0, ends[place - 1] - until) * (place > 0) if begins.size else np.zeros_like(until)
+    return np.asarray(lengths[place] - beyond, dtype=np.int64)
+
+
+def _column(rows: pa.Table, name: str) -> Integers:
+    return np.asarray(rows[name].fill_null(0), dtype=np.int64)

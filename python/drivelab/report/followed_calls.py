@@ -1,0 +1,170 @@
+"""What is told of a followed program: the answer, its calls, the slowest of them, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from drivelab.model.system_calls import READS, SYNCS
+from drivelab.model.trace import PART_MEANINGS, PART_TITLES, Part
+from drivelab.report.numerals import count_text, latency_text, number_text
+from drivelab.report.tables.table import Table, TableColumn, text_rows
+
+_TOLD_FROM = 0.05
+_TOLD_AT_MOST = 3
+_SHORT: Mapping[Part, str] = {
+    "fs_in": "file system",
+    "queue": "queue",
+    "device": "device",
+    "flush": "flush",
+    "between": "between",
+    "return": "return",
+}
+_IN_SENTENCE: Mapping[str, tuple[Part, ...]] = {
+    "flush": ("flush",),
+    "device": ("device",),
+    "queue": ("queue",),
+    "software": ("fs_in", "between", "return"),
+}
+
+
+class Summary(Protocol):
+    """The calls of one name: `drivelab.analyse.followed_calls.CallSummary`."""
+
+    @property
+    def call(self) -> str:
+        """Its name."""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+
+    @property
+    def per_second(self) -> float:
+        """How many in a second."""
+
+    @property
+    def p50_ns(self) -> float:
+        """Median."""
+
+    @property
+    def p99_ns(self) -> float:
+        """99 % quantile."""
+
+    @property
+    def slowest_ns(self) -> float:
+        """The longest."""
+
+    @property
+    def parts_ns(self) -> Mapping[Part, int]:
+        """Sums of the parts."""
+
+
+def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
+    """Where the time of the program's syncs went, of its writes or reads where it has none, in one sentence.
+
+    Parameters
+    ----------
+    name : str
+        What the program is called.
+    summaries : sequence of Summary
+        Its calls by name, those that took most time first.
+    refusal : str
+        Why nothing can be said of where the time went; empty where it can.
+    """
+    main = main_call(summaries)
+    if main is None:
+        return f"{name} made no call on this disk."
+    told = f"{name}'s {count_text(main.count)} {main.call} calls took {latency_text(main.p50_ns)} at the median, "
+    told += f"{latency_text(main.p99_ns)} at p99"
+    return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
+
+
+def main_call(summaries: Sequence[Summary]) -> Summary | None:
+    """The call that is told of first: a sync call, else a write, else a read."""
+    order = sorted(summaries, key=lambda one: 0 if one.call in SYNCS else 2 if one.call in READS else 1)
+    return order[0] if order else None
+
+
+def _shares(parts_ns: Mapping[Part, int]) -> str:
+    whole = sum(parts_ns.values())
+    if not whole:
+        return "nothing of it is known"
+    sums = {name: sum(parts_ns[part] for part in parts) / whole for name, parts in _IN_SENTENCE.items()}
+    told = sorted(((share, name) for name, share in sums.items() if share >= 0.005), reverse=True)
+    return ", ".join(f"{100 * share:.0f} % {name}" for share, name in told)
+
+
+def where(parts_ns: Mapping[Part, int]) -> str:
+    """Where time went, the largest part first: ``flush 73 %, device 20 %``."""
+    whole = sum(parts_ns.values()) or 1
+    told = sorted(((time / whole, part) for part, time in parts_ns.items()), reverse=True)
+    return ", ".join(
+        f"{_SHORT[part]} {100 * share:.0f} %" for share, part in told[:_TOLD_AT_MOST] if share >= _TOLD_FROM
+    )
+
+
+def calls_table(summaries: Sequence[Summary]) -> Table:
+    """The calls by name."""
+    names = ("calls", "calls a second", "p50", "p99", "slowest")
+    return Table(
+        key="followed-calls",
+        title="The calls of the program",
+        columns=(
+            TableColumn("call"),
+            *(TableColumn(name, is_number=True) for name in names),
+            TableColumn("where its time went"),
+        ),
+        rows=text_rows(
+            [
+                [
+                    one.call,
+                    count_text(one.count),
+                    number_text(one.per_second),
+                    latency_text(one.p50_ns),
+                    latency_text(one.p99_ns),
+                    latency_text(one.slowest_ns),
+                    where(one.parts_ns),
+                ]
+                for one in summaries
+            ]
+        ),
+        caption="From the entry of each call to its return. "
+        + "; ".join(f"{PART_TITLES[part]}: {text}" for part, text in PART_MEANINGS.items()),
+    )
+
+
+def story(slow: Any, name: str) -> str:
+    """A slow call in one line: ``12.3 ms fsync of /srv/wal by etcd: flush 80 %; at the drive meanwhile: ...``."""
+    file = f" of {slow.file}" if slow.file else " of a file that was not seen"
+    told = [f"{who} {latency_text(time)}" for who, time in slow.at_drive_ns.items()][:_TOLD_AT_MOST]
+    meanwhile = f"; at the drive meanwhile: {', '.join(told)}" if told else "; nothing was at the drive meanwhile"
+    return f"{latency_text(slow.latency_ns)} {slow.call}{file} by {name}: {where(slow.parts_ns)}{meanwhile}"
+
+
+def slowest_table(stories: Sequence[str]) -> Table | None:
+    """The slowest calls with their stories; None where there is none."""
+    if not stories:
+        return None
+    return Table(
+        key="slowest-calls",
+        title="The slowest calls",
+        columns=(TableColumn("the slowest first"),),
+        rows=text_rows([[text] for text in stories]),
+        caption=(
+            "Where the time of each went, and for how long bios of each process were on their way meanwhile. Those "
+            "times overlap: a bio of the journal may wait for one of the program."
+        ),
+    )
+
+
+def left_out_lines(left_out: Mapping[str, int], unfinished: int, lost_events: int) -> Iterator[str]:
+    """What does not count, and why; what was lost."""
+    told = [f"{count_text(count)} {reason}" for reason, count in left_out.items()]
+    if unfinished:
+        what = "call without its" if unfinished == 1 else "calls without their"
+        told.append(f"{count_text(unfinished)} {what} entry or return")
+    if told:
+        yield f"Left out: {', '.join(told)}."
+    if lost_events:
+        yield f"Lost: {count_text(lost_events)} events of calls."

@@ -1,0 +1,197 @@
+"""Follows processes on one disk: calls, files and commands over the same time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drivelab.inventory.block_devices import partitions_of
+from drivelab.inventory.sysfs import read_text
+from drivelab.inventory.target import resolve_target
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.run.engine import StopRequest
+from drivelab.run.following.calls_trace import CallsTrace, RecordedCalls, calls_traced
+from drivelab.run.following.open_files import OpenFiles, SeenFile, disk_of_number, seen_file
+from drivelab.run.following.processes import Lives, StartedCommand, open_links
+from drivelab.run.trace_environment import before_and_after, trace_environment
+from drivelab.run.traced_pass import traced_device
+from drivelab.run.tracing.collect import RunningTrace, collected_trace
+from drivelab.run.tracing.disk import traced_disk
+
+_STEP_S = 0.2
+_STDERR = 2
+
+
+@dataclass(slots=True)
+class Followed:
+    """What was recorded of some processes.
+
+    Attributes
+    ----------
+    disk : str
+        Kernel name of the disk that was traced.
+    devices : frozenset of str
+        ``major:minor`` of everything on it: files of these count.
+    trace : RunningTrace
+        The commands.
+    calls : RecordedCalls
+        The calls.
+    files : tuple of SeenFile
+        What descriptors stood for.
+    processes, names : dict of int
+        By thread its process, and its name.
+    began_ns, ended_ns : int
+        From when to when, CLOCK_MONOTONIC.
+    environment : dict
+        Of the disk, before and after.
+    status : int or None
+        How a command that was started for it ended.
+    """
+
+    disk: str
+    devices: frozenset[str]
+    trace: RunningTrace
+    calls: RecordedCalls
+    files: tuple[SeenFile, ...]
+    processes: dict[int, int]
+    names: dict[int, str]
+    began_ns: int
+    ended_ns: int
+    environment: dict[str, object] = field(default_factory=dict)
+    status: int | None = None
+
+
+def place_of(pids: Sequence[int]) -> TargetFacts:
+    """Where the processes have most of their files: those that they write, else those that they read.
+
+    Raises
+    ------
+    DrivelabError
+        R440: none of them lies on a disk.
+    """
+    written: Counter[str] = Counter()
+    read: Counter[str] = Counter()
+    paths: dict[str, str] = {}
+    opened = list(_open_now(pids))
+    # where its messages go says little of where its data lie
+    for file in [file for file in opened if file.descriptor > _STDERR] or opened:
+        disk = disk_of_number(file.device)
+        if disk and os.path.exists(file.path):
+            (written if file.is_written else read)[file.device] += 1
+            paths.setdefault(file.device, file.path)
+    found = written or read
+    if not found:
+        names = ", ".join(map(str, pids))
+        do = "name the directory of its files, on a disk of this machine: --path DIR"
+        raise DrivelabError("R440", f"process {names} has no file open that lies on a disk", where="--pid", do=do)
+    return resolve_target(paths[found.most_common(1)[0][0]])
+
+
+def _open_now(pids: Sequence[int]) -> Iterator[SeenFile]:
+    for pid in pids:
+        for descriptor, path in open_links(pid).items():
+            if path.startswith("/") and (file := seen_file(pid, descriptor, path, 0)):
+                yield file
+
+
+def follow(
+    facts: TargetFacts,
+    pids: Sequence[int],
+    into: Path,
+    *,
+    command: StartedCommand | None,
+    runtime_ns: int | None,
+    stop: StopRequest,
+    begun: Callable[[], None],
+) -> Followed:
+    """Follow processes until they end, until `stop`, or for so long.
+
+    Parameters
+    ----------
+    facts : TargetFacts
+        Where their files lie: its disk is traced.
+    pids : sequence of int
+        Processes; threads and children are followed, too.
+    into : Path
+        Directory of the recording.
+    command : StartedCommand or None
+        What was started for it, waiting to begin; it is asked to end afterwards.
+    runtime_ns : int or None
+        How long; None without a limit.
+    stop : StopRequest
+        Ends it.
+    begun : callable
+        Called once everything is followed.
+
+    Raises
+    ------
+    DrivelabError
+        R430 to R434: nothing can be traced here. R440: no disk beneath, or several.
+    """
+    disk = traced_device(facts)
+    before = trace_environment(disk)
+    status = None
+    try:
+        with collected_trace(disk, into, "tracefs") as trace, _traced(pids, disk) as (calls, files):
+            began_ns = time.monotonic_ns()
+            begun()
+            if command is not None:
+                command.begin()
+            _wait(pids, began_ns + runtime_ns if runtime_ns is not None else None, stop)
+            ended_ns = time.monotonic_ns()
+            files.end()
+            recorded = calls.stop()
+    finally:
+        if command is not None:
+            status = command.end()
+    return Followed(
+        disk=disk,
+        devices=devices_of(facts, disk),
+        trace=trace,
+        calls=recorded,
+        files=tuple(files.seen),
+        processes=files.processes,
+        names=recorded.names | files.names,
+        began_ns=began_ns,
+        ended_ns=ended_ns,
+        environment=before_and_after(before, trace_environment(disk)),
+        status=status,
+    )
+
+
+@contextmanager
+def _traced(pids: Sequence[int], disk: str) -> Iterator[tuple[CallsTrace, OpenFiles]]:
+    with calls_traced(pids, traced_disk(disk)) as calls:
+        files = OpenFiles(calls.threads)
+        files.begin()
+        try:
+            yield calls, files
+        finally:
+            files.end()
+
+
+def _wait(pids: Sequence[int], until_ns: int | None, stop: StopRequest) -> None:
+    lives = Lives(pids)
+    try:
+        while not stop.is_set():
+            left_s = _STEP_S if until_ns is None else min(_STEP_S, (until_ns - time.monotonic_ns()) / 1e9)
+            if left_s <= 0 or not lives.wait(left_s):
+                return
+    finally:
+        lives.close()
+
+
+def devices_of(facts: TargetFacts, disk: str) -> frozenset[str]:
+    """``major:minor`` of the disk, of its partitions, of what lies between, and of the file system on it."""
+    # below a loop device lies another file system, with files of its own
+    names = [layer.name for layer in facts.devices]
+    layers = {layer.device_number for layer in facts.devices[names.index(disk) :]}
+    parts = {(read_text(Path("/sys/class/block", name, "dev")) or "").strip() for name in (disk, *partitions_of(disk))}
+    filesystem = {facts.filesystem.device_number} if facts.filesystem is not None else set()
+    return frozenset((layers | parts | filesystem) - {""})

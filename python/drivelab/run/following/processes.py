@@ -1,0 +1,190 @@
+"""Which processes are followed: by number, by the files they have open, or started for it."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from drivelab.model.errors import DrivelabError
+
+_PROC = Path("/proc")
+# waits until it is followed, then becomes the command; without the word to go it ends
+_WAITING = (
+    "import os, signal, sys\n"
+    "go = os.read(int(sys.argv[1]), 1)\n"
+    "os.close(int(sys.argv[1]))\n"
+    "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+    "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
+    "go and os.execvp(sys.argv[2], sys.argv[2:])\n"
+)
+_END_S = 10
+
+
+def require_process(pid: int) -> None:
+    """Make sure that a number is that of a program.
+
+    Raises
+    ------
+    DrivelabError
+        R442: of nothing, of a thread, of a thread of the kernel, or our own.
+    """
+    process = status_number(pid, "Tgid")
+    if process is None:
+        raise DrivelabError("R442", f"there is no process {pid}", where=f"--pid {pid}")
+    if process != pid:
+        do = f"follow its process, with all of its threads: --pid {process}"
+        raise DrivelabError("R442", f"{pid} is a thread of process {process}", where=f"--pid {pid}", do=do)
+    if is_of_kernel(pid):
+        do = "follow the program that the kernel works for"
+        raise DrivelabError("R442", f"{pid} ({name_of(pid)}) is a thread of the kernel", where=f"--pid {pid}", do=do)
+    if pid == os.getpid():
+        raise DrivelabError("R442", f"{pid} is this very drivelab", where=f"--pid {pid}")
+
+
+def status_number(thread: int, key: str) -> int | None:
+    """A number of ``/proc/N/status``; None for a thread that is not there."""
+    with suppress(OSError):
+        for line in (_PROC / str(thread) / "status").read_text(errors="replace").splitlines():
+            if line.startswith(f"{key}:"):
+                return int(line.split()[1])
+    return None
+
+
+def is_of_kernel(pid: int) -> bool:
+    """Whether a process has no memory of its own."""
+    return status_number(pid, "VmSize") is None and (status_number(pid, "PPid") in (0, 2)) and pid != 1
+
+
+def name_of(thread: int) -> str:
+    """Name of a thread; empty for one that is not there."""
+    with suppress(OSError):
+        return (_PROC / str(thread) / "comm").read_text(errors="replace").strip()
+    return ""
+
+
+def threads_of(pid: int) -> list[int]:
+    """Threads of a process, as far as they are there."""
+    with suppress(OSError):
+        return sorted(int(entry) for entry in os.listdir(_PROC / str(pid) / "task"))
+    return []
+
+
+def with_descendants(pid: int) -> list[int]:
+    """A process and all that it has started, as far as they are there."""
+    found = [pid]
+    for process in found:
+        for thread in threads_of(process):
+            with suppress(OSError):
+                children = (_PROC / str(process) / "task" / str(thread) / "children").read_text().split()
+                found += [int(child) for child in children if int(child) not in found]
+    return found
+
+
+def processes_with(path: Path) -> list[int]:
+    """Processes that have a file open, or any below a directory.
+
+    Raises
+    ------
+    DrivelabError
+        R443: there is none.
+    """
+    wanted = str(path.resolve())
+    below = wanted.rstrip("/") + "/"
+    found = []
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            links = open_links(int(entry.name)).values()
+            if any(link == wanted or link.startswith(below) for link in links):
+                found.append(int(entry.name))
+    if not found:
+        raise DrivelabError("R443", f"no program has {path} open", where=f"--path {path}")
+    return sorted(found)
+
+
+def open_links(pid: int) -> dict[int, str]:
+    """What each descriptor of a process stands for; of those that are gone by now, nothing."""
+    found = {}
+    with suppress(OSError):
+        for entry in os.listdir(_PROC / str(pid) / "fd"):
+            with suppress(OSError):
+                found[int(entry)] = os.readlink(_PROC / str(pid) / "fd" / entry)
+    return found
+
+
+class StartedCommand:
+    """A command that waits until it is told to begin; what it prints goes to stderr.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The program and its arguments.
+
+    Raises
+    ------
+    DrivelabError
+        R444: there is no such program.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        if shutil.which(words[0]) is None:
+            raise DrivelabError("R444", f"there is no program {words[0]}", where="drivelab explain --command")
+        reading, self._go = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _WAITING, str(reading), *words],
+                pass_fds=(reading,),
+                stdout=sys.stderr.fileno(),
+            )
+        finally:
+            os.close(reading)
+        self.pid = self._process.pid
+
+    def begin(self) -> None:
+        """Let it become the command."""
+        os.write(self._go, b"!")
+
+    def end(self) -> int:
+        """Ask it to end, where it still runs, and wait for it; its exit status."""
+        with suppress(OSError):
+            os.close(self._go)
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        return self._process.wait()
+
+
+class Lives:
+    """Tells when processes have ended; it holds them by descriptors, so no other can take their number."""
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._open: dict[int, int] = {}
+        self._poll = select.poll()
+        for pid in pids:
+            # one that has ended is no longer waited for
+            with suppress(ProcessLookupError):
+                descriptor = os.pidfd_open(pid)
+                self._open[descriptor] = pid
+                self._poll.register(descriptor, select.POLLIN)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all have ended, at most so long; whether any is left."""
+        if self._open:
+            for descriptor, _ in self._poll.poll(seconds * 1000):
+                self._poll.unregister(descriptor)
+                os.close(descriptor)
+                del self._open[descriptor]
+        return bool(self._open)
+
+    def close(self) -> None:
+        """Let go of them."""
+        while self._open:
+            os.close(self._open.popitem()[0])

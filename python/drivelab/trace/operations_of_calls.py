@@ -1,0 +1,189 @@
+"""Operations of a followed program: its calls on files of the disk, each with its file."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from drivelab.model.system_calls import ASYNCHRONOUS, OPENS, READS, SYNCS, WRITES
+from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
+
+_SIZE_MAX = 2**31 - 1
+_WITH_OFFSET = ("pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2")
+UNKNOWN = ""
+
+
+class File(Protocol):
+    """What a descriptor stood for, from when it was seen first to when it was seen last."""
+
+    process: int
+    descriptor: int
+    path: str
+    device: str
+    is_durable: bool
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedCalls:
+    """The calls of a program that count.
+
+    Attributes
+    ----------
+    operations : pyarrow.Table
+        What `drivelab.trace.join.join_trace` takes, one row per call.
+    calls : pyarrow.Table
+        Beside it, row by row: call, process, file (empty where it was not seen).
+    left_out : mapping of str to int
+        Calls that do not count, by the reason.
+    """
+
+    operations: pa.Table
+    calls: pa.Table
+    left_out: Mapping[str, int]
+
+
+class _Files:
+    """Finds the file of a descriptor at a time: opening and closing are where one ends to be the other."""
+
+    def __init__(self, files: Iterable[File]) -> None:
+        self._seen: dict[tuple[int, int], list[File]] = defaultdict(list)
+        self._changes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for file in files:
+            self._seen[file.process, file.descriptor].append(file)
+
+    def change(self, process: int, descriptor: int, time_ns: int) -> None:
+        self._changes[process, descriptor].append(time_ns)
+
+    def sort(self) -> None:
+        for changes in self._changes.values():
+            changes.sort()
+
+    def at(self, process: int, descriptor: int, time_ns: int) -> File | None:
+        changes = self._changes.get((process, descriptor), [])
+        place = bisect_right(changes, time_ns)
+        for file in self._seen.get((process, descriptor), ()):
+            if bisect_right(changes, file.first_ns) <= place <= bisect_right(changes, file.last_ns):
+                return file
+        return None
+
+
+def operations_of_calls(
+    calls: pa.Table,
+    numbers: Mapping[str, int],
+    files: Iterable[File],
+    devices: Collection[str],
+    processes: Mapping[int, int],
+) -> FollowedCalls:
+    """The calls on files of a disk as operations, in the order in which they began.
+
+    Parameters
+    ----------
+    calls : pyarrow.Table
+        As recorded: thread, number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful.
+    numbers : mapping of str to int
+        The kernel's number of each call.
+    files : iterable of File
+        What descriptors stood for.
+    devices : collection of str
+        ``major:minor`` of everything on the disk.
+    processes : mapping of int to int
+        The process of each thread; a thread that is not in it is its own.
+
+    Notes
+    -----
+    A sync call whose file was not seen counts, since only files are synced; of
+    other calls it could be anything, and they are counted as left out. So are
+    those that failed, and those in whose time events were lost.
+    """
+    names = {number: name for name, number in numbers.items()}
+    rows = [
+        {**row, "call": names.get(row["number"], ""), "process": processes.get(row["thread"], row["thread"])}
+        for row in calls.to_pylist()
+    ]
+    found = _Files(files)
+    for row in rows:
+        if row["call"] in OPENS and row["result"] >= 0:
+            found.change(row["process"], row["result"], row["end_ns"])
+        elif row["call"] == "close":
+            found.change(row["process"], row["argument_0"], row["start_ns"])
+    found.sort()
+    kept: list[dict[str, Any]] = []
+    left_out: Counter[str] = Counter()
+    for row in rows:
+        if row["call"] in (*OPENS, "close"):
+            continue
+        descriptor = _descriptor(row)
+        file = found.at(row["process"], descriptor, row["start_ns"]) if descriptor is not None else None
+        reason = _why_left_out(row, file, devices)
+        if reason:
+            left_out[reason] += 1
+        else:
+            kept.append(_operation(row, file))
+    return _tables(kept, left_out)
+
+
+def _descriptor(row: Mapping[str, Any]) -> int | None:
+    return None if row["call"] == "msync" else int(row["argument_0"]) & 0xFFFFFFFF
+
+
+def _why_left_out(row: Mapping[str, Any], file: File | None, devices: Collection[str]) -> str:
+    if row["call"] in ASYNCHRONOUS:
+        return "submissions of io_uring or aio, which are not followed"
+    if row["result"] < 0:
+        return "calls that failed"
+    if file is not None and not file.device:
+        return "calls on sockets, pipes and the like"
+    if file is not None and file.device not in devices:
+        return "calls on files elsewhere"
+    if file is None and row["call"] not in SYNCS:
+        return "reads and writes of what was closed before it was seen"
+    return "calls that lost events touch" if row["is_doubtful"] else ""
+
+
+def _operation(row: Mapping[str, Any], file: File | None) -> dict[str, Any]:
+    call = row["call"]
+    is_flagged = call in WRITES and file is not None and file.is_durable
+    kind = SYNC if call in SYNCS else READ if call in READS else DURABLE_WRITE if is_flagged else WRITE
+    return {
+        "job": 0,
+        "thread": row["thread"],
+        "operation": kind,
+        "start_ns": row["start_ns"],
+        "submitted_ns": row["end_ns"],
+        "end_ns": row["end_ns"],
+        "offset_bytes": max(0, row["argument_3"]) if call in _WITH_OFFSET else 0,
+        "size_bytes": min(row["result"], _SIZE_MAX) if call not in SYNCS else 0,
+        "is_synchronous": True,
+        "is_durable": kind in (SYNC, DURABLE_WRITE),
+        "call": call,
+        "process": row["process"],
+        "file": file.path if file is not None else UNKNOWN,
+    }
+
+
+def _tables(kept: list[dict[str, Any]], left_out: Counter[str]) -> FollowedCalls:
+    types = {
+        "job": pa.uint16(),
+        "thread": pa.int32(),
+        "operation": pa.uint8(),
+        "start_ns": pa.int64(),
+        "submitted_ns": pa.int64(),
+        "end_ns": pa.int64(),
+        "offset_bytes": pa.int64(),
+        "size_bytes": pa.int32(),
+        "is_synchronous": pa.bool_(),
+        "is_durable": pa.bool_(),
+        "call": pa.string(),
+        "process": pa.int32(),
+        "file": pa.string(),
+    }
+    columns = {name: pa.array([row[name] for row in kept], kind) for name, kind in types.items()}
+    beside = {name: columns.pop(name) for name in ("call", "process", "file")}
+    return FollowedCalls(pa.table(columns), pa.table(beside), dict(left_out.most_common()))

@@ -1,0 +1,228 @@
+"""``drivelab explain --command, --pid, --path`` on a loop device: what it says is what the programs themselves say."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from device.program import Drivelab, wait_for_line
+from drivelab.model.trace import PARTS
+from drivelab.run.tracing.tracefs import tracefs
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
+
+MIB = 2**20
+SYNCS = 100
+# a thread of a child writes, so that both have to be followed: it is the parent that is named
+WRITER = """
+import os, sys, threading
+def write():
+    descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    print(os.getppid(), flush=True)
+    sys.stdin.readline()
+    for _ in range(int(sys.argv[2])):
+        os.write(descriptor, b"x" * 100)
+        os.fdatasync(descriptor)
+    sys.stdin.readline()
+if os.fork() == 0:
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+    os._exit(0)
+os.wait()
+"""
+Explain = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def mounted(make_loop_device: Callable[..., Path], tmp_path: Path) -> Iterator[Path]:
+    """An ext4 on a loop device."""
+    device = make_loop_device(256 * MIB)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "nodiscard", str(device)], check=True)
+    directory = tmp_path / "mounted"
+    directory.mkdir()
+    subprocess.run(["mount", str(device), str(directory)], check=True)
+    yield directory
+    subprocess.run(["umount", str(directory)], check=True)
+
+
+@pytest.fixture
+def explain(drivelab: Drivelab) -> Explain:
+    """Follows a program and gives the answer."""
+
+    def run(*arguments: str) -> dict[str, Any]:
+        answer = drivelab.run("explain", "--json", *arguments)
+        assert answer.returncode == 0, answer.stderr
+        assert instances() == []
+        return dict(json.loads(answer.stdout))
+
+    return run
+
+
+def instances() -> list[str]:
+    """Trace instances of drivelab that are there."""
+    with tracefs() as root:
+        return [path.name for path in (root / "instances").glob("drivelab-*-calls")]
+
+
+def start_writer(path: Path, syncs: int = SYNCS) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(syncs)],
+        stdin=pipe,
+        stdout=pipe,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def calls_of(found: dict[str, Any]) -> dict[str, Any]:
+    return {one["call"]: one for one in found["calls"]}
+
+
+def assert_sums(found: dict[str, Any]) -> None:
+    """In every call the parts sum to the latency, to the nanosecond."""
+    rows = pq.read_table(Path(found["directory"]) / "calls.parquet")
+    whole = sum((rows[f"{part}_ns"].to_numpy() for part in PARTS), start=0)
+    assert rows.num_rows
+    assert (whole == rows["latency_ns"].to_numpy()).all()
+
+
+@pytest.mark.needs_tool("fio")
+def test_the_syncs_of_fio_take_as_long_as_fio_says(explain: Explain, mounted: Path, tmp_path: Path) -> None:
+    result = tmp_path / "fio.json"
+    job = ["--name=a", "--rw=write", "--bs=4k", f"--size={4 * SYNCS}k", "--fdatasync=1", "--ioengine=psync"]
+    where = [f"--directory={mounted}", f"--output={result}", "--output-format=json"]
+    found = explain("--path", str(mounted), "--command", "--", "fio", *job, *where)
+    told = json.loads(result.read_text())["jobs"][0]["sync"]["lat_ns"]
+    call = calls_of(found)["fdatasync"]
+    assert call["count"] in (SYNCS - 1, SYNCS)
+    assert found["command_status"] == found["lost_events"] == 0
+    # fio's clock stands outside of the call, where a busy machine adds time, and its buckets are 1/64 wide
+    assert call["p50_ns"] <= told["percentile"]["50.000000"] * (1 + 1 / 64) * 1.02
+    assert call["slowest_ns"] <= told["max"]
+    assert sum(call["parts_ns"].values()) <= told["mean"] * told["N"]
+    assert_sums(found)
+    (sync,) = [one for one in found["explanations"] if one["operation"] == "sync"]
+    assert (sync["refusal"], sync["residual_ns"]) == ("", 0)
+    assert sync["work_per_operation"]["flushes"] >= 1
+    assert any(name.startswith("jbd2/") for name in found["at_drive_ns"])
+    assert Path(found["report"]).is_file()
+
+
+@pytest.mark.parametrize("by", ["--pid", "--path"])
+def test_a_thread_of_a_child_that_runs_already_is_followed_to_its_end(
+    drivelab: Drivelab, mounted: Path, by: str
+) -> None:
+    file = mounted / "log"
+    writer = start_writer(file)
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    pid = writer.stdout.readline().strip()
+    following = drivelab.start("explain", "--json", by, pid if by == "--pid" else str(file))
+    wait_for_line(following, "following ")
+    writer.stdin.write("go\n")
+    writer.stdin.flush()
+    writer.stdin.write("end\n")
+    writer.communicate()
+    out, err = following.communicate()
+    assert following.returncode == 0, err
+    found = json.loads(out)
+    call = calls_of(found)["fdatasync"]
+    assert call["count"] == SYNCS
+    assert found["slowest"][0]["file"] == str(file)
+    assert_sums(found)
+    assert writer.returncode == 0
+
+
+def test_ctrl_c_ends_following_and_not_the_program(drivelab: Drivelab, mounted: Path) -> None:
+    writer = start_writer(mounted / "log", 10**6)
+    assert writer.stdout is not None
+    pid = writer.stdout.readline().strip()
+    following = drivelab.start("explain", "--json", "--pid", pid, "--path", str(mounted))
+    wait_for_line(following, "following ")
+    assert writer.stdin is not None
+    writer.stdin.write("go\n")
+    writer.stdin.flush()
+    wait_for_size(mounted / "log", 100 * SYNCS)
+    following.send_signal(signal.SIGINT)
+    out, err = following.communicate()
+    assert following.returncode == 0, err
+    assert calls_of(json.loads(out))["fdatasync"]["count"] > 0
+    assert writer.poll() is None
+    assert instances() == []
+    os.killpg(writer.pid, signal.SIGKILL)
+    writer.communicate()
+
+
+def wait_for_size(path: Path, size_bytes: int) -> None:
+    """Wait until a file has grown so far."""
+    while path.stat().st_size < size_bytes:
+        pass
+
+
+def test_nothing_is_left_after_a_kill(drivelab: Drivelab, mounted: Path) -> None:
+    writer = start_writer(mounted / "log")
+    assert writer.stdout is not None
+    pid = writer.stdout.readline().strip()
+    following = drivelab.start("explain", "--pid", pid, "--path", str(mounted))
+    wait_for_line(following, "following ")
+    following.kill()
+    following.communicate()
+    restored = drivelab.run("restore")
+    assert restored.returncode == 0, restored.stderr
+    assert instances() == []
+    writer.communicate("go\nend\n")
+    assert writer.returncode == 0
+
+
+@pytest.mark.provokes("R442", "R443", "R444", "R445", "R440", "U004", "U021")
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--pid", "4194304"), "R442", "there is no process"),
+        (("--pid", "2"), "R442", "a thread of the kernel"),
+        (("--path", "{folder}/nobody"), "R443", "no program has"),
+        (("--path", "/dev/shm"), "R440", "no drive is known beneath"),
+        (("--command", "--", "no-such-program"), "R444", "there is no program"),
+        (("--path", "{folder}", "--command", "--", "true"), "R445", "made no call"),
+        (("--command",), "U004", "without a command"),
+        (("--pid", "1", "--command", "--", "true"), "U004", "two programs"),
+        (("--pid", "1", "/"), "U004", "is a target"),
+        ((), "U021", "nothing to explain"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(
+    drivelab: Drivelab, mounted: Path, arguments: tuple[str, ...], code: str, words: str
+) -> None:
+    (mounted / "nobody").touch()
+    answer = drivelab.run("explain", *(word.replace("{folder}", str(mounted)) for word in arguments))
+    assert f"error[{code}]" in answer.stderr
+    assert words in answer.stderr
+    assert not list(drivelab.runs.glob("followed-*"))
+
+
+@pytest.mark.provokes("R442")
+def test_a_thread_is_refused_and_its_process_named(drivelab: Drivelab) -> None:
+    script = (
+        "import sys, threading\nthreading.Thread(target=sys.stdin.read).start()\n"
+        "print(threading.enumerate()[1].native_id, flush=True)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        thread = program.stdout.readline().strip()
+        answer = drivelab.run("explain", "--pid", thread)
+        assert f"{thread} is a thread of process {program.pid}" in answer.stderr
+        assert f"--pid {program.pid}" in answer.stderr
+        program.communicate("")

@@ -1,0 +1,74 @@
+"""What calls come to: quantiles, who was at the drive meanwhile, and the slowest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from drivelab.analyse.followed_calls import OWN, at_drive, call_summaries, slowest_calls
+from drivelab.model.trace import PARTS
+
+
+def operations(*calls: tuple[str, int, int]) -> pa.Table:
+    """Calls of a name, a beginning and a latency, all of it flush."""
+    names, starts, latencies = zip(*calls, strict=True)
+    count = len(calls)
+    parts = {f"{part}_ns": latencies if part == "flush" else [0] * count for part in PARTS}
+    columns = {"call": names, "file": ["/a"] * count, "thread": [7] * count, "start_ns": starts}
+    return pa.table({**columns, "latency_ns": latencies, **parts})
+
+
+def bios(*rows: tuple[int, str, int, int | None]) -> pa.Table:
+    """Bios of a thread, its name, queued and ended."""
+    names = ("pid", "process", "queued_ns", "ended_ns")
+    return pa.Table.from_pylist([{"kind": "bio", **dict(zip(names, row, strict=True))} for row in rows])
+
+
+def test_calls_are_summed_up_by_name_and_quantiles_are_nearest_ranks() -> None:
+    rows = operations(*(("fsync", place, place) for place in range(1, 101)), ("write", 0, 3))
+    first, second = call_summaries(rows, 2_000_000_000)
+    assert (first.call, first.count, first.per_second) == ("fsync", 100, 50.0)
+    assert (first.p50_ns, first.p99_ns, first.slowest_ns) == (50, 99, 100)
+    assert (first.parts_ns["flush"], sum(first.parts_ns.values())) == (5050, 5050)
+    assert second.call == "write"
+
+
+def test_time_at_the_drive_is_told_by_process_and_never_exceeds_the_latency() -> None:
+    rows = operations(("fsync", 100, 50), ("fsync", 200, 10))
+    events = bios(
+        (7, "fio", 90, 120),
+        (7, "fio", 110, 130),
+        (8, "jbd2/sda-8", 140, 205),
+        (9, "kworker/1:0", 0, 10),
+        (10, "dd", 209, None),
+    )
+    found = {name: times.tolist() for name, times in at_drive(rows, events, {7}).items()}
+    assert found == {OWN: [30, 0], "jbd2/sda-8": [10, 5], "the kernel's writeback (kworker)": [0, 0], "dd": [0, 1]}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_time_at_the_drive_is_that_of_counting_every_nanosecond(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+
+    def drawn(count: int) -> Sequence[tuple[int, int]]:
+        return [(int(begin), int(length)) for begin, length in chance.integers(1, 60, (count, 2))]
+
+    calls, spans = drawn(8), drawn(int(chance.integers(1, 9)))
+    busy = np.zeros(200, dtype=bool)
+    for begin, length in spans:
+        busy[begin : begin + length] = True
+    events = bios(*((8, "dd", begin, begin + length) for begin, length in spans))
+    found = at_drive(operations(*(("fsync", *one) for one in calls)), events, {7})
+    assert found["dd"].tolist() == [int(busy[begin : begin + length].sum()) for begin, length in calls]
+
+
+def test_the_slowest_come_first_and_only_those_beyond_a_limit() -> None:
+    rows = operations(("fsync", 100, 50), ("fsync", 200, 10), ("write", 300, 70))
+    found = slowest_calls(rows, {"dd": np.array([5, 0, 0])}, 5, over_ns=10)
+    assert [(one.call, one.latency_ns, dict(one.at_drive_ns)) for one in found] == [
+        ("write", 70, {}),
+        ("fsync", 50, {"dd": 5}),
+    ]

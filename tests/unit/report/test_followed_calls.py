@@ -1,0 +1,34 @@
+"""The answer about a followed program: its syncs first, in at most 30 words."""
+
+from __future__ import annotations
+
+from drivelab.analyse.followed_calls import CallSummary
+from drivelab.model.trace import PARTS
+from drivelab.report.followed_calls import answer, calls_table, left_out_lines
+
+
+def summary(call: str, **parts: int) -> CallSummary:
+    return CallSummary(call, 1200, 40.0, 1e6, 5e6, 9e6, {part: parts.get(part, 0) for part in PARTS})
+
+
+def test_the_answer_is_about_syncs_where_there_are_any_and_has_30_words_at_most() -> None:
+    found = answer("etcd", [summary("write", fs_in=9), summary("fdatasync", flush=60, device=20, queue=10, fs_in=10)])
+    assert found.startswith("etcd's ")
+    assert found.endswith(" at p99: 60 % flush, 20 % device, 10 % software, 10 % queue.")
+    assert len(found.split()) <= 30
+    refused = answer("etcd", [summary("fsync", flush=1)], "2 events were lost")
+    assert refused.endswith("at p99; where it went is not known: 2 events were lost.")
+    assert answer("x", []) == "x made no call on this disk."
+
+
+def test_a_table_tells_where_the_time_of_each_call_went() -> None:
+    (row,) = calls_table([summary("fsync", flush=90, device=8, between=2)]).rows
+    assert row[0].text == "fsync"
+    assert row[-1].text == "flush 90 %, device 8 %"
+
+
+def test_what_was_left_out_is_told() -> None:
+    assert list(left_out_lines({"calls that failed": 2}, 1, 3)) == [
+        "Left out: 2 calls that failed, 1 call without its entry or return.",
+        "Lost: 3 events of calls.",
+    ]

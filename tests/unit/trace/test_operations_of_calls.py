@@ -1,0 +1,89 @@
+"""Calls of a followed program: which count, on which file, and why others do not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from drivelab.model.system_calls import call_numbers
+from drivelab.run.following.open_files import SeenFile
+from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls
+
+NUMBERS = call_numbers("x86_64")
+DISK = frozenset({"7:0"})
+PROCESS, THREAD = 40, 41
+
+
+def call(name: str, descriptor: int, start: int, result: int = 0, **more: Any) -> dict[str, Any]:
+    """A call of 10 ns."""
+    arguments = {f"argument_{place}": 0 for place in range(4)} | {"argument_0": descriptor}
+    row = {"thread": THREAD, "number": NUMBERS[name], "start_ns": start, "end_ns": start + 10, "result": result}
+    return {**row, **arguments, "is_doubtful": False, **more}
+
+
+def seen(descriptor: int, path: str, at: int, device: str = "7:0", *, is_durable: bool = False) -> SeenFile:
+    return SeenFile(PROCESS, descriptor, path, device, is_durable, True, at, at)
+
+
+def counted(calls: list[dict[str, Any]], *files: SeenFile) -> FollowedCalls:
+    return operations_of_calls(pa.Table.from_pylist(calls), NUMBERS, files, DISK, {THREAD: PROCESS})
+
+
+def test_a_call_belongs_to_the_file_that_its_descriptor_stood_for_then() -> None:
+    calls = [
+        call("openat", -100, 0, 3),
+        call("pwrite64", 3, 100, 512, argument_3=4096),
+        call("close", 3, 200),
+        call("openat", -100, 300, 3),
+        call("write", 3, 400, 100),
+        call("fdatasync", 3, 500),
+    ]
+    found = counted(calls, seen(3, "/a", 150), seen(3, "/b", 450))
+    assert found.calls.to_pylist() == [
+        {"call": "pwrite64", "process": PROCESS, "file": "/a"},
+        {"call": "write", "process": PROCESS, "file": "/b"},
+        {"call": "fdatasync", "process": PROCESS, "file": "/b"},
+    ]
+    rows = found.operations.to_pylist()
+    assert [(row["operation"], row["offset_bytes"], row["size_bytes"]) for row in rows] == [
+        (1, 4096, 512),
+        (1, 0, 100),
+        (3, 0, 0),
+    ]
+    assert found.left_out == {}
+
+
+def test_writes_of_a_file_that_is_open_with_o_dsync_are_durable() -> None:
+    found = counted([call("write", 3, 100, 512)], seen(3, "/a", 50, is_durable=True))
+    (row,) = found.operations.to_pylist()
+    assert (row["operation"], row["is_durable"]) == (4, True)
+
+
+def test_what_does_not_count_is_counted_by_its_reason() -> None:
+    calls = [
+        call("write", 4, 100, 512),
+        call("write", 5, 200, 512),
+        call("write", 6, 300, 512),
+        call("read", 3, 400, -4),
+        call("io_submit", 7, 500, 1),
+        call("fsync", 3, 600, is_doubtful=True),
+    ]
+    found = counted(calls, seen(3, "/a", 0), seen(4, "socket:[1]", 0, ""), seen(5, "/elsewhere", 0, "8:0"))
+    assert found.operations.num_rows == 0
+    assert json.loads(json.dumps(found.left_out)) == {
+        "calls on sockets, pipes and the like": 1,
+        "calls on files elsewhere": 1,
+        "reads and writes of what was closed before it was seen": 1,
+        "calls that failed": 1,
+        "submissions of io_uring or aio, which are not followed": 1,
+        "calls that lost events touch": 1,
+    }
+
+
+def test_a_sync_of_a_file_that_was_not_seen_counts_since_only_files_are_synced() -> None:
+    found = counted([call("fsync", 9, 100), call("msync", 9, 200)], seen(9, "/later", 900), seen(9, "/a", 900))
+    assert found.calls["file"].to_pylist() == ["/later", ""]
+    found = counted([call("fsync", 9, 100), call("close", 9, 200)], seen(9, "/later", 900))
+    assert found.calls["file"].to_pylist() == [""]
