@@ -1,0 +1,190 @@
+"""The command ``drivelab replay``: a recorded load, issued again to one or several targets."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drivelab import __version__
+from drivelab.cli.io import exit_code, wrapped
+from drivelab.cli.replay_result import Replayed, recording_json, replay_json, replay_lines
+from drivelab.cli.replay_target import Place, held, require_allowed, told_before
+from drivelab.inventory.consent import require_unused
+from drivelab.inventory.host import host_facts
+from drivelab.inventory.loop_target import with_loop_as_drive
+from drivelab.model.errors import DrivelabError
+from drivelab.model.recording import Recording
+from drivelab.model.units import parse_bytes
+from drivelab.plan.time_left import AwaitedStep
+from drivelab.recordings.issue import fitted, records_of, workload_of
+from drivelab.recordings.read import read_recording
+from drivelab.run.begun import begun
+from drivelab.run.engine import StopRequest
+from drivelab.run.interruption import interruptible
+from drivelab.run.measure import measure
+from drivelab.run.progress import RunProgress
+from drivelab.state.drive_lock import held_drives
+from drivelab.store.layout import default_parent
+from drivelab.store.place import TrialPlace
+from drivelab.store.write import RunWriter, create_run
+
+_NAME = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How the load is to be issued."""
+
+    recording: Recording
+    speed: float
+    erase: tuple[str, ...]
+    overwrite_file: bool
+    record_ios: bool
+
+
+def command(
+    recording: Annotated[
+        str, typer.Argument(help="fio's iolog, a run (or its file) with kept I/Os, or a recording of blktrace.")
+    ],
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Directories, files or block devices.")],
+    speed: Annotated[float, typer.Option(metavar="TIMES", help="How many times as fast as recorded.")] = 1.0,
+    as_fast_as_possible: Annotated[
+        bool, typer.Option("--as-fast-as-possible", help="In the order of each thread, without its pauses.")
+    ] = False,
+    scale_to_target: Annotated[
+        bool, typer.Option("--scale-to-target", help="Move places together where the target is smaller.")
+    ] = False,
+    size: Annotated[str | None, typer.Option(help="Bytes of the file that is made; default: as recorded.")] = None,
+    only: Annotated[
+        str, typer.Option(metavar="NAME", help="The trial of a run, or the device (8:0) of a block trace.")
+    ] = "",
+    queue_depth: Annotated[
+        int, typer.Option(min=0, max=4096, help="Most I/Os outstanding in each thread; 0: as recorded, of an iolog 1.")
+    ] = 0,
+    buffered: Annotated[bool, typer.Option("--buffered", help="Go through the page cache.")] = False,
+    record_ios: Annotated[bool, typer.Option("--record-ios", help="Keep a row for every I/O in the run.")] = False,
+    erase: Annotated[
+        list[str] | None, typer.Option(metavar="SERIAL", help="Consent to overwrite the block device of this name.")
+    ] = None,
+    overwrite_file: Annotated[
+        bool, typer.Option("--overwrite-file", help="Consent to overwrite an existing file.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory to keep the run in; else where all runs are kept.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Issue a recorded load again, with its order, starts, places, sizes and threads, and compare its latencies.
+
+    Where a call waited for another in the recording, it waits here too. In a
+    directory a file is made for it and removed again. A recording that writes
+    needs --erase SERIAL for a block device, and --overwrite-file for a file
+    that drivelab did not make. Several targets are ranked for this load.
+
+    Raises
+    ------
+    DrivelabError
+        B901 to B906, B920 to B923: the recording. U003, U004, U005: an option. T101 to T108, C201 to C220: a target,
+        and whether it may be used. E301 to E315: it cannot be issued. S501 to S503: the run cannot be written.
+    """
+    if not 0 < speed <= 1e6:
+        raise DrivelabError("U003", f"{speed:g} is no speed", where="option --speed", do="write --speed 2: above 0")
+    if as_fast_as_possible and speed != 1:
+        raise DrivelabError("U004", "as fast as possible knows no speed", where="option --speed")
+    load = read_recording(recording, only=only, queue_depth=queue_depth)
+    if not load.has_starts and not as_fast_as_possible and load.count > 1:
+        as_fast_as_possible = True
+        print("note: the recording tells no starts: it is issued as fast as possible", file=sys.stderr)
+    asked = _Asked(load, 0.0 if as_fast_as_possible else speed, tuple(erase or ()), overwrite_file, record_ios)
+    if load.writes:
+        for text in targets:
+            require_unused(text)
+    file_bytes = parse_bytes(size) if size is not None else 0
+    places = [Place.of(text, load, file_bytes=file_bytes, buffered=buffered) for text in targets]
+    for place in places:
+        place.require_room(load, scales=scale_to_target)
+        require_allowed(place, load, erase=asked.erase, may_overwrite_file=overwrite_file)
+    _require_each_once(places)
+    for note in told_before(load, places):
+        print(f"note: {note}", file=sys.stderr)
+    return _replay(asked, places, out or default_parent(), as_json=as_json)
+
+
+def _require_each_once(places: Sequence[Place]) -> None:
+    labels = [place.target.place for place in places]
+    for place, label in enumerate(labels):
+        if label in labels[:place]:
+            raise DrivelabError("U006", f"{label} is named twice", where="drivelab replay", do="name each target once")
+
+
+def _replay(asked: _Asked, places: Sequence[Place], parent: Path, *, as_json: bool) -> int:
+    before = [{"label": each.target.place, "facts_before": each.target.to_json()} for each in places]
+    record = begun({"name": _NAME}, before, host_facts(__version__), shlex.join(["drivelab", *sys.argv[1:]]))
+    writer = create_run(parent, _NAME, Path(places[0].target.path).name, datetime.now(UTC))
+    writer.write_run_json(record.to_json())
+    length_ns = round(asked.recording.length_ns / asked.speed) if asked.speed else 0
+    steps = [AwaitedStep(each.target.place, "", length_ns) for each in places]
+    done: list[Replayed] = []
+    try:
+        with interruptible() as stop, RunProgress(f"replay {asked.recording.source}", steps) as progress:
+            for number, place in enumerate(places, start=1):
+                if not stop.is_set():
+                    progress.begins(number)
+                    name = _NAME if len(places) == 1 else f"{_NAME}-{number}"
+                    done.append(_replay_on(place, name, asked, writer, progress, stop))
+    except BaseException:
+        writer.give_up()
+        raise
+    if not done:
+        writer.give_up(status="interrupted")
+        return stop.exit_code
+    writer.finish(
+        [finding for each in done for finding in each.findings], status="interrupted" if stop.is_set() else "complete"
+    )
+    document = replay_json(asked.recording, asked.speed, done, str(writer.directory))
+    if as_json:
+        print(json.dumps(document, indent=2))
+    else:
+        for line in replay_lines(document):
+            print(wrapped(line) if line.startswith("  ") else line)
+    print(f"stored in {writer.directory}", file=sys.stderr)
+    if stop.is_set():
+        return stop.exit_code
+    return max(exit_code(each.measured, each.findings) for each in done)
+
+
+def _replay_on(
+    place: Place, name: str, asked: _Asked, writer: RunWriter, progress: RunProgress, stop: StopRequest
+) -> Replayed:
+    # imported here: the analysis takes its time to load, and a wrong option should be told at once
+    from drivelab.analyse.findings import target_findings
+    from drivelab.analyse.trial import judge_trial
+
+    target, load = place.target, fitted(asked.recording, place.size_bytes)
+    workload = workload_of(load, speed=asked.speed, direct=place.direct, record_ios=asked.record_ios)
+    alone = target.kind == "block_device" and workload.writes
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
+    progress.doing("laying out its file" if place.makes_file else "")
+    with (
+        held_drives(with_loop_as_drive(target).drives, alone=alone),
+        held(place, workload, erase=asked.erase, may_overwrite_file=asked.overwrite_file, stop=stop) as on_target,
+        records_of(load, on_target) as ready,
+        writer.record_sink(name, open_loop=ready.is_open_loop) if asked.record_ios else nullcontext() as sink,
+    ):
+        measured = measure(name, ready, target, stop=stop, progress=progress.goes_on, on_records=sink)
+    measured = replace(measured, context=measured.context | {"recording": recording_json(load)})
+    summary, findings = judge_trial(measured, target)
+    findings = [*target_findings(target), *findings]
+    writer.add_trial(
+        measured, summary, place=TrialPlace(target=target.place, workload=_NAME, started_utc=started), findings=findings
+    )
+    return Replayed(target=target, recording=load, measured=measured, findings=tuple(findings))

@@ -1,0 +1,123 @@
+"""A load that drivelab itself issued, from the rows that it kept of every I/O."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.recording import RECORDED_OPERATIONS, SYNC, DurableFlag, RecordedThread, Recording, deepest
+from drivelab.model.workload import Workload
+from drivelab.store.layout import IOS, ios_name
+from drivelab.store.parts import read_parquet
+from drivelab.store.read import StoredRun, open_run
+
+_COLUMNS = ("job", "operation", "issue_ns", "offset_bytes", "size_bytes", "total_latency_ns")
+_STATE_NOTE = "the recorded writes gave their file its room; here it is there already, and sync calls have less to do"
+_SIZE_MAX, _VALUE_MAX = 1 << 30, 1 << 62
+_FLAGS: dict[str, DurableFlag] = {flag: flag for flag in get_args(DurableFlag)}
+
+
+def read_own_run(directory: Path, only: str) -> Recording:
+    """The load of a trial whose I/Os were kept.
+
+    Parameters
+    ----------
+    directory : Path
+        Of the run.
+    only : str
+        Name of the trial; may be empty where one alone has its I/Os kept.
+
+    Raises
+    ------
+    DrivelabError
+        B920: no trial of it has them. U005: there are several, or it is none of them. S504 to S506: the run.
+    """
+    run = open_run(directory)
+    kept = [name for name in run.trial_names if (directory / IOS / ios_name(name)).is_file()]
+    if not kept:
+        do = "measure again and keep them: drivelab replay --record-ios, or record_ios = true in an experiment"
+        raise DrivelabError("B920", "the run kept no single I/Os of its trials", where=str(directory), do=do)
+    if only not in kept and (only or len(kept) > 1):
+        what = f"the run kept the I/Os of {len(kept)} trials" + (f", none of which is {only}" if only else "")
+        raise DrivelabError("U005", what, where="option --only", do=f"name one: --only {kept[0]}")
+    name = only or kept[0]
+    rows = run.ios(name)
+    return _recording(rows, f"{directory}: {name}", _workload_of(run, name))
+
+
+def read_kept_ios(path: Path) -> Recording:
+    """The load of a file that ``drivelab io --record`` wrote.
+
+    Raises
+    ------
+    DrivelabError
+        B920: it is another Parquet file. S506: it is damaged.
+    """
+    return _recording(read_parquet(path, IOS), str(path), None)
+
+
+def _refuse_damaged(rows: pa.Table, source: str) -> None:
+    """Return only if the rows can be those of I/Os.
+
+    Raises
+    ------
+    DrivelabError
+        B921: a column has a number that no I/O can have.
+    """
+    for name in _COLUMNS:
+        column, most = rows[name], _SIZE_MAX if name == "size_bytes" else _VALUE_MAX
+        bounds = pc.min_max(column).as_py()
+        if len(column) and not 0 <= bounds["min"] <= bounds["max"] <= most:
+            what = f"the column {name} holds {bounds['min']} to {bounds['max']}, and no I/O is beyond 0 to {most}"
+            raise DrivelabError("B921", what, where=source)
+
+
+def _workload_of(run: StoredRun, name: str) -> Workload:
+    return run.measurement(name).workload
+
+
+def _recording(rows: pa.Table | None, source: str, workload: Workload | None) -> Recording:
+    missing = [name for name in _COLUMNS if rows is None or name not in rows.column_names]
+    if rows is None or missing:
+        raise DrivelabError("B920", f"it has no column {missing[0]}: no I/Os of drivelab", where=source)
+    if rows.num_rows and pc.max(rows["operation"]).as_py() > SYNC:
+        what = f"it holds operations on files, and only {', '.join(RECORDED_OPERATIONS)} are issued again"
+        raise DrivelabError("B920", what, where=source, do="name the run of a workload on blocks")
+    _refuse_damaged(rows, source)
+    job, operation, issued, offset, size, latency = (
+        rows[name].to_numpy(zero_copy_only=False).astype(np.int64) for name in _COLUMNS
+    )
+    begin = issued.min() if len(issued) else 0
+    threads = []
+    for number in np.unique(job):
+        chosen = np.flatnonzero(job == number)
+        # rows are in the order of completion
+        chosen = chosen[np.argsort(issued[chosen], kind="stable")]
+        is_sync = operation[chosen] == SYNC
+        start_ns, latency_ns = issued[chosen] - begin, latency[chosen]
+        threads.append(
+            RecordedThread(
+                start_ns,
+                operation[chosen],
+                np.where(is_sync, 0, offset[chosen]),
+                np.where(is_sync, 0, size[chosen]),
+                latency_ns,
+                deepest(start_ns, latency_ns),
+            )
+        )
+    method = workload.durability.method if workload else "none"
+    recorded = workload.recording if workload else None
+    return Recording(
+        source=source,
+        kind="I/Os kept by drivelab",
+        threads=tuple(threads),
+        sync=recorded.sync if recorded else "fsync" if method == "fsync" else "fdatasync",
+        durability=_FLAGS.get(method, "none"),
+        direct=workload.direct if workload else None,
+        notes=(_STATE_NOTE,) if workload and workload.file_state != "overwrite" else (),
+    )

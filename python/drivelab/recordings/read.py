@@ -1,0 +1,85 @@
+"""Reads a recorded load, whatever recorded it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from drivelab.interop.fio.iolog import BEGINNING, read_iolog
+from drivelab.model.errors import DrivelabError
+from drivelab.model.recording import Recording
+from drivelab.recordings.own_run import read_kept_ios, read_own_run
+from drivelab.store.layout import RUN_JSON, default_parent
+
+_PARQUET = b"PAR1"
+_THREADS_MAX, _DEPTH_MAX = 1024, 4096
+
+
+def read_recording(name: str, *, only: str = "", queue_depth: int = 0) -> Recording:
+    """The load of a recording.
+
+    Parameters
+    ----------
+    name : str
+        fio's iolog, a run of drivelab's or its file of I/Os, a recording of blktrace.
+    only : str
+        The trial of a run, or the device of a block trace; may be empty where there is one alone.
+    queue_depth : int
+        The most that each thread has outstanding; 0 is as recorded, and 1 where that is not told.
+
+    Raises
+    ------
+    DrivelabError
+        B901 to B906, B920 to B923: it cannot be read, or not issued again. U005: `only` names nothing in it.
+        S504 to S506: a run that cannot be read.
+    """
+    recording = _read(name, only, queue_depth)
+    if not any(map(len, recording.threads)) or not recording.end_bytes:
+        raise DrivelabError("B922", "it holds no read, write or trim", where=name)
+    if len(recording.threads) > _THREADS_MAX or recording.queue_depth > _DEPTH_MAX:
+        what = f"it has {len(recording.threads)} threads with up to {recording.queue_depth} I/Os outstanding"
+        bound = f"{_THREADS_MAX} threads and {_DEPTH_MAX} are issued at most"
+        raise DrivelabError("B920", f"{what}; {bound}", where=name, do="set a smaller --queue-depth, or record less")
+    return recording
+
+
+def _read(name: str, only: str, queue_depth: int) -> Recording:
+    path = Path(name)
+    run = next((each for each in (path, default_parent() / name) if (each / RUN_JSON).is_file()), None)
+    if run is not None:
+        return _with_depth(read_own_run(run, only), queue_depth)
+    begin = _beginning(path)
+    if begin == b"":
+        raise DrivelabError("B922", "the file is empty", where=name)
+    if begin is not None and begin.startswith(_PARQUET):
+        return _with_depth(read_kept_ios(path), queue_depth)
+    if begin is not None and begin.startswith(BEGINNING):
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        return read_iolog(text, name, queue_depth=queue_depth or 1)
+    # imported here: the reader of block traces loads the engine
+    from drivelab.recordings.block_trace import read_block_trace
+
+    try:
+        return _with_depth(read_block_trace(name, only), queue_depth)
+    except DrivelabError as error:
+        if error.code != "B902":
+            raise
+        raise DrivelabError("B920", f"{name} is no recording that is known", where=name) from None
+
+
+def _with_depth(recording: Recording, queue_depth: int) -> Recording:
+    if not queue_depth:
+        return recording
+    threads = tuple(replace(thread, queue_depth=queue_depth) for thread in recording.threads)
+    return replace(recording, threads=threads)
+
+
+def _beginning(path: Path) -> bytes | None:
+    """The first bytes of a file; None where there is no file of that name, as of a block trace."""
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file:
+            return file.read(16)
+    except OSError as error:
+        raise DrivelabError("B903", f"it cannot be read: {error.strerror}", where=str(path)) from error
