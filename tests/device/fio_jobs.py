@@ -50,7 +50,6 @@ class FioJob:
 
 
 _MAP = {"places": "norandommap"}
-_SIZES = {"count": "norandommap", "sizes": "norandommap", "places": "norandommap"}
 _READS_COUNT = {"syncs": "fsync"}
 
 JOBS = (
@@ -103,7 +102,10 @@ JOBS = (
     FioJob("write-aio", "rw=write ioengine=libaio iodepth=4 direct=1 bs=16k"),
     FioJob("randwrite", "rw=randwrite"),
     FioJob("randwrite-share", "rw=randwrite percentage_random=0,20,0 size=1m", _MAP),
-    FioJob("randwrite-sizes", "rw=randwrite bsrange=4k-16k size=1m", _SIZES),
+    FioJob("randwrite-sizes", "rw=randwrite bsrange=4k-16k size=1m"),
+    FioJob("randread-sizes", "rw=randread bssplit=4k/60:12k/40 size=1m"),
+    FioJob("randread-sizes-loops", "rw=randread bsrange=4k-16k size=1021k loops=2"),
+    FioJob("mix-random-sizes", "rw=randrw bssplit=4k/50:8k/50 size=1m"),
     FioJob("randwrite-split", "rw=randwrite bssplit=4k/50:8k/50 norandommap size=1m", {"count": "bssplit"}),
     FioJob("mix", "rw=rw size=1m"),
     FioJob("mix-sizes", "rw=rw size=1m bs=4k,8k"),

@@ -133,6 +133,15 @@ def test_the_page_cache_is_told_what_fio_tells_it(jobs: Any, lines: str, advice:
     assert (job.pattern.cache_advice, job.pattern.drop_cache_each_pass) == (advice, drops)
 
 
+def test_nvme_commands_go_past_the_page_cache_and_may_be_polled_for(jobs: Any) -> None:
+    of_device = "filename=/dev/ng0n1\nrw=randread\nsize=1m\nioengine=io_uring_cmd\ncmd_type=nvme\nhipri\nsqthread_poll"
+    (job,) = jobs(f"[job]\n{of_device}\n")
+    assert (job.pattern.backend, job.pattern.direct) == ("uring-cmd", True)
+    assert job.pattern.polled_completion
+    assert job.pattern.polled_submission
+    assert not [note for note in job.notes if note.effect in ("approximated", "not-honoured")]
+
+
 def test_a_file_that_is_written_through_a_mapping_holds_data_before(jobs: Any) -> None:
     (job,) = jobs("[job]\nsize=1m\nrw=randwrite\nioengine=mmap\n")
     assert job.pattern.file_state == "overwrite"

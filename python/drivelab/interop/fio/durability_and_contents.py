@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from drivelab.interop.fio.job_options import JobOptions
-from drivelab.interop.fio.placing import Placing
 from drivelab.interop.fio.translation_of_io import Issued
-from drivelab.model.workload import SYNC_CALLS
 
 _STAMP_BYTES = 16
 _STAMP_DISTANCE_BYTES = 4096
-# until the first of them has ended, fio before 3.38 takes the next to be due as well
 _QUEUES_SYNC_CALLS = ("io_uring", "posixaio")
 _CALLS_OF_OTHERS = ("fdatasync", "sync_file_range")
 _SYNC_METHODS = {"sync": "o_sync", "1": "o_sync", "dsync": "o_dsync"}
 
 
-def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
+def durability(options: JobOptions, io: Issued, range_bytes: int = 0) -> dict[str, Any]:
     """The keys of a workload pattern that say how writes become durable."""
     if "write" not in io.weights:
         return {}
     at_end = [name for name in ("end_fsync", "fsync_on_close", "end_syncfs") if options.truth(name)]
     engine = options.text("ioengine").partition(":")[0]
-    # what libaio has no command for in fio, it waits for
-    blocking = {"blocking_sync": True} if engine == "libaio" else {}
     ways = _asked(options)
     if not ways:
-        return {"durability": "fsync", "sync_every_writes": "end"} | blocking if at_end else {}
+        return {"durability": "fsync", "sync_every_writes": "end"} if at_end else {}
     (name, keys), *others = ways
     for other, _keys in others:
         options.tell(other, "not-honoured", f"there is one way to make writes durable: {name}")
@@ -36,45 +30,37 @@ def durability(options: JobOptions, io: Issued) -> dict[str, Any]:
         for other in at_end:
             options.tell(other, "not-honoured", "each write is durable already: no call is made")
         return keys
-    earlier = _of_earlier_versions(options, io, name, engine)
-    if earlier:
-        what = f"one call after so many writes, as in fio from 3.38 on; earlier ones {', and '.join(earlier)}"
+    more = _more_calls(options, io, engine)
+    if more:
+        what = f"as in fio until 3.37, also {' and '.join(more)}; later ones make one call after so many writes"
         options.tell(name, "noted", what)
     if engine == "posixaio" and keys["durability"] in _CALLS_OF_OTHERS:
         keys["durability"] = "fsync"
-        if not earlier:
+        if not more:
             options.tell(name, "noted", "fsync, the only sync call of fio's posixaio")
-    if at_end and keys["durability"] != "fsync":
-        options.tell(at_end[0], "approximated", f"the last call is the same as the others: {keys['durability']}")
-    return keys | blocking | ({"last_sync": "always"} if at_end else {})
-
-
-def last_sync(options: JobOptions, placed: Placing, io: Issued, keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The key of a workload pattern that leaves out the call after the last write: fio ends before it."""
-    has_calls = keys.get("durability") in SYNC_CALLS and keys.get("sync_every_writes") != "end"
-    if not has_calls:
-        return {}
     if options.number("loops") > 1:
         options.tell("loops", "noted", "where a pass ends with a sync call, fio makes it twice")
-    if "last_sync" in keys or _ends_within_a_block(options, placed, io):
-        return {}
-    return {"last_sync": "never"}
+    if at_end and keys["durability"] != "fsync":
+        options.tell(at_end[0], "approximated", f"the last call is the same as the others: {keys['durability']}")
+    keys["sync_order"] = "before_next"
+    if at_end or _syncs_within_a_block(options, io, range_bytes, keys["sync_every_writes"]):
+        keys["last_sync"] = "always"
+    return keys
 
 
-def _ends_within_a_block(options: JobOptions, placed: Placing, io: Issued) -> bool:
-    """Whether fio, which ends with the last byte, looks for another I/O after the last whole block."""
-    ends_earlier = options.number("number_ios") or options.has("io_size")
-    return not ends_earlier and any(placed.range_bytes % size for size in io.all_sizes)
+def _syncs_within_a_block(options: JobOptions, io: Issued, range_bytes: int, every: int) -> bool:
+    """Whether fio, which ends with the last byte, looks for an I/O behind the last whole block, and finds a call."""
+    ends_earlier = options.number("number_ios") or options.has("io_size") or len(io.all_sizes) > 1
+    size = max(io.all_sizes)
+    return not ends_earlier and range_bytes % size > 0 and range_bytes // size % every == 0
 
 
-def _of_earlier_versions(options: JobOptions, io: Issued, name: str, engine: str) -> list[str]:
-    """What fio before 3.38 does otherwise."""
-    earlier = []
-    if "read" in io.weights and name in ("fsync", "fdatasync"):
-        earlier.append("count the reads, too")
+def _more_calls(options: JobOptions, io: Issued, engine: str) -> list[str]:
+    """When fio until 3.37 makes further calls after so many writes."""
+    more = ["after each read until the next write"] if "read" in io.weights else []
     if engine in _QUEUES_SYNC_CALLS and options.number("iodepth") > 1:
-        earlier.append("make as many as there are free slots")
-    return earlier
+        more.append("in every free slot until one has ended")
+    return more
 
 
 def _asked(options: JobOptions) -> list[tuple[str, dict[str, Any]]]:

@@ -52,6 +52,12 @@ _FAMILY = (
     Engine("libaio", "aio", is_synchronous=False, what="Linux asynchronous I/O"),
     Engine("io_uring", "uring", is_synchronous=False, what="io_uring"),
     Engine(
+        "io_uring_cmd",
+        "uring-cmd",
+        is_synchronous=False,
+        what="NVMe commands past the block layer, to a whole drive, by the name of its block device or its own",
+    ),
+    Engine(
         "posixaio",
         "posixaio",
         is_synchronous=False,
@@ -114,7 +120,6 @@ REFUSED: dict[str, str] = {
     "ime_psyncv": _STORE,
     "ime_aio": _STORE,
     "sg": _PASSED,
-    "io_uring_cmd": _PASSED,
     "libblkio": _LIBRARY,
     "xnvme": _LIBRARY,
     "spdk": _LIBRARY,

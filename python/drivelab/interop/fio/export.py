@@ -58,6 +58,25 @@ class _Cell:
         return f"{self.rw}-iodepth-{self.queue_depth}-numjobs-{self.job_count}"
 
 
+def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
+    """The whole run as fio's JSON, with bins, and why trials are not in it, in words.
+
+    Of a run of a job file the options are those that it gives.
+    """
+    done = FioExport()
+    trials = _expressible(run, done)
+    document = _document(run, _jobs(run, trials), trials.values())
+    listed = {job["workload"]: job for job in run.record.job_file.get("jobs", ())}
+    document["global options"] = dict(run.record.job_file.get("shared", {}))
+    if not document["global options"]:
+        del document["global options"]
+    for job, name in zip(document["jobs"], trials, strict=True):
+        of_file = listed.get(run.trial(name)["workload"])
+        if of_file is not None:
+            job["job options"] = {"name": of_file["job"]} | of_file["given"]
+    return document, done.left_out
+
+
 def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> FioExport:
     """Write ``fio.json``, and for fio-plot one file and its logs for each combination.
 
@@ -98,9 +117,8 @@ def _opened(directory: Path, run: Path) -> HeldDirectory:
 def _write_all(
     run: StoredRun, held: HeldDirectory, trials: Mapping[str, Measurement], done: FioExport, *, with_logs: bool
 ) -> None:
-    named = names_of_jobs(run, trials)
-    jobs = [job_result(named[name][0], [measured], named[name][1]) for name, measured in trials.items()]
-    _write(held, WHOLE_RUN, json.dumps(_document(run, jobs, trials.values()), indent=2), done)
+    document = _document(run, _jobs(run, trials), trials.values())
+    _write(held, WHOLE_RUN, json.dumps(document, indent=2), done)
     for cell, names in _cells(run, trials).items():
         measured = [trials[name] for name in names]
         place = held.below_or_made(cell.directory)
@@ -109,6 +127,11 @@ def _write_all(
         if with_logs:
             for kind, pieces in logs_of(measured[0], run.ios(names[0])).items():
                 _write(place, f"{cell.stem}_{kind}.1.log", pieces, done)
+
+
+def _jobs(run: StoredRun, trials: Mapping[str, Measurement]) -> list[dict[str, Any]]:
+    named = names_of_jobs(run, trials)
+    return [job_result(named[name][0], [measured], named[name][1]) for name, measured in trials.items()]
 
 
 def names_of_jobs(run: StoredRun, trials: Iterable[str]) -> dict[str, tuple[str, int]]:

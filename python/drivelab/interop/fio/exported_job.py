@@ -14,6 +14,8 @@ from drivelab.model.histogram import Histogram, merge
 from drivelab.model.measurement import Measurement
 
 _DIRECTIONS = ("read", "write", "trim")
+_FEW = 4
+_CALL_LEVELS = ("0", "4", "8", "16", "32", "64", ">=64")
 _DEPTH_LEVELS = ("1", "2", "4", "8", "16", "32", ">=64")
 
 
@@ -45,6 +47,8 @@ def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> di
         "job_runtime": round(seconds * 1000),
         **spent,
         "iodepth_level": _depth_levels(measured),
+        "iodepth_submit": _call_levels(first),
+        "iodepth_complete": _call_levels(first),
         **latency_distribution([found for each in _DIRECTIONS if (found := _histogram(measured, each, "total"))]),
         "latency_depth": first.workload.queue_depth,
         "latency_target": 0,
@@ -68,6 +72,7 @@ def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
                 "write_merges": counts.write_merges,
                 "read_ticks": counts.read_ns // 1_000_000,
                 "write_ticks": counts.write_ns // 1_000_000,
+                "in_queue": (counts.read_ns + counts.write_ns + counts.flush_ns) // 1_000_000,
             }.items():
                 row[key] = row.get(key, 0) + value
     return list(found.values())
@@ -133,6 +138,12 @@ def _spent(measured: Sequence[Measurement], seconds: float) -> dict[str, float]:
         return sum(float(each.get(key, 0)) for each in spent) / 1e7 / seconds / jobs if seconds else 0.0
 
     return {"usr_cpu": percent("user_ns"), "sys_cpu": percent("system_ns"), "ctx": 0, "majf": 0, "minf": 0}
+
+
+def _call_levels(measured: Measurement) -> dict[str, float]:
+    """How many I/Os a call sent or took: up to 4 where no more can be outstanding, and else not known."""
+    few = 100.0 if measured.workload.queue_depth <= _FEW else 0.0
+    return {level: few if level == str(_FEW) else 0.0 for level in _CALL_LEVELS}
 
 
 def _depth_levels(measured: Sequence[Measurement]) -> dict[str, float]:

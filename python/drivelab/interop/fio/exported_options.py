@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from drivelab.model.workload import TREE_OPERATIONS, Access, Workload
 
-_ENGINES = {"uring": "io_uring", "aio": "libaio", "posixaio": "posixaio", "mmap": "mmap", "null": "null"}
+_ENGINES = {
+    "uring": "io_uring",
+    "uring-cmd": "io_uring_cmd",
+    "aio": "libaio",
+    "posixaio": "posixaio",
+    "mmap": "mmap",
+    "null": "null",
+}
 # sequential, random
 _ORDERS = {
     ("read",): ("read", "randread"),

@@ -122,6 +122,19 @@ def read_job_file(path: Path, environment: Environment) -> JobFile:
     return JobFile(str(path), tuple(jobs), tuple(warnings))
 
 
+def read_settings(section: Section, environment: Environment) -> list[Setting]:
+    """The options of one section, in the order in which fio reads them.
+
+    Raises
+    ------
+    DrivelabError
+        U032: a value that fio would refuse.
+    """
+    scope = _Scope()
+    _read(section, scope, environment, {})
+    return scope.written
+
+
 def _read(section: Section, scope: _Scope, environment: Environment, warnings: dict[Warned, None]) -> None:
     texts = [(substituted(line, environment), line) for line in section.lines]
     names = {id(line): text.partition("=")[0].strip() for text, line in texts}

@@ -228,22 +228,32 @@ _RESULTS = (
 
 _REPLAY = (
     Option("write_iolog", "text", "further", "noted", "record_ios keeps every I/O"),
-    Option("read_iolog", "text", "further", "not-honoured", "no recordings are replayed"),
-    Option("read_iolog_chunked", "boolean", "further", "not-honoured", "no recordings are replayed", default="0"),
-    Option("replay_no_stall", "boolean", "further", "not-honoured", "no recordings are replayed", default="0"),
-    Option("replay_redirect", "text", "further", "not-honoured", "no recordings are replayed"),
-    Option("replay_scale", "number", "further", "not-honoured", "no recordings are replayed", default="1"),
-    Option("replay_align", "number", "further", "not-honoured", "no recordings are replayed"),
-    Option("replay_time_scale", "number", "further", "not-honoured", "no recordings are replayed", default="100"),
-    Option("replay_skip", "text", "further", "not-honoured", "no recordings are replayed"),
+    Option(
+        "read_iolog",
+        "text",
+        "further",
+        "not-honoured",
+        "`drivelab replay FILE TARGET`; the refusal has the whole command",
+    ),
+    Option("read_iolog_chunked", "boolean", "further", "not-honoured", "a recording is read whole", default="0"),
+    Option(
+        "replay_no_stall", "boolean", "further", "not-honoured", "`--as-fast-as-possible` of that command", default="0"
+    ),
+    Option("replay_redirect", "text", "further", "not-honoured", "the target of that command"),
+    Option("replay_scale", "number", "further", "not-honoured", "`--scale-to-target` of that command", default="1"),
+    Option("replay_align", "number", "further", "not-honoured", "places of a recording stay as they are"),
+    Option("replay_time_scale", "number", "further", "not-honoured", "`--speed` of that command", default="100"),
+    Option("replay_skip", "text", "further", "not-honoured", "all of a recording is issued"),
     Option("merge_blktrace_file", "text", "further", "not-honoured", "no recordings are replayed"),
     Option("merge_blktrace_scalars", "floats", "further", "not-honoured", "no recordings are replayed"),
     Option("merge_blktrace_iters", "floats", "further", "not-honoured", "no recordings are replayed"),
 )
 
-_ASYNC = ("libaio", "io_uring")
+_RINGS = ("io_uring", "io_uring_cmd")
+_ASYNC = ("libaio", *_RINGS)
 _OF_ENGINES = (
-    Option("hipri", "flag", "accepted", "honoured", "completions are polled for", engines=("io_uring", "pvsync2")),
+    Option("hipri", "flag", "accepted", "honoured", "completions are polled for", engines=(*_RINGS, "pvsync2")),
+    Option("cmd_type", "text", "accepted", "honoured", "commands are those of NVMe", engines=("io_uring_cmd",)),
     Option(
         "hipri_percentage",
         "number",
@@ -259,9 +269,9 @@ _OF_ENGINES = (
         "accepted",
         "honoured",
         "buffers are registered where the kernel allows",
-        engines=("io_uring",),
+        engines=_RINGS,
     ),
-    Option("registerfiles", "flag", "accepted", "honoured", "the file is registered, always", engines=("io_uring",)),
+    Option("registerfiles", "flag", "accepted", "honoured", "the file is registered, always", engines=_RINGS),
     Option(
         "nonvectored",
         "boolean",
@@ -269,7 +279,7 @@ _OF_ENGINES = (
         "honoured",
         "requests have one buffer, always",
         default="1",
-        engines=("io_uring",),
+        engines=_RINGS,
     ),
     Option(
         "sqthread_poll",
@@ -277,14 +287,10 @@ _OF_ENGINES = (
         "accepted",
         "honoured",
         "a thread of the kernel takes submissions",
-        engines=("io_uring",),
+        engines=_RINGS,
     ),
-    Option(
-        "sqthread_poll_cpu", "number", "accepted", "not-honoured", "belongs to sqthread_poll", engines=("io_uring",)
-    ),
-    Option(
-        "force_async", "number", "further", "not-honoured", "the kernel decides", default="0", engines=("io_uring",)
-    ),
+    Option("sqthread_poll_cpu", "number", "accepted", "not-honoured", "belongs to sqthread_poll", engines=_RINGS),
+    Option("force_async", "number", "further", "not-honoured", "the kernel decides", default="0", engines=_RINGS),
     Option("uncached", "number", "further", "not-honoured", "use direct", default="0", engines=("io_uring", "pvsync2")),
     Option("nowait", "boolean", "further", "not-honoured", "I/O may wait", default="0", engines=(*_ASYNC, "pvsync2")),
     Option(

@@ -80,7 +80,8 @@ def _whole_blocks(range_bytes: int, io: Issued) -> int:
         # fio goes over it again only where the last gap ends with the range
         size = sizes.pop()
         return max(0, (range_bytes - size) // stride + 1) * size
-    return range_bytes - range_bytes % sizes.pop() if len(sizes) == 1 else range_bytes
+    cuts = all(order.get("covers_once") for order in io.orders.values())
+    return range_bytes - range_bytes % min(sizes) if len(sizes) == 1 or cuts else range_bytes
 
 
 def _is_smaller(size: Amount | None, range_bytes: int) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from drivelab.interop.fio.cpus import pinned
-from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, last_sync, verifies
+from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, verifies
 from drivelab.interop.fio.engines import ENGINES, REFUSED, Engine
 from drivelab.interop.fio.groups import Turn, turns
 from drivelab.interop.fio.job_file import Job, read_job_file
@@ -18,6 +18,7 @@ from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.pacing_and_limits import limits, pacing
 from drivelab.interop.fio.page_cache import page_cache
 from drivelab.interop.fio.placing import Placing, placing, tree_placing
+from drivelab.interop.fio.replay_command import replay_command
 from drivelab.interop.fio.resolved import resolved_options
 from drivelab.interop.fio.translated import (
     EFFECTS,
@@ -142,7 +143,8 @@ def _refuse_what_cannot_be(options: JobOptions) -> None:
     if options.choice("zonemode").word == "strided" or (options.number("zonesize") and not options.has("zonemode")):
         options.tell("zonemode", "approximated", "the whole range is used, without gaps")
     if options.has("read_iolog"):
-        raise options.refuse("read_iolog", "read_iolog: drivelab replays no recordings", do="describe its I/O: rw, bs")
+        what = "read_iolog: a recording has a command of its own"
+        raise options.refuse("read_iolog", what, do=replay_command(options))
     if options.has("profile"):
         raise options.refuse("profile", "drivelab has no profiles", do="write the options themselves")
     if options.truth("create_only"):
@@ -168,10 +170,11 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         what = f"a range of {placed.range_bytes} B is too small for a block of {min(io.all_sizes)} B"
         raise options.refuse("size", what, code="U033", do="use a larger size or a smaller bs")
     keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
-    keys |= durability(options, io) | contents(options)
-    keys |= last_sync(options, placed, io, keys)
+    keys |= durability(options, io, placed.range_bytes) | contents(options)
     keys["queue_depth"] = _depth(options, engine, placed)
     keys["submission_batch"] = engine.submission_batch(options.number("iodepth_batch"), keys["queue_depth"])
+    if options.number("iodepth_batch_complete_max") >= keys["queue_depth"]:
+        options.tell("iodepth_batch_complete_max", "honoured", "completions are taken as they come")
     keys["share_range"] = placed.shares_range and placed.job_count > 1
     keys["own_files"] = placed.own_files
     keys["direct"] = _is_direct(options, engine) and engine.backend != "null"
@@ -193,9 +196,9 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         keys["fill_level"] = placed.fraction
     if verifies(options) and can_verify(options, io):
         keys["verify"] = engine.backend != "null"
-    if options.truth("hipri") and engine.name in ("io_uring", "pvsync2"):
+    if options.truth("hipri") and engine.name in ("io_uring", "io_uring_cmd", "pvsync2"):
         keys["polled_completion"] = True
-    if options.truth("sqthread_poll") and engine.name == "io_uring":
+    if options.truth("sqthread_poll") and engine.backend in ("uring", "uring-cmd"):
         keys["polled_submission"] = True
     return keys
 
@@ -238,7 +241,8 @@ def _is_direct(options: JobOptions, engine: Engine) -> bool:
     if (direct or options.truth("atomic")) and engine.name == "mmap":
         options.tell("direct", "noted", "mapped memory is the page cache")
         return False
-    return direct or options.truth("atomic")
+    # what goes past the block layer goes past the page cache
+    return direct or options.truth("atomic") or engine.backend == "uring-cmd"
 
 
 def _pattern(options: JobOptions, keys: dict[str, Any]) -> WorkloadPattern:
@@ -275,7 +279,7 @@ def _verify_pattern(
         "durability": "none",
         "sync_every_writes": 1,
         "last_sync": "due",
-        "blocking_sync": False,
+        "sync_order": "after_write",
         "file_state": "overwrite",
         "pacing": {},
         "start_delay": "0s",

@@ -116,9 +116,8 @@ def issued(options: JobOptions, *, verifies_only: bool = False) -> Issued:
     is_random = word.startswith("rand")
     weights = {"read": 1.0} if verifies_only else _weights(options, word.removeprefix("rand"))
     sizes = {direction: _sizes(options, direction) for direction in weights}
-    one_size = len({each.size for several in sizes.values() for each in several}) == 1
     if is_random:
-        orders = {each: _random(options, each, one_size=one_size) for each in weights}
+        orders = {each: _random(options, each, same_sizes=len(set(sizes.values())) == 1) for each in weights}
     else:
         orders = {each: _sequential(options, sizes[each][0].size) for each in weights}
     found = Issued(weights, sizes, orders, is_random)
@@ -223,7 +222,7 @@ def _signed(options: JobOptions, text: str) -> int:
     return -value if negative else value
 
 
-def _random(options: JobOptions, direction: Direction, *, one_size: bool) -> dict[str, Any]:
+def _random(options: JobOptions, direction: Direction, *, same_sizes: bool) -> dict[str, Any]:
     rest = options.choice("rw").rest
     run = _signed(options, rest) if rest else 1
     if not 1 <= run < 2**32:
@@ -239,12 +238,10 @@ def _random(options: JobOptions, direction: Direction, *, one_size: bool) -> dic
         return access | _distribution(options, distribution)
     if options.truth("norandommap") or options.has("ba"):
         return access
-    if one_size and run == 1 and "random_fraction" not in access:
+    if same_sizes and run == 1 and "random_fraction" not in access:
         return access | {"covers_once": True}
-    why = "with several block sizes" if not one_size else "with sequential parts"
-    what = f"{why} some blocks may come again before all had their turn"
-    cut = "" if one_size else ", and none is cut: fio cuts those that reach into others, and so issues more of them"
-    options.tell("norandommap", "approximated", what + cut)
+    why = "where reads and writes have other block sizes" if not same_sizes else "with sequential parts"
+    options.tell("norandommap", "approximated", f"{why} some blocks may come again before all had their turn")
     return access
 
 

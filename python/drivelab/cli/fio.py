@@ -1,0 +1,190 @@
+"""The command ``drivelab fio``: fio's own command line, its output on stdout, and a run that is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from drivelab import __version__
+from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
+from drivelab.cli.failure import print_message
+from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_options
+from drivelab.cli.plan import StrictOption
+from drivelab.cli.report_output import typed_file
+from drivelab.cli.run import EraseOption
+from drivelab.interop.fio.command_line import CommandLine, placed, read_command_line, with_places
+from drivelab.interop.fio.export import fio_document
+from drivelab.interop.fio.exported_text import normal_text, terse_text
+from drivelab.interop.fio.host import environment_of_host
+from drivelab.interop.fio.translate import translate_file
+from drivelab.interop.fio.translated import REFUSED_EFFECTS, Translation
+from drivelab.inventory.consent import Consent
+from drivelab.model.errors import EXIT_FAILED, EXIT_OK, DrivelabError
+from drivelab.plan.awaited import awaited_of_run, fillings_of_run
+from drivelab.run.interruption import interruptible
+from drivelab.run.preflight import require_possible
+from drivelab.run.progress import RunProgress
+from drivelab.run.recorded import record_run
+from drivelab.state.stuck import require_apart
+from drivelab.store.durable import written_aside
+from drivelab.store.layout import default_parent
+from drivelab.store.read import open_run
+
+_TERSE = ("terse", "minimal", "csv")
+_FORMATS = ("normal", "json", "json+", *_TERSE)
+_TERSE_VERSION = "3"
+
+
+def command(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="WORDS...", help="What stands behind 'fio' in a command line of it.")
+    ] = None,
+    erase: EraseOption = None,
+    strict: StrictOption = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory to keep the run in; else where all runs are kept.")
+    ] = None,
+) -> int:
+    """Do what a command line of fio asks for, and print what fio prints.
+
+    Options of jobs, job files, --section, --output, --output-format=normal,json,json+,terse, --minimal, --readonly,
+    --parse-only and --showcmd are fio's. What is not done as fio does it is said on stderr. The run is kept: drivelab
+    report LAST.
+
+    Raises
+    ------
+    DrivelabError
+        U006: a word that fio, or drivelab, does not know. U030 to U037: the jobs cannot be had, or are not done as fio
+        does them and --strict is given. C-, P- and T-codes: as for ``drivelab run`` of a job file.
+    """
+    asked = read_command_line(words or [])
+    if "version" in asked.program:
+        print(f"drivelab-{__version__}")
+        return EXIT_OK
+    formats = _formats(asked.program)
+    if "showcmd" in asked.program:
+        print(asked.as_words(environment_of_host()))
+        return EXIT_OK
+    _tell_program(asked, strict=strict)
+    is_parsed_only = "parse-only" in asked.program
+    stuck = [] if is_parsed_only else put_back_left_over()
+    with tempfile.TemporaryDirectory() as folder:
+        found = _on_job_file(asked, Path(folder), strict=strict, plans=not is_parsed_only)
+    if not isinstance(found, JobFilePlan):
+        tell_options(found)
+        return EXIT_OK
+    tell_options(found.translation)
+    _tell_of_groups(found.translation)
+    _refuse_writes(asked, found)
+    require_apart(stuck, found.targets.values())
+    progress = progress_of("fio", found.plan)
+    if asked.program.get("eta") == "never":
+        progress = RunProgress("fio", awaited_of_run(found.plan), StringIO(), fillings=fillings_of_run(found.plan))
+    document, status = _run(found, progress, Consent(tuple(erase or ())), out or default_parent())
+    _write("".join(_text(document, form) for form in formats), asked.program.get("output"))
+    return status
+
+
+def _formats(program: Mapping[str, str]) -> list[str]:
+    """The formats that are asked for, in the order in which fio writes them."""
+    asked = program.get("output-format", "normal").split(",") if "minimal" not in program else ["terse"]
+    asked += ["terse"] if "append-terse" in program else []
+    for name in asked:
+        if name not in _FORMATS:
+            raise DrivelabError("U006", f"there is no output format {name}", do="normal, json, json+ or terse")
+    if program.get("terse-version", _TERSE_VERSION) != _TERSE_VERSION:
+        raise DrivelabError("U006", f"terse output has version {_TERSE_VERSION} here", do="leave out --terse-version")
+    terse = ["terse"] if set(asked) & set(_TERSE) else []
+    as_json = ["json+"] if "json+" in asked else ["json"] if "json" in asked else []
+    return [*terse, *as_json, *(["normal"] if "normal" in asked else [])]
+
+
+def _tell_program(asked: CommandLine, *, strict: bool) -> None:
+    """Say what is not done of the options of the program."""
+    for note in asked.notes:
+        what = f"--{note.option}: {note.effect.replace('-', ' ')}: {note.what}"
+        if strict and note.effect in REFUSED_EFFECTS:
+            raise DrivelabError("U036", what, where=f"{note.path}:{note.line}")
+        if note.what:
+            print_message(what)
+
+
+def _on_job_file(asked: CommandLine, folder: Path, *, strict: bool, plans: bool) -> JobFilePlan | Translation:
+    """What the command line becomes, by way of a job file that says the same."""
+    text, places = asked.as_job_file()
+    path = folder / ((re.sub(r"[^A-Za-z0-9.-]+", "-", asked.name).strip("-.")[:40] or "fio") + SUFFIX)
+    path.write_text(text, encoding="utf-8")
+    try:
+        if not plans:
+            return placed(translate_file(path, environment_of_host(), strict=strict), places)
+        found = plan_job_file(str(path), (), strict=strict)
+    except DrivelabError as error:
+        what, where, do = (with_places(text, str(path), places) for text in (error.what, error.where, error.do))
+        do = "say how large: --size=..." if do.startswith("add file_size") else do
+        raise DrivelabError(error.code, what, where=where, do=do) from error
+    of_words = placed(found.translation, places)
+    moved = dict(zip(map(id, found.translation.jobs), of_words.jobs, strict=True))
+    return replace(found, translation=of_words, jobs=tuple((name, moved[id(job)]) for name, job in found.jobs))
+
+
+def _tell_of_groups(translation: Translation) -> None:
+    for job in translation.jobs:
+        if job.pattern.job_count > 1 and "group_reporting" not in (*job.given, *job.shared):
+            print_message(f"{job.name}: its {job.pattern.job_count} jobs are one result, as with group_reporting")
+
+
+def _refuse_writes(asked: CommandLine, found: JobFilePlan) -> None:
+    for job in found.translation.jobs:
+        if "readonly" in asked.program and job.destroys:
+            what = f"{job.name} writes to {job.destroys[0]}, and --readonly forbids it"
+            raise DrivelabError("U006", what, where=f"{job.path}:{job.line}", do="leave out --readonly")
+
+
+def _run(found: JobFilePlan, progress: RunProgress, consent: Consent, parent: Path) -> tuple[dict[str, Any], int]:
+    """The results in fio's JSON, and the exit status: that of fio, which does not judge."""
+    require_possible(found.plan, found.targets, consent)
+    with interruptible() as stop:
+        conduct = conduct_for(progress, stop, consent, stops_on_error=False)
+        conduct = replace(conduct, facts={"job_file": found.record()}, files={STORED_NAME: found.text})
+        directory, outcome = record_run(found.plan, found.experiment, found.targets, parent, conduct)
+    stored = open_run(directory)
+    document, left_out = fio_document(stored)
+    for reason in left_out:
+        print_message(f"left out: {reason}")
+    for failed, error in outcome.failures.items():
+        print(f"{failed}: {error}", file=sys.stderr)
+    for finding in (each for each in outcome.findings if each.severity == "invalid"):
+        print(f"not to be trusted: {finding.text}", file=sys.stderr)
+    print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
+    return document, stop.exit_code if outcome.is_interrupted else EXIT_FAILED if outcome.failures else EXIT_OK
+
+
+def _text(document: dict[str, Any], form: str) -> str:
+    writers: dict[str, Callable[[dict[str, Any]], str]] = {"normal": normal_text, "terse": terse_text}
+    if form in writers:
+        return writers[form](document)
+    kept = document if form == "json+" else _without_bins(document)
+    return json.dumps(kept, indent=2) + "\n"
+
+
+def _without_bins(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_bins(each) for name, each in value.items() if name != "bins"}
+    return [_without_bins(each) for each in value] if isinstance(value, list) else value
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is None:
+        print(text, end="")
+        return
+    with written_aside(typed_file(Path(output))) as aside:
+        aside.write_text(text, encoding="utf-8")

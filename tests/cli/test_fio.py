@@ -1,0 +1,128 @@
+"""A command line of fio as typed behind ``drivelab fio``: what is printed, kept and refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from drivelab.cli.main import run
+from drivelab.model.errors import EXIT_USAGE
+from drivelab.store.read import open_run
+
+WORDS = ("--name=mixed", "--rw=randrw", "--bs=4k", "--size=256k", "--number_ios=64", "--ioengine=libaio", "--iodepth=4")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_place_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_json_is_alone_on_stdout_and_read_by_fios_own_reader(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(["fio", *WORDS, "--output-format=json+"]) == 0
+    printed, told = capsys.readouterr()
+    document = json.loads(printed)
+    (job,) = document["jobs"]
+    assert (job["jobname"], job["error"], job["job options"]["rw"]) == ("mixed", 0, "randrw")
+    assert job["read"]["total_ios"] + job["write"]["total_ios"] == 64
+    assert sum(job["read"]["lat_ns"]["bins"].values()) == job["read"]["total_ios"]
+    assert "options honoured: rw, bs, size" in told
+    assert "drivelab report " in told
+    (tmp_path / "result.json").write_text(printed)
+    assert run(["import", "result.json", "--dry-run"]) == 0
+
+
+def keys(value: object, above: str = "") -> set[str]:
+    """Where there is something in a document; bins and percentiles are data."""
+    if isinstance(value, list):
+        return keys(value[0], above) if value else set()
+    if not isinstance(value, dict) or above.endswith(("bins", "percentile", "options")):
+        return {above}
+    return {above}.union(*(keys(each, f"{above}/{name}") for name, each in value.items()))
+
+
+@pytest.mark.needs_tool("fio")
+def test_what_fio_has_in_its_json_is_in_ours(tmp_path: Path) -> None:
+    form = ("--output-format=json+", "--fsync=8")
+    (tmp_path / "theirs").mkdir()
+    command = ["fio", *WORDS, *form]
+    theirs = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path / "theirs")
+    assert run(["fio", *WORDS, *form, "--output=ours.json"]) == 0
+    ours = keys(json.loads((tmp_path / "ours.json").read_text()))
+    # how busy a drive was the whole time is not measured
+    assert keys(json.loads(theirs.stdout)) - ours <= {"/disk_util/util"}
+
+
+@pytest.mark.needs_tool("fio")
+def test_the_bins_are_read_by_the_program_that_comes_with_fio(tmp_path: Path) -> None:
+    assert run(["fio", *WORDS, "--output-format=json+", "--output=result.json"]) == 0
+    subprocess.run(["fio_jsonplus_clat2csv", "result.json", "bins.csv"], check=True, capture_output=True)
+    (found,) = tmp_path.glob("bins*.csv")
+    assert len(found.read_text().splitlines()) > 2
+
+
+def test_the_run_is_kept_with_a_job_file_that_says_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["fio", *WORDS, "--minimal", "--eta=never"]) == 0
+    printed, told = capsys.readouterr()
+    assert "step 1" not in told
+    (line,) = printed.splitlines()
+    assert line.split(";")[0] == "3"
+    assert line.split(";")[2] == "mixed"
+    (directory,) = (tmp_path / "runs").iterdir()
+    stored = open_run(directory)
+    assert stored.record.job_file["path"] == "command line"
+    assert (directory / "job.fio").read_text().splitlines()[:2] == ["[mixed]", "rw=randrw"]
+    assert run(["plan", str(directory / "job.fio")]) == 0
+
+
+def test_normal_output_goes_to_a_file_without_bins_and_nothing_to_stdout(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(["fio", *WORDS, "--output=out.txt", "--output-format=normal,json", "--status-interval=1"]) == 0
+    printed, told = capsys.readouterr()
+    text = (tmp_path / "out.txt").read_text()
+    assert printed == ""
+    assert "status-interval: not honoured" in told
+    assert text.startswith("{\n")
+    assert '"bins"' not in text
+    assert "\nmixed: (groupid=0, jobs=1): err= 0: pid=0:" in text
+    assert text.rstrip().splitlines()[-1].startswith("  WRITE: bw=")
+
+
+def test_nothing_is_run_where_only_parsing_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["fio", "--parse-only", *WORDS, "--nice=3"]) == 0
+    printed, told = capsys.readouterr()
+    assert printed == ""
+    assert "command line:9: nice=3: not honoured: start drivelab with nice" in told
+    assert run(["fio", "--showcmd", *WORDS]) == 0
+    assert capsys.readouterr().out.split() == ["fio", *WORDS]
+    assert run(["fio", "--version"]) == 0
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ((*WORDS, "--nice=3", "--strict"), "U036", "nice (command line:8, not-honoured)"),
+        ((*WORDS, "--status-interval=1", "--strict"), "U036", "--status-interval: not honoured"),
+        ((*WORDS, "--readonly"), "U006", "--readonly forbids it"),
+        ((*WORDS, "--output-format=xml"), "U006", "no output format xml"),
+        ((*WORDS, "--terse-version=5"), "U006", "version 3"),
+        (("--name=a", "--size=1m", "--bs=x"), "U032", "command line:3"),
+        (("--rw=read",), "U037", "holds no job"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_the_word(
+    words: tuple[str, ...], code: str, told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(["fio", *words]) == EXIT_USAGE
+    error = capsys.readouterr().err
+    assert f"error[{code}]" in error
+    assert told in error
+    assert not (tmp_path / "runs").exists()

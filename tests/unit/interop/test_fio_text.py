@@ -1,0 +1,71 @@
+"""fio's normal and terse output, made of its JSON: what fio itself prints of the same run."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from drivelab.interop.fio.exported_text import normal_text, shortened, terse_text
+
+# its JSON does not have these: fields that the others' text holds besides
+# of a share of all, in per cent: in JSON it is of numbers that were not rounded yet
+ROUNDED = 0.05
+PID, DISK = re.compile(r"pid=\d+: .*"), "\nDisk stats"
+JOBS = (
+    "--ioengine=null --size=16m --rw=randrw --bs=4k --iodepth=4",
+    "--ioengine=psync --size=1m --rw=randwrite --bs=4k --fdatasync=1",
+    "--ioengine=psync --size=64m --rw=read --bs=128k",
+    "--ioengine=null --size=64m --rw=read --numjobs=2 --group_reporting --description=twice",
+    "--ioengine=null --size=1m --rw=randwrite --name=b --size=2m --rw=read --stonewall",
+)
+
+
+def run_by_fio(options: str, folder: Path) -> tuple[str, str, dict[str, object]]:
+    """Terse line, normal output and JSON of one run."""
+    command = ["fio", "--name=a", f"--directory={folder}", *options.split(), "--output-format=json,normal,terse"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
+    begin, end = text.index("\n{\n"), text.index("\n}\n") + 3
+    terse = "".join(f"{line}\n" for line in text[:begin].splitlines() if line.startswith("3;"))
+    return terse, text[end:], json.loads(text[begin:end])
+
+
+def is_same(mine: str, its: str) -> bool:
+    """Whether two fields are the same but for rounding."""
+    if mine == its or "." not in mine:
+        return mine == its
+    unit = "%" if mine.endswith("%") else ""
+    values = (float(text.removesuffix(unit)) for text in (mine, its))
+    return math.isclose(*values, abs_tol=ROUNDED if unit else 2e-6)
+
+
+@pytest.mark.needs_tool("fio")
+@pytest.mark.parametrize("options", JOBS)
+def test_text_made_of_json_is_what_fio_prints_beside_it(options: str, tmp_path: Path) -> None:
+    terse, normal, document = run_by_fio(options, tmp_path)
+    theirs = PID.sub("", normal.partition(DISK)[0]).strip().splitlines()
+    ours = PID.sub("", normal_text(document)).strip().splitlines()[2:]
+    assert ours == theirs
+    for own, line in zip(terse_text(document).splitlines(), terse.splitlines(), strict=True):
+        # what a drive did comes last in fio's
+        for mine, its in zip(own.split(";"), line.split(";"), strict=False):
+            assert is_same(mine, its)
+
+
+@pytest.mark.parametrize(
+    ("number", "width", "decimal", "binary"),
+    [
+        (0, 4, "0", "0"),
+        (9999, 4, "9999", "9999"),
+        (1_163_285, 4, "1163k", "1136Ki"),
+        (4_764_815_360, 4, "4765M", "4544Mi"),
+        (66_707_456, 4, "66.7M", "63.6Mi"),
+        (1_248_000, 6, "1248.0k", "1218.8Ki"),
+    ],
+)
+def test_a_number_is_shortened_as_fio_does_it(number: int, width: int, decimal: str, binary: str) -> None:
+    assert (shortened(number, width), shortened(number, width, binary=True)) == (decimal, binary)
