@@ -21,17 +21,17 @@ _AS_PROMISED = (0.93, 0.93)
 COVERED = {
     **{drive.name: _AS_PROMISED for drive in drives.ALL},
     drives.WANDERS_200_MS.name: (0.90, 0.90),
-    # four or five excursions in the window, and p99 lies in the highest of them
-    drives.WANDERS_200_MS_CLEARLY.name: (0.87, 0.80),
-    drives.TWO_LEVELS.name: (0.84, 0.84),
+    # four or five excursions in the window, and p99 lies in the highest of them; in 10 % of windows none reaches p99.9
+    drives.WANDERS_200_MS_CLEARLY.name: (0.89, 0.83),
+    drives.TWO_LEVELS.name: (0.84, 0.90),
     # five bursts in the window, and p99 lies at their edge
-    drives.RARE_BURSTS.name: (0.85, 0.93),
+    drives.RARE_BURSTS.name: (0.88, 0.93),
 }
 # of which no interval can know: what they cover is told and not promised
 NOT_PROMISED = {drives.THROTTLES_SLOWLY.name}
 # a swing that averages out exactly within the window is taken for one that does not
 WIDE = {drives.SLOW_TICKS.name, drives.DRIFTS.name, drives.THROTTLES.name, drives.QUANTISED.name}
-WIDTH_MOST = 1.8
+WIDTH_MOST = 1.75
 OPERATIONS = 25_000
 # those of which intervals fall short of 93 %, or are wide at p99.9, and what one could have at best
 ORACLES = [drives.RARE_BURSTS, drives.WANDERS_200_MS, drives.WANDERS_200_MS_CLEARLY, drives.INDEPENDENT, drives.STALLS]
@@ -49,7 +49,7 @@ def test_intervals_of_two_seconds(drive: drives.SimulatedDrive, capsys: pytest.C
     assert min(one.share for one in found[:3]) >= most
     assert found[3].share >= rarest
     if drive.name not in WIDE:
-        assert max(one.width for one in found[:3]) <= WIDTH_MOST
+        assert max(one.width for one in found) <= WIDTH_MOST
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,6 @@ class IntervalSeries:
         """Number of intervals."""
         return int(self.count.shape[0])
 
-    def count_above_bucket(self, bucket: int) -> Floats:
-        """Latencies in buckets above `bucket`, per interval, shape (n,)."""
-        above = np.where(self.entry_bucket > bucket, self.entry_count, 0)
-        return _sums(self.entry_interval, above.astype(np.float64), self.length)
-
 
 def series_from_histograms(histograms: Sequence[Histogram]) -> IntervalSeries:
     """The series of intervals of equal length from a histogram of each."""

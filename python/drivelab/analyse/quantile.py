@@ -5,13 +5,20 @@ sample's own: a fact, exact to a bucket, and always given. What it is for the
 drive, if it goes on like this, is the interval: all values that the share of
 observations below them does not rule out.
 
-For each such value the share below it is compared with the share that the
-quantile asks for, in logits, by Student's t and the long-run variance that the
-share has *there* (`long_run_variance`, the one that means and rates use). The
-published form of the method takes the variance at the sample's quantile only,
-and that fails where the level moves: half of the window above the median and
-half below says much about the median, although all of it seems to vary.
-Nothing is assumed about the distribution.
+For each such value the number of observations beyond it is compared with the
+number that the quantile asks for. Bursts make n observations worth n / inflation
+independent ones, the inflation being the share's long-run variance over that of
+independent observations (`long_run_variance`, the one that means and rates use).
+So the number is taken as binomial of so many trials, which for independent
+observations is exact. That the inflation is an estimate is paid for as Student's
+t does, with the probability of its point instead of the normal one's.
+
+The inflation is taken *at that value*: at the sample's quantile alone it fails
+where the level moves, for half of the window above the median and half below
+says much about the median, although all of it seems to vary. But far out there
+are few observations, which look independent although those nearer by come in
+bursts; so where the sample's quantile has the larger inflation, the mean of both
+is taken. Nothing is assumed about the distribution.
 
 What cannot be mended: what is slower than about a tenth of the window, and a
 quantile that lives in events of which the data hold fewer than about ten, say
@@ -27,10 +34,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.distributions import student_t
+from drivelab.analyse.distributions import binomial_cdf, student_t
 from drivelab.analyse.interval_series import IntervalSeries, series_from_histograms
 from drivelab.analyse.ordered_sample import IntervalSample, LikeSample, OrderedSample, RawSample, ShareBelow
-from drivelab.analyse.ranks import ONE_SIDED_TAIL, TAIL, quantile_ranks
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 
@@ -39,10 +45,8 @@ Floats = NDArray[np.float64]
 # observations beyond a quantile that give it a value, and an interval with two ends
 VALUE_FROM = 1
 INTERVAL_FROM = 5
-# What bursts cost in degrees of freedom, and the fewest that they leave. Theory says 0.5 (the kurtosis of their
-# number); with 1.5 a p99 is covered about as well as a p50, found by simulation (tests/prove/quantiles.py).
-_BURST_WEIGHT = 1.5
-_FEWEST_DEGREES = 2.0
+TAIL = 0.025
+ONE_SIDED_TAIL = 0.05
 # an end is looked for to so small a part of its distance, or of what is left beyond it
 _PRECISION = 128
 
@@ -160,16 +164,14 @@ def _estimate(sample: OrderedSample, at: float, unit: Unit) -> Estimate:
     rank = sample_rank(at, count)
     seen = sample.value(rank)
     inflation = sample.share_below(rank, inclusive=True).inflation
-    method = f"ranks by Student's t, variance x {inflation:.3g} for autocorrelation"
+    method = f"binomial ranks, variance x {inflation:.3g} for autocorrelation"
     # 0.999 is a little less than itself in binary
     beyond = count * min(at, 1 - at) + 1e-9
     if beyond < INTERVAL_FROM:
         low, high = _one_sided(sample, at)
         value, observed = (seen, None) if beyond >= VALUE_FROM else (None, seen)
         return Estimate(value, low, high, unit, count, count / inflation, f"{method}; one-sided 95 % bound", observed)
-    ranks = quantile_ranks(count, at)
-    low = sample.low_edge(_low_end(sample, at, ranks.low, TAIL))
-    high = sample.high_edge(_high_end(sample, at, ranks.high, TAIL))
+    low, high = _low_end(sample, at, TAIL), _high_end(sample, at, TAIL)
     return Estimate(seen, low, high, unit, count, count / inflation, method)
 
 
@@ -182,69 +184,66 @@ def _without_interval(histogram: Histogram, at: float) -> Estimate:
 
 
 def _one_sided(sample: OrderedSample, at: float) -> tuple[float | None, float | None]:
-    """A bound on the side that has observations."""
-    ranks = quantile_ranks(sample.count, at)
-    if at >= 0.5:
-        rank = ranks.one_sided_low
-        return None if rank is None else sample.low_edge(_low_end(sample, at, rank, ONE_SIDED_TAIL)), None
-    rank = ranks.one_sided_high
-    return None, None if rank is None else sample.high_edge(_high_end(sample, at, rank, ONE_SIDED_TAIL))
+    """A bound on the side that has observations, where there are enough to rule any value out."""
+    if min(at, 1 - at) ** sample.count > ONE_SIDED_TAIL:
+        return None, None
+    return (_low_end(sample, at, ONE_SIDED_TAIL), None) if at >= 0.5 else (None, _high_end(sample, at, ONE_SIDED_TAIL))
 
 
-def _low_end(sample: OrderedSample, at: float, nearest: int | None, tail: float) -> int:
-    """The largest rank whose observation lies too low to be the quantile; 1 where that cannot be told of any."""
+def _low_end(sample: OrderedSample, at: float, tail: float) -> float:
+    """The largest observation that is too low to be the quantile; the smallest of all where that cannot be told."""
+    middle = sample_rank(at, sample.count)
+    own = sample.share_below(middle, inclusive=False)
 
     def is_out(distance: int) -> bool:
         below = sample.share_below(middle - distance, inclusive=False)
-        return below.share < at and _is_ruled_out(below, sample.count, at, tail)
+        return _is_ruled_out(below.share, at, _as_uncertain(below, own), sample.count, tail)
 
+    return sample.low_edge(middle - _distance(is_out, _start(sample.count, at), middle - 1))
+
+
+def _high_end(sample: OrderedSample, at: float, tail: float) -> float:
+    """The smallest observation that is too high to be the quantile; the largest of all where that cannot be told."""
     middle = sample_rank(at, sample.count)
-    return middle - _distance(is_out, middle - (nearest or 1), middle - 1)
-
-
-def _high_end(sample: OrderedSample, at: float, nearest: int | None, tail: float) -> int:
-    """The smallest rank whose observation lies too high to be the quantile; the last where that cannot be told."""
+    own = sample.share_below(middle, inclusive=True)
 
     def is_out(distance: int) -> bool:
         below = sample.share_below(middle + distance, inclusive=True)
-        return below.share > at and _is_ruled_out(below, sample.count, at, tail)
+        return _is_ruled_out(1 - below.share, 1 - at, _as_uncertain(below, own), sample.count, tail)
 
-    middle = sample_rank(at, sample.count)
-    return middle + _distance(is_out, (nearest or sample.count) - middle, sample.count - middle)
+    return sample.high_edge(middle + _distance(is_out, _start(sample.count, at), sample.count - middle))
 
 
-def _distance(is_out: Callable[[int], bool], nearest: int, farthest: int) -> int:
+def _start(count: int, at: float) -> int:
+    """The distance of the end in independent observations, or thereabouts."""
+    return max(1, round(2 * math.sqrt(count * at * (1 - at))))
+
+
+def _distance(is_out: Callable[[int], bool], start: int, farthest: int) -> int:
     """The distance from the middle at which values are ruled out, to within a small part; at most `farthest`.
 
-    Goes outwards from the exact end for independent observations with steps that double, then halves what is left.
+    Goes outwards with steps that double, then halves what is left.
     """
-    inner, outer = 0, max(0, nearest)
+    inner, outer = 0, min(start, farthest)
     while outer < farthest and not is_out(outer):
-        inner, outer = outer, min(farthest, max(1, 2 * outer))
-    if inner == 0:
-        return outer
+        inner, outer = outer, min(farthest, 2 * outer)
     while outer - inner > max(1, min(outer, farthest - inner) // _PRECISION):
         halfway = (inner + outer) // 2
         inner, outer = (inner, halfway) if is_out(halfway) else (halfway, outer)
     return outer
 
 
-def _is_ruled_out(below: ShareBelow, count: int, at: float, tail: float) -> bool:
-    """Whether the share below a value differs from that of the quantile by more than chance."""
-    share = below.share
-    if not 0 < share < 1:
-        return True
-    worth = count / below.inflation
-    degrees = below.degrees_of_freedom
-    if below.inflation > 1:
-        # bursts vary in number and size: the rarer, the more it matters, and at the median not at all
-        bursts = _BURST_WEIGHT * (1 / (share * (1 - share)) - 4) / worth
-        degrees = max(min(degrees, _FEWEST_DEGREES), 1 / (1 / degrees + bursts))
-    else:
-        degrees = math.inf
-    spread = math.sqrt(1 / (worth * share * (1 - share)))
-    return abs(_logit(share) - _logit(at)) > student_t(degrees, tail) * spread
+def _as_uncertain(here: ShareBelow, own: ShareBelow) -> ShareBelow:
+    """The share at a value, as uncertain as there, or as in the mean with the sample's quantile if that is more."""
+    if own.inflation <= here.inflation:
+        return here
+    inflation = (own.inflation + here.inflation) / 2
+    return ShareBelow(here.share, inflation, own.degrees_of_freedom)
 
 
-def _logit(share: float) -> float:
-    return math.log(share / (1 - share))
+def _is_ruled_out(share: float, expected: float, known: ShareBelow, count: int, tail: float) -> bool:
+    """Whether the share on the outer side of a value is smaller than the quantile's by more than chance."""
+    degrees = known.degrees_of_freedom if known.inflation > 1 else math.inf
+    worth = count / known.inflation
+    tail_of_t = math.erfc(student_t(degrees, tail) / math.sqrt(2)) / 2
+    return binomial_cdf(share * worth, worth, expected) <= tail_of_t

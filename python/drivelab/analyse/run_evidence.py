@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain, repeat
@@ -101,10 +101,12 @@ class RunEvidence:
     a number of every reference trial (one per block: a run of ten thousand
     trials in five blocks leaves six of them), of every session when it began
     and ended and what was found, and between which lengths the measured windows
-    lie (`windows_ns`). Nothing else is kept of any other trial.
+    lie (`windows_ns`). Nothing else is kept of any other trial. `left_out` is
+    what the plan was asked for and has no trials of, a sentence each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, left_out: Sequence[str] = ()) -> None:
+        self.left_out = tuple(left_out)
         self._probes: dict[str, Estimate] = {}
         self._references: dict[tuple[str, str, str], list[ReferenceValue]] = {}
         self._sessions: dict[int, Session] = {}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.byte_bins import ByteBins, IntervalBytes, byte_bins
 from drivelab.analyse.long_run_variance import autocovariance
-from drivelab.analyse.reference_drift import theil_sen
-from drivelab.analyse.trend import mann_kendall_p_value
+from drivelab.analyse.reference_drift import inversion_counts, theil_sen
 from drivelab.model.estimate import Estimate
 from drivelab.model.throughput_course import SteadyState
 from drivelab.model.units import format_decimal_bytes
@@ -34,6 +35,8 @@ PERIODS_MIN = 3
 PERIODICITY_MIN = 0.5
 _PERIOD_BINS = 500
 _PERIOD_BINS_MIN = 40
+# above this many values the normal distribution gives the same as counting out
+_COUNTED_OUT_TO = 40
 
 
 def passes_five_rounds(rounds: Sequence[float] | Floats) -> bool:
@@ -132,7 +135,7 @@ def _held_against_stricter(
     drift, p_value = found.drift_ratio or 1.0, found.trend_p_value or 0.0
     if p_value <= TREND_P_MIN and max(drift, 1 / drift) > 1 + DRIFT_MAX:
         word = "falls" if drift < 1 else "rises"
-        why = f"the last five rounds pass, but over the last capacity it still {word} by {abs(drift - 1):.0%}"
+        why = f"the last five rounds pass, but over the last capacity it still {word} by {100 * abs(drift - 1):.0f} %"
         return replace(found, verdict="not steady", why=why)
     period = swing_period_bytes(series, float(rounds.end_bytes[first]))
     if period and PERIODS_MIN * period > found.window_end_bytes - found.window_begin_bytes:
@@ -186,8 +189,8 @@ def _why_not(window: Floats) -> str:
     mean = float(window.mean())
     spread = float(window.max() - window.min()) / mean
     if spread > RANGE_MAX:
-        return f"the last five rounds lie {spread:.0%} of their mean apart; {RANGE_MAX:.0%} is the most"
-    return f"the line through the last five rounds changes by more than {SLOPE_MAX:.0%} of their mean"
+        return f"the last five rounds lie {100 * spread:.0f} % of their mean apart; {100 * RANGE_MAX:.0f} % is the most"
+    return f"the line through the last five rounds changes by more than {100 * SLOPE_MAX:.0f} % of their mean"
 
 
 def _too_few(round_bytes: float, count: int, moved_bytes: float) -> str:
@@ -207,3 +210,36 @@ def _too_coarse(round_bytes: float, mean_bytes: float) -> str:
 def _undecided(round_bytes: float, count: int, why: str) -> SteadyState:
     nothing = Estimate(None, None, None, "B/s", 0, 0.0, "no five rounds")
     return SteadyState("undecided", why, round(round_bytes), count, 0, 0, 0, 0, nothing)
+
+
+def mann_kendall_p_value(values: Sequence[float]) -> float:
+    """The two-sided p-value of there being no trend.
+
+    Parameters
+    ----------
+    values : sequence of float
+        In order.
+
+    Returns
+    -------
+    float
+        Counted out for up to 40 different values, otherwise by the normal
+        distribution with the variance that equal values leave. 1 below three values.
+
+    References
+    ----------
+    Mann (1945), Nonparametric tests against trend, Econometrica 13; Kendall
+    (1975), Rank correlation methods, for equal values.
+    """
+    n = len(values)
+    if n < 3:
+        return 1.0
+    numbers = [float(value) for value in values]
+    score = sum((after > before) - (after < before) for before, after in combinations(numbers, 2))
+    ties = [count for count in Counter(numbers).values() if count > 1]
+    if not ties and n <= _COUNTED_OUT_TO:
+        orders = inversion_counts(n)
+        wrong = (n * (n - 1) // 2 - abs(score)) // 2
+        return min(1.0, 2 * sum(orders[: wrong + 1]) / sum(orders))
+    variance = (n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties)) / 18
+    return math.erfc(abs(score) / math.sqrt(2 * variance)) if variance > 0 else 1.0

@@ -20,7 +20,7 @@ from drivelab.model.workload import OPERATIONS
 
 # sync calls are none: they belong to the writes before them
 DATA_OPERATIONS = OPERATIONS
-_WHOLE_TARGETS = ("block_device", "scratch")
+_WHOLE_TARGETS = ("block_device", "scratch", "simulated")
 
 
 def interval_bytes(intervals: pa.Table | None, measured_ns: int) -> IntervalBytes | None:

@@ -203,9 +203,12 @@ def touches(finding: Finding, trial: str) -> bool:
 
 def limit_text(threshold: Threshold) -> str:
     """The limit in words: ``limit 10 ms``, ``at least 500``."""
-    limit = format_quantity(threshold.limit, threshold.unit)
-    per_second = " a second" if threshold.unit == "1/s" else ""
-    return f"limit {limit}" if threshold.direction == "at_most" else f"at least {limit}{per_second} wanted"
+    limit = _limit_words(threshold)
+    return f"limit {limit}" if threshold.direction == "at_most" else f"at least {limit} wanted"
+
+
+def _limit_words(threshold: Threshold) -> str:
+    return f"{format_quantity(threshold.limit, threshold.unit)}{' a second' if threshold.unit == '1/s' else ''}"
 
 
 def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
@@ -221,7 +224,7 @@ def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
         return "undecided", f"{told}: too few operations to say more; {limit_text(threshold)}"
     if bad is None or good is None:
         return "undecided", f"{told}, and too little was measured for an interval; {limit_text(threshold)}"
-    return "undecided", f"{told}, and the limit lies between; {limit_text(threshold)}"
+    return "undecided", f"{told}, and the limit of {_limit_words(threshold)} lies in between"
 
 
 def _is_met(threshold: Threshold, estimate: Estimate) -> bool:

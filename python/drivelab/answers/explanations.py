@@ -23,6 +23,8 @@ from drivelab.store.cells import cell_value, workload_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials
 
+# what may keep a bio before it sends it on
+_HOLDING_KINDS = ("dm", "md")
 _FILE_KINDS = ("directory", "file", "missing_file")
 _YES = ("1", "true", "yes", "on")
 
@@ -99,7 +101,8 @@ def explanation_of_cell(run: StoredRun, cell: TracedCell) -> Explanation:
     operation = rows[0]["operation"]
     passes = [_pass(run, row, operation, with_events=True) for row in rows]
     found = explanation_of(passes, operation, label=cell.label, stack=_stack(run, cell, rows[0], passes[0].conduct))
-    return replace(found, target=cell.target, workload=cell.workload, levels=dict(cell.levels))
+    layers = _layers(_target_facts(run, cell.target))
+    return replace(found, target=cell.target, workload=cell.workload, levels=dict(cell.levels), layers=layers)
 
 
 def explanation_differences(base: StoredRun, new: StoredRun) -> tuple[ExplanationDifference, ...]:
@@ -289,6 +292,12 @@ def _stack(run: StoredRun, cell: TracedCell, row: Mapping[str, Any], conduct: Tr
 def _target_facts(run: StoredRun, label: str) -> Mapping[str, Any]:
     target = next((one for one in run.record.targets if as_text(one.get("label")) == label), {})
     return target.get("facts_before") or target.get("facts_after") or {}
+
+
+def _layers(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Devices of the device mapper and RAID sets above the drive, as their owner knows them."""
+    above = [one for one in facts.get("devices") or () if one.get("kind") in _HOLDING_KINDS]
+    return tuple(as_text(one.get("detail") or one.get("name")) for one in above)
 
 
 def _filesystem(row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:

@@ -153,6 +153,8 @@ def _model(drive: Mapping[str, Any]) -> str:
 
 def _drive_kind(facts: Mapping[str, Any], drive: Mapping[str, Any], drive_count: int, *, is_scratch: bool) -> str:
     """What it is, in a few words: ``SSD``, ``scratch drive of 1 GiB on a file``, ``directory on ext4, SSD``."""
+    if facts.get("simulated"):
+        return "simulated drive"
     if is_scratch:
         size = facts.get("size_bytes")
         return f"scratch drive of {format_bytes(size)} on a file" if size else "scratch drive on a file"
@@ -179,7 +181,7 @@ def _found_levels(facts: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[st
     """What a trial that does not set them has been measured with."""
     levels = {}
     kind = facts.get("kind")
-    if kind in ("block_device", "scratch", "raid"):
+    if kind in ("block_device", "scratch", "raid", "simulated"):
         levels["filesystem"] = "raw"
     elif type_name := as_text((facts.get("filesystem") or {}).get("type")):
         levels["filesystem"] = type_name

@@ -19,6 +19,7 @@ from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
 from drivelab.answers.courses import asks_over_time, courses_of_run
+from drivelab.answers.measured_on import as_text
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
@@ -119,7 +120,7 @@ def findings_of_run(run: StoredRun) -> list[Finding]:
     DrivelabError
         S506: a table of the run cannot be read.
     """
-    evidence = RunEvidence()
+    evidence = RunEvidence([as_text(one) for one in run.record.plan.get("left_out") or ()])
     table = trial_columns(run, lambda field: not field.name.endswith("_json") or field.name == "findings_json")
     units: dict[str, Unit] = {LATENCY: "ns", RESPONSE: "ns", THROUGHPUT: "B/s"}
     notes = trial_notes(run)

@@ -101,6 +101,9 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
         rate = pacing.get("rate_per_s") or 0
         pause = f", {format_duration_ns(pacing['think_ns'])} pause" if pacing.get("think_ns") else ""
         found["pacing"] = f"{pacing.get('kind')}{f' {rate:g}/s' if rate else ''}{pause}"
+    if recording := workload.get("recording"):
+        speed = recording.get("speed")
+        found["recording"] = f"{recording.get('source')}, {f'speed {speed:g}' if speed else 'as fast as possible'}"
     plain = {"queue depth": "queue_depth", "job count": "job_count", "file state": "file_state", "direct": "direct"}
     found |= {name: str(workload[key]).lower() for name, key in plain.items() if key in workload}
     if workload.get("shift_bytes") is not None:

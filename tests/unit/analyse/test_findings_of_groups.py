@@ -52,7 +52,7 @@ def test_one_on_a_drive_of_its_own_has_its_commands() -> None:
 def test_a_time_without_the_others_is_a_warning() -> None:
     (found,) = ran_together.find(evidence(beside(measured(), overlap_share=0.4)))
     assert found.severity == "warning"
-    assert "for 40% of its measured time only" in found.text
+    assert "for 40 % of its measured time only" in found.text
     assert "same runtime" in found.advice
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from simulated_trials import evidence, latencies, measured
 
-from drivelab.analyse.findings import interval_reach, level_moves, run_findings
+from drivelab.analyse.findings import interval_reach, level_moves, not_measured, run_findings
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.summary import summarise
@@ -61,3 +61,17 @@ class TestIntervalReach:
         made = [summarise(measured(values={"read": latencies(9000)})) for _ in range(2)]
         found = run_findings(RunEvidence.of(made, [10**9] * 2))
         assert [one.code for one in found].count("interval-reach") == 1
+
+
+class TestNotMeasured:
+    MISSING = "filesystem xfs on scratch-1GiB: mkfs.xfs is not installed: apt-get install xfsprogs"
+
+    def test_what_a_missing_program_would_have_measured_is_said(self) -> None:
+        left_out = ["write-cache on, off on scratch-1GiB: a loop device has none of its own", self.MISSING]
+        found = run_findings(RunEvidence(left_out))
+        assert [(one.code, one.severity, one.text) for one in found] == [
+            ("not-measured", "warning", f"not measured: {self.MISSING}")
+        ]
+
+    def test_what_a_target_cannot_have_is_no_fault(self) -> None:
+        assert not_measured.find_in_run(RunEvidence(["trim device on data: a file cannot be trimmed"])) == []

@@ -187,7 +187,7 @@ class TestNotSteady:
         falling = [(20, 500e6 * 0.9**step) for step in range(20)]
         (found,) = not_steady.find(judged(trial(falling, sustained())))
         assert found.severity == "warning"
-        assert found.text.startswith("it had not become steady: ")
+        assert found.text.startswith("the drive had not become steady: ")
         assert found.evidence["profile"] == "pts-like"
         assert found.evidence["round_bytes"] == CAPACITY // 20
 

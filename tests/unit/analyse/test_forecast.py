@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from drivelab.analyse.drive_scale import MARKS, place_on_scale, rate_on
-from drivelab.analyse.forecast import commit_rate, forecast, log_latency, rate_bands
+from drivelab.analyse.forecast import MARKS, commit_rate, forecast, log_latency, place_on_scale, rate_bands, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.program import Background, OwnTime, Program
 from drivelab.model.programs import CLIENT_COUNTS, POSTGRESQL, PROGRAMS, SQLITE

@@ -34,10 +34,9 @@ def test_what_was_not_measured_has_no_series() -> None:
     assert series_from_measurement(replace_intervals(trial, trial.intervals.slice(0, 0)), "read", "total") is None
 
 
-def test_counts_above_a_bucket_are_those_of_each_interval() -> None:
+def test_counts_are_those_of_each_interval() -> None:
     parts = [np.array([100.0, 600.0, 5000.0]), np.array([100.0, 100.0]), np.array([9000.0])]
     series = series_from_histograms([histogram_of(parts[0]), histogram_of(parts[1]), EMPTY, histogram_of(parts[2])])
-    assert series.count_above_bucket(int(bucket_of(np.array([600.0]))[0])).tolist() == [1, 0, 0, 1]
     assert series.count.tolist() == [3, 2, 0, 1]
     assert series.merged.total_count == 6
 

@@ -159,7 +159,7 @@ def test_a_quiet_computer_says_nothing() -> None:
         ({"cpu_steal_share": 0.2}, "hypervisor"),
         (
             {"processors": USED_BY_OTHERS, "pressure": {"cpu_some_share": 0.3}},
-            "other programs used 1.0 of 2 processors, and tasks waited for one 30% of the time",
+            "others used 1.0 of 2 processors, and tasks waited for one 30 % of the time",
         ),
         (
             {"command_counts": {"foreign_requests": 40, "data_writes": 400, "foreign": {"postgres": 40}}},
@@ -175,7 +175,7 @@ def test_a_quiet_computer_says_nothing() -> None:
                     "bytes_written": 0,
                 }
             },
-            "busy with other work",
+            "other work kept the drive busy",
         ),
     ],
     ids=["steal", "processors", "requests", "before"],
@@ -192,10 +192,10 @@ def test_a_single_write_of_a_journal_is_not_a_neighbour() -> None:
 
 
 def test_reads_that_nobody_asked_for_here_are_told() -> None:
-    assert "19%" in foreign_work.find(evidence(measured(devices=[counted(reads=2380)])))[0].text
+    assert "19 %" in foreign_work.find(evidence(measured(devices=[counted(reads=2380)])))[0].text
     assert foreign_work.find(evidence(measured(devices=[counted(reads=2010)]))) == []
 
 
 def test_foreign_requests_in_the_trial_itself_are_told() -> None:
     counts = counted(reads=2000, foreign_requests=500)
-    assert "25%" in foreign_work.find(evidence(measured(devices=[counts])))[0].text
+    assert "25 %" in foreign_work.find(evidence(measured(devices=[counts])))[0].text

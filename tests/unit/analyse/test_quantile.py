@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import stats
 
 from counted_time import at_most_processor_s
 from drivelab.analyse.interval_series import series_from_histograms
+from drivelab.analyse.ordered_sample import RawSample
 from drivelab.analyse.quantile import (
     monotone,
     quantile_estimate_from_intervals,
@@ -43,6 +45,30 @@ def test_independent_data_are_worth_about_their_number(latencies_ns: NDArray[np.
 
 def shuffled(count: int) -> NDArray[np.float64]:
     return np.random.default_rng(2).permutation(np.arange(1.0, count + 1))
+
+
+@pytest.mark.parametrize(("count", "at"), [(60, 0.5), (500, 0.1), (2000, 0.99), (25_000, 0.999)])
+def test_ends_of_independent_data_are_hardly_farther_than_the_binomial_ones(count: int, at: float) -> None:
+    estimate = quantile_estimate_from_series(shuffled(count), at)
+    ranks = np.arange(1, count + 1)
+    low = ranks[stats.binom.cdf(ranks - 1, count, at) <= 0.025].max()
+    high = ranks[stats.binom.sf(ranks - 1, count, at) <= 0.025].min()
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert low - (at * count - low) / 2 <= estimate.low <= low
+    assert high <= estimate.high <= high + (high - at * count) / 2
+
+
+def test_a_variance_that_one_burst_makes_is_hardly_known() -> None:
+    slow = np.zeros(6400)
+    slow[::160] = 100.0
+    steady = RawSample(shuffled(6400) / 6400 + slow).share_below(6361, inclusive=False)
+    burst = RawSample(shuffled(6400) / 6400 + np.sort(slow)).share_below(6361, inclusive=False)
+    assert steady.share == burst.share
+    assert steady.inflation < 1.01
+    assert steady.degrees_of_freedom > 30
+    assert burst.inflation > 20
+    assert burst.degrees_of_freedom <= 3
 
 
 def test_a_quantile_with_few_beyond_it_has_a_value_and_one_end() -> None:

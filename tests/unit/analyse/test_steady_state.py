@@ -14,11 +14,11 @@ from drivelab.analyse.reference_drift import theil_sen
 from drivelab.analyse.steady_state import (
     PROFILE,
     ROUND_CAPACITY_SHARE,
+    mann_kendall_p_value,
     passes_five_rounds,
     steady_state,
     swing_period_bytes,
 )
-from drivelab.analyse.trend import mann_kendall_p_value
 
 Floats = NDArray[np.float64]
 CAPACITY = 100e9

@@ -31,6 +31,7 @@ from drivelab.analyse.findings import (
     names_in_memory,
     network_or_memory_file_system,
     no_flush_sent,
+    not_measured,
     not_steady,
     operations_failed,
     page_cache_answered,
@@ -94,7 +95,7 @@ TRIAL_KINDS = (
     trace_incomplete,
 )
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
-RUN_KINDS = (compressible_content, reference_drift, run_resumed, interval_reach)
+RUN_KINDS = (not_measured, compressible_content, reference_drift, run_resumed, interval_reach)
 SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
 

@@ -26,7 +26,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     """
     if throughput_cliff.find(evidence) or throughput_swings.find(evidence):
         return []
-    latency = "response" if evidence.measured.workload.pacing.kind != "closed" else "total"
+    latency = "response" if evidence.measured.workload.is_open_loop else "total"
     series = series_from_measurement(evidence.measured, evidence.summary.operation, latency)
     if series is None or series.length < INTERVALS_MIN:
         return []
@@ -40,7 +40,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     first_ns, last_ns = math.exp(line.first), math.exp(line.last)
     text = (
-        f"it got {'slower' if ratio > 1 else 'faster'} meanwhile: a line through its mean latencies leads from "
+        f"the trial got {'slower' if ratio > 1 else 'faster'} meanwhile: a line through its mean latencies leads from "
         f"{format_duration_ns(first_ns)} to {format_duration_ns(last_ns)}; the numbers are those of neither"
     )
     facts = {

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.foreign_bytes import foreign_bytes
 from drivelab.model.finding import Finding
+from drivelab.model.others_processors import busy_with_others
 from drivelab.model.units import format_bytes
 
 CODE = "foreign-work"
 # methodology, row 21
 FOREIGN_SHARE_MAX = 0.01
 STEAL_SHARE_MAX = 0.01
-# of all processors, and at least so many of them
-PROCESSOR_SHARE_MAX, PROCESSORS_MAX = 0.10, 0.5
-# the kernel counts in ticks of 4 to 10 ms: of a trial of a few of them nothing can be said
-PROCESSOR_NS_MIN = 50_000_000
 # only told of processors that others used: a thread that sleeps for every I/O waits for a processor on an idle computer
 CPU_PRESSURE_MAX = 0.05
 # a write or two of a journal in a short watch before the trial are not a neighbour
@@ -43,36 +40,22 @@ def _signs(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     yield from _work_before(evidence)
     steal = evidence.measured.context.get("cpu_steal_share")
     if steal is not None and steal > STEAL_SHARE_MAX:
-        yield f"the hypervisor took {steal:.0%} of the processors", {"cpu_steal_share": steal}
+        yield f"the hypervisor took {100 * steal:.0f} % of the processors", {"cpu_steal_share": steal}
     yield from _used_processors(evidence)
-
-
-def others_processors(processors: Mapping[str, float | None]) -> float:
-    """Processor time of other programs, in processors: 0.5 is half of one.
-
-    Parameters
-    ----------
-    processors : mapping
-        ``context["processors"]`` of a trial: all were at work for `busy`, this
-        program for `own` and threads of the kernel, which also serve our I/O, for
-        `kernel_threads`.
-    """
-    return (processors["busy"] or 0.0) - (processors["own"] or 0.0) - (processors["kernel_threads"] or 0.0)
 
 
 def _used_processors(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     processors = evidence.measured.context.get("processors")
     if not processors:
         return
-    others, count = others_processors(processors), int(processors["count"])
-    is_long = others * processors["duration_ns"] >= PROCESSOR_NS_MIN
-    if not is_long or others < max(PROCESSORS_MAX, PROCESSOR_SHARE_MAX * count):
+    others, count = busy_with_others(processors), int(processors["count"])
+    if not others:
         return
     facts = {"other_processors": others, "other_processor_share": others / count}
-    text = f"other programs used {others:.1f} of {count} processors"
+    text = f"others used {others:.1f} of {count} processors"
     pressure = (evidence.measured.context.get("pressure") or {}).get("cpu_some_share")
     if pressure is not None and pressure > CPU_PRESSURE_MAX:
-        text += f", and tasks waited for one {pressure:.0%} of the time"
+        text += f", and tasks waited for one {100 * pressure:.0f} % of the time"
         facts["cpu_pressure_some_share"] = pressure
     yield text, facts
 
@@ -88,13 +71,15 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
         share = foreign / (own + foreign)
         names = ", ".join(sorted(traced.get("foreign", {})))
         who = f" ({names})" if names else ""
-        yield f"{share:.0%} of the drive's requests were others'{who}", {"foreign_request_share": share}
+        yield f"{100 * share:.0f} % of all requests were others'{who}", {"foreign_request_share": share}
 
 
 def _foreign_bytes(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     for found in foreign_bytes(evidence):
         verb = "read" if found.direction == "read" else "wrote"
-        much = f"{format_bytes(found.count)} more than this trial accounts for, {found.share:.0%} of what it moved"
+        much = (
+            f"{format_bytes(found.count)} more than this trial accounts for, {100 * found.share:.0f} % of what it moved"
+        )
         yield f"the drive {verb} {much}", {f"excess_{found.direction}_share": found.share}
 
 
@@ -112,6 +97,6 @@ def _work_before(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float
     if others > IDLE_SHARE_MAX * ours:
         share = others / ours if ours else 1.0
         yield (
-            f"just before it, the drive was busy with other work, {share:.0%} as many bytes a second",
+            f"other work kept the drive busy just before, with {100 * share:.0f} % as many bytes a second",
             {"other_bytes_share": share},
         )

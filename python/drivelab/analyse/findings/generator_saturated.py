@@ -25,7 +25,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     share = spent.get("total_ns", spent["user_ns"] + spent["system_ns"]) / (window_ns * jobs)
     if share <= BUSY_SHARE_MAX:
         return []
-    text = f"the issuing threads were busy {share:.0%} of the time: the processor was the limit, the drive may do more"
+    busy = f"the issuing threads were busy {100 * share:.0f} % of the time"
+    text = f"{busy}: the processor was the limit, the drive may do more"
     facts = {"busy_share": share, "user_ns": spent["user_ns"], "system_ns": spent["system_ns"], "jobs": jobs}
     return [Finding(CODE, "warning", text, evidence.name, facts, "use more jobs (--jobs), or larger blocks")]
 

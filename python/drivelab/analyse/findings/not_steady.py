@@ -11,7 +11,7 @@ from drivelab.model.units import format_decimal_bytes
 CODE = "not-steady"
 # shorter trials were not meant to last, unless they were to move a whole capacity
 SUSTAINED_NS = 60_000_000_000
-_WORDS = {"not steady": "it had not become steady", "undecided": "whether it was steady is not known"}
+_WORDS = {"not steady": "the drive had not become steady", "undecided": "whether it was steady is not known"}
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:

@@ -77,7 +77,7 @@ def _writes_text(evidence: TrialEvidence, issued: int, seen: int) -> str:
     waiting = waiting_bytes(evidence.measured)
     later = f" ({format_bytes(waiting)} still waited in the page cache)" if waiting else ""
     return (
-        f"of {format_bytes(issued)} of writes, {_percent(seen / issued)} reached the drive while it was timed; "
+        f"{_percent(seen / issued)} of {format_bytes(issued)} of writes reached the drive while it was timed; "
         f"the rest was memory{later}, and the numbers are not the drive's"
     )
 

@@ -13,7 +13,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     """An achieved depth below nine tenths of the one asked for, in a closed loop."""
     workload = evidence.measured.workload
     achieved = evidence.achieved.get("queue_depth_mean")
-    if evidence.is_null or workload.pacing.kind != "closed" or workload.queue_depth == 1 or achieved is None:
+    if evidence.is_null or workload.is_open_loop or workload.queue_depth == 1 or achieved is None:
         return []
     if achieved >= ACHIEVED_SHARE_MIN * workload.queue_depth:
         return []

@@ -33,7 +33,8 @@ def _overlap(evidence: TrialEvidence, together: Mapping[str, Any]) -> Finding:
     text = f"{who} ran at the same time"
     advice = ""
     if is_short:
-        text += f", but for {share:.0%} of its measured time only: the numbers are of both, beside the others and not"
+        only = f"for {100 * share:.0f} % of its measured time only"
+        text += f", but {only}: the numbers are of both, with the others and not"
         advice = "give all of them the same runtime, and none another limit"
     if together["shared_devices"]:
         text += "; the kernel counts their commands together, so commands per operation are not known"

@@ -10,7 +10,7 @@ from drivelab.model.finding import MEASURE_LONGER, Finding
 
 CODE = "too-little-data"
 ASKED = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
-_NAMES = {"p50": "p50", "p99": "p99", "p999": "p99.9"}
+_NAMES = {"p50": "the median", "p99": "p99", "p999": "p99.9"}
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:

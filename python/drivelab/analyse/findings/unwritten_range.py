@@ -63,7 +63,9 @@ def _from_map(evidence: TrialEvidence, share: float, extents: dict[str, int]) ->
         "inside metadata": extents.get("inline_bytes", 0),
     }
     missing = ", ".join(f"{format_bytes(size)} {what}" for what, size in parts.items() if size)
-    text = f"{1 - share:.1%} of the range read holds no data on the drive ({missing}): such reads cost nothing"
+    text = (
+        f"{100 * (1 - share):.1f} % of the range read holds no data on the drive ({missing}): such reads cost nothing"
+    )
     severity: Severity = "invalid" if share < WRITTEN_SHARE_MIN else "warning"
     facts = {"written_share": share, **{key: value for key, value in extents.items() if key.endswith("_bytes")}}
     return [Finding(CODE, severity, text, evidence.name, facts, "write the whole range before reading it")]
