@@ -24,7 +24,7 @@ REPORTS = {
     "page-check": ["check-directory"],
     "page-experiment": ["write-size-two-drives"],
     "page-explain": ["explained-appends"],
-    "page-published": ["ssd-latency-scratch", "--with-reference", "ssd-latency"],
+    "page-published": ["write-size-two-drives", "--with-reference", "intel-530"],
 }
 CARDS = {"card-check": "check-directory", "card-experiment": "settings-scan-drive"}
 

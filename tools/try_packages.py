@@ -43,7 +43,8 @@ if grep failed: ~/progress; then exit 1; fi
 """
 PAGE = """
 drivelab report LAST --out ~/page.html
-grep -q plotly ~/page.html
+grep -q data-packed ~/page.html
+drivelab report LAST --out ~/card.png
 drivelab sql 'select run, experiment from runs' | grep check
 """
 SHARED = """
@@ -60,6 +61,7 @@ du -sm /opt/venv/lib/python3*/site-packages --exclude='pip*' --exclude='setuptoo
 WITHOUT_EXTRAS = """
 test -z "$(find ~/.local/share/drivelab/runs -name report.html)"
 drivelab report LAST 2>&1 | grep -F "pip install 'drivelab[report]'"
+drivelab report LAST --out ~/card.png 2>&1 | grep -F "pip install 'drivelab[pictures]'"
 drivelab sql 'select 1' 2>&1 | grep -F "pip install 'drivelab[sql]'"
 """
 ALL = """

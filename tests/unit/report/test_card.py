@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import struct
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,23 +17,12 @@ from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import HEIGHT_PX, WIDTH_PX, card_svg, write_card
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
 from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_parts
-from drivelab.report.chromium import Chromium
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 _SVG = "{http://www.w3.org/2000/svg}"
-_BOXES = """
-(svg => {
-  document.body.innerHTML = svg;
-  return Array.from(document.querySelectorAll("text")).map(one => {
-    const box = one.getBBox();
-    return [one.textContent, box.x, box.y + 0.2 * box.height, box.x + box.width, box.y + 0.8 * box.height];
-  });
-})
-"""
-Box = tuple[str, float, float, float, float]
 
 
 def golden(name: str) -> StoredRun:
@@ -42,48 +31,6 @@ def golden(name: str) -> StoredRun:
 
 def words_of(svg: str) -> str:
     return " ".join(" ".join(ElementTree.fromstring(svg).itertext()).split())
-
-
-def boxes_of(*svgs: str) -> list[list[Box]]:
-    """Each text of the pictures with the box around its letters, as a browser draws them."""
-    with Chromium() as browser:
-        browser.evaluate("document.documentElement.innerHTML = '<body></body>'")
-        return [[tuple(one) for one in browser.evaluate(f"{_BOXES}({json.dumps(svg)})")] for svg in svgs]
-
-
-def overlapping(boxes: list[Box]) -> list[tuple[str, str]]:
-    return [
-        (one[0], other[0])
-        for place, one in enumerate(boxes)
-        for other in boxes[place + 1 :]
-        if one[1] < other[3] and other[1] < one[3] and one[2] < other[4] and other[2] < one[4]
-    ]
-
-
-LONG = Card(
-    outcome="undecided",
-    title="How long does " + "W" * 90 + " take, " * 30,
-    where="MANUFACTURER MODEL " * 20,
-    sentence="It takes " + "very, very " * 80 + "long.",
-    rows=Rows(
-        "latency " * 40,
-        tuple(
-            Row("drive " * 30 + str(n), "12 345 678 MB/s", "12 345 678–23 456 789 MB/s", 1.0) for n in range(ROWS_MAX)
-        ),
-    ),
-    warning="Warning: " + "漢字" * 200,
-    source="measured by " + "x" * 300,
-)
-
-
-@pytest.mark.needs_tool("chromium")
-def test_no_text_leaves_the_picture_or_meets_another() -> None:
-    cards = [card_of(joint_report([open_run(path)])) for path in sorted(GOLDEN.iterdir())]
-    numbers = tuple(Row("a very long name of a workload " * 5, "12 345 678 MB/s", "1–2" * 30) for _ in range(4))
-    cards += [LONG, replace(LONG, rows=None, numbers=numbers)]
-    for card, boxes in zip(cards, boxes_of(*map(card_svg, cards)), strict=True):
-        outside = [b for b in boxes if b[1] < 0 or b[2] < 0 or b[3] > WIDTH_PX or b[4] > HEIGHT_PX]
-        assert (outside, overlapping(boxes)) == ([], []), card.title
 
 
 def test_a_card_says_what_was_asked_of_what_and_what_came_out(stored_run: StoredRun) -> None:
@@ -209,15 +156,16 @@ def test_a_card_without_anything_is_a_picture_too() -> None:
     assert "nothing" in words_of(card_svg(card_of(Joint("nothing", "nothing"))))
 
 
-@pytest.mark.needs_tool("chromium")
 def test_a_png_has_the_size_that_is_shared(tmp_path: Path) -> None:
     data = write_card(joint_report([golden("check-directory")]), tmp_path / "card.PNG").read_bytes()
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert struct.unpack(">II", data[16:24]) == (WIDTH_PX, HEIGHT_PX)
 
 
-def test_a_png_without_chromium_is_an_error_and_an_svg_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_a_png_without_what_makes_it_is_an_error_and_an_svg_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     joint = joint_report([golden("check-directory")])
     write_card(joint, tmp_path / "card.svg")
     with pytest.raises(DrivelabError, match="O803"):

@@ -25,7 +25,6 @@ from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.io_scatter import SLOWEST, io_scatter
 from drivelab.report.figures.latency_cdf import latency_cdf
 from drivelab.report.figures.latency_histogram import latency_histogram
-from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.latency_over_time import latency_over_time
 from drivelab.report.figures.latency_overview import latency_overview
 from drivelab.report.figures.of_run import traced_figures_of_run
@@ -37,7 +36,6 @@ from drivelab.store.record_batches import HeldRecords
 
 MAKERS = (
     latency_overview,
-    latency_over_size,
     latency_histogram,
     latency_cdf,
     latency_over_time,
@@ -51,7 +49,7 @@ def figures_of(run: StoredRun) -> list[Figure]:
     answer = answer_of_run(run) if "plan" in run.run_json else RunAnswer()
     trials = gather(run, answer).trials
     made = [make(trials) for make in MAKERS]
-    made += [latency_over_size(trials, answer), throughput_over_time(trials, answer), effects_overview(answer)]
+    made += [throughput_over_time(trials, answer), effects_overview(answer)]
     made += traced_figures_of_run(gather(run, answer, explanations_of(run)))
     made.append(part_differences(explanation_differences(run, run)))
     return list({figure.key: figure for figure in made if figure is not None}.values())
@@ -252,19 +250,6 @@ def test_the_slowest_operations_are_drawn_one_by_one(check_content: ReportConten
     slowest = figure.plots[0].data[1]["y"]
     assert len(slowest) == SLOWEST
     assert max(slowest) == pytest.approx(trial.histogram.maximum_ns, abs=1)
-
-
-def test_sizes_are_compared_only_where_nothing_else_differs(
-    trial: Callable[..., TrialContent], make_estimate: Callable[..., Estimate]
-) -> None:
-    def durable(name: str, size: int, method: str) -> TrialContent:
-        workload = {"block_sizes": [{"bytes": size}], "durability": {"method": method}}
-        return trial(name, operation="durable_write", workload=workload)
-
-    assert latency_over_size([durable("a", 512, "fdatasync"), durable("b", 4096, "o_dsync")]) is None
-    both = latency_over_size([durable("a", 4096, "fdatasync"), durable("b", 512, "fdatasync")])
-    assert both is not None
-    assert both.plots[0].data[0]["x"] == [512, 4096]
 
 
 def test_too_many_trials_are_cut_and_the_caption_says_so(trial: Callable[..., TrialContent]) -> None:

@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from drivelab.model.errors import DrivelabError
-from drivelab.report.chromium import PROGRAMS, Chromium, find_chromium
+from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
+from drivelab.report.joint_of import joint_of
 from drivelab.report.named_figures import NamedFigure, named_figures
-from drivelab.report.static_figure import (
-    PNG_SCALE,
-    WIDTH_PX,
-    FigureFile,
-    figure_png,
-    figure_svg,
-    page_colours,
-    static_plot,
-    write_figures,
-    write_report_figures,
-)
+from drivelab.report.static_figure import PNG_SCALE, WIDTH_PX, FigureFile, page_colours, plot_svg, write_figures
+from drivelab.report.svg.drawing import draw
 from drivelab.store.read import StoredRun
 
+HOSTILE = "</text><script>alert(1)</script><a href='http://x'>\x1b[31m&amp; \ud800\x00"
+ELEMENTS = {
+    "svg",
+    "title",
+    "defs",
+    "linearGradient",
+    "stop",
+    "pattern",
+    "clipPath",
+    "g",
+    "path",
+    "rect",
+    "text",
+    "tspan",
+}
 SIMPLE = Figure(
     "simple",
     "Simple",
@@ -56,12 +64,22 @@ def words_of(svg: str) -> str:
     return " ".join(" ".join(ElementTree.fromstring(svg).itertext()).split())
 
 
+def assert_harmless(svg: str) -> None:
+    """A picture is well-formed, and holds no script, no address and no element but those that draw."""
+    for element in ElementTree.fromstring(svg).iter():
+        assert element.tag.removeprefix("{http://www.w3.org/2000/svg}") in ELEMENTS
+        for name, value in element.attrib.items():
+            assert not name.startswith("on")
+            assert "href" not in name
+            assert "url(" not in value or re.fullmatch(r"url\(#part\d+\)", value)
+    assert "var(--" not in svg
+
+
 def joint_of_one(content: ReportContent) -> Joint:
     return Joint(content.title, content.question, runs=(content,))
 
 
-@pytest.mark.needs_tool("chromium")
-def test_every_figure_of_a_run_is_drawn_with_its_axes(stored_run: StoredRun, tmp_path: Path) -> None:
+def test_every_figure_of_a_run_is_drawn_with_its_axes_and_all_its_marks(stored_run: StoredRun, tmp_path: Path) -> None:
     named = named_figures(joint_of_one(gather(stored_run)))
     written = write_figures([(one.name, one.figure) for one in named], tmp_path / "figures")
     assert len(written) == sum(len(one.figure.plots) for one in named) > 0
@@ -69,17 +87,80 @@ def test_every_figure_of_a_run_is_drawn_with_its_axes(stored_run: StoredRun, tmp
         svg = one.path.read_text(encoding="utf-8")
         words = words_of(svg)
         assert [title for title in axis_titles(one.plot) if title not in words] == [], one.path.name
-        assert "var(--" not in svg
-        assert f'width="{WIDTH_PX}" height="{one.plot.height_px}"' in svg[:400]
-        assert "<script" not in svg
+        assert f'width="{WIDTH_PX}"' in svg[:400]
+        assert_harmless(svg)
 
 
-@pytest.mark.needs_tool("chromium")
-def test_the_same_picture_has_the_same_bytes() -> None:
-    assert figure_svg(SIMPLE) == figure_svg(SIMPLE)
+def test_every_published_figure_is_drawn_with_its_axes() -> None:
+    for one in named_figures(joint_of([], [load_reference(name) for name in reference_names()])):
+        for plot in one.figure.plots:
+            svg = plot_svg(plot, one.figure.title)
+            assert [title for title in axis_titles(plot) if title not in words_of(svg)] == [], one.name
+            assert_harmless(svg)
 
 
-@pytest.mark.needs_tool("chromium")
+def test_what_is_told_of_each_point_is_what_the_figure_says(stored_run: StoredRun) -> None:
+    for one in named_figures(joint_of_one(gather(stored_run))):
+        for plot in one.figure.plots:
+            told = draw(plot, WIDTH_PX).told
+            count = sum(len(points["text"]) for points in told)
+            assert count == sum(map(_told_count, plot.data)), one.name
+            for points in told:
+                assert len(points["x"]) == len(points["y"]) == len(points["text"])
+                assert all(0 <= x <= WIDTH_PX for x in points["x"])
+
+
+def _told_count(trace: Any) -> int:
+    """Points of a trace that have words and a place."""
+    if "customdata" in trace:
+        return sum(bool(text) for row in trace["customdata"] for text in row)
+    if trace.get("hoverinfo") != "text":
+        return 0
+    texts = trace.get("hovertext") or trace.get("text") or []
+    places = zip(texts, trace["x"], trace["y"], strict=False)
+    return sum(None not in place and bool(place[0]) for place in places)
+
+
+def test_the_same_picture_has_the_same_bytes(stored_run: StoredRun) -> None:
+    for one in named_figures(joint_of_one(gather(stored_run))):
+        drawn = [[plot_svg(plot, one.figure.title) for plot in one.figure.plots] for _ in range(2)]
+        assert drawn[0] == drawn[1]
+
+
+def test_the_same_png_has_the_same_bytes_on_a_machine_with_other_fonts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pngs = []
+    for name in ("a", "b"):
+        pngs += [one.path.read_bytes() for one in write_figures([(name, SIMPLE)], tmp_path / name, "png")]
+        monkeypatch.setenv("HOME", str(tmp_path))
+    assert pngs[:2] == pngs[2:]
+
+
+def test_text_from_outside_is_text() -> None:
+    note = {"name": "panel", "text": HOSTILE, "xref": "paper", "x": 0, "yref": "paper", "y": 1}
+    axis = {"title": {"text": HOSTILE}, "tickvals": [1, 2], "ticktext": [HOSTILE, HOSTILE]}
+    trace = {"name": HOSTILE, "x": [1, 2], "y": [1, 2], "text": [HOSTILE] * 2, "hoverinfo": "text", "mode": "text"}
+    traces = [trace, trace | {"mode": "markers", "marker": {"color": "var(--ink)"}}]
+    plot = Plot(traces, {"annotations": [note], "xaxis": axis, "yaxis": axis}, 300, HOSTILE)
+    drawn = draw(plot, WIDTH_PX, colours=page_colours(), title=HOSTILE)
+    assert_harmless(drawn.svg)
+    assert "alert(1)" in words_of(drawn.svg)
+    for text in drawn.told[0]["text"]:
+        assert "<" not in text
+        assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("kind", ["linear", "log", "date"])
+def test_axes_without_extent_are_drawn(kind: str) -> None:
+    value = "2026-01-01T00:00:00Z" if kind == "date" else 0 if kind == "linear" else 1e300
+    for axis in ({"type": kind}, {"type": kind} if kind == "date" else {"type": kind, "range": [0, 0]}):
+        for values in ([value], [None], []):
+            plot = Plot([{"x": values, "y": [1] * len(values), "mode": "lines+markers"}], {"xaxis": axis}, 200)
+            assert_harmless(plot_svg(plot, ""))
+            assert "nan" not in plot_svg(plot, "")
+
+
 def test_each_drawing_of_a_figure_has_a_file_of_its_own(tmp_path: Path) -> None:
     written = write_figures([("simple", SIMPLE)], tmp_path / "new" / "folder", "svg")
     assert written == tuple(
@@ -89,7 +170,6 @@ def test_each_drawing_of_a_figure_has_a_file_of_its_own(tmp_path: Path) -> None:
     assert ["first [s]" in words_of(one.path.read_text()) for one in written] == [True, False]
 
 
-@pytest.mark.needs_tool("chromium")
 def test_files_of_several_drawings_are_called_after_what_each_shows(tmp_path: Path) -> None:
     names = ("sdb, write-cache on: map", "sdc: map " * 40, "twice", "twice")
     plots = tuple(replace(SIMPLE.plots[0], name=name) for name in names)
@@ -100,19 +180,15 @@ def test_files_of_several_drawings_are_called_after_what_each_shows(tmp_path: Pa
     assert shown[2:] == ["map-3.svg", "map-4.svg"]
 
 
-@pytest.mark.needs_tool("chromium")
-def test_a_png_has_two_dots_for_each_pixel() -> None:
-    first, _ = figure_png(SIMPLE)
+def test_a_png_has_two_dots_for_each_pixel_and_its_words_are_drawn(tmp_path: Path) -> None:
+    wordless = replace(SIMPLE, plots=(replace(SIMPLE.plots[0], layout={"xaxis": {"tickvals": []}}),))
+    first, other = (
+        write_figures([(name, figure)], tmp_path, "png")[0].path.read_bytes()
+        for name, figure in (("words", SIMPLE), ("none", wordless))
+    )
     assert first.startswith(b"\x89PNG\r\n\x1a\n")
     assert struct.unpack(">II", first[16:24]) == (PNG_SCALE * WIDTH_PX, PNG_SCALE * 200)
-
-
-@pytest.mark.needs_tool("chromium")
-def test_the_figures_of_a_report_are_written_under_their_names(tmp_path: Path) -> None:
-    joint = Joint("made up", "Which?", figures=(SIMPLE, SIMPLE))
-    paths = write_report_figures(joint, tmp_path)
-    assert [path.name for path in paths] == ["simple.svg", "simple-2.svg", "simple-b2.svg", "simple-b2-2.svg"]
-    assert all(path.is_file() for path in paths)
+    assert len(first) > len(other) + 1000
 
 
 def test_figures_of_several_runs_have_names_of_their_own(check_content: ReportContent) -> None:
@@ -131,82 +207,41 @@ def test_colours_are_those_of_the_page_in_light() -> None:
     colours = page_colours()
     assert colours["ink"] == "#1a1e23"
     assert colours["fill"] == "rgba(0, 114, 178, 0.16)"
-    drawn = static_plot(SIMPLE.plots[0], colours)
-    assert drawn["data"][0]["line"]["color"] == "#0072b2"
-    assert drawn["layout"]["paper_bgcolor"] == colours["paper"]
+    svg = plot_svg(SIMPLE.plots[0], "")
+    assert 'stroke="#0072b2"' in svg
+    assert f'fill="{colours["paper"]}"' in svg
+    # the page has its own
+    assert 'stroke="var(--series-1)"' in draw(SIMPLE.plots[0], WIDTH_PX).svg
 
 
-def test_labels_that_are_too_long_are_cut_as_on_the_page() -> None:
+def test_labels_that_are_too_long_are_cut() -> None:
     long = "&lt;b&gt; " + "x" * 300
-    notes = [{"name": "panel", "text": f"<b>{long}</b> 12 I/Os"}, {"name": "row", "text": long}, {"text": long}]
-    plot = Plot([{"name": long}], {"annotations": notes}, 100)
-    drawn = static_plot(plot, page_colours())
-    panel, row, other = (note["text"] for note in drawn["layout"]["annotations"])
-    assert panel.startswith("<b>&lt;b&gt; xxx")
-    assert panel.endswith("x…</b>")
-    assert row.endswith("x…")
-    assert other == long
-    assert drawn["data"][0]["name"].endswith("x…")
+    notes = [
+        {"name": name, "text": text, "xref": "paper", "x": 0, "yref": "paper", "y": 1}
+        for name, text in (("panel", f"<b>{long}</b> 12 I/Os"), ("row", long))
+    ]
+    plot = Plot([{"name": long, "x": [1], "y": [1]}], {"annotations": notes}, 100)
+    texts = [words for words in re.findall(r"<text[^>]*>(.*?)</text>", plot_svg(plot, "")) if "xxx" in words]
+    assert len(texts) == 3
+    assert all(text.removesuffix("</tspan>").endswith("x…") for text in texts)
     assert notes[1]["text"] == long, "the figure itself is left alone"
 
 
 @pytest.mark.provokes("O803")
-def test_without_chromium_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(DrivelabError) as caught:
-        figure_svg(SIMPLE)
-    assert caught.value.code == "O803"
-    assert caught.value.do == "apt-get install chromium"
-
-
-def test_chromium_is_found_under_any_of_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    for name in reversed(PROGRAMS):
-        (tmp_path / name).write_text("#!/bin/sh\n")
-        (tmp_path / name).chmod(0o755)
-        assert find_chromium() == tmp_path / name
-
-
-@pytest.mark.provokes("O804")
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ("echo no display >&2; exit 1", "it ended; it said: no display"),
-        ("exec sleep 60", "it did not answer within 0.2 s"),
-    ],
-)
-def test_a_browser_that_fails_is_named_with_what_it_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
+def test_without_what_pngs_are_made_with_the_error_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = tmp_path / "chromium"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    monkeypatch.setattr("drivelab.report.chromium._CLOSING_S", 0.1)
-    with pytest.raises(DrivelabError, match=reason) as caught, Chromium(timeout_s=0.2):
-        pass
-    assert caught.value.code == "O804"
-    assert caught.value.where == str(program)
-
-
-@pytest.mark.provokes("O804")
-@pytest.mark.needs_tool("chromium")
-def test_a_script_that_fails_is_an_error_and_the_browser_is_gone(tmp_path: Path) -> None:
-    with Chromium() as browser:
-        profile = Path(browser._profile.name)
-        assert browser.evaluate("6 * 7") == 42
-        assert browser.evaluate("new Promise((found) => setTimeout(() => found('later'), 20))") == "later"
-        with pytest.raises(DrivelabError, match="no such drawing") as caught:
-            browser.evaluate("throw new Error('no such drawing')")
-    assert caught.value.code == "O804"
-    assert not profile.exists()
-    left = subprocess.run(["pgrep", "-f", str(profile)], capture_output=True, text=True)
-    assert left.stdout == ""
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(DrivelabError) as caught:
+        write_figures([("simple", SIMPLE)], tmp_path / "png", "png")
+    assert caught.value.code == "O803"
+    assert caught.value.do == "pip install 'drivelab[pictures]'"
+    assert not (tmp_path / "png").exists()
+    assert write_figures([("simple", SIMPLE)], tmp_path / "svg")
 
 
 @pytest.mark.provokes("O802")
-def test_a_place_that_takes_no_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("drivelab.report.static_figure._drawn", lambda plots, kind: [b""] * len(plots))
+def test_a_place_that_takes_no_files_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DrivelabError) as caught:
         write_figures([("simple", SIMPLE)], tmp_path / "file" / "folder")
@@ -220,7 +255,6 @@ def test_pictures_that_could_not_all_be_written_are_taken_away(tmp_path: Path, m
         path.parent.mkdir()
         path.write_bytes(data)
 
-    monkeypatch.setattr("drivelab.report.static_figure._drawn", lambda plots, kind: [b""] * len(plots))
     monkeypatch.setattr("drivelab.report.static_figure._write", full_after_the_first)
     for is_new in (True, False):
         with pytest.raises(DrivelabError, match="no room"):

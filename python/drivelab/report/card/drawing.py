@@ -1,4 +1,4 @@
-"""Draws a card as SVG, without a browser; as PNG it is what Chromium makes of that SVG."""
+"""Draws a card as SVG, or as the PNG of that."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from drivelab.model.errors import DrivelabError
 from drivelab.report.card.content import BADGES, Card, card_of
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
 from drivelab.report.card.rows import Row, Rows
-from drivelab.report.chromium import find_chromium
 from drivelab.report.figures.limit_gauge import Gauge
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import round_latency_text, typeset
 from drivelab.report.report_file import report_file
-from drivelab.report.static_figure import FONT, page_colours, svg_as_png
+from drivelab.report.static_figure import FONT, page_colours, png_maker
 
 WIDTH_PX, HEIGHT_PX = 1200, 630
 _LEFT, _RIGHT = 48, WIDTH_PX - 48
@@ -39,24 +37,14 @@ def write_card(joint: Joint, path: Path) -> Path:
     Raises
     ------
     DrivelabError
-        O802: it cannot be written. O803, O804: a PNG needs Chromium, which is missing or did not draw.
+        O802: it cannot be written. O803: a PNG needs a library that is not installed.
     """
-    is_png = path.suffix.lower() == ".png"
-    if is_png:
-        _require_chromium()
+    rasterised = png_maker(scale=1) if path.suffix.lower() == ".png" else None
     svg = card_svg(card_of(joint))
-    data = svg_as_png(svg, WIDTH_PX, HEIGHT_PX) if is_png else svg.encode()
+    data = rasterised(svg) if rasterised else svg.encode()
     with report_file(path) as aside:
         aside.write_bytes(data)
     return path
-
-
-def _require_chromium() -> None:
-    try:
-        find_chromium()
-    except DrivelabError as error:
-        do = "apt-get install chromium, or name an SVG, which needs none: --out card.svg"
-        raise DrivelabError(error.code, error.what, where="the card as PNG", do=do) from error
 
 
 def card_svg(card: Card) -> str:

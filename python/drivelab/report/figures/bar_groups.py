@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import ResultSet
+from drivelab.report.figures import theme
 from drivelab.report.figures.bars import NUMBERS_AT_MOST, Common, bars_of, pieces_of, plot_of, table_of, words_of
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.measured import (
@@ -44,12 +45,10 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     plots = [plot_of(*one) for one in drawn[:PLOTS_AT_MOST]]
     if any("log" in plot.layout["xaxis"]["title"]["text"] for plot in plots):
         words.append("On a logarithmic axis equal distances are equal ratios; a bar's length itself means nothing.")
-    if len(drawn) > PLOTS_AT_MOST:
-        words.append(f"The first {PLOTS_AT_MOST} of {len(drawn)} drawings are shown; the data below hold all.")
     return Figure(
         key="bar-groups",
         title="Drives and settings side by side",
-        caption=" ".join(word for word in words if word),
+        caption=" ".join(word for word in words if word) + theme.shown_words(len(plots), len(drawn)),
         plots=tuple(plots),
         table=table_of([(name, bars) for name, bars, _ in drawn]),
     )

@@ -243,9 +243,7 @@ def plot_of(name: str, bars: Sequence[Bar], common: Common, value_name: str = ""
     theme.legend_rows(layout, legend)
     layout["margin"] |= {"b": BOTTOM_PX, "l": 14}
     layout["xaxis"] = value_axis(scale, low if scale.is_log else 0, high * 1.12, value_name)
-    layout["yaxis"] = theme.axis(
-        "", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="", fixedrange=True
-    )
+    layout["yaxis"] = theme.axis("", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="")
     seen: set[str] = set()
     data: list[Mapping[str, Any]] = []
     for is_hollow in (False, True):
@@ -267,32 +265,17 @@ def _places(bars: Sequence[Bar]) -> tuple[dict[int, float], list[dict[str, Any]]
     at, last = 0.0, ""
     for (drive, row), members in _rows(bars).items():
         if drive != last and row:
-            labels.append(_label(f"<b>{theme.escaped(drive)}</b>", at + HEAD_PX / 2, theme.INK))
+            labels.append(theme.row_label(f"<b>{theme.escaped(drive)}</b>", at + HEAD_PX / 2, color=theme.INK))
             at += HEAD_PX
         last = drive
         text = theme.escaped(row) if row else f"<b>{theme.escaped(drive)}</b>"
-        labels.append(_label(text, at + 11, theme.MUTED if row else theme.INK))
+        labels.append(theme.row_label(text, at + 11, color=theme.MUTED if row else theme.INK))
         at += ROW_GAP_PX - 5
         for bar in members:
             places[id(bar)] = at + BAR_PX / 2
             at += BAR_PX
         at += 5
     return places, labels, at
-
-
-def _label(text: str, at: float, color: str) -> dict[str, Any]:
-    return {
-        "name": "row",
-        "text": text,
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": "y",
-        "y": at,
-        "yanchor": "middle",
-        "showarrow": False,
-        "font": {"size": theme.SMALL_TEXT_SIZE, "color": color},
-    }
 
 
 def _trace(
@@ -332,18 +315,16 @@ def _best_words(bars: Sequence[Bar], places: Mapping[int, float], scale: Scale) 
         shown = exact_text(bar.point.value, scale.unit, SIGNIFICANT_DIGITS) if scale.is_log else number
         word = "  not taken" if bar.not_taken else "  <b>best</b>" if bar.is_best else ""
         texts.append(f"  {shown}{word}")
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [scale.drawn(max(bar.high, bar.point.value)) for bar in bars],
-        "y": [places[id(bar)] for bar in bars],
-        "text": texts,
-        "textposition": "middle right",
-        "textfont": {"size": theme.SMALL_TEXT_SIZE, "color": theme.INK},
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "cliponaxis": False,
-    }
+    return theme.scatter(
+        "text",
+        [scale.drawn(max(bar.high, bar.point.value)) for bar in bars],
+        [places[id(bar)] for bar in bars],
+        texts,
+        textposition="middle right",
+        textfont={"size": theme.SMALL_TEXT_SIZE, "color": theme.INK},
+        showlegend=False,
+        cliponaxis=False,
+    )
 
 
 def _hover(bar: Bar, scale: Scale) -> str:

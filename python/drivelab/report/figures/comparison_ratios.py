@@ -39,14 +39,13 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
     if not pieces:
         return None
     ends = ends_of_rows(row for rows in groups.values() for row in rows)
-    cut = f" Drawn are {PLOTS_AT_MOST} parts of {len(pieces)}; the data below hold all."
     return Figure(
         key="comparison-ratios",
         title="NEW over BASE",
         caption=(
             f"Whiskers are 95\u00a0% intervals; the grey band is {typeset(format_percent(comparison.margin))}. "
             "A ratio without whiskers rests on too few runs; one that is not comparable says nothing. Seen only are "
-            "also numbers that are told beside the judged one." + (cut if len(pieces) > PLOTS_AT_MOST else "")
+            "also numbers that are told beside the judged one." + theme.shown_words(PLOTS_AT_MOST, len(pieces))
         ),
         plots=tuple(
             ratio_plot(rows, name, ends, _MARKS, axes=_AXES, ticks_near_1=_NEAR_1)

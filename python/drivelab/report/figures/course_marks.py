@@ -56,22 +56,20 @@ def _changes(course: ThroughputCourse, axis: Axis, style: LineStyle) -> list[Map
     cliff_bytes = course.cliff.at_bytes if course.cliff else -1
     words = theme.escaped(style.label)
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [_place(one.at_bytes, one.at_ns, axis) for one in course.changes],
-            "y": [float(f"{(one.after.value or 0) / style.scale:.4g}") for one in course.changes],
-            "text": [f"{words}<br><b>{level_words(course)}</b><br>{_change_words(one)}" for one in course.changes],
-            "hoverinfo": "text",
-            "legendgroup": style.label,
-            "showlegend": False,
-            "marker": {
+        theme.scatter(
+            "markers",
+            [_place(one.at_bytes, one.at_ns, axis) for one in course.changes],
+            [float(f"{(one.after.value or 0) / style.scale:.4g}") for one in course.changes],
+            [f"{words}<br><b>{level_words(course)}</b><br>{_change_words(one)}" for one in course.changes],
+            legendgroup=style.label,
+            showlegend=False,
+            marker={
                 "size": 10,
                 "color": style.colour,
                 "symbol": [CLIFF_SYMBOL if one.at_bytes == cliff_bytes else CHANGE_SYMBOL for one in course.changes],
                 "line": {"width": 2, "color": style.colour},
             },
-        }
+        )
     ]
 
 
@@ -92,21 +90,19 @@ def _steady_band(course: ThroughputCourse, axis: Axis, style: LineStyle) -> list
         f"to {format_decimal_bytes(steady.window_end_bytes)}"
     )
     return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [
+        theme.scatter(
+            "lines",
+            [
                 _place(steady.window_begin_bytes, steady.window_begin_ns, axis),
                 _place(steady.window_end_bytes, steady.window_end_ns, axis),
             ],
-            "y": [level, level],
-            "text": [words, words],
-            "hoverinfo": "text",
-            "legendgroup": style.label,
-            "showlegend": False,
-            "opacity": 0.35,
-            "line": {"width": 9, "color": style.colour},
-        }
+            [level, level],
+            [words, words],
+            legendgroup=style.label,
+            showlegend=False,
+            opacity=0.35,
+            line={"width": 9, "color": style.colour},
+        )
     ]
 
 

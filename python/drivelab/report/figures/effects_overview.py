@@ -71,13 +71,12 @@ def effects_overview(answer: RunAnswer) -> Figure | None:
     pieces = pieces_of(drawings)
     if not pieces:
         return None
-    is_cut = len(pieces) > PLOTS_AT_MOST
     caption = CAPTION + (f" {INTERACTIONS_CAPTION}" if any(one.interactions for one in told) else "")
     ends = ends_of_rows(row for _, rows in drawings for row in rows)
     return Figure(
         key="effects-overview",
         title="What each level changes",
-        caption=caption + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold all." if is_cut else ""),
+        caption=caption + theme.shown_words(PLOTS_AT_MOST, len(pieces)),
         plots=tuple(ratio_plot(rows, title, ends, _MARKS, axes=_AXES) for title, rows in pieces[:PLOTS_AT_MOST]),
         table=_table([effect for members in groups.values() for effect in members], told),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,18 +81,15 @@ def _caption(found: int, shown: int) -> str:
 
 def _shades(cells: IoCells, number: int) -> dict[str, Any]:
     highest = max(int(cells.counts.max()), 2)
-    # shades by the logarithm of the count, while the value itself stays the count, for the label; none is no shade
-    stops = [(0.0, "rgba(0,0,0,0)"), (0.4 / highest, "rgba(0,0,0,0)"), (0.6 / highest, "var(--heat-2)")]
-    stops += [(max(1 / np.sqrt(highest), 0.7 / highest), "var(--heat-3)"), (1.0, "var(--heat-4)")]
     return {
         "type": "heatmap",
         "x": [float(f"{value:.6g}") for value in cells.time_edges_s],
         "y": [float(f"{value:.5g}") for value in cells.latency_edges_ns],
-        "z": cells.counts.tolist(),
-        "hovertemplate": "%{x:.4g} s, about %{y:,.4r} ns: <b>%{z:,} I/Os</b><extra></extra>",
+        "z": [[round(math.log(count), 2) if count else None for count in row] for row in cells.counts.tolist()],
+        "hoverinfo": "skip",
         "zmin": 0,
-        "zmax": highest,
-        "colorscale": [[float(f"{place:.3g}"), color] for place, color in stops],
+        "zmax": round(math.log(highest), 2),
+        "colorscale": [[0.0, "var(--heat-2)"], [0.5, "var(--heat-3)"], [1.0, "var(--heat-4)"]],
         "showscale": False,
         "xaxis": theme.axis_name("x", number),
         "yaxis": theme.axis_name("y", number),
@@ -102,24 +100,21 @@ def _slowest(trial: TrialContent, cells: IoCells, number: int) -> dict[str, Any]
     ios = cells.slowest
     issued_s = (ios.issue_ns - cells.first_issue_ns) / 1e9
     words = "write + sync" if trial.operation == "durable_write" else trial.operation
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": f"the {SLOWEST} slowest",
-        "showlegend": number == 1,
-        "legendgroup": "slowest",
-        "x": [float(f"{value:.7g}") for value in issued_s],
-        "y": [float(value) for value in ios.latency_ns],
-        "text": [
+    return theme.scatter(
+        "markers",
+        [float(f"{value:.7g}") for value in issued_s],
+        [float(value) for value in ios.latency_ns],
+        [
             f"{words} of {count_text(ios.size_bytes[i])} B at byte {count_text(ios.offset_bytes[i])}"
             f"<br><b>{latency_text(ios.latency_ns[i])}</b>, issued at {number_text(issued_s[i], 5)} s"
             for i in range(issued_s.size)
         ],
-        "hoverinfo": "text",
-        "marker": {"symbol": "circle-open", "size": 6, "color": theme.VERMILLION, "line": {"width": 1.2}},
-        "xaxis": theme.axis_name("x", number),
-        "yaxis": theme.axis_name("y", number),
-    }
+        name=f"the {SLOWEST} slowest",
+        showlegend=number == 1,
+        legendgroup="slowest",
+        marker={"symbol": "circle-open", "size": 6, "color": theme.VERMILLION, "line": {"width": 1.2}},
+        on=(number, number),
+    )
 
 
 def _rows(trial: TrialContent, cells: IoCells) -> list[Sequence[Cell]]:

@@ -79,20 +79,18 @@ def _line(trial: TrialContent, place: int) -> dict[str, Any]:
         f"<br>{count_text(more)} of {count_text(trial.histogram.total_count)} I/Os took longer"
         for at, value, more in zip(levels, values, beyond, strict=True)
     ]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [float(f"{value:.5g}") for value in values],
-        "y": [round(float(-np.log10(1 - at)), 4) for at in levels],
-        "text": texts,
-        "hoverinfo": "text",
-        "name": theme.named(trial),
-        "line": {
+    return theme.scatter(
+        "lines",
+        [float(f"{value:.5g}") for value in values],
+        [round(float(-np.log10(1 - at)), 4) for at in levels],
+        texts,
+        name=theme.named(trial),
+        line={
             "color": theme.SERIES[place % len(theme.SERIES)],
             "dash": theme.dash_of(trial.label, place),
             "width": 1.8,
         },
-    }
+    )
 
 
 def share_axis(top: float) -> dict[str, Any]:
@@ -105,7 +103,6 @@ def share_axis(top: float) -> dict[str, Any]:
         tickmode="array",
         tickvals=[nines(at) for at in marks],
         ticktext=[f"{round(100 * at, 6):g}" for at in marks],
-        fixedrange=True,
     )
 
 

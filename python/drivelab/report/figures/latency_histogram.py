@@ -72,21 +72,18 @@ def _bars(trial: TrialContent, edges: NDArray[np.float64], shares: NDArray[np.fl
     # an empty bar at both ends closes the outline
     chosen = np.arange(max(first - 1, 0), min(last + 2, shares.size))
     total = trial.histogram.total_count
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [float(f"{value:.6g}") for value in centres(edges)[chosen]],
-        "y": [float(f"{100 * value:.4g}") for value in shares[chosen]],
-        "text": [_bar_text(edges, index, float(shares[index]), total) for index in chosen],
-        "hoverinfo": "text",
-        "line": {"shape": "hvh", "width": 1.2, "color": theme.BLUE},
-        "fill": "tozeroy",
-        "fillcolor": theme.FILL,
-        "name": theme.named(trial),
-        "showlegend": False,
-        "xaxis": "x",
-        "yaxis": theme.axis_name("y", number),
-    }
+    return theme.scatter(
+        "lines",
+        [float(f"{value:.6g}") for value in centres(edges)[chosen]],
+        [float(f"{100 * value:.4g}") for value in shares[chosen]],
+        [_bar_text(edges, index, float(shares[index]), total) for index in chosen],
+        line={"shape": "hvh", "width": 1.2, "color": theme.BLUE},
+        fill="tozeroy",
+        fillcolor=theme.FILL,
+        name=theme.named(trial),
+        showlegend=False,
+        on=(1, number),
+    )
 
 
 def _bar_text(edges: NDArray[np.float64], index: int, share: float, total: int) -> str:
@@ -97,40 +94,34 @@ def _bar_text(edges: NDArray[np.float64], index: int, share: float, total: int) 
 def _marks(histogram: Histogram, highest: float, number: int) -> dict[str, Any]:
     positions = mark_positions_ns(histogram)
     kinds = [theme.QUANTILE_MARKS[name] for name in positions]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(positions.values()),
-        "y": [-_MARKS_ROOM * highest / 2] * len(positions),
-        "text": [f"{theme.QUANTILE_LABELS[name]}: <b>{latency_text(value)}</b>" for name, value in positions.items()],
-        "hoverinfo": "text",
-        "marker": {
+    return theme.scatter(
+        "markers",
+        list(positions.values()),
+        [-_MARKS_ROOM * highest / 2] * len(positions),
+        [f"{theme.QUANTILE_LABELS[name]}: <b>{latency_text(value)}</b>" for name, value in positions.items()],
+        marker={
             "symbol": [symbol for symbol, _ in kinds],
             "color": [color for _, color in kinds],
             "size": 8,
             "line": {"width": [1.5 if symbol == "x-thin" else 0 for symbol, _ in kinds], "color": theme.MUTED},
         },
-        "showlegend": False,
-        "cliponaxis": False,
-        "xaxis": "x",
-        "yaxis": theme.axis_name("y", number),
-    }
+        showlegend=False,
+        cliponaxis=False,
+        on=(1, number),
+    )
 
 
 def _legend(panel_count: int) -> list[dict[str, Any]]:
     """Entries of the legend, which stand for no data."""
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [None],
-            "y": [None],
-            "name": theme.QUANTILE_LABELS[name],
-            "hoverinfo": "skip",
-            "marker": {"symbol": symbol, "color": color, "size": 8, "line": {"width": 1.5, "color": color}},
-            "xaxis": "x",
-            "yaxis": theme.axis_name("y", panel_count),
-        }
+        theme.scatter(
+            "markers",
+            [None],
+            [None],
+            name=theme.QUANTILE_LABELS[name],
+            marker={"symbol": symbol, "color": color, "size": 8, "line": {"width": 1.5, "color": color}},
+            on=(1, panel_count),
+        )
         for name, (symbol, color) in theme.QUANTILE_MARKS.items()
     ]
 
@@ -148,7 +139,6 @@ def _share_axis(highest: float, domain: list[float]) -> dict[str, Any]:
         zerolinewidth=1,
         showline=False,
         showgrid=False,
-        fixedrange=True,
         rangemode="nonnegative",
     )
 
@@ -161,10 +151,7 @@ def _panel_text(trial: TrialContent) -> str:
 
 
 def _caption(found: int, shown: int, per_decade: int) -> str:
-    caption = CAPTION.format(width=round(100 * (10 ** (1 / per_decade) - 1)))
-    if found == shown:
-        return caption
-    return f"{caption} The first {shown} of {found} trials are drawn; the data below hold all of them."
+    return CAPTION.format(width=round(100 * (10 ** (1 / per_decade) - 1))) + theme.shown_words(shown, found, "trials")
 
 
 def _table(trials: Sequence[TrialContent]) -> DataTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,6 @@ def _plot(group: str, trials: Sequence[TrialContent], drawn: Mapping[tuple[str, 
             ticks_at_most=4,
             least_factor=10,
             is_short=True,
-            fixedrange=True,
             anchor=theme.axis_name("x", number),
         )
         layout[theme.layout_key("x", number)] = _time_axis(one, number, is_last=number == len(trials))
@@ -96,14 +96,14 @@ def _cells(series: IntervalSeries, edges: NDArray[np.float64], number: int) -> d
         "type": "heatmap",
         "x": [round(float(value), 6) for value in _edges_s(series)],
         "y": [float(f"{value:.6g}") for value in edges[rows.start : rows.stop + 1]],
-        "z": [[float(f"{value:.3g}") if value else None for value in row] for row in shares[rows]],
+        # a square root lets single I/Os show beside thousands
+        "z": [[round(math.sqrt(value), 3) if value else None for value in row] for row in shares[rows] / shares.max()],
         "zmin": 0,
-        "zmax": float(f"{shares.max():.3g}"),
+        "zmax": 1,
         "colorscale": theme.HEAT,
         "showscale": False,
-        # how many I/Os a column has is told by the label of its median
-        "hovertemplate": "about %{y:,.4r} ns: <b>%{z:.3p}</b> of the I/Os of this stretch<extra></extra>",
-        "hoverongaps": False,
+        # what a column has is told by the label of its median
+        "hoverinfo": "skip",
         "xaxis": theme.axis_name("x", number),
         "yaxis": theme.axis_name("y", number),
     }
@@ -122,24 +122,21 @@ def _lines(series: IntervalSeries, number: int, *, is_first: bool) -> list[dict[
         symbol, color = theme.QUANTILE_MARKS[name]
         is_line = name != "max"
         found.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers" if is_line else "markers",
-                "x": [round(float(value), 6) for value in middle],
-                "y": [float(f"{value:.5g}") if np.isfinite(value) else None for value in values],
-                "name": theme.QUANTILE_LABELS[name],
-                "legendgroup": name,
-                "showlegend": is_first,
-                "connectgaps": False,
-                "line": {"width": 1.6, "color": color, "dash": "solid" if name == "p50" else "dot"},
-                "marker": {"symbol": symbol, "size": 3 if is_line else 5, "color": color}
+            theme.scatter(
+                "lines+markers" if is_line else "markers",
+                [round(float(value), 6) for value in middle],
+                [float(f"{value:.5g}") if np.isfinite(value) else None for value in values],
+                name=theme.QUANTILE_LABELS[name],
+                legendgroup=name,
+                showlegend=is_first,
+                line={"width": 1.6, "color": color, "dash": "solid" if name == "p50" else "dot"},
+                marker={"symbol": symbol, "size": 3 if is_line else 5, "color": color}
                 | {"line": {"width": 0 if is_line else 1, "color": color}},
+                hoverinfo="text" if name == "p50" else "skip",
+                text=texts if name == "p50" else None,
+                on=(number, number),
                 # one label tells everything about a column
-                "hoverinfo": "text" if name == "p50" else "skip",
-                "text": texts if name == "p50" else None,
-                "xaxis": theme.axis_name("x", number),
-                "yaxis": theme.axis_name("y", number),
-            }
+            )
         )
     return found
 
@@ -150,7 +147,7 @@ def _column_text(series: IntervalSeries, index: int) -> str:
         return f"{number_text(begin)} to {number_text(begin + length)} s: nothing completed"
     p99 = latency_text(series.p99_ns[index]) if series.count[index] >= _COUNT_FOR_P99 else "not carried"
     return (
-        f"{number_text(begin)} to {number_text(begin + length)} s<br>p50 <b>{latency_text(series.p50_ns[index])}</b>"
+        f"{number_text(begin)} to {number_text(begin + length)} s<br>median <b>{latency_text(series.p50_ns[index])}</b>"
         f"<br>p99 {p99}<br>max {latency_text(series.max_ns[index])}<br>{count_text(series.count[index])} I/Os"
     )
 
@@ -176,9 +173,7 @@ def _caption(found: int, shown: int, series: Sequence[IntervalSeries]) -> str:
         caption += " Neighbouring intervals are joined, without loss, where there are more than fit the width."
     if any((one.count < _COUNT_FOR_P99).any() for one in series):
         caption += f" No p99 is drawn for a stretch of fewer than {_COUNT_FOR_P99} I/Os, where it is the maximum."
-    if found > shown:
-        caption += f" The first {shown} of {found} trials are drawn; the data below hold all of them."
-    return caption
+    return caption + theme.shown_words(shown, found, "trials")
 
 
 def _table(trials: Sequence[TrialContent], series: Sequence[IntervalSeries]) -> DataTable:

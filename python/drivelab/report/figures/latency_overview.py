@@ -61,7 +61,7 @@ def _plot(
     layout = theme.layout(height, annotations=[], shapes=[])
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
     layout["xaxis"] = theme.latency_axis(*ends)
-    layout["yaxis"] = _row_axis(len(trials))
+    layout["yaxis"] = theme.blank_rows("trial", len(trials))
     layout["annotations"] = [theme.row_label(theme.named(trial), row, _LABEL_ABOVE) for row, trial in enumerate(trials)]
     data = [_reach(trials)]
     data += [trace for name in theme.QUANTILES for trace in _marks(trials, name)]
@@ -75,21 +75,6 @@ def _first_value(trial: TrialContent) -> float:
     return min(known) if known else trial.histogram.quantile_ns(0.5)
 
 
-def _row_axis(rows: int) -> dict[str, Any]:
-    """One row per trial, the first on top; their names stand in the rows, where a narrow page has room for them."""
-    return theme.axis(
-        "trial",
-        range=[rows - 0.6, -0.75],
-        tickmode="array",
-        tickvals=list(range(rows)),
-        ticktext=[""] * rows,
-        showgrid=False,
-        showline=False,
-        ticks="",
-        fixedrange=True,
-    )
-
-
 def _reach(trials: Sequence[TrialContent]) -> dict[str, Any]:
     """A thin line from the median to the slowest I/O of each row."""
     x: list[float | None] = []
@@ -97,15 +82,7 @@ def _reach(trials: Sequence[TrialContent]) -> dict[str, Any]:
     for row, trial in enumerate(trials):
         x += [_first_value(trial), float(trial.histogram.maximum_ns), None]
         y += [row, row, None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "line": {"width": 1, "color": theme.AXIS},
-    }
+    return theme.scatter("lines", x, y, showlegend=False, line={"width": 1, "color": theme.AXIS})
 
 
 def _marks(trials: Sequence[TrialContent], name: str) -> list[dict[str, Any]]:
@@ -114,15 +91,7 @@ def _marks(trials: Sequence[TrialContent], name: str) -> list[dict[str, Any]]:
     found = [(row, t, e) for row, t in enumerate(trials) if (e := t.estimate(name))]
     values = [(row, t, e, e.value) for row, t, e in found if e.value is not None]
     bounds = [(row, t, e, e.low) for row, t, e in found if e.value is None and e.low is not None]
-    whiskers = {
-        "type": "data",
-        "symmetric": False,
-        "array": [max(0.0, (e.high or v) - v) for _, _, e, v in values],
-        "arrayminus": [max(0.0, v - (e.low or v)) for _, _, e, v in values],
-        "color": color,
-        "thickness": 1.5,
-        "width": 3,
-    }
+    whiskers = theme.whiskers(((v, e.low, e.high) for _, _, e, v in values), color, thickness=1.5)
     # an entry of the legend needs a point, even one that is nowhere
     marks = _points(values, name, symbol, color) if values else {"type": "scatter", "x": [None], "y": [None]}
     marks |= {"mode": "markers", "marker": {"symbol": symbol, "size": 9, "color": color}, "error_x": whiskers}
@@ -143,35 +112,31 @@ def _seen(trials: Sequence[TrialContent]) -> dict[str, Any] | None:
     ]
     if not found:
         return None
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "median as seen",
-        "x": [float(value) for _, _, value in found],
-        "y": [row for row, _, _ in found],
-        "text": [
+    return theme.scatter(
+        "markers",
+        [float(value) for _, _, value in found],
+        [row for row, _, _ in found],
+        [
             f"{theme.named(trial)}<br>median as seen: <b>{latency_text(value)}</b><br>"
             f"{count_text(trial.histogram.total_count)} I/Os: too few independent ones for an interval"
             for _, trial, value in found
         ],
-        "hoverinfo": "text",
-        "marker": {"symbol": "circle-open", "size": 9, "color": theme.MUTED, "line": {"width": 1.5}},
-    }
+        name="median as seen",
+        marker={"symbol": "circle-open", "size": 9, "color": theme.MUTED, "line": {"width": 1.5}},
+    )
 
 
 def _points(
     found: Sequence[tuple[int, TrialContent, Estimate, float]], name: str, symbol: str, color: str
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "legendgroup": name,
-        "x": [value for _, _, _, value in found],
-        "y": [row for row, _, _, _ in found],
-        "text": [_hover(trial, name, estimate) for _, trial, estimate, _ in found],
-        "hoverinfo": "text",
-        "marker": {"symbol": symbol, "size": 9, "color": color, "line": {"width": 1.5, "color": color}},
-    }
+    return theme.scatter(
+        "markers",
+        [value for _, _, _, value in found],
+        [row for row, _, _, _ in found],
+        [_hover(trial, name, estimate) for _, trial, estimate, _ in found],
+        legendgroup=name,
+        marker={"symbol": symbol, "size": 9, "color": color, "line": {"width": 1.5, "color": color}},
+    )
 
 
 def _hover(trial: TrialContent, name: str, estimate: Estimate) -> str:
@@ -190,16 +155,14 @@ def _thresholds(
     found = [(row, limit, words) for row, trial in enumerate(trials) for limit, words in thresholds.get(trial.name, ())]
     if not found:
         return None
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "asked by the need",
-        "x": [limit for _, limit, _ in found],
-        "y": [row for row, _, _ in found],
-        "text": [f"{theme.escaped(words)}: <b>{latency_text(limit)}</b>" for _, limit, words in found],
-        "hoverinfo": "text",
-        "marker": {"symbol": "line-ns", "size": 20, "line": {"width": 2, "color": theme.INK}, "color": theme.INK},
-    }
+    return theme.scatter(
+        "markers",
+        [limit for _, limit, _ in found],
+        [row for row, _, _ in found],
+        [f"{theme.escaped(words)}: <b>{latency_text(limit)}</b>" for _, limit, words in found],
+        name="asked by the need",
+        marker={"symbol": "line-ns", "size": 20, "line": {"width": 2, "color": theme.INK}, "color": theme.INK},
+    )
 
 
 def _table(trials: Sequence[TrialContent]) -> DataTable:

@@ -126,7 +126,7 @@ def _plot(unit: str, gauges: Sequence[Gauge], is_named: bool) -> Plot:
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": 14}
     layout["xaxis"] = theme.latency_axis(low, high, ticks_at_most=8) if unit == "ns" else _axis(unit, low, high)
     ends = [10**end for end in layout["xaxis"]["range"]]
-    layout["yaxis"] = theme.axis("", range=[len(gauges) - 0.5, -0.5], visible=False, fixedrange=True)
+    layout["yaxis"] = theme.axis("", range=[len(gauges) - 0.5, -0.5], visible=False)
     for row, gauge in enumerate(gauges):
         layout["shapes"] += _sides(row, gauge, *ends)
         layout["annotations"] += _words(row, gauge)
@@ -191,30 +191,22 @@ def _number(text: str, at: float, row: int, color: str) -> dict[str, Any]:
 
 def _marks(gauges: Sequence[Gauge], low: float, high: float) -> dict[str, Any]:
     """What was measured; where one end is not known its bar reaches the edge."""
-    reach = [(one.high or high) - one.place if one.low or one.high else 0.0 for one in gauges]
-    reach_back = [one.place - (one.low or low) if one.low or one.high else 0.0 for one in gauges]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [one.place for one in gauges],
-        "y": list(range(len(gauges))),
-        "text": [_hover(one) for one in gauges],
-        "hoverinfo": "text",
-        "marker": {
+    reach = [
+        (one.place, one.low or low, one.high or high) if one.low or one.high else (one.place, None, None)
+        for one in gauges
+    ]
+    return theme.scatter(
+        "markers",
+        [one.place for one in gauges],
+        list(range(len(gauges))),
+        [_hover(one) for one in gauges],
+        marker={
             "symbol": ["circle" if one.value else "arrow-right-open" for one in gauges],
             "size": 13,
             "color": theme.BLUE,
         },
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(0.0, end) for end in reach],
-            "arrayminus": [max(0.0, end) for end in reach_back],
-            "color": theme.BLUE,
-            "thickness": 5,
-            "width": 0,
-        },
-    }
+        error_x=theme.whiskers(reach, theme.BLUE, thickness=5, width=0),
+    )
 
 
 def _hover(one: Gauge) -> str:

@@ -9,7 +9,6 @@ from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.io_scatter import io_scatter
 from drivelab.report.figures.latency_cdf import latency_cdf
 from drivelab.report.figures.latency_histogram import latency_histogram
-from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.latency_over_time import latency_over_time
 from drivelab.report.figures.latency_overview import latency_overview
 from drivelab.report.figures.limit_gauge import limit_gauge
@@ -47,7 +46,6 @@ def figures_of_run(content: ReportContent) -> list[Figure]:
     made = [
         limit_gauge(content.verdict),
         effects_overview(answer),
-        latency_over_size(trials, answer),
         throughput_over_time(trials, answer) if asks_over_time(content) else None,
         latency_histogram(parts),
         latency_cdf(parts),

@@ -82,7 +82,6 @@ def _plot(traced: TracedCombination, drawn: CommandMap, *, has_name: bool) -> Pl
         ticktext=[_FLUSH_WORDS],
         ticks="",
         showgrid=False,
-        fixedrange=True,
     )
     data = [_flush_ticks(drawn.marks.get(FLUSH))]
     units = [column_unit([float(area.high)], "B") for area in drawn.areas]
@@ -112,7 +111,6 @@ def _offset_axis(area: Area, unit: DisplayUnit, bottom: float, top: float) -> di
         nticks=4,
         anchor="x",
         separatethousands=True,
-        fixedrange=True,
     )
 
 
@@ -124,25 +122,22 @@ def _points(name: str, drawn: CommandMap, area: Area, unit: DisplayUnit, number:
     middle = marks.offset_bytes[inside] + (marks.extent_bytes[inside] / 2 if drawn.is_counted else 0)
     most = float(np.log(max(2, int(marks.count.max()))))
     sizes = 4 + 5 * np.log(marks.count[inside]) / most if drawn.is_counted else 5
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": words,
-        "legendgroup": name,
-        "x": _numbers(middle_s, 7),
-        "y": _numbers(middle / unit.scale, 12),
-        "text": [_point_text(words, marks, at, is_cell=drawn.is_counted) for at in inside.tolist()],
-        "hoverinfo": "text",
-        "marker": {
+    return theme.scatter(
+        "markers",
+        _numbers(middle_s, 7),
+        _numbers(middle / unit.scale, 12),
+        [_point_text(words, marks, at, is_cell=drawn.is_counted) for at in inside.tolist()],
+        name=words,
+        legendgroup=name,
+        marker={
             "symbol": symbol,
             "size": _numbers(sizes, 2) if isinstance(sizes, np.ndarray) else sizes,
             "color": color,
             "opacity": 0.75,
             "line": {"width": 0},
         },
-        "xaxis": "x",
-        "yaxis": theme.axis_name("y", number),
-    }
+        on=(1, number),
+    )
 
 
 def _point_text(words: str, marks: Marks, at: int, *, is_cell: bool) -> str:
@@ -160,24 +155,20 @@ def _flush_ticks(marks: Marks | None) -> dict[str, Any] | None:
         _flush_text(float(at), float(stretch), int(count))
         for at, stretch, count in zip(marks.issued_s, marks.stretch_s, marks.count, strict=True)
     ]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": _FLUSH_WORDS,
-        "legendgroup": FLUSH,
-        "x": _numbers(marks.issued_s + marks.stretch_s / 2, 7),
-        "y": [0.5] * marks.count.size,
-        "text": texts,
-        "hoverinfo": "text",
-        "marker": {
+    return theme.scatter(
+        "markers",
+        _numbers(marks.issued_s + marks.stretch_s / 2, 7),
+        [0.5] * marks.count.size,
+        texts,
+        name=_FLUSH_WORDS,
+        legendgroup=FLUSH,
+        marker={
             "symbol": "line-ns",
             "size": 14,
             "color": theme.VERMILLION,
             "line": {"width": 1.2, "color": theme.VERMILLION},
         },
-        "xaxis": "x",
-        "yaxis": "y",
-    }
+    )
 
 
 def _flush_text(at_s: float, stretch_s: float, count: int) -> str:

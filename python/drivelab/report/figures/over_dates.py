@@ -12,7 +12,7 @@ from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.numerals import latency_text
 
 HEIGHT_PX = 380
-_LINES = (("durable_write_p50", "p50 (median)", theme.BLUE), ("durable_write_p99", "p99", theme.VERMILLION))
+_LINES = (("durable_write_p50", "median", theme.BLUE), ("durable_write_p99", "p99", theme.VERMILLION))
 
 
 def over_dates(rows: Sequence[HistoryRow]) -> Figure | None:
@@ -77,31 +77,22 @@ def _cells(estimate: Estimate | None) -> list[float | None]:
 
 def _line(rows: Sequence[HistoryRow], name: str, label: str, colour: str) -> Mapping[str, Any]:
     found = [(row, row.numbers[name], value) for row in rows if (value := _shown(row.numbers.get(name))) is not None]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": label,
-        "x": [row.started_utc for row, _, _ in found],
-        "y": [value for _, _, value in found],
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(0.0, (one.high if one.high is not None else value) - value) for _, one, value in found],
-            "arrayminus": [max(0.0, value - (one.low if one.low is not None else value)) for _, one, value in found],
-            "color": colour,
-            "thickness": 1,
-            "width": 3,
-        },
-        "text": [_hover(row, label, value) for row, _, value in found],
-        "hoverinfo": "text",
-        "line": {"color": colour, "width": 1.5},
-        "marker": {
+    return theme.scatter(
+        "lines+markers",
+        [row.started_utc for row, _, _ in found],
+        [value for _, _, value in found],
+        [_hover(row, label, value) for row, _, value in found],
+        name=label,
+        error_y=theme.whiskers(((value, one.low, one.high) for _, one, value in found), colour, thickness=1),
+        line={"color": colour, "width": 1.5},
+        marker={
             "size": 7,
             "color": colour,
             # only a bound or what was seen
             "symbol": ["circle" if one.value is not None else "circle-open" for _, one, _ in found],
         },
-    }
+        # only a bound or what was seen
+    )
 
 
 def _hover(row: HistoryRow, label: str, value: float) -> str:
@@ -109,13 +100,11 @@ def _hover(row: HistoryRow, label: str, value: float) -> str:
 
 
 def _marks(rows: Sequence[HistoryRow], top: float) -> Mapping[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "something changed",
-        "x": [row.started_utc for row in rows],
-        "y": [top] * len(rows),
-        "text": ["<br>".join(map(theme.escaped, row.changes)) for row in rows],
-        "hoverinfo": "text",
-        "marker": {"size": 10, "color": theme.MUTED, "symbol": "triangle-down"},
-    }
+    return theme.scatter(
+        "markers",
+        [row.started_utc for row in rows],
+        [top] * len(rows),
+        ["<br>".join(map(theme.escaped, row.changes)) for row in rows],
+        name="something changed",
+        marker={"size": 10, "color": theme.MUTED, "symbol": "triangle-down"},
+    )

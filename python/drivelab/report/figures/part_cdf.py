@@ -14,7 +14,7 @@ from drivelab.report.content import TracedCombination
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.figures.latency_cdf import nines, share_axis
-from drivelab.report.figures.part_style import PART_COLOURS, PART_DASHES, answered, part_title, shown_words
+from drivelab.report.figures.part_style import PART_COLOURS, PART_DASHES, answered, part_title
 from drivelab.report.latency_bins import carried_quantile, quantiles_ns
 from drivelab.report.numerals import count_text, latency_text, number_text, percent_text
 from drivelab.report.part_series import part_histograms, zero_share
@@ -42,7 +42,7 @@ def part_cdf(traced: Sequence[TracedCombination]) -> Figure | None:
     return Figure(
         key="part-cdf",
         title="The tail of each part",
-        caption=CAPTION + shown_words(len(shown), len(found)),
+        caption=CAPTION + theme.shown_words(len(shown), len(found), "traced combinations"),
         plots=tuple(_plot(one, histograms, has_name=len(found) > 1) for one, histograms in shown),
         table=_table(found),
     )
@@ -90,20 +90,18 @@ def _line(name: str, histogram: Histogram, last: float) -> dict[str, Any]:
     without = zero_share(histogram)
     is_whole = name == LATENCY
     part: Part = next((one for one in PARTS if one == name), "device")
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [float(f"{value:.5g}") for value in values[drawn]],
-        "y": [round(nines(at), 4) for at in levels[drawn]],
-        "text": texts,
-        "hoverinfo": "text",
-        "name": words + (f" (none in {percent_text(without)})" if without > 0.0005 else ""),
-        "line": {
+    return theme.scatter(
+        "lines",
+        [float(f"{value:.5g}") for value in values[drawn]],
+        [round(nines(at), 4) for at in levels[drawn]],
+        texts,
+        name=words + (f" (none in {percent_text(without)})" if without > 0.0005 else ""),
+        line={
             "color": theme.INK if is_whole else PART_COLOURS[part],
             "dash": "solid" if is_whole else PART_DASHES[part],
             "width": 2.6 if is_whole else 1.8,
         },
-    }
+    )
 
 
 def _table(found: Sequence[tuple[TracedCombination, Mapping[str, Histogram]]]) -> DataTable:

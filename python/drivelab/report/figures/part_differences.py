@@ -27,11 +27,10 @@ def part_differences(differences: Sequence[ExplanationDifference]) -> Figure | N
     if not differences:
         return None
     shown = differences[:DRAWN_AT_MOST]
-    cut = f" The first {len(shown)} of {len(differences)} are drawn; the data below hold all."
     return Figure(
         key="part-differences",
         title="Which part differs",
-        caption=CAPTION + (cut if len(shown) < len(differences) else ""),
+        caption=CAPTION + theme.shown_words(len(shown), len(differences), "differences"),
         plots=tuple(_plot(one, has_name=len(differences) > 1) for one in shown),
         table=differences_data(differences),
     )
@@ -95,32 +94,21 @@ def _differences(one: ExplanationDifference, unit: DisplayUnit) -> dict[str, Any
     values = [(estimate.value or 0.0) / unit.scale for estimate in estimates]
     lows = [value if e.low is None else e.low / unit.scale for e, value in zip(estimates, values, strict=True)]
     highs = [value if e.high is None else e.high / unit.scale for e, value in zip(estimates, values, strict=True)]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "difference with its 95\u00a0% interval",
-        "showlegend": False,
-        "x": [float(f"{value:.6g}") for value in values],
-        "y": list(range(len(values))),
-        "hoverinfo": "text",
-        "text": [_hover(part) for part in one.parts],
-        "marker": {
+    return theme.scatter(
+        "markers",
+        [float(f"{value:.6g}") for value in values],
+        list(range(len(values))),
+        [_hover(part) for part in one.parts],
+        name="difference with its 95\u00a0% interval",
+        showlegend=False,
+        marker={
             "symbol": ["circle" if part.is_beyond_noise else "diamond-open" for part in one.parts],
             "size": 8,
             "color": [_color(part) for part in one.parts],
         },
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [float(f"{max(0.0, high - value):.6g}") for high, value in zip(highs, values, strict=True)],
-            "arrayminus": [float(f"{max(0.0, value - low):.6g}") for low, value in zip(lows, values, strict=True)],
-            "color": theme.INK,
-            "thickness": 1.2,
-            "width": 4,
-        },
-        "xaxis": "x2",
-        "yaxis": "y2",
-    }
+        error_x=theme.whiskers(zip(values, lows, highs, strict=True), theme.INK, width=4),
+        on=(2, 2),
+    )
 
 
 def _color(part: PartDifference) -> str:

@@ -47,7 +47,6 @@ def rows_axis(titles: Sequence[str], domain: Sequence[float], number: int) -> di
         ticktext=list(titles),
         ticks="",
         showgrid=False,
-        fixedrange=True,
         automargin=False,
     )
     axis["tickfont"] |= {"color": theme.INK}
@@ -67,10 +66,3 @@ def part_title(part: str) -> str:
 def answered(traced: Sequence[TracedCombination]) -> list[TracedCombination]:
     """Those that have an explanation."""
     return [one for one in traced if one.is_answered]
-
-
-def shown_words(shown: int, found: int) -> str:
-    """That not all traced combinations are drawn, to stand behind a caption; empty when all are."""
-    if shown == found:
-        return ""
-    return f" The first {shown} of {found} traced combinations are drawn; the data below hold all of them."

@@ -11,7 +11,7 @@ from drivelab.model.trace import PARTS
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
-from drivelab.report.figures.part_style import answered, part_marker, part_title, shown_words
+from drivelab.report.figures.part_style import answered, part_marker, part_title
 from drivelab.report.numerals import DisplayUnit, column_unit, count_text, latency_text, number_text
 from drivelab.report.part_series import PartSeries, part_series
 from drivelab.report.sentences.explanation import operation_words
@@ -36,7 +36,7 @@ def parts_over_time(traced: Sequence[TracedCombination]) -> Figure | None:
     return Figure(
         key="parts-over-time",
         title="The parts of the latency over time",
-        caption=CAPTION + shown_words(len(shown), len(found)),
+        caption=CAPTION + theme.shown_words(len(shown), len(found), "traced combinations"),
         plots=tuple(_plot(sheet, _name(sheets, place)) for place, sheet in enumerate(sheets)),
         table=_table(found),
     )
@@ -72,7 +72,6 @@ def _plot(sheet: Sequence[tuple[TracedCombination, PartSeries]], name: str) -> P
             domain=domain,
             rangemode="tozero",
             nticks=5,
-            fixedrange=True,
         )
         width = latency_text(float(series.edges_s[1]) * 1e9)
         count = count_text(int(series.counts.sum()))

@@ -26,7 +26,6 @@ def quantile_shift_figure(comparison: Comparison) -> Figure | None:
     if not found:
         return None
     shown = found[:DRAWN_AT_MOST]
-    cut = f" Drawn are {len(shown)} of {len(found)} distributions; the data below hold all." * (len(shown) < len(found))
     return Figure(
         key="quantile-shift",
         title="What became of the whole distribution",
@@ -35,7 +34,7 @@ def quantile_shift_figure(comparison: Comparison) -> Figure | None:
             "which every run has five I/Os beyond; the grey line is 1, the dotted ones "
             f"{typeset(format_percent(comparison.margin))}. The band is a 95\u00a0% interval for each height by "
             "itself, from three runs a side on; nothing is judged by it. Below: both distributions, in which a step is "
-            "a mode of its own." + cut
+            "a mode of its own." + theme.shown_words(len(shown), len(found), "distributions")
         ),
         plots=tuple(plot for one in shown for plot in _plots(one, comparison.margin)),
         table=_table(found),
@@ -62,23 +61,20 @@ def _ratio_plot(one: DistributionShift, name: str, margin: float) -> Plot:
         tickmode="array",
         tickvals=ticks,
         ticktext=[f"{tick:g}" for tick in ticks],
-        fixedrange=True,
     )
     layout["shapes"] = [
         _level(at, dash) for at, dash in ((1.0, "solid"), (1 + margin, "dot"), (1 / (1 + margin), "dot"))
     ]
     banded = [(height, point) for height, point in zip(heights, one.points, strict=True) if point.low and point.high]
     band = _band([height for height, _ in banded], [point for _, point in banded]) if banded else []
-    line = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": heights,
-        "y": [float(f"{point.ratio:.5g}") for point in one.points],
-        "text": [_hover(point) for point in one.points],
-        "hoverinfo": "text",
-        "name": "NEW over BASE",
-        "line": {"color": theme.INK, "width": 2},
-    }
+    line = theme.scatter(
+        "lines",
+        heights,
+        [float(f"{point.ratio:.5g}") for point in one.points],
+        [_hover(point) for point in one.points],
+        name="NEW over BASE",
+        line={"color": theme.INK, "width": 2},
+    )
     return Plot([*band, line], layout, HEIGHT_PX, name)
 
 
@@ -109,16 +105,14 @@ def _both_plot(one: DistributionShift, name: str) -> Plot:
     layout["yaxis"] = share_axis(nines(one.points[-1].quantile))
     sides = (("BASE", [point.base_ns for point in one.points]), ("NEW", [point.new_ns for point in one.points]))
     lines = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [float(f"{value:.5g}") for value in side],
-            "y": [round(nines(point.quantile), 4) for point in one.points],
-            "text": [_hover(point) for point in one.points],
-            "hoverinfo": "text",
-            "name": words,
-            "line": {"color": theme.SERIES[place], "dash": theme.DASHES[place], "width": 2},
-        }
+        theme.scatter(
+            "lines",
+            [float(f"{value:.5g}") for value in side],
+            [round(nines(point.quantile), 4) for point in one.points],
+            [_hover(point) for point in one.points],
+            name=words,
+            line={"color": theme.SERIES[place], "dash": theme.DASHES[place], "width": 2},
+        )
         for place, (words, side) in enumerate(sides)
     ]
     return Plot(lines, layout, HEIGHT_PX, name)

@@ -122,18 +122,9 @@ def ends_of(points: Sequence[Point]) -> tuple[float, float]:
 
 def whiskers(points: Sequence[Point], scale: Scale, color: str) -> dict[str, Any]:
     """Plotly's error bars of points."""
-    highs = [max(0.0, (one.high or one.value) - one.value) for one in points]
-    lows = [max(0.0, one.value - (one.value if one.low is None else one.low)) for one in points]
-    return {
-        "type": "data",
-        "symmetric": False,
-        "visible": any(highs) or any(lows),
-        "array": [scale.drawn(end) for end in highs],
-        "arrayminus": [scale.drawn(end) for end in lows],
-        "color": color,
-        "thickness": 1.2,
-        "width": 3,
-    }
+    ends = [(one.value, one.value if one.low is None else one.low, one.high or one.value) for one in points]
+    found = theme.whiskers([(scale.drawn(at), scale.drawn(low), scale.drawn(high)) for at, low, high in ends], color)
+    return found | {"visible": any(found["array"]) or any(found["arrayminus"])}
 
 
 def owners(items: Sequence[Measured]) -> dict[tuple[str, str], str]:
@@ -174,15 +165,16 @@ def invalid_marks(points: Sequence[tuple[float | str, float]], **axes: Any) -> d
     """Crosses over what must not be believed; None when there is nothing such."""
     if not points:
         return None
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": INVALID_NAME,
-        "x": [x for x, _ in points],
-        "y": [y for _, y in points],
-        "hoverinfo": "skip",
-        "marker": {"symbol": "x-thin", "size": 13, "color": theme.INK, "line": {"width": 2, "color": theme.INK}},
-    } | axes
+    return (
+        theme.scatter(
+            "markers",
+            [x for x, _ in points],
+            [y for _, y in points],
+            name=INVALID_NAME,
+            marker={"symbol": "x-thin", "size": 13, "color": theme.INK, "line": {"width": 2, "color": theme.INK}},
+        )
+        | axes
+    )
 
 
 def caption_end(items: Sequence[Measured]) -> str:

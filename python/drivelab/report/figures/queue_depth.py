@@ -87,12 +87,10 @@ def queue_depth(sets: Sequence[ResultSet]) -> Figure | None:
     plots = [lines[begin : begin + LINES_PER_PLOT] for begin in range(0, len(lines), LINES_PER_PLOT)]
     shown = [one for line in lines for point in (*line.rates, *line.latencies) for one in point.members]
     words = [*_sentences(lines), RULE, event_words(shown), caption_end(shown)]
-    if len(plots) > PLOTS_AT_MOST:
-        words.append(f"The first {PLOTS_AT_MOST} of {len(plots)} drawings are shown; the data below hold all.")
     return Figure(
         key="queue-depth",
         title="What more outstanding I/Os bring, and what they cost",
-        caption=" ".join(word for word in words if word),
+        caption=" ".join(word for word in words if word) + theme.shown_words(PLOTS_AT_MOST, len(plots)),
         plots=tuple(_plot(members, _name(members, len(plots))) for members in plots[:PLOTS_AT_MOST]),
         table=_table(lines),
     )
@@ -177,22 +175,19 @@ def _trace(found: Sequence[Point], line: _Line, place: int, scale: Scale, panel:
     symbol = MACHINE_SYMBOLS[place % len(MACHINE_SYMBOLS)]
     short = f": more than {line.beyond.depth:g} {line.beyond.short_text}" if line.beyond else ""
     is_hollow = line.first.is_reference
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": theme.escaped(line.label + short.replace("x latency", f"{THIN_SPACE}× latency")),
-        "legendgroup": str(place),
-        "showlegend": panel == 1,
-        "x": [point.x for point in found],
-        "y": [scale.drawn(point.value) for point in found],
-        "text": [_hover(line, point, scale) for point in found],
-        "hoverinfo": "text",
-        "line": {"color": color, "width": 1.7, "dash": theme.dash_of(line.label, place)},
-        "marker": {"symbol": f"{symbol}-open" if is_hollow else symbol, "size": 7, "color": color},
-        "error_y": whiskers(found, scale, color),
-        "xaxis": "x",
-        "yaxis": theme.axis_name("y", panel),
-    }
+    return theme.scatter(
+        "lines+markers",
+        [point.x for point in found],
+        [scale.drawn(point.value) for point in found],
+        [_hover(line, point, scale) for point in found],
+        name=theme.escaped(line.label + short.replace("x latency", f"{THIN_SPACE}× latency")),
+        legendgroup=str(place),
+        showlegend=panel == 1,
+        line={"color": color, "width": 1.7, "dash": theme.dash_of(line.label, place)},
+        marker={"symbol": f"{symbol}-open" if is_hollow else symbol, "size": 7, "color": color},
+        error_y=whiskers(found, scale, color),
+        on=(1, panel),
+    )
 
 
 def _hover(line: _Line, point: Point, scale: Scale) -> str:
@@ -207,19 +202,16 @@ def _knees(rings: Sequence[Point], scale: Scale, panel: int) -> list[Mapping[str
     if not rings:
         return []
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "knee",
-            "legendgroup": "knee",
-            "showlegend": panel == 1,
-            "x": [ring.x for ring in rings],
-            "y": [scale.drawn(ring.value) for ring in rings],
-            "hoverinfo": "skip",
-            "marker": {"symbol": "circle-open", "size": 17, "color": theme.INK, "line": {"width": 2}},
-            "xaxis": "x",
-            "yaxis": theme.axis_name("y", panel),
-        }
+        theme.scatter(
+            "markers",
+            [ring.x for ring in rings],
+            [scale.drawn(ring.value) for ring in rings],
+            name="knee",
+            legendgroup="knee",
+            showlegend=panel == 1,
+            marker={"symbol": "circle-open", "size": 17, "color": theme.INK, "line": {"width": 2}},
+            on=(1, panel),
+        )
     ]
 
 

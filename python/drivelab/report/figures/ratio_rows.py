@@ -107,16 +107,7 @@ def ratio_plot(
         tickvals=ticks,
         ticktext=[f"{tick:g}" for tick in ticks],
     )
-    layout["yaxis"] = theme.axis(
-        axes[1],
-        range=[len(rows) - 0.6, -0.75],
-        tickvals=list(range(len(rows))),
-        ticktext=[""] * len(rows),
-        showgrid=False,
-        showline=False,
-        ticks="",
-        fixedrange=True,
-    )
+    layout["yaxis"] = theme.blank_rows(axes[1], len(rows))
     layout["annotations"] = [
         theme.row_label(theme.escaped(typeset(row.label)), place, _LABEL_ABOVE) for place, row in enumerate(rows)
     ]
@@ -137,22 +128,14 @@ def _band(bound: float) -> list[dict[str, Any]]:
 def _marks(rows: Sequence[RatioRow], verdict: str, mark: tuple[str, str]) -> dict[str, Any]:
     symbol, color = mark
     found = [(place, row, row.ratio.value or 1.0) for place, row in enumerate(rows) if row.verdict == verdict]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": found[0][1].verdict_text,
-        "x": [float(f"{value:.5g}") for _, _, value in found],
-        "y": [place for place, _, _ in found],
-        "text": [row.hover for _, row, _ in found],
-        "hoverinfo": "text",
-        "marker": {"symbol": symbol, "size": 9, "color": color, "line": {"width": 1.5, "color": color}},
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [(row.ratio.high or value) - value for _, row, value in found],
-            "arrayminus": [value - (row.ratio.low or value) for _, row, value in found],
-            "color": color,
-            "thickness": 1.5,
-            "width": 3,
-        },
-    }
+    return theme.scatter(
+        "markers",
+        [float(f"{value:.5g}") for _, _, value in found],
+        [place for place, _, _ in found],
+        [row.hover for _, row, _ in found],
+        name=found[0][1].verdict_text,
+        marker={"symbol": symbol, "size": 9, "color": color, "line": {"width": 1.5, "color": color}},
+        error_x=theme.whiskers(
+            ((value, row.ratio.low, row.ratio.high) for _, row, value in found), color, thickness=1.5
+        ),
+    )

@@ -53,14 +53,12 @@ def surface(sets: Sequence[ResultSet]) -> Figure | None:
     shown = [one for grid in grids for point in grid.cells.values() for one in point.members]
     first = grids[0]
     words = [CAPTION, event_words(shown), caption_end(shown)]
-    if len(grids) > GRIDS_AT_MOST:
-        words.append(f"The first {GRIDS_AT_MOST} of {len(grids)} maps are drawn; the data below hold all.")
     pairs = {(grid.x_factor, grid.y_factor) for grid in grids}
     over = f"{factor_words(first.x_factor)} and {factor_words(first.y_factor)}" if len(pairs) == 1 else "two factors"
     return Figure(
         key="surface",
         title=f"What {over} do together",
-        caption=" ".join(word for word in words if word),
+        caption=" ".join(word for word in words if word) + theme.shown_words(GRIDS_AT_MOST, len(grids), "maps"),
         plots=tuple(_map(grid) for grid in grids[:GRIDS_AT_MOST]),
         table=_table(grids),
     )
@@ -160,7 +158,6 @@ def _map(grid: Grid) -> Plot:
         "z": _rows(grid, lambda place: _height(grid, place, scale)),
         "customdata": _rows(grid, lambda place: _hover(grid, place, scale)),
         "hovertemplate": "%{customdata}<extra></extra>",
-        "hoverongaps": False,
         "colorscale": theme.SCALE,
         "xgap": 1,
         "ygap": 1,
@@ -194,19 +191,17 @@ def _cell_texts(grid: Grid, scale: Scale) -> dict[str, Any]:
     places = [place for place in grid.cells if not grid.cells[place].invalid_trials]
     heights = [_height(grid, place, scale) or 0.0 for place in grid.cells]
     middle = (min(heights) + max(heights)) / 2
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [grid.x.index(x) for x, _ in places],
-        "y": [grid.y.index(y) for _, y in places],
-        "text": [_short(grid, place) for place in places],
-        "textfont": {
+    return theme.scatter(
+        "text",
+        [grid.x.index(x) for x, _ in places],
+        [grid.y.index(y) for _, y in places],
+        [_short(grid, place) for place in places],
+        textfont={
             "size": 10,
             "color": [theme.ON_SCALE[(_height(grid, place, scale) or 0.0) > middle] for place in places],
         },
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+        showlegend=False,
+    )
 
 
 def _font(color: str) -> dict[str, Any]:

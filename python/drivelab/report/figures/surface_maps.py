@@ -33,13 +33,10 @@ def surface_maps(sets: Sequence[ResultSet]) -> Figure | None:
         return None
     shown = [one for grid in grids for point in grid.cells.values() for one in point.members]
     sheets = _sheets(grids)
-    words = [CAPTION, caption_end(shown)]
-    if len(sheets) > PLOTS_AT_MOST:
-        words.append(f"The first {PLOTS_AT_MOST} of {len(sheets)} drawings are shown; the data below hold all.")
     return Figure(
         key="surface-maps",
         title="Throughput over record size and file size",
-        caption=" ".join(word for word in words if word),
+        caption=f"{CAPTION} {caption_end(shown)}".strip() + theme.shown_words(PLOTS_AT_MOST, len(sheets)),
         plots=tuple(_plot(name, sheet) for name, sheet in sheets[:PLOTS_AT_MOST]),
         table=_table(grids),
     )
@@ -112,7 +109,6 @@ def _map(grid: Grid, best: float, number: int) -> dict[str, Any]:
         "z": [[_share(grid.cells.get((x, y)), best) for x in grid.x] for y in grid.y],
         "customdata": [[_hover(grid, x, y) for x in grid.x] for y in grid.y],
         "hovertemplate": "%{customdata}<extra></extra>",
-        "hoverongaps": False,
         "zmin": 0,
         "zmax": 100,
         "colorscale": theme.SCALE,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from drivelab.report.content import TrialContent
@@ -22,10 +22,9 @@ SERIES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY)
 DASHES = ("solid", "dash", "dot", "dashdot")
 _CACHE = re.compile(r"write-cache (?:as.found \()?(on|off)\b")
 # the same colours, so thin that lines show through
-BANDS = tuple(f"var(--band-{number})" for number in range(1, 5))
 FILL = "var(--fill)"
-# shares of a cell, lightest first; a square root lets single I/Os show beside thousands
-HEAT = [[0.0, "var(--heat-1)"], [0.04, "var(--heat-2)"], [0.25, "var(--heat-3)"], [1.0, "var(--heat-4)"]]
+# roots of the shares of cells, lightest first
+HEAT = [[0.0, "var(--heat-1)"], [0.2, "var(--heat-2)"], [0.5, "var(--heat-3)"], [1.0, "var(--heat-4)"]]
 
 # low to high, of steady lightness and told apart with any kind of colour vision (the scale is "cividis")
 SCALE = [[number / 4, f"var(--scale-{number + 1})"] for number in range(5)]
@@ -40,7 +39,7 @@ QUANTILE_MARKS: dict[str, tuple[str, str]] = {
     "max": ("x-thin", MUTED),
 }
 QUANTILES: dict[str, float] = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
-QUANTILE_LABELS = {"p50": "p50 (median)", "p99": "p99", "p999": "p99.9", "max": "max"}
+QUANTILE_LABELS = {"p50": "median", "p99": "p99", "p999": "p99.9", "max": "max"}
 
 INVALID_SIGN = "✗ "
 TEXT_SIZE = 12
@@ -54,18 +53,11 @@ LABEL_PX = 20
 def layout(height_px: int, **more: Any) -> dict[str, Any]:
     """Layout of a figure: transparent, quiet, legend on top."""
     return {
-        "autosize": True,
         "height": height_px,
         "margin": {"l": 62, "r": 14, "t": 34, "b": 52},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "var(--font)", "size": TEXT_SIZE, "color": INK},
-        "hoverlabel": {
-            "bgcolor": "var(--raised)",
-            "bordercolor": AXIS,
-            "font": {"family": "var(--font)", "size": TEXT_SIZE, "color": INK},
-            "align": "left",
-        },
         "hovermode": "closest",
         "showlegend": True,
         "legend": {
@@ -221,7 +213,12 @@ def panel_label(text: str, axis_number: int) -> dict[str, Any]:
     }
 
 
-def row_label(text: str, row: int, above: float) -> dict[str, Any]:
+def blank_rows(title: str, count: int) -> dict[str, Any]:
+    """A vertical axis of rows without words: their labels stand above their marks."""
+    return axis(title, range=[count - 0.6, -0.75], tickvals=[], ticktext=[], showgrid=False, showline=False, ticks="")
+
+
+def row_label(text: str, row: float, above: float = 0, color: str = MUTED) -> dict[str, Any]:
     """The name of a row (in Plotly's markup), a little above its marks, at the left."""
     return {
         "name": "row",
@@ -233,7 +230,51 @@ def row_label(text: str, row: int, above: float) -> dict[str, Any]:
         "y": row - above,
         "yanchor": "middle",
         "showarrow": False,
-        "font": {"size": SMALL_TEXT_SIZE, "color": MUTED},
+        "font": {"size": SMALL_TEXT_SIZE, "color": color},
+    }
+
+
+def scatter(
+    mode: str,
+    x: Sequence[Any],
+    y: Sequence[Any],
+    text: Sequence[str] | None = None,
+    *,
+    on: tuple[int, int] = (1, 1),
+    **more: Any,
+) -> dict[str, Any]:
+    """A trace of points: marks and lines tell their text, and texts are drawn.
+
+    Parameters
+    ----------
+    mode : str
+        lines, markers, lines+markers or text.
+    x, y, text : sequence
+        Of each point.
+    on : (int, int)
+        Numbers of its axes.
+    **more
+        Plotly's attributes of a trace.
+    """
+    found: dict[str, Any] = {"type": "scatter", "mode": mode, "x": x, "y": y}
+    found |= {"hoverinfo": "skip" if text is None or mode == "text" else "text"}
+    found |= {"xaxis": axis_name("x", on[0]), "yaxis": axis_name("y", on[1])}
+    return found | ({} if text is None else {"text": text}) | more
+
+
+def whiskers(
+    ends: Iterable[tuple[float, float | None, float | None]], color: str, *, thickness: float = 1.2, width: int = 3
+) -> dict[str, Any]:
+    """Plotly's error bars of values with their ends; where one is not known there is no bar."""
+    known = [(value, value if low is None else low, value if high is None else high) for value, low, high in ends]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [float(f"{max(0.0, high - value):.6g}") for value, _, high in known],
+        "arrayminus": [float(f"{max(0.0, value - low):.6g}") for value, low, _ in known],
+        "color": color,
+        "thickness": thickness,
+        "width": width,
     }
 
 
@@ -255,6 +296,11 @@ def named(trial: TrialContent) -> str:
 def invalid_words(trials: Sequence[TrialContent]) -> str:
     """What the mark means, to stand behind a caption; empty when no trial has it."""
     return " ✗ marks trials that do not describe the drive." if any(trial.is_invalid for trial in trials) else ""
+
+
+def shown_words(shown: int, found: int, what: str = "drawings") -> str:
+    """That not all are drawn, to stand behind a caption; empty when all are."""
+    return f" The first {shown} of {found} {what} are drawn; the data below hold all." if shown < found else ""
 
 
 def escaped(text: str) -> str:

@@ -182,19 +182,17 @@ def _drawn(place: int, name: str, *, is_first: bool) -> dict[str, Any]:
 def _line(style: LineStyle, trial: str, series: _Series, axis: Axis, drawn: Mapping[str, Any]) -> dict[str, Any]:
     words = level_words(series.course)
     ending = f"<br>{words}<br>{theme.escaped(trial)}" if words else f"<br>{theme.escaped(trial)}"
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [round(float(value), 4) for value in series.places(axis)],
-        "y": [float(f"{value / style.scale:.4g}") for value in series.bytes_per_s],
-        "legendgroup": style.label,
-        "text": [
+    return theme.scatter(
+        "lines",
+        [round(float(value), 4) for value in series.places(axis)],
+        [float(f"{value / style.scale:.4g}") for value in series.bytes_per_s],
+        [
             f"{theme.escaped(style.label)}<br>{number_text(at)} s, {format_decimal_bytes(moved)}: "
             f"<b>{format_rate_bytes_per_s(value)}</b>{ending}"
             for at, moved, value in zip(series.middle_s, series.moved_bytes, series.bytes_per_s, strict=True)
         ],
-        "hoverinfo": "text",
-    } | dict(drawn)
+        legendgroup=style.label,
+    ) | dict(drawn)
 
 
 def how_far_it_fell(combination: CombinationResult) -> str:

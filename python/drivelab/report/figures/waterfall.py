@@ -17,7 +17,6 @@ from drivelab.report.figures.part_style import (
     label_beside_names,
     part_title,
     rows_axis,
-    shown_words,
 )
 from drivelab.report.numerals import column_unit, count_text, latency_text, number_text
 from drivelab.report.sentences.explanation import operation_words
@@ -54,7 +53,7 @@ def waterfall(traced: Sequence[TracedCombination]) -> Figure | None:
     return Figure(
         key="waterfall",
         title="Where the time of an operation goes",
-        caption=CAPTION + shown_words(len(shown), len(found)),
+        caption=CAPTION + theme.shown_words(len(shown), len(found), "traced combinations"),
         plots=tuple(_plot(one, has_name=len(found) > 1) for one in shown),
         table=_table(found),
     )
@@ -128,16 +127,7 @@ def _steps(group: _Group, scale: float, number: int) -> dict[str, Any]:
     for row, begin in enumerate(_begins(group)[1:]):
         xs += [_rounded(begin / scale)] * 2 + [None]
         ys += [row, row + 1, None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": xs,
-        "y": ys,
-        "line": {"color": theme.AXIS, "width": 1},
-        "hoverinfo": "skip",
-        "xaxis": theme.axis_name("x", number),
-        "yaxis": theme.axis_name("y", number),
-    }
+    return theme.scatter("lines", xs, ys, line={"color": theme.AXIS, "width": 1}, on=(number, number))
 
 
 def _labels(group: _Group, scale: float, number: int) -> dict[str, Any]:
@@ -149,19 +139,16 @@ def _labels(group: _Group, scale: float, number: int) -> dict[str, Any]:
         xs.append({"right": high, "left": low, "on": (low + high) / 2}[side] * group.total_ns / scale)
         positions.append("middle center" if side == "on" else f"middle {side}")
         colors.append(theme.PAPER if side == "on" else theme.INK)
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [_rounded(x) for x in xs],
-        "y": list(range(len(group.parts_ns))),
-        "text": [f" {_label(length, group.total_ns)} " for _, length in group.parts_ns],
-        "textposition": positions,
-        "textfont": {"size": theme.SMALL_TEXT_SIZE, "color": colors},
-        "hoverinfo": "skip",
-        "cliponaxis": False,
-        "xaxis": theme.axis_name("x", number),
-        "yaxis": theme.axis_name("y", number),
-    }
+    return theme.scatter(
+        "text",
+        [_rounded(x) for x in xs],
+        list(range(len(group.parts_ns))),
+        [f" {_label(length, group.total_ns)} " for _, length in group.parts_ns],
+        textposition=positions,
+        textfont={"size": theme.SMALL_TEXT_SIZE, "color": colors},
+        cliponaxis=False,
+        on=(number, number),
+    )
 
 
 def _side(low: float, high: float) -> str:
