@@ -23,6 +23,7 @@ from drivelab.report.sentences.flush_model import flush_sentences
 from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.factorial import factorial_tables
 from drivelab.report.tables.flush_model import flush_model_tables
+from drivelab.report.tables.grid import own_tables
 from drivelab.report.tables.iozone_shape import KEY as SURFACES
 from drivelab.report.tables.iozone_shape import surface_tables
 from drivelab.report.tables.part_differences import part_differences_tables
@@ -92,9 +93,10 @@ def _with_part_differences(joint: Joint, runs: Sequence[StoredRun]) -> Joint:
 
 
 def _with_asked_tables(joint: Joint, answers: Sequence[RunAnswer]) -> Joint:
-    """The report with the tables that experiments name which ask for their phases, or for surfaces."""
+    """The report with the tables that experiments hold, and those that they name: their phases, and surfaces."""
     asked = [content.experiment.get("tables", ()) for content in joint.runs]
-    tables: list[Table] = []
+    views = [view for content in joint.runs for view in content.experiment.get("views", ())]
+    tables: list[Table] = [*own_tables(views, joint.result_sets)]
     for content, answer, names in zip(joint.runs, answers, asked, strict=True):
         if PHASES in names:
             tables += phases_tables(answer, content.name if len(answers) > 1 else "")

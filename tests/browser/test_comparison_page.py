@@ -53,10 +53,11 @@ def test_the_page_is_drawn_and_fits(chromium: Browser, page_file: Path, width: i
     assert log.complaints == []
     assert len(log.requests) == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("#comparison-ratios .main-svg").count() > 0
-    assert page.locator("#quantile-shift .main-svg").count() > 0
+    assert page.locator("#comparison-ratios .plot svg").count() > 0
+    assert page.locator("#quantile-shift .plot svg").count() > 0
     # one number of each of three combinations is judged, and two are told beside it
-    assert page.locator("#comparison-ratios .points path.point").count() == 6
+    told = page.evaluate("document.querySelector('#comparison-ratios .plot').drawing.told")
+    assert sum(len(points["text"]) for points in told) == 6
     assert "3 slower by more than" in page.inner_text("section.answer")
     assert HOSTILE in page.inner_text("main")
     context.close()

@@ -26,8 +26,8 @@ LONG = "<img src=x onerror=alert(1)>" + "W" * 300
 OpenPage = Callable[..., "TracedPage"]
 # of all texts that are shown in a figure, pairs of which one lies over the other
 OVERLAPPING = """
-(selector) => [...document.querySelectorAll(".plot")].flatMap((plot) => {
-  const boxes = [...plot.querySelectorAll(selector)].filter((text) => text.textContent.trim())
+() => [...document.querySelectorAll(".plot")].flatMap((plot) => {
+  const boxes = [...plot.querySelectorAll("svg text")].filter((text) => text.textContent.trim())
     .map((text) => [text.textContent, text.getBoundingClientRect()]);
   return boxes.flatMap(([words, a], place) => boxes.slice(place + 1)
     .filter(([, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3)
@@ -37,8 +37,7 @@ OVERLAPPING = """
 BEYOND = """
 () => [...document.querySelectorAll(".plot")].flatMap((plot) => {
   const box = plot.getBoundingClientRect();
-  const texts = ".annotation text, .legendtext, .xtick text, .ytick text, .textpoint text, .bartext";
-  return [...plot.querySelectorAll(texts)]
+  return [...plot.querySelectorAll("svg text")]
     .filter((text) => {
       const own = text.getBoundingClientRect();
       return own.width && (own.right > box.right + 2 || own.left < box.left - 2);
@@ -58,7 +57,7 @@ class TracedPage:
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         page.wait_for_function(
             """() => document.documentElement.dataset.figures === "drawn"
-              && [...document.querySelectorAll(".plot")].every((plot) => plot.querySelector(".main-svg"))""",
+              && [...document.querySelectorAll(".plot")].every((plot) => plot.querySelector("svg"))""",
         )
 
 
@@ -114,7 +113,7 @@ def test_no_word_of_a_figure_is_cut_off_or_lies_over_another(
     plots = page.evaluate("[...document.querySelectorAll('.plot')].map((plot) => plot.dataset.source)")
     own = [source for source in plots if any(key in source for key in (*FIGURES, "part-differences"))]
     assert len(own) >= len(FIGURES)
-    for found in (page.evaluate(BEYOND), page.evaluate(OVERLAPPING, ".annotation text, .textpoint text, .ytick text")):
+    for found in (page.evaluate(BEYOND), page.evaluate(OVERLAPPING)):
         assert [text for text in found if text.split(":")[0] in own] == []
 
 
@@ -122,7 +121,7 @@ def test_a_flush_has_a_colour_of_its_own(open_page: OpenPage) -> None:
     for scheme in ("light", "dark"):
         page = open_page("alone", scheme=scheme).page
         colors = page.evaluate(
-            """() => [...document.querySelector("[data-source='waterfall-1']").querySelectorAll(".bars path")]
+            """() => [...document.querySelector("[data-source='waterfall-1']").querySelectorAll("svg > rect")]
               .slice(0, 6).map((bar) => getComputedStyle(bar).fill)"""
         )
         assert len(set(colors)) == 6
@@ -146,7 +145,8 @@ def test_the_difference_stands_before_the_runs(open_page: OpenPage) -> None:
     assert tops[0] is not None
     assert tops[1] is not None
     assert tops[0]["y"] < tops[1]["y"]
-    assert page.locator("#part-differences .scatterlayer .point").count() == 7
+    told = page.evaluate("document.querySelector('#part-differences .plot').drawing.told")
+    assert [len(points["text"]) for points in told] == [7, 7, 7]
     assert page.inner_text("section.answer").count("flush") >= 1
 
 
@@ -154,4 +154,4 @@ def test_a_trace_without_an_answer_says_so_and_draws_no_parts(open_page: OpenPag
     page = open_page("lost").page
     assert "9 events were lost" in page.inner_text("#traced")
     assert page.locator("#waterfall").count() == 0
-    assert page.locator("#offset-map .main-svg").count() > 0
+    assert page.locator("#offset-map .plot svg").count() > 0

@@ -9,12 +9,12 @@ from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.names import free_name
-from drivelab.model.result_set import Observation, ResultSet
-from drivelab.notebook.frames import Frame, arrow_of_rows, as_frame
+from drivelab.model.result_set import ResultSet
+from drivelab.notebook.frames import Frame, arrow_of_data, as_frame
 from drivelab.notebook.named import Named
 from drivelab.notebook.shown_figure import ShownFigure
 from drivelab.notebook.shown_table import ShownTable
-from drivelab.report.figures.figure import Cell
+from drivelab.report.flat_csv import flat_table
 from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, write_report_files
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
@@ -82,14 +82,11 @@ class OpenedResults:
 
     @property
     def observations(self) -> Any:
-        """One row per number: whose drive and machine, what was done, and the value with its interval."""
-        factors = list(
-            dict.fromkeys(name for one in self.result_sets for each in one.all_observations for name in each.levels)
-        )
-        columns = ("results", "drive", "machine", "workload", "title", "operation", "metric", *factors)
-        columns += ("block_size_bytes", "queue_depth", "unit", "value", "low", "high", "trial_count", "printed")
-        rows = [_row(one.key, each, factors) for one in self.result_sets for each in one.all_observations]
-        return self._framed(arrow_of_rows(columns, rows))
+        """One row per number: whose drive and machine, what was done, and the value with its interval.
+
+        The columns are those of ``results.csv``: a factor with the name of one of them is ``factor_NAME``.
+        """
+        return self._framed(arrow_of_data(flat_table(self.result_sets)))
 
     @cached_property
     def tables(self) -> Mapping[str, ShownTable]:
@@ -118,7 +115,7 @@ class OpenedResults:
         Raises
         ------
         DrivelabError
-            O801, O802: it cannot be written. O803, O804: its pictures cannot be drawn. O822: there is no such format.
+            O801, O802: it cannot be written. O803: PNGs need an extra. O822: there is no such format.
         """
         target = Path(path)
         ending = target.suffix.lower()
@@ -144,10 +141,3 @@ class OpenedResults:
     def _all_tables(self) -> Sequence[Table]:
         of_runs = [table for run in self.joint.runs for table in (*result_tables(run), *setting_tables(run))]
         return [*self.joint.tables, *of_runs]
-
-
-def _row(key: str, one: Observation, factors: Sequence[str]) -> list[Cell]:
-    row: list[Cell] = [key, one.drive, one.machine, one.workload, one.title, one.operation, one.metric]
-    row += [one.levels.get(name) for name in factors]
-    row += [one.block_size_bytes, one.queue_depth, one.estimate.unit]
-    return [*row, one.estimate.value, one.estimate.low, one.estimate.high, one.trial_count, one.printed]

@@ -1,38 +1,21 @@
-"""A figure that shows itself in a notebook, as data for Plotly or as a page of its own, without any network."""
+"""A figure that shows itself in a notebook, as data for Plotly or as a picture, without any network."""
 
 from __future__ import annotations
 
-import json
+import base64
 import re
-import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from drivelab.model.printable import printable
 from drivelab.notebook.frames import Frame, arrow_of_data, as_frame, checked_frame
 from drivelab.report.figures.figure import Figure, Plot
-from drivelab.report.plotly_script import packed_script
-from drivelab.report.static_figure import page_colours, resolved
+from drivelab.report.static_figure import page_colours, plot_svg
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
-# loads the script once per page: a second figure finds it there
-_LOADER = """
-<script>
-(async () => {
-  const draw = () => PLOTS.forEach(([id, plot]) =>
-    window.Plotly.newPlot(id, plot.data, plot.layout, {responsive: true, displaylogo: false}));
-  if (!window.Plotly) {
-    window.drivelabPlotly ??= (async () => {
-      const packed = Uint8Array.from(atob("SCRIPT"), (letter) => letter.charCodeAt(0));
-      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      new Function("module", "exports", "define", await new Response(stream).text())();
-    })();
-    await window.drivelabPlotly;
-  }
-  draw();
-})();
-</script>
-"""
+_VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,13 +28,17 @@ class ShownPlot:
     def plotly(self) -> dict[str, Any]:
         """What ``plotly.graph_objects.Figure`` takes: data and layout, the colours those of the page in light."""
         colours = page_colours()
-        layout = resolved(self.plot.layout, colours)
+        layout = _resolved(self.plot.layout, colours)
         layout |= {
             "height": self.plot.height_px,
             "paper_bgcolor": colours["paper"],
             "plot_bgcolor": colours["paper"],
         }
-        return {"data": resolved(self.plot.data, colours), "layout": layout}
+        return {"data": _resolved(self.plot.data, colours), "layout": layout}
+
+    def svg(self) -> str:
+        """It as an SVG document, in the page's light colours."""
+        return plot_svg(self.plot, self.title)
 
     def __repr__(self) -> str:
         return f"<plot: {self.plot.name or self.title}>"
@@ -117,22 +104,25 @@ class ShownFigure:
 
 
 def _html(plots: tuple[ShownPlot, ...], title: str, caption: str = "") -> str:
-    """The drawings as HTML that needs nothing beside it."""
+    """The drawings as HTML that needs nothing beside it, each a document of its own: no part is taken for another's."""
     parts = [f'<div style="margin-top:1em"><b>{escape(title)}</b></div>'] if title else []
-    drawn = []
     for shown in plots:
-        name = f"drivelab-{uuid.uuid4().hex}"
-        drawn.append([name, shown.plotly()])
         if shown.plot.name and title:
             parts.append(f"<div>{escape(shown.plot.name)}</div>")
-        parts.append(f'<div id="{name}" style="height:{shown.plot.height_px}px"></div>')
+        packed = base64.b64encode(shown.svg().encode()).decode("ascii")
+        words = escape(shown.plot.name or shown.title)
+        parts.append(f'<img alt="{words}" style="max-width:100%" src="data:image/svg+xml;base64,{packed}">')
     parts += [f"<div><small>{escape(caption)}</small></div>"] if caption else []
-    # in three pieces: what one holds is never taken for the place of another
-    head, middle, tail = re.split("PLOTS|SCRIPT", _LOADER)
-    return "".join([*parts, head, _script_json(drawn), middle, packed_script().decode("ascii"), tail])
+    return "".join(parts)
 
 
-def _script_json(value: list[Any]) -> str:
-    """JSON that may stand inside a script element: no character of it can end the element."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def _resolved(value: Any, colours: Mapping[str, str]) -> Any:
+    """Plain data with every ``var(--name)`` replaced by its value."""
+    if isinstance(value, str):
+        found = _VARIABLE.fullmatch(value)
+        return colours[found[1]] if found else printable(value)
+    if isinstance(value, Mapping):
+        return {key: _resolved(item, colours) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [_resolved(item, colours) for item in value]
+    return value

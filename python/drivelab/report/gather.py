@@ -167,12 +167,11 @@ def _trial(
         cell_value(column, row[column], name)
         for column in ("workload_json", "engine_json", "context_json", "devices_json")
     )
-    open_loop = workload.get("pacing", {}).get("kind", "closed") != "closed"
     return TrialContent(
         name=name,
         label=label,
         operation=operation,
-        latency="response" if open_loop and (operation, "response") in histograms else "total",
+        latency="response" if (operation, "response") in histograms else "total",
         estimates=estimates_in(row["estimates_json"], name),
         histograms=histograms,
         intervals=intervals.filter(pc.equal(intervals["trial"], name)),

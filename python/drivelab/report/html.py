@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drivelab.model.errors import DrivelabError
-from drivelab.report import plotly_script
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import JointPage, joint_page_of
 from drivelab.report.numerals import count_text, typeset
@@ -53,18 +52,13 @@ def html_pieces(page: JointPage, templates: Environment) -> Iterator[bytes]:
     head = templates.get_template("page.html.j2").generate(
         report=page,
         style=template_text("page.css"),
-        policy=_policy([plotly_script.script_hash(), _hash(behaviour)]),
-        plotly_version=plotly_script.VERSION,
-        plotly_licence=plotly_script.licence(),
+        policy=_policy(_hash(behaviour)),
         spark={"width": WIDTH, "height": HEIGHT, "base": BASE},
     )
     for text in head:
         # the name of a file need not be UTF-8
         yield text.encode("utf-8", "backslashreplace")
-    # the charts' script is data until the page unpacks it, and the policy names both by the hash of their text
-    yield b'<script type="text/plain" id="packed-plotly">'
-    yield plotly_script.packed_script()
-    yield f"</script>\n<script>{behaviour}</script>\n</body>\n</html>\n".encode()
+    yield f"<script>{behaviour}</script>\n</body>\n</html>\n".encode()
 
 
 def _environment() -> Environment:
@@ -90,11 +84,9 @@ def template_text(name: str) -> str:
     return (files("drivelab.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _policy(script_hashes: list[str]) -> str:
-    """A content security policy: our two scripts, no other, and not a single request."""
-    scripts = " ".join(f"'{one}'" for one in script_hashes)
-    # charts set styles from their script, and save pictures through data: and blob: addresses
-    return f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
+def _policy(script_hash: str) -> str:
+    """A content security policy: our script, no other, and not a single request."""
+    return f"default-src 'none'; script-src '{script_hash}'; style-src 'unsafe-inline'; base-uri 'none'"
 
 
 def _hash(text: str) -> str:

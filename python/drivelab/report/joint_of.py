@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from drivelab.model.result_set import ResultSet
 from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
-from drivelab.report.figures.of_result_sets import figures_of
+from drivelab.report.figures.bar_groups import bar_groups
+from drivelab.report.figures.figure import Figure
+from drivelab.report.figures.latency_over_size import latency_over_size
+from drivelab.report.figures.queue_depth import queue_depth
+from drivelab.report.figures.suite_bars import block_throughput, metadata_rates, seeks, total_time
+from drivelab.report.figures.surface import surface
+from drivelab.report.figures.surface_maps import surface_maps
+from drivelab.report.headline import what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
@@ -19,6 +26,17 @@ from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table
 from drivelab.report.told_apart import told_apart
 
+MAKERS: tuple[Callable[[Sequence[ResultSet]], Figure | None], ...] = (
+    total_time,
+    block_throughput,
+    metadata_rates,
+    seeks,
+    latency_over_size,
+    queue_depth,
+    bar_groups,
+    surface,
+    surface_maps,
+)
 NOTHING_IN_COMMON = (
     "No two drives of these runs were measured with the same workload and settings: nothing is compared."
 )
@@ -80,7 +98,8 @@ def most_telling_first(tables: Sequence[Table]) -> tuple[Table, ...]:
 
 def own_sentences(run: ReportContent) -> tuple[str, ...]:
     """The answer of a single run."""
-    answer = answer_of(run.verdict, run.trials, run.findings, answer_sentences(run))
+    missing = what_is_missing(run.record, run.trial_count)
+    answer = answer_of(run.verdict, run.trials, run.findings, answer_sentences(run), missing)
     return tuple(filter(None, (answer.sentence, *answer.sentences)))
 
 
@@ -117,3 +136,14 @@ def _sentences(
         return compared
     told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]
     return (NOTHING_IN_COMMON, *told)
+
+
+def figures_of(sets: Sequence[ResultSet]) -> tuple[Figure, ...]:
+    """The figures that these results can carry, the most telling one first.
+
+    Parameters
+    ----------
+    sets : sequence of ResultSet
+        Of runs and of published pages, in the order in which they are to stand.
+    """
+    return tuple(figure for make in MAKERS if (figure := make(sets)) is not None)

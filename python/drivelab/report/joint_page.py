@@ -75,12 +75,20 @@ class JointPage:
     @property
     def models(self) -> tuple[PlacedTable, ...]:
         """Tables of what the numbers come from: the phases of workloads, costs of commands."""
-        return tuple(placed for placed in self.tables if placed.table.key.startswith(_MODEL_TABLES))
+        return tuple(
+            placed for placed in self.tables if placed.table.key.startswith(_MODEL_TABLES) and not placed.table.is_asked
+        )
 
     @property
     def forms(self) -> tuple[PlacedTable, ...]:
         """Tables that show the numbers as such results are published."""
-        return tuple(placed for placed in self.tables if placed not in (*self.models, *self.statistics))
+        others = (*self.models, *self.statistics, *self.asked)
+        return tuple(placed for placed in self.tables if placed not in others)
+
+    @property
+    def asked(self) -> tuple[PlacedTable, ...]:
+        """Tables that the experiment itself holds."""
+        return tuple(placed for placed in self.tables if placed.table.is_asked)
 
     @property
     def statistics(self) -> tuple[PlacedTable, ...]:
@@ -117,6 +125,8 @@ def joint_page_of(joint: Joint) -> JointPage:
 
 def _place_of_table(table: Table, *, is_alone: bool) -> int:
     """What a run's numbers come from stands before their other forms, statistics always at the end."""
+    if table.is_asked:
+        return -1
     if table.key.startswith(_STATISTICS):
         return 2
     return 0 if is_alone and table.key.startswith(_MODEL_TABLES) else 1

@@ -13,7 +13,7 @@ from drivelab.report.content import ReportContent
 from drivelab.report.effects_table import EffectsTable, effects_tables
 from drivelab.report.facts import FactGroup, fact_groups
 from drivelab.report.figures.of_run import asks_over_time, figures_of_run, overview_of_run
-from drivelab.report.headline import headline_facts
+from drivelab.report.headline import headline_facts, what_is_missing
 from drivelab.report.placed import PlacedFigure, placed_figure
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.results_table import ResultsTable, results_table
@@ -104,7 +104,13 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
     traced = traced or traced_part(content, numbers, prefix, number)
     return Page(
         content=content,
-        answer=answer_of(content.verdict, trials, findings, answer_sentences(content)),
+        answer=answer_of(
+            content.verdict,
+            trials,
+            findings,
+            answer_sentences(content),
+            what_is_missing(content.record, content.trial_count),
+        ),
         headline=tuple(headline_facts(content)),
         results=results_table(trials, findings),
         combinations=combinations_table(

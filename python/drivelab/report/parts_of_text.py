@@ -9,6 +9,11 @@ _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 
 
+def capitalised(text: str) -> str:
+    """The text with a capital at its beginning, and no other letter changed."""
+    return text[:1].upper() + text[1:]
+
+
 def parts_within(text: str, length_max: int) -> str:
     """The parts of a text that fit, without a point at its end; all of it where not even the first part does."""
     return _within(text, length_max, _END_OF_PART, len(text.removesuffix(".")))

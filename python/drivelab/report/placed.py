@@ -5,14 +5,18 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from drivelab.report.csv_text import csv_file_name, csv_link
 from drivelab.report.figures.figure import Figure, Plot
+from drivelab.report.static_figure import WIDTH_PX
+from drivelab.report.svg.drawing import draw
 from drivelab.report.tables.table import Table, TableCell
 
+# of a drawing on a wide page, and on a telephone
+WIDTHS_PX = (WIDTH_PX, 360)
 # a table longer than this is cut, and says so; its CSV holds everything
 TABLE_ROWS_AT_MOST = 200
 # the elements around a cell
@@ -21,7 +25,7 @@ _CELL_BYTES = 20
 
 @dataclass(frozen=True, slots=True)
 class PlacedFigure:
-    """A figure on the page: its number, its anchor, its drawings as packed JSON, its table and the link to its CSV."""
+    """A figure on the page: its number, its anchor, its drawings, packed, its table and the link to its CSV."""
 
     number: str
     id: str
@@ -83,11 +87,12 @@ def placed_figure(figure: Figure, number: str, prefix: str = "") -> PlacedFigure
         Begins its anchor, so that several runs may have the same figure.
     """
     rows = figure.table.rows
+    anchor = f"{prefix}{figure.key}"
     return PlacedFigure(
         number=number,
-        id=f"{prefix}{figure.key}",
+        id=anchor,
         figure=figure,
-        drawings=tuple((plot, packed_json({"data": plot.data, "layout": plot.layout})) for plot in figure.plots),
+        drawings=tuple((plot, _packed(plot, f"{anchor}-{n}-")) for n, plot in enumerate(figure.plots, start=1)),
         rows=rows[:TABLE_ROWS_AT_MOST],
         row_count=len(rows),
         csv_link=csv_link(figure.table),
@@ -106,7 +111,16 @@ def placed_table(table: Table, number: str, prefix: str = "") -> PlacedTable:
     )
 
 
-def packed_json(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """JSON through gzip, in Base64: the same letters each time, and none that could end an element."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def _packed(plot: Plot, key: str) -> str:
+    """A drawing for wide pages and for narrow ones with what is told of its points, through gzip, in Base64.
+
+    The same letters each time, and none that could end an element.
+    """
+    wide, narrow = (draw(plot, width, key) for width in WIDTHS_PX)
+    # both tell the same words of the same points, which are there once
+    for points, known in zip(narrow.told, wide.told, strict=True):
+        if points["text"] == known["text"]:
+            del points["text"]
+    told = [{"svg": one.svg, "width": one.width_px, "told": one.told} for one in (wide, narrow)]
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -23,8 +25,10 @@ from drivelab.notebook import OpenedResults, OpenedRun, ShownFigure, ShownTable
 from drivelab.notebook.frames import arrow_of_rows, as_frame
 from drivelab.notebook.shown_figure import PLOTLY_MIME
 from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.joint import Joint
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.store.read import open_run
+from made_result_sets import observation, result_set
 from made_up_operations import operations
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -34,6 +38,13 @@ RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 def run() -> OpenedRun:
     """Large writes to 20, 60 and 100 % of a drive."""
     return drivelab.open(RUNS / "fill-level-drive")
+
+
+@pytest.fixture
+def make_factor_of_depth() -> OpenedResults:
+    """A number at 4 I/Os outstanding of each of 2 jobs."""
+    one = observation("A", 1e6, levels={"queue_depth": "4"}, queue_depth=8)
+    return OpenedResults(Joint("t", "q", result_sets=(result_set("run", one),)))
 
 
 def test_importing_drivelab_loads_nothing_of_it() -> None:
@@ -155,15 +166,17 @@ def test_a_figure_shows_itself_as_data_for_plotly_and_as_html(run: OpenedRun) ->
     assert "var(--" not in text
     assert "#0072b2" in text.lower()
     html = bundle["text/html"]
-    assert "<script>" in html
-    assert "src=" not in html.replace(_packed(html), "")
-    assert "http" not in html.split('atob("')[0]
+    assert "<script" not in html
+    (drawn,) = _drawn(html)
+    assert drawn == plot.svg()
+    assert "share [%]" in drawn
     assert repr(figure) == bundle["text/plain"]
 
 
-def _packed(html: str) -> str:
-    """The packed script of a figure's page."""
-    return html.split('atob("')[1].split('"')[0]
+def _drawn(html: str) -> list[str]:
+    """The pictures in what a notebook shows."""
+    packed = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)
+    return [base64.b64decode(one).decode() for one in packed]
 
 
 def test_a_figure_of_several_drawings_shows_them_all(run: OpenedRun) -> None:
@@ -171,7 +184,7 @@ def test_a_figure_of_several_drawings_shows_them_all(run: OpenedRun) -> None:
     bundle = figure._repr_mimebundle_()
     # Plotly's form could hold the first only
     assert set(bundle) == {"text/html", "text/plain"}
-    assert bundle["text/html"].count('<div id="drivelab-') == len(figure.plots) == 2
+    assert len(_drawn(bundle["text/html"])) == len(figure.plots) == 2
     for plot in figure.plots:
         assert PLOTLY_MIME in plot._repr_mimebundle_()
     assert repr(figure) == "<figure throughput-over-time: Throughput over time, 2 drawings>"
@@ -180,14 +193,14 @@ def test_a_figure_of_several_drawings_shows_them_all(run: OpenedRun) -> None:
 
 
 def test_hostile_words_stay_words() -> None:
-    plot = Plot([{"name": "</script><script>alert(1) SCRIPT PLOTS"}], {}, 100, "<b>")
+    plot = Plot([{"name": "</svg><script>alert(1)", "x": [1], "y": [1]}], {}, 100, '"><b>')
     figure = ShownFigure(Figure("key", "<i>title", "<caption>", (plot, plot), DataTable(("a",), [])))
     html = figure._repr_mimebundle_()["text/html"]
-    assert "<i>" not in html
-    assert "<caption>" not in html
-    assert "</script><script>alert" not in html
-    assert "SCRIPT PLOTS" in html
-    assert len(_packed(html)) > 500_000
+    for drawn in _drawn(html):
+        assert "&lt;/svg&gt;&lt;script&gt;alert(1)" in drawn
+        assert "<script" not in drawn
+    for tag in ("<i>", "<caption>", "<script", "<b>"):
+        assert tag not in html.replace("<b>&lt;i&gt;title</b>", "")
     cells = ((TableCell("<b>x</b>", "<u>", True, (1,)),),)
     table = ShownTable(Table("key", "<i>", (TableColumn("<p>", "ms", True),), cells, "<q>", ("<em>",)))
     for tag in ("<i>", "<p>", "<q>", "<em>", "<u>"):
@@ -204,6 +217,12 @@ def test_a_table_shows_itself_as_html_and_markdown(run: OpenedRun) -> None:
     long = ShownTable(Table("key", "title", (TableColumn("a"),), ((TableCell("1"),),) * 250))
     assert "50 rows more" in long._repr_html_()
     assert len(long.frame()) == 250
+
+
+def test_a_factor_does_not_hide_a_column_of_its_name(make_factor_of_depth: OpenedResults) -> None:
+    found = make_factor_of_depth.observations
+    assert found["factor_queue_depth"].to_pylist() == ["4"]
+    assert found["queue_depth"].to_pylist() == [8]
 
 
 def test_published_pages_open_like_runs() -> None:

@@ -61,17 +61,23 @@ def _title(one: Factorial, answer: RunAnswer, run: str) -> str:
 
 
 def _terms(one: Factorial, title: str, key: str) -> Table:
-    rows = [_row(term.name, term.share) for term in one.terms]
-    if len({factor for term in one.terms for factor in term.factors}) > 2:
-        rows.append(_row("three factors and more together", one.higher_order_share))
-    if one.block_count > 1:
-        rows.append(_row("scatter between repeats", one.scatter_share))
+    rows = [_row(name, share) for name, _, share in _shares(one)]
     columns = (TableColumn("term"), TableColumn("share", "%", is_number=True))
     words = [f"{_basis(one)}.", TERMS_CAPTION]
     if one.notes:
         words.append(f"To be known: {'; '.join(one.notes)}.")
     caption = typeset(" ".join(words))
     return Table(key, f"Which factor matters how much: {title}", columns, tuple(rows), caption, data=_terms_data(one))
+
+
+def _shares(one: Factorial) -> Iterator[tuple[str, int | None, float]]:
+    """Name, degrees of freedom where they are of a term, and share of all that is told apart."""
+    for term in one.terms:
+        yield term.name, term.degrees_of_freedom, term.share
+    if len({factor for term in one.terms for factor in term.factors}) > 2:
+        yield "three factors and more together", None, one.higher_order_share
+    if one.block_count > 1:
+        yield "scatter between repeats", None, one.scatter_share
 
 
 def _basis(one: Factorial) -> str:
@@ -118,9 +124,7 @@ def _ratio(ratio: Estimate) -> TableCell:
 
 
 def _terms_data(one: Factorial) -> DataTable:
-    rows: list[list[Cell]] = [
-        [one.target, one.workload, one.metric, term.name, term.degrees_of_freedom, term.share] for term in one.terms
-    ]
+    rows: list[list[Cell]] = [[one.target, one.workload, one.metric, *each] for each in _shares(one)]
     return DataTable(("target", "workload", "metric", "term", "degrees_of_freedom", "share"), rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -24,7 +24,6 @@ FILESYSTEM, MOUNT, WRITE_CACHE, BLOCK_SIZE = "filesystem", "mount", "write-cache
 Levels = tuple[tuple[str, str], ...]
 _SETTINGS = (FILESYSTEM, MOUNT, WRITE_CACHE)
 _FILESYSTEM_WORDS = {"raw": "RAW", "ext4": "Ext4", "ext3": "Ext3", "xfs": "XFS", "btrfs": "Btrfs", "f2fs": "F2FS"}
-_CACHE_WORDS = {"on": "Enabled", "off": "Disabled"}
 _NAMES = {MEAN_LATENCY: "mean", LATENCY: "median"}
 
 
@@ -133,35 +132,9 @@ def filesystem_words(levels: Mapping[str, str]) -> str:
     return _FILESYSTEM_WORDS.get(level, level)
 
 
-def cache_words(levels: Mapping[str, str]) -> str:
-    """The write cache in words: ``Enabled``."""
-    level = levels.get(WRITE_CACHE, "")
-    return _CACHE_WORDS.get(level, level)
-
-
-def trim_words(levels: Mapping[str, str]) -> str:
-    """Whether deleted blocks are trimmed at once: ``Yes``, ``No``; other mount options as they are."""
-    level = levels.get(MOUNT, "")
-    options = level.split(",")
-    if "discard" in options:
-        return "Yes"
-    if level in ("", "nodiscard"):
-        return "No" if level else NOT_APPLICABLE
-    return level
-
-
 def other_levels(levels: Mapping[str, str]) -> Levels:
     """The levels of every other factor."""
     return tuple(sorted((name, level) for name, level in levels.items() if name not in _SETTINGS))
-
-
-def varying_factors(levels: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
-    """Names of the other factors that have more than one level; the size of a write is told by its workload."""
-    values: dict[str, set[str]] = {}
-    for each in levels:
-        for name, level in other_levels(each):
-            values.setdefault(name, set()).add(level)
-    return tuple(name for name, found in values.items() if len(found) > 1 and name != BLOCK_SIZE)
 
 
 def factor_words(name: str, levels: Mapping[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.model.names import free_name
@@ -68,6 +68,8 @@ class Table:
         Notes to single cells, in the order of their numbers.
     data : DataTable or None
         The same and more in full precision and plain units, for CSV; None where the shown texts are all there is.
+    is_asked : bool
+        Whether the experiment itself holds it, so that it stands before ours.
     """
 
     key: str
@@ -77,6 +79,7 @@ class Table:
     caption: str = ""
     notes: tuple[str, ...] = ()
     data: DataTable | None = None
+    is_asked: bool = False
 
     def plain(self) -> DataTable:
         """What its CSV holds."""
@@ -88,11 +91,6 @@ class Table:
 def text_rows(rows: Sequence[Sequence[str]]) -> tuple[tuple[TableCell, ...], ...]:
     """Rows of nothing but texts."""
     return tuple(tuple(TableCell(text) for text in row) for row in rows)
-
-
-def column_texts(table: Table) -> Mapping[str, tuple[str, ...]]:
-    """The shown texts by the head of their column."""
-    return {column.full: tuple(row[place].text for row in table.rows) for place, column in enumerate(table.columns)}
 
 
 def numbered(tables: Iterable[Table]) -> tuple[Table, ...]:

@@ -181,6 +181,16 @@ def test_troughs_falls_and_rises_in_words() -> None:
     assert run_sentences(answer) == shape_sentences(answer)
 
 
+def test_the_sizes_at_which_most_workloads_are_fastest_come_first() -> None:
+    rates = {("read", "4MiB"): 2e9, ("read", "64KiB"): 1e9, ("write", "4MiB"): 3e8, ("write", "64KiB"): 2e8}
+    rows = [
+        combination(name, {"file_size": size, "block_size": "4KiB"}, throughput_bytes_per_s=metric(rate, "B/s"))
+        for (name, size), rate in rates.items()
+    ]
+    first, *_ = shape_sentences(RunAnswer(combinations=tuple(rows)))
+    assert first == "Files of 4 MiB are fastest in 2 of 2 workloads by the median, records of 4 KiB in 2."
+
+
 def test_that_nothing_stands_out_is_told_and_only_of_surfaces() -> None:
     assert shape_sentences(RunAnswer(combinations=(OVER_SIZES,))) == (NOTHING,)
     assert shape_sentences(RunAnswer(combinations=PHASES)) == ()

@@ -17,12 +17,12 @@ from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.result_set import ResultSet
 from drivelab.report import html as report_html
+from drivelab.report.markdown.syntax import table_lines
 from drivelab.report.numerals import count_text, typeset
 from drivelab.report.placed import placed_table
-from drivelab.report.tables.pivot import pivot
+from drivelab.report.tables.grid import built_in_views, grids
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table, TableCell, TableColumn
-from drivelab.report.tables.table_markdown import table_markdown
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.store.read import open_run
 from made_result_sets import latencies, result_set
@@ -37,7 +37,7 @@ def hostile() -> Table:
     """A pivot of a drive whose name is code, with a note that is code."""
     cells = [(HOSTILE, fs, "", "on", at, at * 0.9, at * 1.1) for fs, at in (("raw", 1.0), ("xfs", 3.0))]
     cells += [("Honest", fs, "", "on", 9.0, 8.9, 9.1) for fs in ("raw", "xfs")]
-    table = pivot([result_set("run", *latencies(*cells, note="<b>|</b>"))])
+    table = next(iter(grids(built_in_views()["pivot"], [result_set("run", *latencies(*cells, note="<b>|</b>"))])))
     assert table is not None
     return table
 
@@ -84,7 +84,7 @@ def table_of(*rows: Sequence[str], numbers: int = 0) -> Table:
 
 
 def test_markdown_keeps_every_row_on_one_line_with_as_many_cells(hostile: Table) -> None:
-    text = table_markdown(hostile)
+    text = "\n".join(table_lines(hostile))
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + len(hostile.rows)
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {len(hostile.columns) + 1}
@@ -92,11 +92,10 @@ def test_markdown_keeps_every_row_on_one_line_with_as_many_cells(hostile: Table)
     assert "\x1b" not in text
 
 
-def test_markdown_marks_the_best_and_tells_intervals_on_demand(hostile: Table) -> None:
-    assert "**1.00**" in table_markdown(hostile)
-    assert "0.900–1.10" not in table_markdown(hostile)
-    assert "**1.00** (0.900–1.10)" in table_markdown(hostile, with_intervals=True)
-    assert r"\<b\>\|\</b\>" in table_markdown(hostile)
+def test_markdown_marks_the_best_and_tells_intervals(hostile: Table) -> None:
+    text = "\n".join(table_lines(hostile))
+    assert "**1.00** (0.900–1.10)" in text
+    assert r"\<b\>\|\</b\>" in text
 
 
 def test_a_terminal_gets_no_control_characters_and_80_columns(hostile: Table) -> None:
@@ -185,4 +184,4 @@ def test_the_hostile_golden_run_stays_text_in_every_format() -> None:
     assert any("<script>" in cell.text for table in tables for row in table.rows for cell in row)
     for table in tables:
         assert "script" not in {tag for tag, _ in Elements(on_page(table)).found}
-        assert "<script>" not in table_markdown(table).replace(r"\<", "")
+        assert "<script>" not in "\n".join(table_lines(table)).replace(r"\<", "")
