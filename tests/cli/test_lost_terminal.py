@@ -17,15 +17,14 @@ import sys
 from dataclasses import replace
 from drivelab.__main__ import main
 from drivelab.cli import check
-from drivelab.model.workload import Limits
 whole = check.plan_check
 
 def short(*given, **named):
     plan = whole(*given, **named)
-    def cut(trial):
-        limits = Limits(runtime_ns=150_000_000, bytes=2**20)
-        return replace(trial, workload=trial.workload.model_copy(update={"limits": limits, "ramp_ns": 0}), least_ns=0)
-    return replace(plan, trials=tuple(map(cut, plan.trials)))
+    def cut(step):
+        limits = {"runtime": "150ms", "bytes": 2**20, "count": 0, "ramp": "0s", "enough_after": "0s"}
+        return replace(step, pattern=step.pattern.changed(**limits))
+    return replace(plan, plan=replace(plan.plan, steps=tuple(map(cut, plan.plan.steps))))
 
 check.plan_check = short
 sys.exit(main())

@@ -9,7 +9,9 @@ from typing import Any
 from drivelab.model.estimate import Estimate
 from drivelab.model.units import format_quantity
 from drivelab.report.content import TrialContent
+from drivelab.report.headline import busy_words
 from drivelab.report.numerals import latency_text, number_text, round_latency_text
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.reported_findings import ReportedFinding, ended
 
 
@@ -78,6 +80,7 @@ def answer_of(
     trials: Sequence[TrialContent],
     findings: Sequence[ReportedFinding],
     of_run: Sequence[str] = (),
+    missing: str = "",
 ) -> Answer:
     """The answer of a run.
 
@@ -91,6 +94,8 @@ def answer_of(
         What limits the numbers.
     of_run : sequence of str
         What the trials of an experiment come to together, in sentences; told instead of single trials.
+    missing : str
+        How far a run came that is not complete; told first.
     """
     known = {text for finding in findings for text, _ in finding.says}
     blocks: tuple[VerdictBlock, ...] = ()
@@ -100,7 +105,10 @@ def answer_of(
         blocks = tuple(_block(one, known) for one in (many if many is not None else [verdict]))
         outcome, sentence = str(verdict.get("outcome", "")), str(verdict.get("sentence", ""))
     sentences = () if blocks else tuple(of_run) or tuple(_plain_sentences(trials))
-    return Answer(outcome, sentence, blocks, sentences, _trust(findings))
+    if missing:
+        told = list(filter(None, (sentence, *sentences)))
+        sentence, sentences = ": ".join([f"Not complete ({missing})", *told[:1]]), tuple(told[1:])
+    return Answer(outcome, sentence, blocks, sentences, _trust(findings, busy_words(trials)))
 
 
 def thresholds_of(verdict: Mapping[str, Any] | None) -> dict[str, list[tuple[float, str]]]:
@@ -210,7 +218,7 @@ def _plain_sentences(trials: Sequence[TrialContent]) -> list[str]:
     return sentences
 
 
-def _trust(findings: Sequence[ReportedFinding]) -> str:
+def _trust(findings: Sequence[ReportedFinding], busy: str) -> str:
     invalid = sum(finding.severity == "invalid" for finding in findings)
     warnings = sum(finding.severity == "warning" for finding in findings)
     parts = []
@@ -218,4 +226,4 @@ def _trust(findings: Sequence[ReportedFinding]) -> str:
         parts.append(f"{invalid} {'result does' if invalid == 1 else 'results do'} not describe the drive")
     if warnings:
         parts.append(f"{warnings} {'finding limits' if warnings == 1 else 'findings limit'} what the numbers mean")
-    return " and ".join(parts)
+    return "; ".join(filter(None, (capitalised(busy), " and ".join(parts))))

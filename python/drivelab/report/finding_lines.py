@@ -18,13 +18,13 @@ _NAME_WIDTH_MAX = 40
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _SIGNS_OF_OTHERS = {
-    "foreign_request_share": "{} of the drive's requests were others'",
+    "foreign_request_share": "{} of all requests were others'",
     "excess_read_share": "the drive read {} more than they account for",
     "excess_write_share": "the drive wrote {} more than they account for",
-    "other_bytes_share": "just before, the drive did {} as many bytes a second for others",
     "cpu_steal_share": "the hypervisor took {} of the processors",
-    "other_processor_share": "other programs used {} of the processors",
+    "other_processor_share": "others used {} of the processors",
     "cpu_pressure_some_share": "tasks waited for a processor {} of the time",
+    "other_bytes_share": "others used the drive just before, with {} of its rate",
 }
 
 
@@ -131,9 +131,9 @@ def _others(of: str, ranges: Mapping[str, Range]) -> str:
 def _few(of: str, ranges: Mapping[str, Range]) -> str:
     if not {"quantile", "operations"} <= ranges.keys():
         return ""
-    low, high = (f"p{round(100 * at, 6):g}" for at in ranges["quantile"])
+    low, high = ("the median" if at == 0.5 else f"p{round(100 * at, 6):g}" for at in ranges["quantile"])
     least, most = (f"{count:.0f}" for count in ranges["operations"])
-    which = f"{low} and above" if low == high else f"the quantiles from {low} or up to {high} on"
+    which = f"{low} and above" if low == high else f"{high}, some even of {low}"
     lack = f"{of} have too few I/Os for an upper end of {which}: {_span(least, most)}"
     return f"{lack}; a lower bound stands beside the value"
 

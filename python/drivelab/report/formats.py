@@ -52,7 +52,7 @@ def write_report_files(
     Raises
     ------
     DrivelabError
-        O801, O802: it cannot be written. O803, O804: a card as PNG needs Chromium.
+        O801, O802: it cannot be written. O803: PNGs need an extra.
     """
     # imported here: each format needs libraries of its own
     if format_name == "html":

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.model.finding import trials_of
+from drivelab.model.others_processors import busy_with_others
 from drivelab.model.units import format_bytes
-from drivelab.report.content import ReportContent
+from drivelab.report.content import ReportContent, TrialContent
 from drivelab.store.run_record import RunRecord
 
 _FILES_NAMED = 5
@@ -52,6 +53,15 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
     return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{trial_count} trials so far; {why}"
 
 
+def busy_words(trials: Sequence[TrialContent]) -> str:
+    """How many processors other programs used beside most trials of a run; empty where the machine was quiet."""
+    seen = [processors for one in trials if (processors := one.context.get("processors"))]
+    busy = sorted(filter(None, map(busy_with_others, seen)))
+    if 2 * len(busy) <= len(seen):
+        return ""
+    return f"the machine was busy: other programs used {busy[len(busy) // 2]:.1f} of its {seen[0]['count']} processors"
+
+
 def drives_of(content: ReportContent) -> list[Mapping[str, Any]]:
     """The drives of a run as they were before it."""
     return [drive for target in _targets(content) for drive in target.get("drives") or ()]
@@ -88,6 +98,8 @@ def _drive_texts(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The drives, each behind the name of its target where there are several."""
     for target in targets:
         label = f"{target['label']}: " if len(targets) > 1 and target.get("label") else ""
+        if model := target.get("simulated"):
+            yield f"{label}simulated, nothing real was measured: {model.get('title', '')}"
         for drive in target.get("drives") or ():
             text = _drive_text(drive)
             yield f"{label}{text}" if text != target.get("label") else text

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from drivelab.model.finding import Finding, gravity
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import DEVICE_BYTES, FLUSHES, FUA_WRITES, WRITES
+from drivelab.report.parts_of_text import capitalised
 
 _SIGNS = {"invalid": "x", "warning": "!", "note": "i"}
 _WORDS = {"invalid": "Not to be trusted", "warning": "Warning", "note": "Note"}
@@ -160,4 +161,4 @@ def ended(text: str) -> str:
 def sentence(text: str) -> str:
     """The text as a sentence of its own."""
     text = ended(text)
-    return text[:1].upper() + text[1:]
+    return capitalised(text)

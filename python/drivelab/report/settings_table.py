@@ -155,6 +155,8 @@ def _arrivals(workload: Mapping[str, Any], arrivals: Mapping[str, Any]) -> Setti
     pacing = workload.get("pacing", {})
     late, missed = arrivals.get("late", 0), arrivals.get("missed", 0)
     asked = f"{pacing.get('kind')}, {number_text(pacing.get('rate_per_s', 0))} a second"
+    if recording := workload.get("recording"):
+        asked = f"as recorded, {number_text(recording.get('speed', 1))} times as fast"
     text = f"{count_text(arrivals.get('issued', 0))} issued, {count_text(late)} late, {count_text(missed)} missed"
     return Setting("arrivals", asked, text, missed == 0)
 

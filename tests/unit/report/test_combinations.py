@@ -15,8 +15,8 @@ from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnsw
 from drivelab.report import combinations_table as table_module
 from drivelab.report.combination_labels import combination_labels, level_words, row_words
 from drivelab.report.combinations_table import combinations_table
-from drivelab.report.figures.size_series import panels_of_answer
 from drivelab.report.sentences.run import run_sentences
+from drivelab.report.terminal.size_series import panels_of_answer
 
 
 def metric(median: float, unit: str = "ns") -> RepeatedMetric:

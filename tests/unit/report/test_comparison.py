@@ -87,7 +87,7 @@ EVERY_KIND = comparison(
 def test_the_summary_counts_every_verdict() -> None:
     text = summary_sentence(EVERY_KIND)
     assert text == (
-        "Of 5 judged numbers 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by "
+        "5 judged numbers: 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by "
         "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, median latency "
         "50 % slower (43 to 58). Best: 4 KiB appended + fdatasync, filesystem ext4, p99 latency 25 % faster (19 to 31)."
     )
@@ -115,6 +115,16 @@ def test_one_run_a_side_is_told_as_seen_and_another_day_may_differ() -> None:
     assert answers(comparison(one, differences=differences))[0] == (
         "xfs was 2.7 times faster than ext4 for 4 KiB appended + fdatasync, as seen; one run each, so another day may "
         "differ as much."
+    )
+
+
+def test_numbers_of_one_run_that_look_both_ways_are_no_answer() -> None:
+    def seen(ratio: float) -> MetricComparison:
+        return with_ratio(Estimate(ratio, None, None, "1", 2, 2.0, ""), "seen only", why=("one run each",))
+
+    assert answers(comparison(seen(0.3), seen(1.45), seen(1.2)))[0] == (
+        "Whether tuesday is better than monday can't be told from one run each: of 3 numbers 1 looked better (up to "
+        "3.3 times) and 2 looked worse (up to 1.4 times)."
     )
 
 
@@ -161,16 +171,16 @@ def test_by_more_than_the_margin_is_said_only_where_the_whole_interval_carries_i
     one = with_ratio(Estimate(1.3, low, 1.7, "1", 10, 10.0, "made"))
     # it fails a build either way: it is slower for sure, and most likely by more than the margin
     assert one.is_regression
-    assert f"Of 1 judged number 1 slower{words}." in summary_sentence(comparison(one))
+    assert f"1 judged number: 1 slower{words}." in summary_sentence(comparison(one))
     throughput = row(0.77, "slower", "throughput_bytes_per_s")
     throughput = replace(throughput, ratio=Estimate(1 / 1.3, 1 / 1.7, 1 / low, "1", 10, 10.0, "made"))
-    assert f"Of 1 judged number 1 slower{words}." in summary_sentence(comparison(throughput))
+    assert f"1 judged number: 1 slower{words}." in summary_sentence(comparison(throughput))
 
 
 def test_thirty_times_slower_in_one_run_is_not_called_no_difference() -> None:
     one = with_ratio(Estimate(30.0, None, None, "1", 2, 2.0, ""), "seen only", why=("one run each",))
     assert summary_sentence(comparison(one)) == (
-        "Of 1 judged number 1 seen only (one run each). Without an interval the ratios are what was seen, and no "
+        "1 judged number: 1 seen only (one run each). Without an interval the ratios are what was seen, and no "
         "answer: measure at least 5 runs a side."
     )
     assert "no answer" not in summary_sentence(comparison(one, row(1.5)))
@@ -180,7 +190,7 @@ def test_thirty_times_slower_in_one_run_is_not_called_no_difference() -> None:
 
 def test_what_is_told_beside_the_judged_number_is_not_counted() -> None:
     beside = row(9.0, "seen only", "total_latency_ns_p99", is_judged=False)
-    assert summary_sentence(comparison(row(1.0, "equivalent"), beside)) == "Of 1 judged number 1 equivalent within 5 %."
+    assert summary_sentence(comparison(row(1.0, "equivalent"), beside)) == "1 judged number: 1 equivalent within 5 %."
     assert not beside.is_regression
     assert not beside.is_undecided
     assert "seen only" in comparison_text(comparison(row(1.0, "equivalent"), beside))
@@ -332,7 +342,7 @@ def test_only_some_distributions_are_drawn_and_all_are_in_the_data() -> None:
     assert figure is not None
     assert len(figure.plots) == 2 * DRAWN_AT_MOST
     assert len(figure.table.rows) == 4 * (DRAWN_AT_MOST + 3)
-    assert "Drawn are 6 of 9" in figure.caption
+    assert "The first 6 of 9 distributions are drawn" in figure.caption
 
 
 def test_markdown_folds_the_ratio_at_some_heights() -> None:

@@ -20,8 +20,6 @@ from drivelab.model.throughput_course import SteadyState
 from drivelab.report.effects_table import effects_tables
 from drivelab.report.figures.course_marks import LineStyle, course_marks
 from drivelab.report.figures.effects_overview import effects_overview
-from drivelab.report.figures.latency_over_size import latency_over_size
-from drivelab.report.figures.size_series import SERIES_PER_PANEL, panels_of_answer
 from drivelab.report.figures.throughput_over_time import throughput_over_time, throughput_series
 from drivelab.report.gather import gather
 from drivelab.report.html import write_html_report
@@ -34,6 +32,7 @@ from drivelab.report.sentences.effect_words import (
     verdict_words,
 )
 from drivelab.report.sentences.run import run_sentences
+from drivelab.report.terminal.size_series import SERIES_PER_PANEL, panels_of_answer
 from drivelab.store.read import StoredRun, open_run
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -324,21 +323,6 @@ def sized(size: int, shift: int, cache: str, filesystem: str, median: float) -> 
     )
 
 
-def test_repeats_of_a_size_are_one_point_with_a_range_and_beginnings_are_lines_of_their_own() -> None:
-    combinations = tuple(
-        sized(size, shift, "on", "ext4", 1e5 + shift) for size in (512, 4096, 65536) for shift in (0, 512, 1024)
-    )
-    figure = latency_over_size((), RunAnswer(combinations))
-    assert figure is not None
-    (plot,) = figure.plots
-    bands, lines = plot.data[::2], plot.data[1::2]
-    assert [line["name"] for line in lines] == ["shift 0 B", "shift 512 B", "shift 1 KiB"]
-    assert [line["y"] for line in lines] == [[1e5 + shift] * 3 for shift in (0, 512, 1024)]
-    assert (min(bands[0]["y"]), max(bands[2]["y"])) == (0.8e5, 1.5 * (1e5 + 1024))
-    assert figure.table.rows[0][-1] == 5
-    assert "over all trials of a size" in figure.caption
-
-
 def test_many_series_are_divided_into_drawings() -> None:
     combinations = tuple(
         sized(size, 0, cache, filesystem, median)
@@ -352,10 +336,3 @@ def test_many_series_are_divided_into_drawings() -> None:
         f"reserved · sdb · filesystem {name}" for name in ("raw", "ext4", "xfs")
     ]
     assert {len(panel.series) for panel in panels} == {SERIES_PER_PANEL}
-    figure = latency_over_size((), RunAnswer(combinations))
-    assert figure is not None
-    assert len(figure.plots) == 3
-
-
-def test_one_size_is_no_series() -> None:
-    assert latency_over_size((), RunAnswer((sized(512, 0, "on", "ext4", 1e5),))) is None

@@ -45,7 +45,7 @@ def test_too_few_ios_say_that_what_is_shown_is_marked() -> None:
     ]
     (line,) = finding_lines(findings, 24)
     assert line.text == (
-        "2 of 24 trials have too few I/Os for an upper end of the quantiles from p50 or up to p99.9 on: 8 to 362; "
+        "2 of 24 trials have too few I/Os for an upper end of p99.9, some even of the median: 8 to 362; "
         "a lower bound stands beside the value"
     )
 

@@ -80,7 +80,7 @@ def test_a_bar_without_an_end_reaches_the_edge_a_bound_is_an_arrow_and_nothing_m
         (plot,) = figure.plots
         (marks,) = plot.data
         assert (marks["marker"]["symbol"], marks["x"]) == ([symbol], [place])
-        assert marks["error_x"]["array"][0] + place == pytest.approx(10 ** plot.layout["xaxis"]["range"][1])
+        assert marks["error_x"]["array"][0] + place == pytest.approx(10 ** plot.layout["xaxis"]["range"][1], rel=1e-5)
         assert "reaches the edge" in figure.caption
     whole = limit_gauge(verdict("ns", "at_most", 1e7, (2e6, 1e6, 3e6)))
     assert whole is not None

@@ -23,6 +23,7 @@ from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.report import html
 from drivelab.report.html import write_html_report
+from drivelab.report.placed import WIDTHS_PX
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.write import create_run
 
@@ -75,19 +76,14 @@ def drawing(attributes: dict[str, str | None]) -> Any:
 
 
 def scripts_run(elements: Elements) -> list[str]:
-    """What the page runs: its own script, and the one of the charts that it unpacks."""
-    packed = [
-        gzip.decompress(base64.b64decode(text)).decode()
-        for a, text in elements.scripts
-        if a.get("id") == "packed-plotly"
-    ]
-    return packed + [text for attributes, text in elements.scripts if not attributes.get("type")]
+    """What the page runs."""
+    return [text for _, text in elements.scripts]
 
 
 def test_the_page_is_one_file_of_bearable_size(stored_run: StoredRun, tmp_path: Path) -> None:
     path = write_html_report(joint_report([stored_run]), tmp_path / "report.html")
     assert os.listdir(tmp_path) == ["report.html"]
-    assert path.stat().st_size < (2_000_000 if len(stored_run.trials) > 9 else 1_400_000)
+    assert path.stat().st_size < (1_600_000 if len(stored_run.trials) > 9 else 900_000)
 
 
 def test_the_same_run_gives_the_same_page(check_run: StoredRun, tmp_path: Path) -> None:
@@ -113,11 +109,11 @@ def test_strings_from_outside_are_text_and_never_markup(rebuilt_runs: list[Path]
     assert not any("onload" in attributes for _, attributes in elements.tags)
     assert "<script>alert(1)</script>" in "".join(elements.text)
     executable = scripts_run(elements)
-    assert len(executable) == 2
+    assert len(executable) == 1
     assert not any("alert(1)" in script for script in executable)
 
 
-def test_the_policy_allows_exactly_the_two_scripts_of_the_page(check_run: StoredRun, tmp_path: Path) -> None:
+def test_the_policy_allows_exactly_the_script_of_the_page(check_run: StoredRun, tmp_path: Path) -> None:
     elements = parsed(page_of(check_run, tmp_path))
     policy = next(a["content"] for tag, a in elements.tags if a.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
@@ -129,15 +125,13 @@ def test_the_policy_allows_exactly_the_two_scripts_of_the_page(check_run: Stored
     assert "unsafe-eval" not in policy
 
 
-def test_the_charts_script_is_inside_once(check_run: StoredRun, tmp_path: Path) -> None:
-    assert page_of(check_run, tmp_path).count('id="packed-plotly"') == 1
-
-
-def test_every_drawing_is_packed_json_and_has_its_place(stored_run: StoredRun, tmp_path: Path) -> None:
+def test_every_drawing_is_there_for_wide_pages_and_narrow_ones(stored_run: StoredRun, tmp_path: Path) -> None:
     elements = parsed(page_of(stored_run, tmp_path))
     drawings = {a["data-source"]: drawing(a) for _, a in elements.tags if "data-packed" in a}
     assert len(drawings) == sum(a.get("class") == "plot" for _, a in elements.tags) > 0
-    assert all({"data", "layout"} <= set(one) for one in drawings.values())
+    for drawn in drawings.values():
+        assert [one["width"] for one in drawn] == list(WIDTHS_PX)
+        assert all(one["svg"].startswith("<svg ") and one["told"] for one in drawn)
 
 
 def test_every_figure_has_a_table_and_a_csv_with_the_same_numbers(check_run: StoredRun, tmp_path: Path) -> None:

@@ -96,9 +96,8 @@ def test_the_page_begins_with_what_a_busy_reader_wants(golden: Joint, tmp_path: 
 def test_the_page_of_all_runs_and_pages_is_of_bearable_size(golden: Joint, tmp_path: Path) -> None:
     text, elements = written(golden, tmp_path)
     assert len(text.encode()) < PAGE_BYTES_MAX
-    assert text.count('id="packed-plotly"') == 1
-    for drawing in elements.drawings:
-        assert {"data", "layout"} <= set(json.loads(drawing))
+    assert text.count("<script>") == 1
+    assert all(json.loads(drawing) for drawing in elements.drawings)
 
 
 def test_runs_that_would_make_the_page_too_heavy_come_without_figures(
@@ -152,7 +151,7 @@ def test_hostile_names_of_drives_hosts_and_levels_are_text(tmp_path: Path) -> No
     run = replace(contents[0], name=f"{HOSTILE}0", question=HOSTILE)
     joint = joint_of([run], [sets[0], page])
     _, elements = written(joint, tmp_path)
-    assert len([tag for tag, _ in elements.tags if tag == "script"]) == 2
+    assert len([tag for tag, _ in elements.tags if tag == "script"]) == 1
     assert not any(tag == "img" or "onerror" in attributes for tag, attributes in elements.tags)
     shown = "".join(elements.text)
     assert "<script>alert(1)</script>" in shown

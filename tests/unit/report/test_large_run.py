@@ -67,8 +67,8 @@ def test_a_page_of_bearable_size_is_written_in_time(large: StoredRun, answer: Ru
     assert f"{TRIALS_SELECTED} of the 1\u202f260 trials" in text
     drawings = drawings_of(text)
     assert drawings
-    traces = sum(len(json.loads(drawing)["data"]) for drawing in drawings)
-    assert traces < 300
+    told = sum(len(json.loads(drawing)[0]["told"]) for drawing in drawings)
+    assert 0 < told < 300
 
 
 def test_the_trials_that_are_shown_are_first_repeats_of_combinations_far_apart(

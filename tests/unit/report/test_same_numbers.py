@@ -13,19 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.results_columns import NumberColumn, cell_text
 from drivelab.joint_report import joint_report
 from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.notebook import ShownTable
+from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.combinations_table import combinations_table
 from drivelab.report.csv_text import csv_text
-from drivelab.report.flat_csv import flat_table
+from drivelab.report.flat_csv import flat_table, write_csv_report
 from drivelab.report.html import write_html_report
 from drivelab.report.joint import Joint
 from drivelab.report.json_report import write_json_report
+from drivelab.report.markdown.syntax import table_lines
 from drivelab.report.run_tables import result_tables
-from drivelab.report.tables.table_markdown import table_markdown
+from drivelab.report.tables.table import Table
+from drivelab.report.tables.table_terminal import ROWS_MAX, TerminalTable
 from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
@@ -158,6 +163,80 @@ def test_the_page_and_markdown_have_the_same_rows(stored: tuple[RunAnswer, Joint
     known = [table for table in tables if table.key.startswith(("combinations", "trials"))]
     assert known
     for table in known:
-        for row in table_markdown(table, with_intervals=True).splitlines():
+        for row in table_lines(table):
             if row.startswith("| ") and not set(row) <= set("|-: ") and row.split(" | ")[0] not in HEADS:
                 assert numbers_of_row(row) in on_page, row
+
+
+@cache
+def all_tables(name: str) -> tuple[Joint, tuple[Table, ...]]:
+    """The report of a stored run or a published page, and every table of it that is not of one run's own form."""
+    if name in reference_names():
+        joint = joint_report([], [load_reference(name)])
+    else:
+        joint = told(next(path for path in STORED if path.parent.name + "-" + path.name == name))[1]
+    return joint, joint.tables
+
+
+NAMES = [*reference_names(), *(f"{path.parent.name}-{path.name}" for path in STORED)]
+
+
+def assert_in_order(numbers: Sequence[str], text: str, where: object) -> None:
+    """The numbers stand in a text in this order."""
+    rest = iter(numbers_of_row(text))
+    missing = [number for number in numbers if number not in rest]
+    assert not missing, where
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_format_shows_the_numbers_ends_and_marks_of_every_table(name: str, tmp_path: Path) -> None:
+    joint, tables = all_tables(name)
+    page = write_html_report(joint, tmp_path / "report.html").read_text(encoding="utf-8")
+    of_json = {each["key"]: each for each in document(joint, tmp_path)["tables"]}
+    write_csv_report(joint, tmp_path / "csv")
+    assert tables
+    for table in tables:
+        block = page.partition(f'id="table-{table.key}"')[2].partition("</table>")[0]
+        rows_of_page = re.findall(r"<tr.*?</tr>", block.partition("<tbody")[2], re.DOTALL)
+        rows_of_notebook = re.findall(r"<tr>.*?</tr>", ShownTable(table)._repr_html_(), re.DOTALL)[1:]
+        markdown = [line for line in table_lines(table) if line.startswith("| ")]
+        with_ends = TerminalTable(table, plain=True, with_intervals=True)
+        console = Console(file=io.StringIO(), width=4000)
+        with console.capture() as capture:
+            console.print(with_ends)
+        in_terminal = capture.get()
+        for place, row in enumerate(table.rows[: len(rows_of_page)]):
+            cells = of_json[table.key]["rows"][place]
+            assert [(each["text"], each["interval"], each["is_best"]) for each in cells] == [
+                (cell.text, cell.interval, cell.is_best) for cell in row
+            ]
+            printed = [number for cell in row for number in numbers_of_row(f"{cell.text} | {cell.interval}")]
+            on_page = re.sub(r'<sup.*?</sup>|title=".*?"', "", rows_of_page[place], flags=re.DOTALL)
+            assert_in_order(printed, re.sub(r"<[^>]+>", " | ", on_page), (table.key, place))
+            assert rows_of_page[place].count("(best)") == markdown[place + 2].count("**") // 2
+            assert_in_order(printed, re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]", "", markdown[place + 2]), (table.key, place))
+            if place < len(rows_of_notebook):
+                in_notebook = re.sub(r"<sup>.*?</sup>", "", rows_of_notebook[place])
+                assert_in_order(printed, re.sub(r"<[^>]+>", " | ", in_notebook), (table.key, place))
+            if place < ROWS_MAX:
+                unsigned = {number.lstrip("-") for number in printed}
+                assert unsigned <= {*numbers_of_row(in_terminal.replace("-", " | "))}, (table.key, place)
+        if table.data is not None and any(column.unit for column in table.columns):
+            assert_data_are_what_is_shown(table, (tmp_path / "csv" / f"table-{table.key}.csv").read_text("utf-8"))
+
+
+def assert_data_are_what_is_shown(table: Table, text: str) -> None:
+    """The CSV holds value and ends of each cell in full precision."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert rows
+    for row, exact in zip(table.rows, rows, strict=False):
+        for column, cell in zip(table.columns, row, strict=True):
+            unit = "1" if column.unit == "" else {"s": "ns"}.get(column.unit[-1:], column.unit)
+            names = [f"{column.name}{end} [{kind}]" for end in ("", ", low", ", high") for kind in (unit, "ns", "B/s")]
+            found = [float(exact[name]) for name in dict.fromkeys(names) if exact.get(name)]
+            if column.is_number and column.unit in SCALES and found and cell.text[:1].isdigit():
+                shown_numbers = numbers_in(cell.text, column.unit) + numbers_in(cell.interval, column.unit)
+                # ratios have two digits
+                most = 0.05 if cell.text.partition(" ")[0].endswith("x") else 0.0051
+                for number in shown_numbers:
+                    assert any(number == pytest.approx(one, rel=most, abs=0.00501) for one in found), (cell, found)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from drivelab.model.errors import DrivelabError
 from drivelab.report.content import ReportContent
 from drivelab.report.facts import fact_groups
 from drivelab.report.figures.of_run import is_of_traces
@@ -32,13 +31,11 @@ ROWS_MAX = 100
 NAMES_MAX = 20
 _NAME_LENGTH_MAX = 80
 FOLDER_ENDING = "-figures"
-_NOT_INSTALLED = "O803"
-_NO_CHROMIUM = (_NOT_INSTALLED, "O804")
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The pictures of a report: links to them by the name of their figure, or why there are none.
+    """The pictures of a report: links to them by the name of their figure.
 
     Attributes
     ----------
@@ -46,13 +43,10 @@ class Pictures:
         Those that were drawn.
     links : mapping of str to sequence of (words, address)
         The drawings of each, by the name of the figure.
-    why_none : str
-        A sentence for the reader where pictures were wanted and could not be drawn.
     """
 
     figures: tuple[NamedFigure, ...] = ()
     links: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    why_none: str = ""
 
 
 def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "svg", *, is_brief: bool = False) -> Path:
@@ -65,16 +59,14 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
     path : Path
         The file to write.
     figures : str or None
-        svg or png; None for a report without pictures. Where Chromium is missing
-        or fails, the report is written without them and says so in their place:
-        a table that a build waits for must not depend on a browser.
+        svg or png; None for a report without pictures.
     is_brief : bool
         Only the answer, one picture, one table and what limits them.
 
     Raises
     ------
     DrivelabError
-        O802: a file cannot be written.
+        O802: a file cannot be written. O803: a PNG needs a library that is not installed.
     """
     pictures = Pictures()
     if figures:
@@ -102,23 +94,15 @@ def _hero(joint: Joint) -> Iterator[NamedFigure]:
 
 
 def _pictures(pictures: Pictures) -> Iterator[str]:
-    """All pictures, or why there are none."""
+    """All pictures."""
     for one in pictures.figures:
         for words, address in pictures.links.get(one.name, ()):
             yield from (f"![{escaped(typeset(words))}]({address})", "")
-    if pictures.why_none:
-        yield from (f"*{escaped(pictures.why_none)}*", "")
 
 
 def _drawn(named: Sequence[NamedFigure], folder: Path, kind: Format) -> Pictures:
-    """The pictures, written; without Chromium none, and why."""
-    try:
-        written = write_figures([(one.name, one.figure) for one in named], folder, kind)
-    except DrivelabError as error:
-        if error.code not in _NO_CHROMIUM:
-            raise
-        advice = f" To have them: {error.do}." if error.code == _NOT_INSTALLED else ""
-        return Pictures(why_none=f"Pictures were left out: {error.what}.{advice}")
+    """The pictures, written."""
+    written = write_figures([(one.name, one.figure) for one in named], folder, kind)
     links: dict[str, list[tuple[str, str]]] = {}
     for one in written:
         words = ", ".join(filter(None, (one.figure.title, one.plot.name)))
@@ -141,8 +125,6 @@ def _lines(joint: Joint, pictures: Pictures) -> Iterator[str]:
         yield from _table(tables[0], 2)
     if figures:
         yield from _figure(figures[0], pictures, 2)
-    elif pictures.why_none:
-        yield from (f"*{escaped(pictures.why_none)}*", "")
     if own and not leads(own):
         yield from _traced(own, pictures.figures, pictures, 2)
     for table in tables[1:]:

@@ -45,9 +45,11 @@ def summary_sentence(comparison: Comparison) -> str:
     found = Counter(_summary_words(row) for row in judged)
     parts = [f"{found[words]} {words}" for words in sorted(found, key=_place)]
     better = sorted((row for row in judged if row.verdict == "faster"), key=lambda row: row.slowdown or 1.0)
-    ends = [f" {word}: {_row_change(rows[0])}." for word, rows in (("Worst", worse), ("Best", better)) if rows]
+    # the answer above has the only one
+    named = (("Worst", worse), ("Best", better)) if len(judged) > 1 else ()
+    ends = [f" {word}: {_row_change(rows[0])}." for word, rows in named if rows]
     numbers = "1 judged number" if len(judged) == 1 else f"{len(judged)} judged numbers"
-    return f"Of {numbers} {', '.join(parts)}.{''.join(ends)}{_caveat(comparison)}"
+    return f"{numbers}: {', '.join(parts)}.{''.join(ends)}{_caveat(comparison)}"
 
 
 def _summary_words(row: MetricComparison) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
@@ -68,12 +68,26 @@ def _answer(comparison: Comparison) -> str:
     seen = [row for row in judged if row.verdict == "seen only" and row.slowdown]
     if seen and len(seen) == len(judged):
         first = max(seen, key=_size)
+        worse = [row for row in seen if (row.slowdown or 1.0) > 1]
+        if 0 < len(worse) < len(seen):
+            return _both_ways(seen, worse, base, new)
         why = f"; {first.why[0]}, so another day may differ as much" if first.why else ""
         return f"{_change(first, comparison, base, new)}, as seen{why}."
     numbers = "the number that was judged" if len(judged) == 1 else f"{len(judged)} judged numbers"
     if all(row.verdict == "equivalent" for row in judged):
         return f"{new} and {base} are equivalent within {format_percent(comparison.margin)} in {numbers}."
     return f"No difference between {new} and {base} was shown in {numbers}; that is no proof that there is none."
+
+
+def _both_ways(seen: Sequence[MetricComparison], worse: Sequence[MetricComparison], base: str, new: str) -> str:
+    """Numbers that look better and worse, and none can be told from chance: no one of them is the answer."""
+    better = [row for row in seen if row not in worse]
+    told = [
+        f"{len(rows)} looked {how} (up to {max(map(_size, rows)):.2g} times)"
+        for rows, how in ((better, "better"), (worse, "worse"))
+    ]
+    why = f" from {seen[0].why[0]}" if seen[0].why else ""
+    return f"Whether {new} is better than {base} can't be told{why}: of {len(seen)} numbers {' and '.join(told)}."
 
 
 def _size(row: MetricComparison) -> float:

@@ -14,6 +14,7 @@ from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change
 
 # of a kind of verdict in one sentence; the table has all
@@ -23,6 +24,9 @@ _PAIRS_MAX = 2
 _TIMES_FROM, _SHARE = 2.0, 1.2
 # the ratios of single combinations are told where one is so many times another
 _ALIKE = 1.2
+# a change in both of two repeats is so many times what they differ by before it is told as seen, for each that was
+# tried: of nothing but chance one in twenty runs would tell one
+_BEYOND_SCATTER = 5.0
 # more repeats than this are no advice
 _REPEATS_ADVISED_MAX = 100
 # a journal's commit now and then makes 2.02 of 2
@@ -49,25 +53,37 @@ def effects_in_short(
     Yields
     ------
     str
-        The largest change that matters with its numbers, or what was counted; other changes and what has no effect;
-        what could not be told and what that would take, with what was not judged. At most three.
+        The largest change that matters with its numbers, or what was seen in both of two repeats and what was
+        counted; other changes and what has no effect; what could not be told and what that would take, with what was
+        not judged. At most four.
     """
     told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
     words = _Words(answer, told, has_numbers)
     matters = sorted((one for one in told if one.verdict in ("matters", "differs")), key=change_size, reverse=True)
+    seen = sorted((one for one in told if _is_seen(one, len(told))), key=change_size, reverse=True)
     if matters:
         yield words.change(matters[0])
     else:
+        yield from _joined(map(words.seen, seen[:1]))
         yield from words.counted(told)
     none = [one for one in told if one.verdict == "no effect"]
     yield from _joined([*words.others(matters[1:], none), *words.pairs(answer.pairs)])
-    yield from _joined(words.unknown(told, is_other=is_other))
+    yield from _joined(words.unknown([one for one in told if one not in seen[:1]], is_other=is_other))
+
+
+def _is_seen(effect: LevelEffect, tried: int) -> bool:
+    """Whether both of two repeats show a change, and the same but for a small part of it."""
+    if effect.verdict != "not settled" or len(effect.block_ratios) != 2:
+        return False
+    low, high = sorted(map(math.log, effect.block_ratios))
+    nearest = low if low > 0 else -high
+    return nearest > max(math.log1p(effect.bound), _BEYOND_SCATTER * tried * (high - low))
 
 
 def _joined(parts: Iterable[str]) -> Iterator[str]:
     found = "; ".join(parts)
     if found:
-        yield f"{found[0].upper()}{found[1:]}."
+        yield f"{capitalised(found)}."
 
 
 def _of_numbers_the_last(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
@@ -106,8 +122,16 @@ class _Words:
 
     def change(self, effect: LevelEffect) -> str:
         """What the largest change is, with the two numbers where it is about one pair of them."""
-        told = f"{_subject(effect)} is {_change(effect)} than {_baseline(effect)}{self._numbers(effect)}"
+        told = f"{_told_change(effect)}{self._numbers(effect)}"
         return f"{self._where(effect, is_label_told=True)}: {told}{_commands(effect, ', with ')}."
+
+    def seen(self, effect: LevelEffect) -> str:
+        """A change that two repeats agree on: they carry no interval, but it is no scatter of theirs."""
+        told = f"{_subject(effect)} was {change_words(effect)} than {_baseline(effect)} in both repeats"
+        where = self._where(effect, is_label_told=self.has_numbers)
+        return (
+            f"{where}{': ' if where else ''}{told}{self._numbers(effect)}; a third like them would tell it from chance"
+        )
 
     def counted(self, effects: Sequence[LevelEffect]) -> Iterator[str]:
         """Which levels send the drive other commands: certain, also where no time could be told."""
@@ -126,7 +150,7 @@ class _Words:
     def others(self, changes: Sequence[LevelEffect], none: Sequence[LevelEffect]) -> Iterator[str]:
         """The changes behind the largest, and what changes nothing."""
         if changes:
-            told = [f"{self._place_before(one)}{_subject(one)} is {_change(one)}{self._spread(one)}" for one in changes]
+            told = [f"{self._place_before(one)}{_told_change(one)}{self._spread(one)}" for one in changes]
             yield f"also {_some(list(dict.fromkeys(told)), '; ')}"
         if none:
             yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
@@ -138,7 +162,7 @@ class _Words:
         for one in apart:
             where = self._where(one)
             place = f" ({where})" if where else ""
-            told.append(f"{_subject(one)} is {_change(one)} than {_baseline(one)}{self._numbers(one)}{place}")
+            told.append(f"{_told_change(one)}{self._numbers(one)}{place}")
         if told:
             yield _some(told, "; ", _PAIRS_MAX)
 
@@ -187,7 +211,11 @@ class _Words:
         write = value_writer(effect.metric)
         if len(pairs) != 1:
             return self._spread(effect)
-        return f", {write(pairs[0][1])} instead of {write(pairs[0][0])}" if self.has_numbers else ""
+        baseline, level = pairs[0]
+        # the ratio is that within blocks, the numbers are medians over them: those of another ratio explain nothing
+        ratio = effect.ratio.value or 0.0
+        is_other = ratio * baseline * level > 0 and abs(math.log(level / baseline / ratio)) > math.log(_ALIKE)
+        return f", {write(level)} instead of {write(baseline)}" if self.has_numbers and not is_other else ""
 
     def _spread(self, effect: LevelEffect) -> str:
         """Between which ratios the combinations lie that a change is the average of, where they are not alike."""
@@ -240,8 +268,9 @@ def _baseline(effect: LevelEffect) -> str:
     return f"{effect.factor.replace('_', ' ')} as found" if effect.baseline == AS_FOUND else words
 
 
-def _change(effect: LevelEffect) -> str:
-    return ratio_change(effect.ratio, is_more_slower=metric_of(effect.metric).better == "low")
+def _told_change(effect: LevelEffect) -> str:
+    change = ratio_change(effect.ratio, is_more_slower=metric_of(effect.metric).better == "low")
+    return f"{_subject(effect)} is {change} than {_baseline(effect)}"
 
 
 def _commands(effect: LevelEffect, lead: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.trace import Explanation, Part
@@ -220,7 +220,12 @@ def _told(explanation: Explanation) -> Iterator[tuple[float, str, str]]:
         yield times["queue"], "is", "waiting in the queue"
     else:
         software += times["queue"]
-    yield software, "is", "software"
+    yield software, "is", _software_words(explanation.layers)
+
+
+def _software_words(layers: Sequence[str]) -> str:
+    """What is left when the drive's commands and the queue are taken off."""
+    return f"software or {' or '.join(layers)}, which are not told apart" if layers else "software"
 
 
 def _commands(explanation: Explanation) -> str:

@@ -9,6 +9,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import RunAnswer
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.effect_words import ratio_change
 
 # of one workload on one target, and levels in each; the table has all
@@ -33,7 +34,7 @@ def interaction_sentences(answer: RunAnswer) -> tuple[str, ...]:
             continue
         where = f"{labels.get(one.workload, one.workload)} on {one.target}: " if has_several else ""
         found += [f"{where}{text}." for text in _of_factorial(one)]
-    return tuple(f"{text[0].upper()}{text[1:]}" for text in found)
+    return tuple(capitalised(text) for text in found)
 
 
 def _of_factorial(one: Factorial) -> Iterator[str]:

@@ -43,8 +43,7 @@ def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]
             where = f" on {one.target}" if len({each.target for each in combinations}) > 1 else ""
             yield (
                 f"{durable.label}{where}: {format_rate_bytes_per_s(rate)}{_levels(one, combinations)}; {one.label} "
-                f"looked {number_text(size, 2)} times as fast, when {100 * _reached(one):.0f} % of it had reached the "
-                "drive"
+                f"looked {number_text(size, 2)} times as fast, with {100 * _reached(one):.0f} % of it on the drive"
             )
 
 

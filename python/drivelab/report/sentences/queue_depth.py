@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from drivelab.model.judged_metric import LATENCY, RATE
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import latency_text, number_text
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
 
 QUEUE_DEPTH = "queue_depth"
@@ -31,7 +32,7 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
         parts = [labels[key]] if several_workloads else []
         parts += [f"on {key[1]}"] if several_targets else []
         place = " ".join(parts)
-        yield f"{place[0].upper()}{place[1:]}: {_best(members)}" if place else _best(members)
+        yield f"{capitalised(place)}: {_best(members)}" if place else _best(members)
 
 
 def _rated_depth(one: CombinationResult) -> int | None:

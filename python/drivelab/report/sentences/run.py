@@ -12,12 +12,14 @@ from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.memory import memory_sentences
 from drivelab.report.sentences.queue_depth import QUEUE_DEPTH, depth_sentences
-from drivelab.report.sentences.sizes import BLOCK_SIZE, size_sentences
+from drivelab.report.sentences.several_drives import BLOCK_SIZE
+from drivelab.report.sentences.sizes import size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences
 from drivelab.report.sentences.values import value_sentences
@@ -53,7 +55,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     if shapes and not answer.effects:
         return (*beside, *shapes)
     depths, sizes = tuple(depth_sentences(answer)), tuple(size_sentences(answer))
-    memory = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in memory_sentences(answer.combinations))
+    memory = tuple(f"{capitalised(sentence)}." for sentence in memory_sentences(answer.combinations))
     first = (*memory, *depths)
     values = () if beside or sizes or first else tuple(value_sentences(answer))
     # how far from the first depth or size to the last is told already

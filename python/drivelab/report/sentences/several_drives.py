@@ -17,7 +17,8 @@ from drivelab.report.sentences.same_drive import DriveOfRun, compare_sentence, o
 
 WORKLOADS_NAMED = 4
 _NAMED_MAX = 3
-_LARGE_FACTOR = 2
+# smaller changes are told in per cent
+TIMES_FROM = 2
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
 _RUN_TO_RUN = "what changes from run to run is not in these ranges"
 _OVERLAP = ", their intervals overlap"
@@ -69,33 +70,36 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
             f"{more} more workload{'s' if more > 1 else ''} that several drives have in common: see the tables."
         )
     found += filter(None, [compare_sentence((one for _, members in groups for one in members), drives)])
-    return (*found, *_beside_pages(sets, has_machines))
+    return (*found, *_beside_pages(sets))
 
 
-def _beside_pages(sets: Sequence[ResultSet], has_machines: bool) -> Iterator[str]:
+def _beside_pages(sets: Sequence[ResultSet]) -> Iterator[str]:
     """Between which published numbers each drive of a run lies, of each workload with its best settings."""
     published = {_subject(one) for each in sets if each.is_reference for one in each.observations}
     found: dict[tuple[str, Subject], str] = {}
     for contest in sorted(contests(sets) if published else (), key=goodness):
+        drives = Counter(subject[0] for subject, _ in contest.ranked)
         for place, (subject, one) in enumerate(contest.ranked):
             ends = [
-                _nearest(part, published, has_machines)
-                for part in (contest.ranked[:place][::-1], contest.ranked[place:])
+                _nearest(part, published, drives) for part in (contest.ranked[:place][::-1], contest.ranked[place:])
             ]
             words = [f"{word} {end}" for word, end in zip(("behind", "ahead of"), ends, strict=True) if end]
             if subject not in published and words:
                 levels = ", ".join(f"{name} {level_text(name, level)}" for name, level in contest.levels)
-                what = f"{contest.title}, {metric_of(contest.metric).words}{f' ({levels})' if levels else ''}"
-                text = (
-                    f"{what}: {_name(subject, has_machines)} has {_number(one)}, {' and '.join(words)}, as published."
+                what = f"{contest.title}{f' ({levels})' if levels else ''}"
+                name = _name(subject, drives[subject[0]] > 1)
+                found.setdefault(
+                    (contest.title, subject), f"{what}: {name} {_number(one)}, {' and '.join(words)}, as published."
                 )
-                found.setdefault((contest.title, subject), text)
     yield from list(found.values())[:WORKLOADS_NAMED]
 
 
-def _nearest(ranked: Sequence[tuple[Subject, Observation]], published: Collection[Subject], has_machines: bool) -> str:
+def _nearest(
+    ranked: Sequence[tuple[Subject, Observation]], published: Collection[Subject], drives: Mapping[str, int]
+) -> str:
     """The first of some that was published, with its number; empty where none was."""
-    return next((f"{_name(who, has_machines)} ({_number(one)})" for who, one in ranked if who in published), "")
+    named = (f"{_name(who, drives[who[0]] > 1)} ({_number(one)})" for who, one in ranked if who in published)
+    return next(named, "")
 
 
 def contests(
@@ -289,11 +293,16 @@ def _overlap(best: Observation, other: Observation) -> bool:
 
 def change_text(best: Observation, other: Observation) -> str:
     """How much faster the better of two numbers is: ``8.4 times faster``, ``12 % faster``."""
-    values: Mapping[bool, float] = {True: best.estimate.value or 1.0, False: other.estimate.value or 1.0}
-    ratio = max(values.values()) / max(min(values.values()), 1e-12)
-    if ratio >= _LARGE_FACTOR:
+    ratio = ratio_of(best, other)
+    if ratio >= TIMES_FROM:
         return f"{number_text(ratio, 2)} times faster"
     return f"{100 * (ratio - 1):.0f} % faster"
+
+
+def ratio_of(best: Observation, other: Observation) -> float:
+    """How many times the larger of two numbers is the smaller one."""
+    values = [one.estimate.value or 1.0 for one in (best, other)]
+    return max(values) / max(min(values), 1e-12)
 
 
 def _name(subject: Subject, has_machines: bool) -> str:

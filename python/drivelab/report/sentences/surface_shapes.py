@@ -1,10 +1,13 @@
-"""What stands out of surfaces of throughput over file size and record size, in sentences."""
+"""Where surfaces of throughput over file size and record size are highest, and what stands out of them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from drivelab.model.run_answer import RunAnswer
+from drivelab.model.judged_metric import THROUGHPUT
+from drivelab.model.level_words import level_text
+from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.surface import REPEATS_MIN, SurfaceShape
 from drivelab.model.units import format_bytes
 
@@ -20,7 +23,7 @@ _OTHERS = {"file_size": "record sizes", "block_size": "file sizes"}
 
 
 def shape_sentences(answer: RunAnswer) -> tuple[str, ...]:
-    """What stands out, the troughs first; where both sizes were varied, that nothing does or was judged; else none.
+    """Which sizes are fastest and what stands out, the troughs first; none where not both sizes were varied.
 
     Parameters
     ----------
@@ -36,7 +39,25 @@ def shape_sentences(answer: RunAnswer) -> tuple[str, ...]:
     left = len(told) - TOLD_AT_MOST
     more = (f"{left} more such edges are in the figures.",) if left > 0 else ()
     is_judged = any(one.trial_count >= REPEATS_MIN for one in surfaces)
-    return (*told[:TOLD_AT_MOST], *more) or ((NOTHING,) if is_judged else (NOT_JUDGED,))
+    stands_out = (*told[:TOLD_AT_MOST], *more) or ((NOTHING,) if is_judged else (NOT_JUDGED,))
+    return (*_fastest(surfaces), *stands_out)
+
+
+def _fastest(surfaces: Sequence[CombinationResult]) -> Iterator[str]:
+    """The file size and the record size at which most workloads are fastest by the median."""
+    best: dict[tuple[str, str], CombinationResult] = {}
+    for one in surfaces:
+        place = (one.target, one.workload)
+        if THROUGHPUT in one.metrics and (place not in best or _rate(one) > _rate(best[place])):
+            best[place] = one
+    if len(best) > 1:
+        files, records = (Counter(one.levels[factor] for one in best.values()).most_common(1)[0] for factor in _SIZES)
+        words = f"Files of {level_text('file_size', files[0])} are fastest in {files[1]} of {len(best)} workloads"
+        yield f"{words} by the median, records of {level_text('block_size', records[0])} in {records[1]}."
+
+
+def _rate(one: CombinationResult) -> float:
+    return one.metrics[THROUGHPUT].median
 
 
 def _sentences(shapes: Sequence[SurfaceShape], titles: dict[str, str], *, has_several: bool) -> Iterator[str]:

@@ -11,10 +11,15 @@ from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import number_text
 from drivelab.report.sentences.contest import Contest
-from drivelab.report.sentences.several_drives import change_text, contests, goodness, number_alone, shortened
-
-# smaller changes are told in per cent
-_TIMES_FROM = 2.0
+from drivelab.report.sentences.several_drives import (
+    TIMES_FROM,
+    change_text,
+    contests,
+    goodness,
+    number_alone,
+    ratio_of,
+    shortened,
+)
 
 
 def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
@@ -60,7 +65,7 @@ def _told(members: Sequence[Contest], title: str) -> str:
     if all(one.is_beyond_noise is None for one in members):
         seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
         return f"{seen}; one repeat each cannot tell that from chance"
-    several = "" if count == 1 else f", nor in any other of {count} combinations"
+    several = "" if count == 1 else f", nor in the other {f'{count - 1} combinations' if count > 2 else 'combination'}"
     return f"{leader} and {other[0]} cannot be told apart at {title}, {numbers}{several}"
 
 
@@ -72,16 +77,11 @@ def _apart_words(members: Sequence[Contest]) -> str:
 
 def _changes_text(members: Sequence[Contest]) -> str:
     """By how much, from the least to the most of several combinations: ``1.6 to 13 times faster``."""
-    ratios = [_ratio(one) for one in members]
+    ratios = [ratio_of(*(one for _, one in contest.ranked[:2])) for contest in members]
     least, most = min(ratios), max(ratios)
-    unit = "times" if most >= _TIMES_FROM else "%"
+    unit = "times" if most >= TIMES_FROM else "%"
     numbers = [number_text(one, 2) if unit == "times" else f"{100 * (one - 1):.0f}" for one in (least, most)]
     return f"{' to '.join(dict.fromkeys(numbers))} {unit} faster"
-
-
-def _ratio(contest: Contest) -> float:
-    values = [one.estimate.value or 1.0 for _, one in contest.ranked[:2]]
-    return max(values) / max(min(values), 1e-12)
 
 
 def _first(contest: Contest) -> str:

@@ -15,7 +15,7 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
-from drivelab.report.headline import headline_facts
+from drivelab.report.headline import busy_words, headline_facts, what_is_missing
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
 from drivelab.report.parts_of_text import clauses_within, parts_within
 from drivelab.report.reported_findings import ReportedFinding
@@ -58,15 +58,25 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     from rich.text import Text
 
     trials = content.trials
-    warned = [one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials)]
+    missing = what_is_missing(content.record, content.trial_count)
+    busy = busy_words(trials)
+    # what is told beside the verdict is not told again
+    told = {"interrupted" if missing else "", "foreign-work" if busy else ""}
+    warned = [
+        one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials) and one.code not in told
+    ]
     answer = answer_of(content.verdict, trials, content.findings)
     room = WARNINGS_MAX if len(answer.verdicts) < _NEEDS_MAX else 1
     write = _Writer(plain, warned[:room], trials)
     parts: list[RenderableType] = [write.head(content)]
+    if missing:
+        parts.append(Text(f"!    not complete: {missing}", style="bold red"))
     if len(answer.verdicts) == 1:
         parts += write.need(answer.verdicts[0])
     else:
         parts += write.needs(answer.sentence, answer.verdicts)
+    if busy:
+        parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
     durable = [trial for trial in trials if trial.is_durable]
     others = [trial for trial in trials if not trial.is_durable]
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []

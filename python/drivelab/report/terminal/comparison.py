@@ -24,8 +24,8 @@ from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.explanation_difference import difference_lines
+from drivelab.report.terminal.wrapped import WIDTH
 
-WIDTH = 80
 COMBINATIONS_MAX = 40
 LINES_MAX = 30
 _SUMMARY_LINES_MAX, _TABLE_LINES_MAX, _REMARK_LINES_MAX, _DIFFERENCE_LINES_MAX = 3, 9, 4, 4

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from drivelab.model.units import format_bytes
-from drivelab.report.figures.size_series import Panel, SizePoint
 from drivelab.report.figures.theme import latency_ticks, padded_range
 from drivelab.report.numerals import round_latency_text
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.scale import Glyphs, Scale, TextPlot, glyphs, legend_lines
+from drivelab.report.terminal.size_series import Panel, SizePoint
 
 ROWS = 9
 _TICKS_MAX = 5
@@ -21,9 +21,7 @@ _LABEL_ROOM = 2
 Canvas = list[list[str]]
 
 
-def curve_plot(
-    panel: Panel, width: int, *, span: str = "", plain: bool = False, quantile: str = "p50"
-) -> TextPlot | None:
+def curve_plot(panel: Panel, width: int, *, span: str = "", plain: bool = False) -> TextPlot | None:
     """Every series of the panel in lines of at most `width` characters; None where none has two sizes.
 
     Parameters
@@ -36,10 +34,8 @@ def curve_plot(
         What the ends of a point are: ``95 % interval``.
     plain : bool
         Only characters of ASCII.
-    quantile : str
-        Which of its lines.
     """
-    series = [(one.label, one.lines[quantile]) for one in panel.series if len(one.lines.get(quantile, ())) > 1]
+    series = [(one.label, one.points) for one in panel.series if len(one.points) > 1]
     if not series:
         return None
     drawn = glyphs(plain=plain)
@@ -68,7 +64,7 @@ def curve_plot(
     if span and any(drawn.upright in row for row in canvas):
         words.append(f"{drawn.upright} {span}")
     lines += legend_lines([terminal_text(word, plain) for word in words], width)
-    title = terminal_text(f"{title}: {quantile} over the size of an I/O, both axes log", plain)
+    title = terminal_text(f"{title}: median latency over the size of an I/O, both axes log", plain)
     return TextPlot(title, tuple(line[:width] for line in lines))
 
 

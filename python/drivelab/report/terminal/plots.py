@@ -16,12 +16,12 @@ from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.units import format_bytes
 from drivelab.report.combination_labels import combination_labels
 from drivelab.report.content import TrialContent
-from drivelab.report.figures.size_series import panels_of_answer, panels_of_trials
 from drivelab.report.judged_order import judged_order
 from drivelab.report.terminal.bars import Bar, BarGroup, bar_plot
 from drivelab.report.terminal.curve import curve_plot
 from drivelab.report.terminal.effects import effects_plot
 from drivelab.report.terminal.scale import TextPlot
+from drivelab.report.terminal.size_series import panels_of_answer, panels_of_trials
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

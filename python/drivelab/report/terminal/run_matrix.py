@@ -9,6 +9,7 @@ from drivelab.model.judged_metric import DURATION
 from drivelab.model.run_answer import CombinationResult
 from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels
 from drivelab.report.numerals import span_beside, value_writer
+from drivelab.report.terminal.wrapped import WIDTH
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 ROWS_MIN = 3
 # more combinations than these are told by the least and the greatest of them
 _COLUMNS_MAX = 4
-WIDTH = 80
 # between columns, and before the first
 _GAP = 2
 _PADDING = (0, _GAP, 0, 0)

@@ -13,7 +13,7 @@ from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, combinations_by_table
 from drivelab.report.finding_lines import FindingLine
-from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
+from drivelab.report.numerals import latency_text, number_text, span_beside, typeset, value_writer
 from drivelab.report.terminal import wrapped
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.run_matrix import matrix_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 WARNINGS_MAX = 3
-WIDTH = 80
 # lines of all tables together, heads and gaps included
 _TABLE_LINES_MAX = 20
 _TABLE_LINES_MIN = 4
@@ -69,14 +68,14 @@ def render_run_screen(
         Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     """
     from rich.console import Group
-    from rich.padding import Padding
     from rich.text import Text
 
     def clean(text: str) -> str:
         return terminal_text(text, plain)
 
-    parts: list[RenderableType] = [Text(wrapped.one_line(title, WIDTH, plain), style="bold"), Text()]
-    parts += [Padding(Text(clean(sentence)), (0, 0, 0, 2)) for sentence in sentences]
+    parts: list[RenderableType] = [Text(wrapped.one_line(title, wrapped.WIDTH, plain), style="bold"), Text()]
+    for sentence in sentences:
+        parts += [Text(f"  {line}") for line in wrapped.wrapped(typeset(sentence), wrapped.WIDTH - 2, plain)]
     groups = combinations_by_table(answer.rows)
     room = _TABLE_LINES_MAX - 2 * len(sentences)
     matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
@@ -128,8 +127,9 @@ def _table(
     table.add_column(clean(f"  {', '.join(labels.names).replace('_', ' ')}"), min_width=_NAME_WIDTH_MIN)
     for head, justify in columns:
         table.add_column(clean(head), justify=justify, no_wrap=True)
-    shown = rows if len(rows) <= rows_max else rows[: max(1, rows_max - 1)]
-    for key, names in zip(shown, labels.rows, strict=False):
+    shown = _spread(len(rows), rows_max)
+    for place in shown:
+        key, names = rows[place], labels.rows[place]
         # what a combination does not have says nothing
         name = " ".join(cell for cell in names if cell != NOT_APPLICABLE) or _kind(metric)
         cells = [text for members in targets.values() for text in _number(members.get(key), metric)]
@@ -140,6 +140,14 @@ def _table(
         named = f"{asked},\n    not taken" if not_taken else name
         table.add_row(f"  {clean(named)}", *(Text(clean(cell)) for cell in told))
     return table, len(rows) - len(shown)
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """Places of the rows that are shown: all, or some from the first to the last, with a line for how many are not."""
+    if count <= most:
+        return list(range(count))
+    room = max(2, most - 1)
+    return [round(at * (count - 1) / (room - 1)) for at in range(room)]
 
 
 def _metric(group: Sequence[CombinationResult]) -> str:
@@ -234,7 +242,7 @@ def warning_lines(findings: Sequence[FindingLine], plain: bool, most: int = WARN
     for one in found[:most]:
         # in how many trials; which of them was the first has no room
         where = f"{one.where.partition(',')[0].removesuffix(']')}]" if one.where else ""
-        room = WIDTH - 2 - len(where)
+        room = wrapped.WIDTH - 2 - len(where)
         said = wrapped.one_line(one.text, room, plain)
         yield Text.assemble(("!", _STYLES.get(one.severity, "")), " ", said, where)
     if len(found) > most:

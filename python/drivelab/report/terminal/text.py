@@ -17,6 +17,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.headline import what_is_missing
 from drivelab.report.numerals import (
     DisplayUnit,
     column_unit,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 WIDTH_AT_MOST = 100
 _LABEL_WIDTH = 24
+# with their notes; of more the verdict, which is said first, has left the screen
+_TRIALS_ON_A_SCREEN = 5
 _OUTCOMES = {
     "pass": ("Pass", "bold green"),
     "fail": ("Fail", "bold red"),
@@ -96,9 +99,14 @@ def render_check(
 
 def render_content(content: ReportContent, *, plain: bool = False) -> RenderableType:
     """The answer of a stored run, to be printed by a console."""
+    from rich.console import Group
+    from rich.text import Text
+
     histograms = {trial.name: trial.histogram for trial in content.trials}
     plots = TextPlots(content.answer, content.trials, plain=plain)
-    return _render(content.question, content.trials, content.findings, content.verdict, histograms, plots, plain)
+    missing = what_is_missing(content.record, content.trial_count)
+    told = _render(content.question, content.trials, content.findings, content.verdict, histograms, plots, plain)
+    return Group(Text(f"not complete: {missing}", style="bold red"), told) if missing else told
 
 
 def _render(
@@ -123,6 +131,8 @@ def _render(
     parts += [Text(), *_tables(trials, findings, histograms, plain), Text(), plots]
     if findings:
         parts += [_findings_list(findings, {trial.name: trial.label for trial in trials}, plain)]
+    if answer.verdicts and len(trials) > _TRIALS_ON_A_SCREEN:
+        parts += [Text(), _verdict_line(answer.outcome, answer.sentence, plain)]
     return Group(*parts)
 
 

@@ -40,7 +40,7 @@ _SHORT: Mapping[Part, str] = {
     "between": "between",
     "return": "return",
 }
-_NUMBERS = ("mean", "p50", "p99")
+_NUMBERS = ("mean", "median", "p99")
 _SEEN = "~: seen in the sample, too few independent operations for an interval"
 _NOTHING = Estimate(None, None, None, "ns", 0, 0.0, "")
 
@@ -177,7 +177,7 @@ def _whole_numbers(explanation: Explanation) -> tuple[Estimate, Estimate, Estima
 
 
 def _numbers(explanation: Explanation, width: int, plain: bool) -> Iterator[str]:
-    """Mean, p50 and p99 of each part below the bars, where there is no room beside them."""
+    """Mean, median and p99 of each part below the bars, where there is no room beside them."""
     labels, has_intervals = part_labels(width), width >= _INTERVALS_FROM
     named = [("whole", _whole_numbers(explanation))]
     named += [(labels[one.part], (one.mean, one.p50, one.p99)) for one in explanation.parts]

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from drivelab.report.parts_of_text import parts_within
 from drivelab.report.terminal.clean_text import terminal_text
 
+# of a screen that is not asked for its own
+WIDTH = 80
 _GAP = "  "
 _TRAILING = re.compile(r"(?:[ ]|\x1b\[[0-9;]*m)+$", re.MULTILINE)
 

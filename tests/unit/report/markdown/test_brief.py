@@ -6,8 +6,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from drivelab.joint_report import joint_report
 from drivelab.reference.load import load_reference
 from drivelab.report.markdown.brief import LINES_MAX
@@ -49,18 +47,11 @@ def test_warnings_are_three_at_most_the_gravest_first(tmp_path: Path) -> None:
     assert warned[0].startswith("- Warning: ")
 
 
-@pytest.mark.needs_tool("chromium")
 def test_its_one_picture_is_called_after_what_it_shows(tmp_path: Path) -> None:
     joint = joint_report([open_run(GOLDEN / "ssd-latency-scratch")])
     text = write_markdown_report(joint, tmp_path / "brief.md", "svg", is_brief=True).read_text()
     assert _PICTURE.findall(text) == ["brief-figures/512-b-written-fdatasync-latency.svg"]
     assert [path.name for path in (tmp_path / "brief-figures").iterdir()] == ["512-b-written-fdatasync-latency.svg"]
-
-
-def test_without_chromium_it_says_why_there_is_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    joint = joint_report([open_run(GOLDEN / "ssd-latency-scratch")])
-    assert "Pictures were left out" in write_markdown_report(joint, tmp_path / "a.md", is_brief=True).read_text()
 
 
 def test_published_pages_have_a_short_form_too(tmp_path: Path) -> None:

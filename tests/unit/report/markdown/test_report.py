@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -146,7 +147,6 @@ def test_several_runs_are_told_one_by_one(check_content: ReportContent, stored_r
     assert headings == [f"## {escaped(one.name)}" for one in joint.runs]
 
 
-@pytest.mark.needs_tool("chromium")
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_pictures_lie_beside_the_file_and_every_link_leads_to_one(
     check_content: ReportContent, tmp_path: Path, kind: str
@@ -161,16 +161,14 @@ def test_pictures_lie_beside_the_file_and_every_link_leads_to_one(
     assert text.index("asks for") < text.index("![") < text.index("trial by trial") < text.index("What to know")
 
 
-def test_without_chromium_the_report_is_written_and_says_so(
+def test_without_what_pngs_are_made_with_nothing_is_written(
     check_content: ReportContent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    path = write_markdown_report(joint_of_one(check_content), tmp_path / "report.md")
-    shown = "\n".join(blocks(path.read_text("utf-8")))
-    assert "Pictures were left out: no chromium" in shown
-    assert "apt-get install chromium" in shown
-    assert "trial by trial" in shown
-    assert not (tmp_path / "report-figures").exists()
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(DrivelabError, match="O803"):
+        write_markdown_report(joint_of_one(check_content), tmp_path / "report.md", "png")
+    assert list(tmp_path.iterdir()) == []
+    assert write_markdown_report(joint_of_one(check_content), tmp_path / "report.md").is_file()
 
 
 def test_pictures_that_nobody_wants_are_not_missed(check_content: ReportContent, tmp_path: Path) -> None:

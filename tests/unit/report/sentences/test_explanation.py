@@ -246,3 +246,10 @@ def test_work_and_signs_are_short() -> None:
         "flushes 2 -> 0, bytes written 16 KiB -> 4 KiB"
     )
     assert [plain_text(signed_text(value)) for value in (-7.2e6, 153_000.0, 0.0)] == ["-7.20 ms", "+153 us", "+0 ns"]
+
+
+def test_a_volume_that_may_keep_a_bio_is_named_beside_software() -> None:
+    one = explanation()
+    assert plain_text(headline(one)).endswith(" software.")
+    beneath = replace(one, layers=("device mapper volume slow",))
+    assert plain_text(headline(beneath)).endswith(" software or device mapper volume slow, which are not told apart.")

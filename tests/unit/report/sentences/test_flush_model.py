@@ -16,8 +16,8 @@ from drivelab.report.joint_page import joint_page_of
 from drivelab.report.sentences.flush_model import DRIVES_TOLD, flush_sentences
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.flush_model import flush_model_tables
-from drivelab.report.tables.table import column_texts
 from drivelab.store.read import open_run
+from made_result_sets import column_texts
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
 # as if the commands of the page had been counted

@@ -18,7 +18,7 @@ from drivelab.report.sentences.effect_words import ratio_change
 from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.tables.factorial import INTERACTIONS_SHOWN, factorial_tables
-from drivelab.report.tables.table import column_texts
+from made_result_sets import column_texts
 
 LATENCY, P99 = "total_latency_ns_p50", "total_latency_ns_p99"
 UNITS: dict[str, Unit] = {LATENCY: "ns", P99: "ns"}
@@ -119,6 +119,7 @@ def test_tables_of_a_factorial() -> None:
     for table in (terms, pairs, *of_p99):
         assert {len(row) for row in table.rows} == {len(table.columns)}
         assert {len(row) for row in table.plain().rows} == {len(table.plain().columns)}
+    assert [row[3] for row in terms.plain().rows] == list(texts["term"]), "its data tell as much as it does"
     assert not any("three factors" in term for term in texts["term"])
     assert factorial_tables(RunAnswer()) == ()
 

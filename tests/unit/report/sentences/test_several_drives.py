@@ -65,8 +65,8 @@ def test_a_run_is_placed_among_published_numbers() -> None:
     run = result_set("a", observed("A", 100, 95, 105))
     (sentence,) = joint_sentences((run, page))
     assert sentence.replace("\u00a0", " ") == (
-        "512 B durable write, median latency: A has 100 µs (95 %: 95.0 µs to 105 µs), behind P (10.0 µs) and ahead of "
-        "Q (200 µs), as published."
+        "512 B durable write: A 100 µs (95 %: 95.0 µs to 105 µs), behind P (10.0 µs) and ahead of Q (200 µs), as "
+        "published."
     )
     best, placed, other = joint_sentences((run, result_set("b", observed("B", 300, 290, 310)), page))
     assert best.startswith("512 B durable write, median latency: A is fastest with")

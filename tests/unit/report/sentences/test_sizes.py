@@ -66,3 +66,9 @@ def test_few_sizes_and_sizes_that_are_not_varied_are_no_curve() -> None:
     assert told(at(1, 780), at(4096, 800)) == []
     assert told(*(at(size, 780, invalid=1) for size in (1, 512, 4096, 1 << 20))) == []
     assert told(*(at(4096, 780, cache=cache) for cache in ("on", "off", "as-found", "x"))) == []
+
+
+def test_a_larger_size_that_takes_less_is_told() -> None:
+    rows = [at(1, 411), at(512, 152), at(1024, 172), at(1 << 20, 660)]
+    assert told(*rows) == ["Write + fdatasync: 411 us at 1 B, 152 us at 512 B, 660 us at 1 MiB."]
+    assert told(*rows[:3], at(1 << 20, 100)) == ["Write + fdatasync: 411 us at 1 B, 100 us at 1 MiB."]

@@ -55,6 +55,18 @@ def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
     assert told(*rows) == ["Ext4: etcd 530 us; PostgreSQL 146 us; Kafka 5.00 us."]
 
 
+def test_of_many_workloads_at_several_levels_which_level_leads_in_how_many() -> None:
+    rates = {"write": (3e8, 5e8, 4e8), "read": (3e8, 5e8, 4e8), "seeks": (1e8, 1e8, 2e8)}
+    rows = [
+        row(rate, label, THROUGHPUT, filesystem=name)
+        for label, values in rates.items()
+        for name, rate in zip(("ext3", "ext4", "xfs"), values, strict=True)
+    ]
+    assert told(*rows[:9], *rows[:3]) == ["Ext4 leads in 2 of 3 workloads by the median, xfs in 1."]
+    rows += [row(lowest, "sync", filesystem=name) for name, lowest in (("ext3", 3e5), ("ext4", 2e5), ("xfs", 1e5))]
+    assert told(*rows) == ["Ext4 and xfs lead in 2 of 4 workloads each by the median."]
+
+
 def test_a_sentence_of_many_workloads_is_cut_at_thirty_words() -> None:
     label = "create, fsync of file and directory, number {}"
     (sentence,) = told(*(row(1e5, label.format(n), filesystem=name) for n in range(9) for name in ("ext4", "xfs")))

@@ -13,6 +13,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.gather import gather
+from drivelab.report.joint_of import own_sentences
 from drivelab.report.reported_findings import reported
 from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import text_console
@@ -83,6 +84,23 @@ def test_only_a_warning_of_trials_is_said_to_be_of_all_of_them(whole: ReportCont
     text = "\n".join(shown(replace(whole, findings=reported([of_run, *of_each]))))
     assert "! it was interrupted\n" in text
     assert "! not alone (all trials)" in text
+
+
+def test_a_check_that_was_cut_off_says_so_before_its_verdict(whole: ReportContent) -> None:
+    of_run = Finding("interrupted", "warning", "the check was interrupted", "")
+    cut_off = replace(
+        whole,
+        facts={"status": "interrupted"},
+        verdict=need("etcd", "pass"),
+        findings=reported([of_run]),
+        trial_count=3,
+    )
+    lines = shown(cut_off)
+    assert lines[1] == "!    not complete: 3 trials so far; it was interrupted"
+    assert lines[2].startswith("Yes  etcd")
+    assert "the check was interrupted" not in "\n".join(lines)
+    (sentence,) = own_sentences(cut_off)
+    assert sentence == "Not complete (3 trials so far; it was interrupted): etcd: 5 a second"
 
 
 def test_a_verdict_is_shown_as_it_was_made(whole: ReportContent) -> None:
@@ -241,3 +259,21 @@ def test_a_bound_is_no_number(whole: ReportContent, make_estimate: MakeEstimate)
     assert "≥ 900 us" in text
     assert "?" in text
     assert "\n".join(shown(replace(whole, trials=(only,)), plain=True)).isascii()
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(0, False), (0.5, False), (0.75, True), (1, True)])
+def test_a_machine_that_was_busy_is_told_below_the_verdict(whole: ReportContent, share: float, is_told: bool) -> None:
+    count = round(share * len(whole.trials))
+    used = {"count": 2, "busy": 1.9, "own": 0.1, "kernel_threads": 0.1, "duration_ns": 10**9}
+    trials = tuple(
+        replace(one, context={**one.context, "processors": used if number < count else used | {"busy": 0.4}})
+        for number, one in enumerate(whole.trials)
+    )
+    found = reported([Finding("foreign-work", "warning", "this trial was not alone", one.name) for one in trials])
+    lines = shown(replace(whole, trials=trials, verdict=need("etcd", "undecided"), findings=found))
+    told = "!    the machine was busy: other programs used 1.7 of its 2 processors"
+    assert (told in lines) == is_told
+    if is_told:
+        assert lines[lines.index(told) - 1].startswith("?    etcd")
+    # once, and not twice
+    assert ("not alone" in "\n".join(lines)) != is_told

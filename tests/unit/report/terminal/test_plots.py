@@ -20,13 +20,13 @@ from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.reference.load import load_reference
 from drivelab.report.content import ReportContent
-from drivelab.report.figures.size_series import Panel, SizePoint, SizeSeries
 from drivelab.report.gather import gather
 from drivelab.report.terminal.bars import ROWS_MAX, Bar, BarGroup, bar_plot
 from drivelab.report.terminal.curve import ROWS, curve_plot
 from drivelab.report.terminal.effects import effects_plot
 from drivelab.report.terminal.plots import PLOTS_MAX, TextPlots, answer_plots, run_plots
 from drivelab.report.terminal.scale import ASCII, UNICODE, Scale, TextPlot, tick_text
+from drivelab.report.terminal.size_series import Panel, SizePoint, SizeSeries
 from drivelab.report.terminal.text import render_content, text_console
 from drivelab.store.read import StoredRun, open_run
 
@@ -85,7 +85,9 @@ def test_the_answer_of_a_check_has_its_curve_before_its_findings(check_content: 
     file = io.StringIO()
     text_console(file).print(render_content(check_content))
     text = file.getvalue()
-    assert 0 < text.index("Durable writes") < text.index("p50 over the size of an I/O") < text.index("Warning:")
+    assert (
+        0 < text.index("Durable writes") < text.index("median latency over the size of an I/O") < text.index("Warning:")
+    )
 
 
 def test_the_results_of_a_run_end_with_its_plots(capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,12 +203,12 @@ def test_effects_without_a_ratio_are_no_plot() -> None:
 
 
 def test_a_curve_rises_where_latency_does() -> None:
-    rising = [SizePoint(size, 1e5 * size / 512, None, None, 10) for size in (512, 1024, 4096, 16384)]
-    flat = [SizePoint(size, 3e5, 2e5, 4e5, 10) for size in (512, 16384)]
-    panel = Panel((SizeSeries("a", {"p50": rising}, True), SizeSeries("b", {"p50": flat}, True)), "", "Two")
+    rising = [SizePoint(size, 1e5 * size / 512, None, None) for size in (512, 1024, 4096, 16384)]
+    flat = [SizePoint(size, 3e5, 2e5, 4e5) for size in (512, 16384)]
+    panel = Panel((SizeSeries("a", rising), SizeSeries("b", flat)), "", "Two")
     plot = curve_plot(panel, 80, span="95 % interval")
     assert plot is not None
-    assert plot.title == "Two: p50 over the size of an I/O, both axes log"
+    assert plot.title == "Two: median latency over the size of an I/O, both axes log"
     rows = plot.lines[:ROWS]
     marks = [(row, line.index("●")) for row, line in enumerate(rows) if "●" in line]
     assert [row for row, _ in marks] == sorted(row for row, _ in marks)
@@ -214,7 +216,7 @@ def test_a_curve_rises_where_latency_does() -> None:
     assert len({row for row, line in enumerate(rows) if "○" in line}) == 1
     assert "● a   ○ b   │ 95 % interval" in plot.lines[-1]
     assert plot.lines[ROWS + 1].split() == ["512", "B", "1", "KiB", "4", "KiB", "16", "KiB"]
-    assert curve_plot(replace(panel, series=(SizeSeries("a", {"p50": rising[:1]}, True),)), 80) is None
+    assert curve_plot(replace(panel, series=(SizeSeries("a", rising[:1]),)), 80) is None
 
 
 def seen(drive: str, value: float, metric: str = "total_latency_ns_p50", **levels: str) -> Observation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -87,6 +88,15 @@ def test_the_verdict_comes_first(summary: TrialSummary) -> None:
     verdict = Verdict("etcd", "etcd", "undecided", "Nobody knows.", "too little data", ())
     lines = shown(render_check("Is it fit?", [summary], [], verdict)).splitlines()
     assert [line.strip() for line in lines[:3]] == ["Is it fit?", "Undecided  Nobody knows.", "too little data"]
+
+
+def test_the_verdict_comes_last_too_where_the_first_has_left_the_screen(summary: TrialSummary) -> None:
+    verdict = Verdict("etcd", "etcd", "pass", "Yes, this carries etcd.", "", ())
+    for count, times in ((1, 1), (6, 2)):
+        summaries = [replace(summary, name=f"trial-{number}") for number in range(count)]
+        text = shown(render_check("Is it fit?", summaries, [], verdict)).rstrip()
+        assert text.count("Yes, this carries etcd.") == times
+        assert text.endswith("Yes, this carries etcd.") == (times == 2)
 
 
 def test_several_needs_have_a_line_each(summary: TrialSummary) -> None:
