@@ -7,6 +7,7 @@ from typing import Any
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
+from drivelab.report.tables.table import Table
 
 # drive, file system, mount option, write cache, and the latency in ms with both ends of its interval
 Cell = tuple[str, str, str, str, float, float | None, float | None]
@@ -75,3 +76,9 @@ def result_set(
     made = tuple(MeasuredDrive(name, **({"machine": first_machine[name]} | facts.get(name, {}))) for name in names)
     given = {"title": key, "question": "?", "source": f"run {key}", "machines": tuple(map(Machine, machines))}
     return ResultSet(key=key, drives=made, observations=tuple(observations), **(given | parts))
+
+
+def column_texts(table: Table | None) -> Mapping[str, tuple[str, ...]]:
+    """The shown texts of a table by the head of their column."""
+    assert table is not None
+    return {column.full: tuple(row[place].text for row in table.rows) for place, column in enumerate(table.columns)}

@@ -62,7 +62,7 @@ def compare(runs: Runs, base: str, new: str, *options: str) -> int:
 def test_the_answer_fits_80_columns_and_the_worst_comes_first(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(runs, "several", "later") == EXIT_OK
     printed = capsys.readouterr().out
-    assert "Of 1 judged number 1 slower by more than 5 %." in printed
+    assert "1 judged number: 1 slower by more than 5 %." in printed
     assert "What differs" not in printed
     assert "would have been found 4 times out of 5" in " ".join(printed.split())
     assert all(len(line) <= 80 for line in printed.splitlines())
@@ -154,7 +154,7 @@ def test_markdown_begins_with_the_answer(runs: Runs, tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out == f"{file}\n"
     lines = file.read_text().splitlines()
     assert lines[0].startswith("**NEW was 51 % slower (49 to 54) than BASE for 4 KiB appended")
-    assert lines[2].startswith("Of 1 judged number 1 slower by more than 5 %.")
+    assert lines[2].startswith("1 judged number: 1 slower by more than 5 %.")
     assert "| combination | number | BASE | NEW | ratio | 95 % interval | verdict |" in lines
 
 

@@ -16,7 +16,7 @@ from drivelab.store.find_run import find_run
 
 PROJECT = Path(__file__).resolve().parents[2]
 # what only the extras bring: their own libraries, and those behind them
-OF_EXTRAS = ("duckdb", "jinja2", "markupsafe")
+OF_EXTRAS = ("duckdb", "jinja2", "markupsafe", "resvg_py")
 OWN = """
 format = 1
 name = "own"
@@ -66,7 +66,7 @@ def test_the_core_names_none_of_these_libraries_and_the_extras_name_all() -> Non
     extras = project["optional-dependencies"]
     assert not [one for one in project["dependencies"] if one.startswith(OF_EXTRAS)]
     assert sorted(one.partition(">")[0] for one in extras["report"] + extras["sql"]) == ["duckdb", "jinja2"]
-    assert extras["all"] == ["drivelab[report,sql]"]
+    assert extras["all"] == ["drivelab[pictures,report,sql]"]
 
 
 @pytest.mark.usefixtures("without_extras")
@@ -105,13 +105,15 @@ def test_a_run_answers_as_ever_and_its_page_alone_is_missing(
     capsys.readouterr()
 
 
-@pytest.mark.provokes("O801", "O813")
+@pytest.mark.provokes("O801", "O803", "O813")
 @pytest.mark.usefixtures("without_extras")
 def test_what_an_extra_is_for_names_it(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["run", own, str(tmp_path), "--json"])
     capsys.readouterr()
     for arguments, code, extra in [
         (["report", "LAST"], "O801", "report"),
+        (["report", "LAST", "--out", str(tmp_path / "card.png")], "O803", "pictures"),
+        (["report", "LAST", "--format", "markdown", "--figures", "png", "--out", str(tmp_path)], "O803", "pictures"),
         (["sql", "select run from runs"], "O813", "sql"),
     ]:
         assert run(arguments) == 1

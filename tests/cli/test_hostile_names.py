@@ -7,7 +7,6 @@ import pty
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,12 +153,3 @@ def test_no_home_is_made_that_does_not_exist(
 )
 def test_what_commands_a_terminal_is_spelled_out(text: str, expected: str) -> None:
     assert printable(text) == expected
-
-
-def test_pictures_hold_only_what_xml_allows() -> None:
-    from drivelab.report.static_figure import resolved
-
-    bad: Callable[[str], bool] = lambda text: "\x1b" in text or "\ud800" in text or "\x00" in text  # noqa: E731
-    found = resolved({"name": "sda\x1b\x00", "rows": ["\ud800", "var(--ink)"]}, {"ink": "#000"})
-    assert found["rows"][1] == "#000"
-    assert not bad(found["name"] + found["rows"][0])

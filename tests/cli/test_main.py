@@ -77,6 +77,12 @@ def test_help_comes_without_loading_any_library_that_measures() -> None:
     assert answer.stdout.splitlines()[-1] == "[]"
 
 
+def test_putting_back_loads_no_library_of_tables() -> None:
+    code = "import sys; import drivelab.cli.restore; print('pyarrow' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    assert answer.stdout == "False\n"
+
+
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
 def test_help_lists_the_commands_in_the_order_of_work(arguments: Sequence[str]) -> None:
     answer = run_program(*arguments)

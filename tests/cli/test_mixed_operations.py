@@ -108,7 +108,7 @@ def test_a_run_tells_each_direction_in_its_lines_and_its_table(
     captured = capsys.readouterr()
     (line,) = [line for line in captured.err.splitlines() if line.startswith("step 1 of 1")]
     parts = line.partition(": ")[2].split(", ")
-    assert [part.split(" p50 ")[0] for part in parts[:2]] == ["reads", "durable writes"]
+    assert [part.split(" median ")[0] for part in parts[:2]] == ["reads", "durable writes"]
     heads = [row.strip().split("  ")[0] for row in captured.out.splitlines()]
     assert [name for name in heads if name in ("reads", "durable writes", "reads and writes")] == [
         "reads",

@@ -74,5 +74,5 @@ def test_without_a_terminal_each_finished_step_is_a_plain_line(place: Path) -> N
     told = subprocess.run(command, capture_output=True, text=True, check=False).stderr
     steps = [line for line in told.splitlines() if line.startswith("step ")]
     assert [line.partition(",")[0] for line in steps] == ["step 1 of 2", "step 2 of 2"]
-    assert all("p50 " in line and len(line) <= 80 for line in steps)
+    assert all("median " in line and len(line) <= 80 for line in steps)
     assert "\x1b" not in told

@@ -52,17 +52,6 @@ def test_a_picture_is_the_card_of_the_run(tmp_path: Path, capsys: pytest.Capture
     assert (tmp_path / "check-hostile-names.svg").read_text() == card
 
 
-def test_a_card_as_png_without_chromium_says_that_an_svg_needs_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert run(["report", str(HOSTILE), "--out", str(tmp_path / "card.png")]) == EXIT_FAILED
-    printed = capsys.readouterr().err
-    assert "error[O803]" in printed
-    assert "--out card.svg" in printed
-    assert not (tmp_path / "card.png").exists()
-
-
 def test_json_names_the_run_and_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
     assert run(["report", str(HOSTILE), "--out", str(page), "--json"]) == EXIT_OK

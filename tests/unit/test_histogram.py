@@ -92,13 +92,6 @@ def test_quantiles_never_fall(values_ns: list[int]) -> None:
     assert found == sorted(found)
 
 
-@given(LATENCIES, st.integers(0, 2**50))
-def test_the_count_below_a_value_is_right_but_for_its_own_bucket(values_ns: list[int], value_ns: int) -> None:
-    exact = sum(1 for value in values_ns if value <= value_ns)
-    own_bucket = sum(1 for value in values_ns if bucket_of(value) == bucket_of(value_ns))
-    assert abs(histogram_of(values_ns).count_at_or_below(value_ns) - exact) <= own_bucket
-
-
 @given(st.lists(LATENCIES, max_size=6))
 def test_merged_parts_are_the_whole(parts: list[list[int]]) -> None:
     merged = merge([histogram_of(part) for part in parts] + [EMPTY])

@@ -33,7 +33,7 @@ MEANINGS = {
 # the stations that a bio passes one after the other: their times add up to Q2C
 _PARTS = frozenset({"Q2G", "preflush_wait", "G2I", "G2D", "Q2M", "I2D", "M2D", "D2C"})
 _CLASS_LABELS = {"fua_write": "FUA write", "metadata_write": "metadata write"}
-_TIMES = (("mean", "mean_ns"), ("p50", "p50_ns"), ("p99", "p99_ns"), ("max", "max_ns"))
+_TIMES = (("mean", "mean_ns"), ("median", "p50_ns"), ("p99", "p99_ns"), ("max", "max_ns"))
 _SECTOR_BYTES = 512
 _DEPTH_CELLS = 40
 
@@ -99,7 +99,7 @@ def size_table(found: BlockPhases) -> Table:
 
 
 def _split_table(key: str, title: str, head: str, rows: Sequence[tuple[str, Phases]]) -> Table:
-    heads = ["n", "Q2C mean", "Q2C p50", "Q2C p99", "D2C mean", "D2C p50", "D2C p99"]
+    heads = ["n", "Q2C mean", "Q2C median", "Q2C p99", "D2C mean", "D2C median", "D2C p99"]
     cells = []
     for label, phases in rows:
         # a flush command is often nobody's bio: what bios that only flush take is a phase of its own

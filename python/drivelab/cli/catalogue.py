@@ -18,11 +18,14 @@ class Command:
         One line for the list of commands.
     examples : tuple of str
         Command lines that work, without the leading ``drivelab``.
+    takes_words : bool
+        Whether words that are no option of it, however they begin, are arguments.
     """
 
     name: str
     summary: str
     examples: tuple[str, ...]
+    takes_words: bool = False
 
     @property
     def module(self) -> str:
@@ -104,6 +107,7 @@ COMMANDS = (
             "explain scratch:1GiB",
             "explain /var/lib/etcd --file-state append",
             "explain /dev/sdb --erase SERIAL",
+            "explain --pid 4711 --runtime 10s",
             "explain BASE NEW",
         ),
     ),
@@ -148,6 +152,25 @@ COMMANDS = (
             "io data.bin --block-size 4KiB --queue-depth 32 --direct --runtime 5s",
             "io null: --queue-depth 32 --runtime 1s --json",
         ),
+    ),
+    Command(
+        "replay",
+        "Issue a recorded load again: which calls become slower on this drive?",
+        (
+            "replay app.iolog /srv/data",
+            "replay sda.blktrace.0 /dev/sdb --erase SERIAL",
+            "replay RUN /mnt/a /mnt/b --speed 2",
+        ),
+    ),
+    Command(
+        "fio",
+        "A command line of fio, as it is: its jobs, its output, and a run that is kept.",
+        (
+            "fio --name=a --directory=/srv --size=1g --rw=randread --bs=4k --direct=1 --runtime=30 --time_based",
+            "fio --filename=/dev/sdb --name=b --rw=randwrite --erase SERIAL --output-format=json",
+            "fio --parse-only jobs.fio --section=reader",
+        ),
+        takes_words=True,
     ),
     Command(
         "errors",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -44,18 +43,11 @@ from drivelab.report.html import FILE_NAME
 from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.report.terminal.wrapped import without_trailing_blanks
+from drivelab.run.check import CheckResults, facts_after, files_of_check, record_check
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.progress import RunProgress
-from drivelab.run.recorded_check import (
-    EXPERIMENT,
-    CheckResults,
-    facts_after,
-    files_of_check,
-    record_check,
-    why_not_kept_in,
-)
 from drivelab.state.drive_lock import held_drives
-from drivelab.store.layout import default_parent
+from drivelab.store.layout import default_parent, why_not_kept_in
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
 
@@ -195,7 +187,7 @@ def make_run(target: TargetFacts, out: Path | None) -> RunWriter:
         # a service user has no home
         parent = Path(tempfile.mkdtemp(prefix="drivelab-runs-"))
         print(f"{reason}: this run is kept in {parent}", file=sys.stderr)
-    return create_run(parent, EXPERIMENT, Path(target.path).name or target.text, datetime.now(UTC))
+    return create_run(parent, "check", Path(target.path).name or target.text, datetime.now(UTC))
 
 
 def _check(
@@ -205,13 +197,13 @@ def _check(
 
     def judge(measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, list[Finding]]:
         summary, findings = judge_trial(measured, facts, host)
-        return summary, [_with_fitting_advice(finding, is_quick=plan.is_quick) for finding in findings]
+        return summary, [_with_fitting_advice(finding, is_quick=plan.plan.quick) for finding in findings]
 
     command_line = shlex.join(["drivelab", *sys.argv[1:]])
     status: dict[str, Any] = {"status": "failed"}
     title = f"check {target.text}" + (f" for {asked.need.name}" if asked.need else "")
     try:
-        with files_of_check(plan, target, command_line), RunProgress(title, awaited_of_check(plan)) as progress:
+        with files_of_check(plan, target, command_line), RunProgress(title, awaited_of_check(plan.plan)) as progress:
             results = record_check(
                 plan,
                 target,
@@ -224,19 +216,12 @@ def _check(
             )
         status = facts_after(target, results)
     except BaseException:
-        _close_failed(writer, status)
+        writer.give_up(**status)
         raise
     give_memory_back()
     judgement = judge_check(plan, results, target, host, asked)
     writer.finish(judgement.findings, judgement.verdict.to_json(), **status)
     return results, judgement
-
-
-def _close_failed(writer: RunWriter, status: dict[str, Any]) -> None:
-    """Keep what was measured until something went wrong; a run directory without a single trial is of no use."""
-    writer.finish(**status)
-    if not open_run(writer.directory).trial_names:
-        shutil.rmtree(writer.directory, ignore_errors=True)
 
 
 def judge_check(
@@ -266,26 +251,25 @@ def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:
 
 def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:
     """What did not go as it usually does: trials, direct I/O, an interruption, what was found beforehand."""
-    outcome = results.outcome
     found = [
         Finding("trial-failed", "invalid", f"not measured: {error.what}", name, {"code": error.code}, error.do)
-        for name, error in outcome.failures.items()
+        for name, error in results.outcome.failures.items()
     ]
     if not plan.may_write:
         text = f"{plan.read_only_reason}: how it takes writes was not measured"
         advice = "check a directory on it, or a device with --erase SERIAL if its contents may go"
         found.append(Finding("only-read", "note", text, advice=advice))
-    if outcome.direct_reason:
-        text = f"{outcome.direct_reason}: reads and writes went through the page cache"
+    if results.direct_reason:
+        text = f"{results.direct_reason}: reads and writes went through the page cache"
         found.append(Finding("direct-refused", "warning", text, advice="compare these numbers with no direct ones"))
-    if outcome.is_interrupted:
+    if results.outcome.is_interrupted:
         found.append(
             Finding("interrupted", "warning", "the check was interrupted: this is what was measured until then")
         )
-    if outcome.removed_leftovers:
-        count = len(outcome.removed_leftovers)
+    if results.removed_leftovers:
+        count = len(results.removed_leftovers)
         text = f"{count} working file{'s' if count > 1 else ''} of killed checks were found and removed"
-        found.append(Finding("leftovers-removed", "note", text, evidence={"names": list(outcome.removed_leftovers)}))
+        found.append(Finding("leftovers-removed", "note", text, evidence={"names": list(results.removed_leftovers)}))
     return found
 
 

@@ -67,8 +67,8 @@ def command(
 
     Combinations of workload and levels are found on both sides and compared:
     the median latency or the throughput, p99 and IOPS, each as the ratio of NEW
-    to BASE with its 95 % interval. Only the first is judged, and that takes 3 runs
-    a side, or 5 to find more than large differences; run them alternately.
+    to BASE with its 95 % interval. Only the first is judged, and that takes 3
+    runs a side, or 5 to find more than large differences; run them alternately.
 
     Exit code 1: there is what --fail-on names. A regression is slower beyond
     noise and beyond the margin. 4: nothing could be compared; with --fail-on also

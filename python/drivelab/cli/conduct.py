@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 from drivelab import __version__
-from drivelab.analyse.findings import smart_findings, target_findings, trial_findings
-from drivelab.analyse.summary import summarise
+from drivelab.analyse.findings import smart_findings, target_findings
+from drivelab.analyse.trial import judge_trial
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
 from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.page import write_page
@@ -20,19 +21,16 @@ from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
-from drivelab.model.measurement import Measurement
 from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
-from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.awaited import awaited_of_run, fillings_of_run
 from drivelab.report.html import FILE_NAME
 from drivelab.run.counting_pass import command_counts
-from drivelab.run.execute import Outcome
-from drivelab.run.instruments import Instruments, SmartReading
+from drivelab.run.execute import Instruments, Outcome
 from drivelab.run.interruption import Interruption
 from drivelab.run.measure import measure
 from drivelab.run.progress import RunProgress
-from drivelab.run.recorded import Conduct
+from drivelab.run.recorded import Conduct, SmartReading
 from drivelab.run.settings_found import AS_THEY_WERE
 from drivelab.run.trace_tools import TRACE_TOOLS
 from drivelab.run.traceable import remove_left_over_traces
@@ -46,7 +44,8 @@ def conduct_for(progress: RunProgress, stop: Interruption, consent: Consent, *, 
     """How a run is conducted that was started from the command line."""
     host = host_facts(__version__)
     return Conduct(
-        instruments=Instruments(measure, command_counts, Judgement(host), TRACE_TOOLS),
+        instruments=Instruments(measure, command_counts, partial(judge_trial, host=host), TRACE_TOOLS),
+        judge_run=partial(_judge_run, host),
         progress=progress,
         stop=stop,
         host=host,
@@ -111,29 +110,12 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
     return stop.exit_code if outcome.is_interrupted else exit_status(outcome)
 
 
-class Judgement:
-    """Numbers and findings, from the pure functions that make them.
-
-    Parameters
-    ----------
-    host : HostFacts
-        The computer that measures.
-    """
-
-    def __init__(self, host: HostFacts) -> None:
-        self._host = host
-
-    def trial(self, measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
-        """The trial's numbers, and what is to be known about it."""
-        summary = summarise(measured, facts)
-        return summary, trial_findings(measured, summary, facts, self._host)
-
-    def run(
-        self, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
-    ) -> Sequence[Finding]:
-        """What is to be known about the targets, about each trial, and what only several trials can tell."""
-        about_targets = [finding for facts in targets for finding in target_findings(facts, self._host)]
-        return [*about_targets, *smart_findings(readings), *findings_of_run(run)]
+def _judge_run(
+    host: HostFacts, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
+) -> list[Finding]:
+    """What is to be known about the targets, about each trial, and what only several trials can tell."""
+    about_targets = [finding for facts in targets for finding in target_findings(facts, host)]
+    return [*about_targets, *smart_findings(readings), *findings_of_run(run)]
 
 
 def exit_status(outcome: Outcome) -> int:

@@ -41,11 +41,17 @@ def command(
     with_smart: Annotated[
         bool, typer.Option("--smart", help="Also what each drive says of its health, wear and temperature. Needs root.")
     ] = False,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Instead, the models of drives that can be simulated: sim:NAME.")
+    ] = False,
 ) -> None:
     """List every drive: what it is, what sits on it, and whether it may be touched.
 
     Works for every user; a fact that is missing comes with the reason.
     """
+    if simulated:
+        _print_models(as_json)
+        return
     drives = list_drives(show_all=show_all)
     health = {smart.drive: smart for smart in read_all_smart(drives)} if with_smart else {}
     hidden_count = 0 if show_all else len(drive_names()) - len(drives)
@@ -55,6 +61,21 @@ def command(
         print(json.dumps({"schema": SCHEMA, "drives": listed, "hidden_count": hidden_count}, indent=2))
     else:
         _print_drives(drives, health, hidden_count)
+
+
+def _print_models(as_json: bool) -> None:
+    """The models that come with drivelab."""
+    # imported here: most lists are of real drives
+    from drivelab.simulated.load import PREFIX, load_model, model_names
+
+    models = {f"{PREFIX}{name}": load_model(name) for name in model_names()}
+    if as_json:
+        listed = [{"target": target, **model.model_dump(mode="json")} for target, model in models.items()]
+        print(json.dumps({"schema": SCHEMA, "simulated": listed}, indent=2))
+        return
+    for target, model in models.items():
+        print(f"{target:<22}{format_bytes(model.size):>9}  {model.title}")
+    print("measure one: drivelab run queue-depth sim:NAME; a file of your own: sim:./DRIVE.toml")
 
 
 def _print_drives(drives: Sequence[DriveFacts], health: Mapping[str, SmartFacts], hidden_count: int) -> None:

@@ -37,6 +37,8 @@ from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.interruption import interruptible
 from drivelab.run.measure import measure
 from drivelab.run.progress import RunProgress
+from drivelab.run.simulated import SimulatedDrive
+from drivelab.simulated.load import PREFIX
 from drivelab.state.drive_lock import held_drives
 from drivelab.state.held_device import held_if_device
 from drivelab.store.place import TrialPlace
@@ -73,7 +75,8 @@ def run_io(options: IoOptions) -> int:
     asked = workload_from(options)
     for note in options_without_effect(options, asked):
         print(f"note: {note}", file=sys.stderr)
-    if asked.writes and asked.backend != "null" and asked.tree is None:
+    is_real = not options.target.startswith(PREFIX)
+    if is_real and asked.writes and asked.backend != "null" and asked.tree is None:
         require_unused(options.target)
     target = find_target(options.target, is_null=is_null(options), for_tree=asked.tree is not None)
     require_consent(target, asked, erase=options.erase, may_overwrite_file=options.overwrite_file)
@@ -89,7 +92,7 @@ def run_io(options: IoOptions) -> int:
         print(json.dumps(document, indent=2))
     else:
         for line in [*io_lines(document), *(_finding_text(finding, workload) for finding in findings)]:
-            print(_wrapped(line))
+            print(wrapped(line))
     _require_room(measured, target)
     if stop.is_set():
         return stop.exit_code
@@ -131,6 +134,11 @@ def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: 
     drives = held_drives(with_loop_as_drive(target).drives, alone=alone)
     place = held_place(target, workload, may_overwrite_file=options.overwrite_file)
     shown = RunProgress(f"io {target.text}", awaited_of_workload(workload))
+    if target.simulated is not None:
+        drive = SimulatedDrive(target.simulated, workload.seed)
+        with shown as progress, _record_sink(options, workload) as sink:
+            progress.begins(1)
+            return drive.measure(_TRIAL, workload, target, stop=stop, progress=progress.goes_on, on_records=sink)
     with drives, held_if_device(target, erase=erase), place as workload, shown as progress:
         progress.begins(1)
         with _record_sink(options, workload) as sink:
@@ -160,7 +168,7 @@ def _record_sink(options: IoOptions, workload: Workload) -> Iterator[RecordListe
     # a link or a device node counts as well: records never replace anything
     if os.path.lexists(path):
         raise DrivelabError("C221", f"{path} exists already, and records never replace anything", where="--record")
-    with RecordSink(path, open_loop=workload.pacing.kind != "closed") as sink:
+    with RecordSink(path, open_loop=workload.is_open_loop) as sink:
         yield sink
 
 
@@ -182,7 +190,8 @@ def _finding_text(finding: Finding, workload: Workload) -> str:
     return f"  {finding.severity}: {finding.text}{advice}"
 
 
-def _wrapped(line: str) -> str:
+def wrapped(line: str) -> str:
+    """A line in the width of the terminal; what goes on is indented."""
     width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return textwrap.fill(

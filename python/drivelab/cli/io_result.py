@@ -248,6 +248,10 @@ def _quantile_name(at: str) -> str:
     return at.removeprefix("0.").ljust(2, "0")
 
 
+def _quantile_words(at: str) -> str:
+    return "median" if at == "0.5" else f"p{float(at) * 100:g}"
+
+
 def latency_text(facts: Mapping[str, Any], estimates: Mapping[str, Any] | None = None) -> str:
     """A latency on one line: mean, quantiles and maximum; a quantile that is only a bound stands with ``≥``."""
     parts = [f"mean {format_duration_ns(facts['mean'])}"]
@@ -257,9 +261,9 @@ def latency_text(facts: Mapping[str, Any], estimates: Mapping[str, Any] | None =
         estimate = (estimates or {}).get(at)
         if estimate is not None and estimate["value"] is None:
             if estimate["low"] is not None:
-                parts.append(f"p{float(at) * 100:g} ≥ {format_duration_ns(estimate['low'])}")
+                parts.append(f"{_quantile_words(at)} ≥ {format_duration_ns(estimate['low'])}")
         elif value is not None:
-            parts.append(f"p{float(at) * 100:g} {format_duration_ns(value)}")
+            parts.append(f"{_quantile_words(at)} {format_duration_ns(value)}")
     return ", ".join([*parts, f"max {format_duration_ns(facts['max'])}"])
 
 
@@ -280,7 +284,7 @@ def _traced_lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _device_line(counts: Mapping[str, Any]) -> str:
     read, written = format_bytes(counts["bytes_read"]), format_bytes(counts["bytes_written"])
-    text = f"  {counts['device']:<14}read {read}, wrote {written}"
+    text = f"  {counts['device']:<13} read {read}, wrote {written}"
     if "flushes_per_operation" in counts and counts["writes"]:
         low, high = counts["data_writes_per_operation_low"], counts["data_writes_per_operation_high"]
         writes = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"

@@ -17,8 +17,8 @@ from drivelab.model.workload import Workload
 NULL_TARGET = "null:"
 
 
-def find_target(text: str, *, is_null: bool, for_tree: bool = False) -> TargetFacts:
-    """Facts about the target of one workload.
+def find_target(text: str, *, is_null: bool, for_tree: bool = False, makes_file: bool = False) -> TargetFacts:
+    """Facts about the target of one workload; one that makes its file itself takes a directory.
 
     Raises
     ------
@@ -31,13 +31,13 @@ def find_target(text: str, *, is_null: bool, for_tree: bool = False) -> TargetFa
     if for_tree:
         require_directory(target)
         return target
-    if target.kind == "directory":
+    if target.kind == "directory" and not makes_file:
         do = f"name a file in it, work on files of its own (--files), or run: drivelab check {text}"
         raise DrivelabError("T105", f"{text} is a directory", where="drivelab io", do=do)
     if target.kind in MADE_KINDS:
         do = "name a file or a block device"
         made = "scratch drives" if target.kind == "scratch" else "RAID sets"
-        raise DrivelabError("T105", f"drivelab io uses what is there, and makes no {made}", where=text, do=do)
+        raise DrivelabError("T105", f"one workload uses what is there: no {made} are made for it", where=text, do=do)
     return target
 
 
@@ -51,7 +51,7 @@ def require_consent(target: TargetFacts, workload: Workload, *, erase: Sequence[
         C201 to C209: its owner did not consent to erase the device, or the file is that of a loop device.
         C220: it would overwrite a file that drivelab did not make.
     """
-    if workload.backend == "null":
+    if workload.backend == "null" or target.simulated is not None:
         return
     if workload.tree is not None:
         # it works on files of its own

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from drivelab.cli.io_options import IoOptions
-from drivelab.cli.workload_arguments import located, parse_operations
+from drivelab.cli.workload_arguments import parse_operations
 from drivelab.inventory.target import require_writable
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
-from drivelab.model.units import parse_bytes
 from drivelab.model.workload import TREE_OPERATIONS
 
 
@@ -30,32 +29,6 @@ def refuse_mixed_up_tree(options: IoOptions) -> None:
     if options.files and not on_files:
         do = f"choose: {', '.join(TREE_OPERATIONS)}"
         raise DrivelabError("U004", f"{names[0]} does not work on files", where="option --operation", do=do)
-
-
-def tree_fields(options: IoOptions) -> dict[str, int] | None:
-    """The tree that was asked for.
-
-    Raises
-    ------
-    DrivelabError
-        U001: not a size. U003: the smallest file is larger than the largest.
-    """
-    if not options.files:
-        return None
-    largest = located("--file-size", parse_bytes, options.file_size)
-    smallest = largest
-    if options.file_size_min is not None:
-        smallest = located("--file-size-min", parse_bytes, options.file_size_min)
-    if smallest > largest:
-        what = f"the smallest file has {smallest} B, and the largest {largest} B"
-        raise DrivelabError("U003", what, where="option --file-size-min", do="choose a larger --file-size")
-    return {
-        "file_count": options.files,
-        "directory_count": options.directories,
-        "depth": options.depth,
-        "file_bytes_min": smallest,
-        "file_bytes_max": largest,
-    }
 
 
 def require_directory(target: TargetFacts) -> None:

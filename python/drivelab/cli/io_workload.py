@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import ValidationError
 
-from drivelab.cli.io_options import IoOptions
+from drivelab.cli.io_options import DEFAULTS, IoOptions, flags
 from drivelab.cli.io_target import NULL_TARGET
-from drivelab.cli.io_tree import refuse_mixed_up_tree, tree_fields
+from drivelab.cli.io_tree import refuse_mixed_up_tree
 from drivelab.cli.workload_arguments import (
-    BACKENDS,
-    CONTENTS,
-    DURABILITIES,
-    FILE_STATES,
-    SUBMISSION_LATENCIES,
     located,
     one_of,
     parse_access,
@@ -28,37 +23,28 @@ from drivelab.cli.workload_arguments import (
 )
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
+from drivelab.model.told import ToldField
 from drivelab.model.units import format_bytes, parse_bytes, parse_duration_ns
-from drivelab.model.workload import ORDERED_ACCESSES, SYNC_CALLS, Workload
+from drivelab.model.workload import ORDERED_ACCESSES, SYNC_CALLS, TargetRange, Workload
+from drivelab.model.workload_pattern import WorkloadPattern
 
 _DEFAULT_RUNTIME = "5s"
-# where the name of a field is not the name of its option
+# mixes, numbers behind a name, schedules, lists of processors
+_FORMS_OF_THEIR_OWN = ("operation", "access", "block_size", "rate", "arrivals", "pin")
+# where a field of the workload itself is no key, or not that of its option
 _OPTION_OF_FIELD = {
-    "job_count": "--jobs",
-    "every_writes": "--sync-every",
-    "method": "--durability",
-    "hot_range_fraction": "--hot-range",
-    "hot_access_fraction": "--hot-access",
-    "compressible_fraction": "--compressible",
-    "duplicate_fraction": "--duplicate",
-    "interval_ns": "--interval",
-    "runtime_ns": "--runtime",
-    "ramp_ns": "--ramp",
-    "size_bytes": "--size",
-    "offset_bytes": "--offset",
-    "shift_bytes": "--shift",
-    "stride_bytes": "--stride",
-    "think_ns": "--think",
+    "operations": "--operation",
+    "block_sizes": "--block-size",
     "pareto_h": "--access",
     "normal_deviation": "--access",
-    "rewrite_fraction": "--rewrite",
+    "file_bytes_max": "--file-size",
+    "file_bytes_min": "--file-size-min",
 }
-_DEFAULTS = {option.name: option.default for option in fields(IoOptions)}
 
 
 def is_null(options: IoOptions) -> bool:
     """Whether no I/O is to be issued at all."""
-    return options.target == NULL_TARGET or options.backend == "null"
+    return bool(options.target == NULL_TARGET or options.backend == "null")
 
 
 def workload_from(options: IoOptions) -> Workload:
@@ -78,91 +64,77 @@ def workload_from(options: IoOptions) -> Workload:
         raise DrivelabError("U004", "only synchronous writes can be counted", where="option --count-commands", do=do)
     refuse_mixed_up_tree(options)
     try:
-        return Workload.model_validate(_fields(options))
+        pattern = WorkloadPattern.model_validate(_keys(options))
+        target = TargetRange(path=options.target, size_bytes=pattern.range_size)
+        return pattern.on(target, seed=options.seed)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(next((part for part in reversed(first["loc"]) if isinstance(part, str)), "workload"))
-        option = _OPTION_OF_FIELD.get(name, f"--{name.replace('_', '-')}")
-        what = first["msg"].removeprefix("Input ")
-        raise DrivelabError("U003", f"{option}: {what}, not {first['input']}", where=f"option {option}") from None
+        raise _as_typed(error) from None
 
 
-def _fields(options: IoOptions) -> dict[str, object]:
+def _as_typed(error: ValidationError) -> DrivelabError:
+    """The first mistake, with the option that is best changed."""
+    first = error.errors()[0]
+    rule = first.get("ctx", {}) if first["type"] == "rule" else {}
+    known = {one.path[-1]: _option(one) for one in flags().values()} | _OPTION_OF_FIELD
+    places = [part for part in reversed(rule.get("below") or first["loc"]) if isinstance(part, str)]
+    option = next((known[part] for part in places if part in known), f"--{places[0] if places else 'workload'}")
+    what = rule.get("what") or f"{first['msg'].removeprefix('Input ')}, not {first['input']}"
+    return DrivelabError("U003", f"{option}: {what}", where=f"option {option}")
+
+
+def _keys(options: IoOptions) -> dict[str, Any]:
+    keys: dict[str, Any] = {}
+    tables: dict[str, dict[str, Any]] = {"access": {}, "contents": {}, "pacing": {}}
+    for one in flags().values():
+        into = tables[one.path[0]] if len(one.path) > 1 else keys
+        if one.flag not in _FORMS_OF_THEIR_OWN:
+            into[one.path[-1]] = _parsed(one, getattr(options, one.flag))
     default_access = "sequential" if options.file_state == "append" or options.files else "random"
-    return {
-        "target": _target_fields(options),
-        "backend": "null" if is_null(options) else one_of("--backend", options.backend, BACKENDS),
-        "operations": parse_operations(options.operation),
-        "block_sizes": parse_block_sizes(options.block_size),
-        "access": {
-            **parse_access(options.access or default_access),
-            "stride_bytes": located("--stride", parse_bytes, options.stride),
-            "zipf_theta": options.zipf_theta,
-            "hot_range_fraction": options.hot_range,
-            "hot_access_fraction": options.hot_access,
-            "run_blocks": options.run_blocks,
-            "random_fraction": parse_share("--random-fraction", options.random_fraction),
-            "covers_once": options.covers_once,
-        },
-        "shift_bytes": located("--shift", parse_bytes, options.shift),
-        "queue_depth": options.queue_depth,
-        "job_count": options.jobs,
-        "share_range": options.share_range,
-        "direct": options.direct,
-        "durability": {
-            "method": one_of("--durability", options.durability, DURABILITIES),
-            "every_writes": options.sync_every,
-            "at_end": options.sync_at_end,
-            "directory": options.sync_directory,
-        },
-        "file_state": one_of("--file-state", options.file_state, FILE_STATES),
-        "contents": {
-            "kind": one_of("--contents", options.contents, CONTENTS),
-            "compressible_fraction": options.compressible,
-            "duplicate_fraction": options.duplicate,
-        },
-        "pacing": parse_pacing(
-            options.rate,
-            options.arrivals,
-            located("--think", parse_duration_ns, options.think),
-            options.think_every,
-        ),
-        "limits": _limits(options),
-        "ramp_ns": located("--ramp", parse_duration_ns, options.ramp),
-        "interval_ns": located("--interval", parse_duration_ns, options.interval),
-        "seed": options.seed,
-        "record_ios": options.record is not None,
-        "pin_cpus": _existing_cpus(options.pin),
-        "polled_completion": options.polled_completion,
-        "polled_submission": options.polled_submission,
-        "submission_latency": one_of("--submission-latency", options.submission_latency, SUBMISSION_LATENCIES),
-        "rewrite_fraction": parse_share("--rewrite", options.rewrite),
-        "verify": options.verify,
-        "tree": tree_fields(options),
-    }
+    keys["access"] = tables["access"] | parse_access(options.access or default_access)
+    keys["contents"] = tables["contents"]
+    operations, sizes = parse_operations(options.operation), parse_block_sizes(options.block_size)
+    keys |= _one_or_mix("operation", [share.model_dump(include={"operation", "weight"}) for share in operations])
+    keys |= _one_or_mix("block_size", [share.model_dump() for share in sizes], "bytes")
+    keys["pacing"] = parse_pacing(options.rate, options.arrivals, tables["pacing"]["think_ns"], options.think_every)
+    keys |= {"pin_cpus": _existing_cpus(options.pin), "record_ios": options.record is not None}
+    return keys | ({"backend": "null"} if is_null(options) else {}) | _ends(options, keys)
 
 
-def _target_fields(options: IoOptions) -> dict[str, object]:
-    return {
-        "path": options.target,
-        "offset_bytes": located("--offset", parse_bytes, options.offset),
-        "size_bytes": located("--size", parse_bytes, options.size),
-    }
+def _one_or_mix(key: str, shares: list[dict[str, Any]], name: str = "") -> dict[str, Any]:
+    """A key of its own for one, and a list of shares for several."""
+    return {key: shares[0][name or key]} if len(shares) == 1 else {f"{key}s": shares}
 
 
-def _limits(options: IoOptions) -> dict[str, int]:
+def _option(one: ToldField) -> str:
+    return f"--{one.flag.replace('_', '-')}"
+
+
+def _parsed(one: ToldField, typed: Any) -> Any:
+    """What was typed after a flag, as the key takes it."""
+    option = _option(one)
+    if typed is None:
+        return None
+    if one.told.unit == "size":
+        return located(option, parse_bytes, typed)
+    if one.told.unit == "time":
+        time_ns = located(option, parse_duration_ns, typed)
+        return time_ns if one.path[-1].endswith("_ns") else f"{time_ns}ns"
+    if one.told.unit == "share":
+        return parse_share(option, typed)
+    return one_of(option, typed, one.names) if one.names else typed
+
+
+def _ends(options: IoOptions, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """When it ends: without any limit after five seconds, or as soon as the range was gone over."""
     if options.once and (options.runtime or options.count or options.bytes != "0"):
         do = "leave out --once, or the limit"
         raise DrivelabError("U004", "--once has no limit but the range", where="option --once", do=do)
-    moved = located("--bytes", parse_bytes, options.bytes)
+    last = "end" if options.sync_at_end else options.sync_every
     # a tree ends with its last file
-    limited = options.once or options.count or moved or options.files
-    runtime = options.runtime or ("0s" if limited else _DEFAULT_RUNTIME)
-    return {
-        "runtime_ns": located("--runtime", parse_duration_ns, runtime),
-        "count": options.count,
-        "bytes": moved,
-    }
+    limited = options.once or options.count or keys["bytes"] or options.files
+    runtime = keys["runtime"] or ("0s" if limited else _DEFAULT_RUNTIME)
+    # a pattern has to end: this limit is the range
+    return {"runtime": runtime, "sync_every_writes": last, "capacities": 1.0 if options.once else 0.0}
 
 
 def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[str]:
@@ -183,7 +155,7 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
         "--stride": (options.stride, "stride", "strided"),
     }
     for option, (value, name, kind) in given.items():
-        if value != _DEFAULTS[name] and access != kind:
+        if value != DEFAULTS[name] and access != kind:
             yield f"{option} has no effect with --access {access}: it is for {kind}"
     yield from _of_order_without_effect(workload)
     if options.verify and not any(share.operation == "read" for share in workload.operations):
@@ -198,7 +170,7 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
         yield "--compressible has no effect with --contents zeros: they compress anyway"
     written = ("contents", "compressible", "duplicate", "file_state")
     for name in written if not workload.writes else ():
-        if getattr(options, name) != _DEFAULTS[name]:
+        if getattr(options, name) != DEFAULTS[name]:
             yield f"--{name.replace('_', '-')} has no effect on reads"
 
 

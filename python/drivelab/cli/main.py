@@ -26,6 +26,8 @@ from drivelab.state.signals import signals_received
 from drivelab.streams import printable_streams, verbatim_stdout
 
 EXIT_CODES = "Exit codes: 0 ok, 1 failed, 2 usage, 3 refused for safety, 4 done but not to be trusted, 130 interrupted."
+# a short -h would be found in the middle of a word such as -thread
+_TAKES_WORDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 # numpydoc sections are for readers of the code; the help shows what stands before them
 _DOCSTRING_SECTION = re.compile(r"\n+(Parameters|Returns|Raises|Notes|Examples|References|Yields|See Also)\n-{3,}\n")
 
@@ -99,6 +101,7 @@ def build_program(chosen: str | None) -> typer.Typer:
             help=_help_text(function, command),
             short_help=command.summary,
             epilog=_epilog(command),
+            context_settings=_TAKES_WORDS if command.takes_words else None,
         )(function)
     return program
 

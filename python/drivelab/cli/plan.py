@@ -7,7 +7,7 @@ import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -30,9 +30,6 @@ from drivelab.run.preflight import require_issuable
 from drivelab.state.known_settings import known_settings
 from drivelab.state.scratch import choose_directory
 from drivelab.streams import make_console
-
-if TYPE_CHECKING:
-    pass
 
 SCHEMA = 1
 CHECK = "check"

@@ -28,7 +28,12 @@ from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.reference.load import PREFIX, load_reference
 from drivelab.report.formats import SUFFIXES, Format
+from drivelab.report.joint import Joint
+from drivelab.report.sentences.run import plain_text
+from drivelab.report.tables.table_terminal import TerminalTable
+from drivelab.report.terminal.plots import TextPlots
 from drivelab.store.read import StoredRun
+from drivelab.streams import make_console
 
 _FORMATS = ", ".join(SUFFIXES)
 
@@ -81,7 +86,7 @@ def command(
     ------
     DrivelabError
         S504 to S506: not a run, or a damaged one. U004: options that exclude each other. U005: no such page
-        or format. O801, O802: the report cannot be written. O803, O804: a card as PNG needs Chromium.
+        or format. O801, O802: the report cannot be written. O803: PNGs need an extra.
     """
     others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None, "--brief": brief}
     others |= {"--figures": figures is not None, "--price": price is not None}
@@ -110,8 +115,6 @@ def _print_text(
 ) -> None:
     """Print the answer of one run, with all of it or what has room, or that of several together."""
     if len(runs) != 1 or pages:
-        from drivelab.cli.joint_text import print_joint
-
         print_joint(joint_report(runs, [load_reference(page) for page in pages], answers))
     elif is_of_experiment(runs[0]):
         (print_results if details else print_text)(runs[0], answers[0])
@@ -159,13 +162,38 @@ def _json(runs: Sequence[StoredRun], pages: Sequence[str], files: Sequence[Path]
 def print_answer(stored: StoredRun) -> None:
     """Print the answer of a check, the numbers, and what limits them."""
     from drivelab.report.gather import gather
-    from drivelab.report.headline import what_is_missing
     from drivelab.report.terminal.text import render_content, text_console
 
     console = text_console()
     plain = not console.encoding.startswith("utf")
-    content = gather(stored)
-    console.print(render_content(content, plain=plain))
-    missing = what_is_missing(content.record, content.trial_count)
-    if missing:
-        print(f"not complete: {missing}")
+    console.print(render_content(gather(stored), plain=plain))
+
+
+def print_joint(joint: Joint) -> None:
+    """Print what several runs, or published numbers, come to.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    """
+    from rich.text import Text
+
+    console = make_console()
+    console.print(Text(joint.question, style="bold"))
+    for sentence in joint.sentences:
+        console.print(Text(plain_text(sentence)))
+    console.print()
+    for note in joint.notes:
+        console.print(Text.assemble(("differs: ", "yellow"), plain_text(note)))
+    if joint.notes:
+        console.print()
+    plain = not console.encoding.startswith("utf")
+    for table in joint.tables[:1]:
+        console.print(TerminalTable(table, plain=plain))
+    console.print()
+    plots = TextPlots(result_sets=joint.result_sets, plain=plain)
+    console.print(plots, end="")
+    more = len(joint.tables) - 1
+    if more > 0:
+        console.print(Text(f"{more} more table{'s' if more > 1 else ''} in the report: --format markdown", style="dim"))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import EFFECTS_TABLE, SHOWN_METRICS, answer_of_run
 from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.effects_table import print_effects
@@ -18,6 +19,8 @@ from drivelab.report.combination_labels import combination_labels, combinations_
 from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.headline import imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
+from drivelab.report.tables.grid import own_tables
+from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
 from drivelab.report.terminal.run_screen import SHORT, render_run_screen, table_lines_of, warning_lines, with_drifts
@@ -27,7 +30,7 @@ from drivelab.store.selection import trial_columns
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
 SCHEMA = 1
@@ -85,15 +88,11 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: Trace
     traced : TracedAnswer, optional
         What its traced passes came to, likewise.
     """
-    # imported here: JSON needs no terminal library
-    from rich.text import Text
-
     console = make_console()
     found = answer or answer_of_run(run, SHOWN_METRICS)
     with console.capture() as capture:
         _print_all(run, found, traced or TracedAnswer(run, found), console)
-    console.file.write(without_trailing_blanks(capture.get()))
-    console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
+    _write_out(capture.get(), run, console)
 
 
 def print_screen(run: StoredRun, answer: RunAnswer) -> None:
@@ -106,14 +105,14 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     answer : RunAnswer
         What it came to.
     """
-    from rich.text import Text
-
     console = make_console()
     experiment = run.record.experiment
     rows = trial_columns(run, lambda field: field.name == "is_reference")["is_reference"].to_pylist()
     missing = what_is_missing(run.record, rows.count(False))
     targets = list(dict.fromkeys(one.target for one in answer.combinations))
     where = f" on {' and '.join(targets)}" if targets else ""
+    if any((target.get("facts_before") or {}).get("simulated") for target in run.record.targets):
+        where += " (simulated)"
     title = f"{experiment.get('name', '')}{where}: {missing or f'{rows.count(False)} trials'}"
     of_tasks = asks_total_time(experiment)
     with console.capture() as capture:
@@ -129,8 +128,7 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
         console.print(screen)
         _print_failures(run.record.failures, console)
         console.print()
-    console.file.write(without_trailing_blanks(capture.get()))
-    console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
+    _write_out(capture.get(), run, console)
 
 
 def print_text(run: StoredRun, answer: RunAnswer) -> None:
@@ -156,22 +154,42 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
         _print_failures(run.record.failures, console)
         _print_missing(run, console)
     plain = not console.encoding.startswith("utf")
-    blocks = []
+    blocks = [_captured(table, console) for table in _own_tables(run, answer)]
     for rows in combinations_by_table(answer.rows):
         is_one_at_a_time = experiment.get("design") == "one-at-a-time"
         table, more = table_lines_of(rows, TEXT_LINES_MAX // 2, plain, is_one_at_a_time=is_one_at_a_time)
-        with console.capture() as shown:
-            console.print(table)
-        lines = shown.get().rstrip().splitlines()
+        lines = _captured(table, console)
         blocks.append([*lines, f"  and {more} more: --details"] if more else lines)
     with console.capture() as effects:
         print_effects(answer, console)
     blocks.append(effects.get().rstrip().splitlines())
     first, last = ([*part.get().rstrip().splitlines(), ""] for part in (told, limits))
     lines = [*first, *_with_room(blocks, TEXT_LINES_MAX - 2 - len(first) - len(last)), *(last if last[0] else [])]
-    console.file.write(without_trailing_blanks("\n".join(lines) + "\n"))
-    if run.record.imported:
-        console.print(Text(f"imported from {imported_words(run.record.imported)}"), soft_wrap=True)
+    imported = f"imported from {imported_words(run.record.imported)}" if run.record.imported else ""
+    _write_out("\n".join(lines) + "\n", run, console, imported)
+
+
+def _own_tables(run: StoredRun, answer: RunAnswer) -> list[TerminalTable]:
+    """The tables that the experiment itself holds."""
+    views = run.record.experiment.get("views")
+    found = own_tables(views, [result_set_of(run, answer)]) if views else ()
+    return [TerminalTable(table, plain=not make_console().encoding.startswith("utf")) for table in found]
+
+
+def _captured(shown: RenderableType, console: Console) -> list[str]:
+    with console.capture() as capture:
+        console.print(shown)
+    return capture.get().rstrip().splitlines()
+
+
+def _write_out(text: str, run: StoredRun, console: Console, source: str = "") -> None:
+    """Write what was made ready, who measured where that is to be told, and where the run lies."""
+    # imported here: JSON needs no terminal library
+    from rich.text import Text
+
+    console.file.write(without_trailing_blanks(text))
+    if source:
+        console.print(Text(source), soft_wrap=True)
     console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
 
 
@@ -207,6 +225,9 @@ def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: 
     for sentence in sentences:
         console.print(Text(plain_text(sentence)))
     if sentences:
+        console.print()
+    for table in _own_tables(run, found):
+        console.print(table)
         console.print()
     experiment = run.record.experiment
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"

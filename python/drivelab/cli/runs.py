@@ -12,6 +12,7 @@ import typer
 
 from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import fitted, table_lines
 from drivelab.store.find_run import kept_runs
@@ -21,6 +22,7 @@ from drivelab.streams import make_console
 SCHEMA = 1
 SHOWN_MAX = 15
 _ANSWER_WIDTH_MIN = 30
+_OUTCOMES = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 
 
 def command(
@@ -67,8 +69,9 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
     heads = ("run", "target", "answer") if shows_targets else ("run", "answer")
     told = [heads]
     for row, (name, target) in zip(rows, cells, strict=True):
-        state = "" if row["status"] == "complete" else f"{row['status']}: "
-        answer = textwrap.shorten(terminal_text(f"{state}{row['answer']}", plain), room, placeholder="…")
+        state = [] if row["status"] == "complete" else [row["status"]]
+        told_first = [*state, *([_OUTCOMES[row["outcome"]]] if row["outcome"] in _OUTCOMES else []), row["answer"]]
+        answer = textwrap.shorten(terminal_text(": ".join(told_first), plain), room, placeholder="…")
         told.append((name, target, answer) if shows_targets else (name, answer))
     for line in table_lines(told, plain, left=len(heads)):
         yield fitted(line, width)
@@ -82,6 +85,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "experiment": record.experiment.get("name", ""),
         "targets": [str(one.get("label", "")) for one in record.targets],
         "status": record.status,
+        "outcome": record.verdict.get("outcome") or None,
         "answer": record.verdict.get("sentence") or _first_sentence(run),
     }
 
@@ -101,4 +105,4 @@ def _first_sentence(run: StoredRun) -> str:
     labels = {one.label for one in answer.combinations}
     first = plain_text(next(iter(sentences), ""))
     short = first.removeprefix(f"{labels.pop()}: ") if len(labels) == 1 else first
-    return f"{short[:1].upper()}{short[1:]}"
+    return capitalised(short)

@@ -18,16 +18,13 @@ from drivelab.model.workload import (
     OperationName,
     OperationShare,
     Pacing,
-    SubmissionLatency,
 )
 
 OPERATIONS: tuple[str, ...] = get_args(OperationName)
 ACCESSES: tuple[str, ...] = get_args(AccessKind)
 BACKENDS: tuple[str, ...] = get_args(BackendName)
-SUBMISSION_LATENCIES: tuple[str, ...] = get_args(SubmissionLatency)
 DURABILITIES: tuple[str, ...] = get_args(DurabilityMethod)
 FILE_STATES: tuple[str, ...] = get_args(FileState)
-CONTENTS = ("random", "zeros")
 ARRIVALS = ("fixed", "poisson")
 # the parameter that may stand behind the name of an order
 _ACCESS_PARAMETERS = {"pareto": "pareto_h", "normal": "normal_deviation"}

@@ -20,8 +20,10 @@ from drivelab.model.factor import (
     WorkloadFactor,
 )
 from drivelab.model.names import did_you_mean
+from drivelab.model.view import View
 from drivelab.model.workload import Access, Contents, Pacing
-from drivelab.model.workload_pattern import SizeShare, WorkloadPattern
+from drivelab.model.workload_keys import SizeShare
+from drivelab.model.workload_pattern import WorkloadPattern
 
 _SHOWN_CHARACTERS_MAX = 60
 # the keys of every table that a file can have, by the path to it without numbers
@@ -30,6 +32,7 @@ _TABLES: Tables = {
     (): Experiment,
     ("repeats",): Scale,
     ("reference",): Reference,
+    ("views",): View,
     ("workloads",): ExperimentWorkload,
     ("workloads", "quick"): WorkloadPattern,
     ("workloads", "block_sizes"): SizeShare,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,8 +40,8 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
     ----------
     text : str
         A directory, a file, a new file in an existing directory, a block device
-        (also by a link such as ``/dev/disk/by-id/...``), ``scratch:SIZE``, or a
-        RAID set of block devices and scratch drives, ``raid5:A,B,C``.
+        (also by a link such as ``/dev/disk/by-id/...``), ``scratch:SIZE``,
+        ``sim:NAME``, or a RAID set of block devices and scratch drives, ``raid5:A,B,C``.
     paths : SystemPaths
         Where the kernel tells about itself.
 
@@ -55,7 +56,7 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
     DrivelabError
         U001: the size of a scratch target is none. T101: nothing is there.
         T102: no permission. T104: a drive without a medium. T105: neither
-        directory, file nor block device. T106: a kind of target that does not
+        directory, file nor block device. T106: a simulated drive that does not
         exist. T107: a device node without a device. T108: a scratch size too small.
         U040 to U044: not a RAID set that could be made.
     """
@@ -64,7 +65,7 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
     if is_raid_text(text):
         return resolve_raid(text, lambda member: resolve_target(member, paths))
     if text.startswith(_SIMULATED_PREFIX):
-        raise DrivelabError("T106", f"simulated drives ('{text}') are not part of this version", where=text)
+        return _simulated(text)
     path, status = _looked_up(text)
     _require_text(path)
     if status is None:
@@ -84,7 +85,7 @@ def require_writable(target: TargetFacts) -> None:
     DrivelabError
         T103: file system or device are read-only. T102: no permission to write.
     """
-    if target.kind == "scratch":
+    if target.kind in ("scratch", "simulated"):
         return
     if target.kind == "raid" and target.raid is not None:
         for member in target.raid.members:
@@ -107,6 +108,30 @@ def require_writable(target: TargetFacts) -> None:
         raise DrivelabError("T102", f"no permission to write {where}", where=target.text, do=do)
 
 
+def _simulated(text: str) -> TargetFacts:
+    # imported here: most targets are real
+    from drivelab.simulated.load import load_model
+
+    model = load_model(text)
+    layer = BlockLayer(
+        name=text,
+        path=text,
+        device_number="",
+        kind="disk",
+        size_bytes=model.size,
+        start_bytes=0,
+        logical_block_size_bytes=512,
+        physical_block_size_bytes=model.flash.page if model.flash else 4096,
+        write_cache="write back" if model.cache.size and model.cache.volatile else "write through",
+        uses_fua=True,
+        is_rotational=model.disk is not None,
+        is_read_only=False,
+        scheduler=None,
+        detail="simulated",
+    )
+    return TargetFacts(text, "simulated", text, True, None, (layer,), (), model.size, 512, False, simulated=model)
+
+
 def _looked_up(text: str) -> tuple[Path, os.stat_result | None]:
     """The path with links followed, and its status; None when it does not exist but its directory does.
 
@@ -117,7 +142,7 @@ def _looked_up(text: str) -> tuple[Path, os.stat_result | None]:
     """
     if not text.strip() or "\0" in text:
         raise DrivelabError("T101", "the target is empty" if not text.strip() else "a path holds no NUL character")
-    path = Path(text)
+    path = _block_device_of(Path(text))
     try:
         return path.resolve(strict=True), path.stat()
     except FileNotFoundError:
@@ -128,6 +153,13 @@ def _looked_up(text: str) -> tuple[Path, os.stat_result | None]:
         # RuntimeError: a loop of symbolic links, before Python 3.13
         reason = error.strerror if isinstance(error, OSError) else "a loop of symbolic links"
         raise DrivelabError("T101", f"cannot look up {path}: {reason}", where=text) from error
+
+
+def _block_device_of(path: Path) -> Path:
+    """The block device of an NVMe namespace that is named by its character device, else the path itself."""
+    found = re.fullmatch(r"ng(\d+n\d+)", path.name)
+    block_device = path.with_name(f"nvme{found[1]}") if found else path
+    return block_device if found and path.is_char_device() and block_device.is_block_device() else path
 
 
 def _require_text(path: Path) -> None:

@@ -86,7 +86,7 @@ _KINDS = (
     ErrorKind("T103", "the target is read-only", "choose a target that can be written"),
     ErrorKind("T104", "the drive has no medium", "insert one, or choose another drive: drivelab drives"),
     ErrorKind("T105", "not something to send I/O to", "give a directory, a file or a block device", EXIT_USAGE),
-    ErrorKind("T106", "no such kind of target", "give a path or scratch:SIZE, as in scratch:1GiB", EXIT_USAGE),
+    ErrorKind("T106", "no such simulated drive", "list them: drivelab drives --simulated", EXIT_USAGE),
     ErrorKind("T107", "the target vanished", "see whether the drive is still there: drivelab drives"),
     ErrorKind("T108", "too small for a scratch drive", "ask for a larger one: scratch:1GiB", EXIT_USAGE),
     # B: recordings of the block layer
@@ -101,6 +101,17 @@ _KINDS = (
     ErrorKind("B910", "operations that cannot be joined", "make them from the records of one run: operations_of"),
     ErrorKind("B911", "a recording of another time", "name the one that was made while the operations ran"),
     ErrorKind("B912", "a recording of another disk", "name the one of the disk that the operations went to"),
+    ErrorKind(
+        "B920",
+        "no load that can be issued again",
+        "name an iolog of fio, a run with kept I/Os, or a block trace",
+        EXIT_USAGE,
+    ),
+    ErrorKind(
+        "B921", "a line of a recorded load that cannot be read", "correct the line that is named, or record again"
+    ),
+    ErrorKind("B922", "a recording without anything to issue", "record again while the program works"),
+    ErrorKind("B923", "a recorded load out of order", "record each job into a file of its own"),
     # C: what must be true before a drive is written to
     ErrorKind("C201", "nobody consented to erase this drive", "type --erase and its serial", EXIT_REFUSED),
     ErrorKind("C202", "the drive is mounted", "unmount it, or choose another drive", EXIT_REFUSED),
@@ -149,6 +160,7 @@ _KINDS = (
     ErrorKind("R420", "the drive failed an I/O", "look at the kernel log: dmesg"),
     ErrorKind("R421", "the run has nothing left to do", "read its report: drivelab report RUN", EXIT_USAGE),
     ErrorKind("R422", "the run cannot be resumed", "run the experiment again"),
+    ErrorKind("R424", "what a simulated drive does not have", "leave it out, or measure a real drive", EXIT_USAGE),
     ErrorKind("R423", "a run that another user can have written", "run the experiment again", EXIT_REFUSED),
     ErrorKind("R410", "cannot be trimmed or purged that way", "leave that level out, or use another drive"),
     ErrorKind("R411", "a trim or purge did not do its work", "read why, above, and look: drivelab drives"),
@@ -171,6 +183,15 @@ _KINDS = (
         "R441",
         "no operation was explained",
         "read why, above; the timed passes are kept: drivelab report RUN",
+        EXIT_NOT_TRUSTED,
+    ),
+    ErrorKind("R442", "not a process that can be followed", "name a process: ps -e", EXIT_USAGE),
+    ErrorKind("R443", "nobody has this file open", "start the program first, or follow it from its start: --command"),
+    ErrorKind("R444", "a command that cannot be started", "name a program of this machine", EXIT_USAGE),
+    ErrorKind(
+        "R445",
+        "a followed program that made no call to explain",
+        "follow it while it reads, writes or syncs, on the disk of its files: --path DIR",
         EXIT_NOT_TRUSTED,
     ),
     ErrorKind("R450", "this kernel has no RAID", "load the module, or use a kernel that has it: modprobe md_mod"),
@@ -221,8 +242,7 @@ _KINDS = (
     # O: the report
     ErrorKind("O801", "what pages are made with is not installed", "pip install 'drivelab[report]'"),
     ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),
-    ErrorKind("O803", "pictures need Chromium, which is not installed", "apt-get install chromium"),
-    ErrorKind("O804", "Chromium did not draw a picture", "report without pictures: --figures none"),
+    ErrorKind("O803", "what PNGs are made with is not installed", "pip install 'drivelab[pictures]'"),
     # runs in the formats of other programs
     ErrorKind(
         "O811", "a run that another program has no format for", "write its report as CSV: drivelab export csv RUN"

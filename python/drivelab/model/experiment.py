@@ -14,7 +14,10 @@ from pydantic_core import CoreSchema
 
 from drivelab.model.factor import Factor, FileSystemFactor, MountFactor, Name, WorkloadFactor
 from drivelab.model.option_rule import refused_mount_option
-from drivelab.model.workload_pattern import FrozenModel, WorkloadPattern, broken_rule
+from drivelab.model.setting import SETTING_NAMES
+from drivelab.model.view import PLACES, View
+from drivelab.model.workload_keys import FrozenModel, broken_rule
+from drivelab.model.workload_pattern import WorkloadPattern
 
 Design = Literal["full", "one-at-a-time"]
 # device: what is asked has an answer on a block device or a scratch drive only
@@ -100,6 +103,7 @@ class Experiment(FrozenModel):
     reference: Reference | None = None
     tables: tuple[TableName, ...] = ()
     figures: tuple[FigureName, ...] = ()
+    views: tuple[View, ...] = ()
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
@@ -174,6 +178,23 @@ class Experiment(FrozenModel):
                     levels = ", ".join([factors[name].name_of(each) for each in factors[name].levels_at(quick=quick)])
                     what = f"it is one of {levels}{' with --quick' if quick else ''}, not {level}"
                     raise broken_rule(what, "reference", "levels", name)
+        return self
+
+    @model_validator(mode="after")
+    def _views_name_what_there_is(self) -> Self:
+        _refuse_doubles("view", [view.key for view in self.views], ("views",), ("key",))
+        workloads = [workload.name for workload in self.workloads]
+        # a drive tells its file system and its write cache also where they are not varied
+        known = [*PLACES, *dict.fromkeys(factor.name for factor in self.factors), "filesystem", *SETTING_NAMES]
+        for number, view in enumerate(self.views):
+            for key, name in view.named:
+                if name not in known:
+                    choice = ", ".join(known[: known.index("filesystem")])
+                    raise broken_rule(f"there is no factor {name}, only {choice}", "views", number, key)
+            for place, name in enumerate(view.workloads):
+                if name not in workloads:
+                    what = f"there is no workload {name}, only {', '.join(workloads)}"
+                    raise broken_rule(what, "views", number, "workloads", place)
         return self
 
     @model_validator(mode="after")

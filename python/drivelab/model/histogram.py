@@ -72,10 +72,6 @@ class Histogram:
         position = int(np.searchsorted(np.cumsum(self.count), rank))
         return float(self.midpoints_ns()[position])
 
-    def count_at_or_below(self, value_ns: float) -> int:
-        """Number of values in buckets whose midpoint is at most `value_ns`."""
-        return int(self.count[self.midpoints_ns() <= value_ns].sum())
-
 
 def bucket_low_ns(bucket: NDArray[np.int64]) -> NDArray[np.float64]:
     """Smallest value of each bucket, shape as given."""

@@ -15,7 +15,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import parse_bytes, parse_duration_ns
 from drivelab.model.verdict import Force, Threshold
-from drivelab.model.workload_pattern import FrozenModel, broken_rule
+from drivelab.model.workload_keys import FrozenModel, broken_rule
 
 Metric = Literal[
     "total_latency_ns_mean",

@@ -33,6 +33,8 @@ class LogWrite:
         Whether pages of the file are overwritten behind a rollback journal: the operation ``update``.
     sync_count : int
         How many syncs, one after another, that have something to make durable.
+    stat_before_write : bool
+        Whether it asks for the file's attributes first.
     """
 
     trial: str
@@ -43,6 +45,7 @@ class LogWrite:
     direct: bool = False
     is_behind_journal: bool = False
     sync_count: int = 1
+    stat_before_write: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from drivelab.model.drive import DriveFacts, DriveIdentity
 from drivelab.model.raid import RaidFacts
+from drivelab.model.simulated import SimulatedModel
 
-TargetKind = Literal["directory", "file", "missing_file", "block_device", "scratch", "raid"]
+TargetKind = Literal["directory", "file", "missing_file", "block_device", "scratch", "raid", "simulated"]
 # not there yet: a run makes them, and takes them away when it ends
 MADE_KINDS: tuple[TargetKind, ...] = ("scratch", "raid")
 # block devices by the time that I/O goes to them
-DEVICE_KINDS: tuple[TargetKind, ...] = ("block_device", *MADE_KINDS)
+DEVICE_KINDS: tuple[TargetKind, ...] = ("block_device", "simulated", *MADE_KINDS)
 # files beneath the scratch drives that drivelab makes
 SCRATCH_FILE_PATTERN = "drivelab-scratch-*.img"
 LayerKind = Literal["disk", "part", "dm", "md", "loop"]
@@ -121,7 +122,7 @@ class TargetFacts:
         What was typed.
     kind : str
         directory, file, missing_file (in an existing directory), block_device,
-        scratch (``scratch:SIZE``) or raid (``raid5:A,B,C``); the last two are not made yet.
+        scratch (``scratch:SIZE``) or raid (``raid5:A,B,C``), which are not made yet, or simulated (``sim:NAME``).
     path : str
         The path with links followed; empty for what is not made yet.
     exists : bool
@@ -146,6 +147,8 @@ class TargetFacts:
         The RAID set that drivelab makes, or has made, of its members; None for everything else.
     inode : int or None
         Of a directory or file that exists: by which its file system knows it.
+    simulated : SimulatedModel or None
+        What a simulated drive is made of; None for everything real.
     """
 
     text: str
@@ -161,11 +164,12 @@ class TargetFacts:
     identity: DriveIdentity | None = None
     raid: RaidFacts | None = None
     inode: int | None = None
+    simulated: SimulatedModel | None = None
 
     @property
     def place(self) -> str:
         """Where it is, for somebody who stands elsewhere: the whole path, or a device as it was typed."""
-        return self.text if self.kind == "block_device" else self.path or self.text
+        return self.text if self.kind in ("block_device", "simulated") else self.path or self.text
 
     @property
     def drive(self) -> DriveFacts | None:
@@ -183,4 +187,5 @@ class TargetFacts:
             "drives": [drive.to_json() for drive in self.drives],
             "no_device_reason": self.no_device_reason,
             "raid": self.raid.to_json() if self.raid else None,
+            "simulated": self.simulated.model_dump(mode="json") if self.simulated else None,
         }

@@ -230,6 +230,8 @@ class Explanation:
     q2c_ns : float or None
         Mean Q2C that btt would print of this trace: data only, without what
         was split. None when the single bios are not known.
+    layers : tuple of str
+        Devices between the program and the traced one that may hold a bio up: their time is in the parts of software.
     """
 
     trial: str
@@ -260,6 +262,7 @@ class Explanation:
     traced_mean_ns: Estimate | None = None
     tracing_cost: Estimate | None = None
     q2c_ns: float | None = None
+    layers: tuple[str, ...] = ()
 
     def part(self, part: Part) -> PartSummary:
         """One of its parts; an answer that was refused has none."""
@@ -273,6 +276,7 @@ class Explanation:
             "left_out": list(self.left_out),
             "label": self.label,
             "target": self.target,
+            "layers": list(self.layers),
             "workload": self.workload,
             "levels": dict(self.levels),
             "operation": self.operation,

@@ -12,6 +12,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from drivelab.model.recording import Recorded
+from drivelab.model.told import HOW, WHERE, WRITTEN, key
+
 BlockOperationName = Literal["read", "write", "trim"]
 TreeOperationName = Literal[
     "create",
@@ -28,13 +31,15 @@ TreeOperationName = Literal[
     "update",
 ]
 OperationName = Literal[BlockOperationName, TreeOperationName]
-BackendName = Literal["auto", "sync", "uring", "aio", "posixaio", "mmap", "stdio", "null"]
+BackendName = Literal["auto", "sync", "uring", "uring-cmd", "aio", "posixaio", "mmap", "stdio", "null"]
 # of a sample where a call can send and wait at once, else of all; or of all, by calls that only send
 SubmissionLatency = Literal["sampled", "all"]
 DurabilityMethod = Literal["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"]
 FileState = Literal["overwrite", "append", "preallocated", "sparse"]
 # whether a sync call follows the last write, where there are calls between writes
-LastSync = Literal["due", "never", "always"]
+LastSync = Literal["due", "always"]
+# when these are due: when so many writes have ended, or before another I/O once so many were issued
+SyncOrder = Literal["after_write", "before_next"]
 CacheAdvice = Literal["none", "sequential", "random"]
 AccessKind = Literal["sequential", "reverse", "random", "strided", "same", "zipf", "pareto", "normal", "hot_cold"]
 # methods with a call of its own after the writes
@@ -95,27 +100,34 @@ class BlockSizeShare(_Frozen):
 
 
 class Access(_Frozen):
-    """Order of addresses.
+    """Order of addresses; each of its numbers belongs to a kind."""
 
-    ``zipf_theta`` is used by ``zipf`` (0 < theta < 1 skews mildly, above 1
-    strongly), ``pareto_h`` by ``pareto``, ``normal_deviation`` (as a share of the
-    range) by ``normal``, ``stride_bytes`` by ``strided``, the two fractions by
-    ``hot_cold``. A random place is followed by ``run_blocks`` - 1 sequential
-    blocks. ``random_fraction`` below 1 mixes random places into a sequential
-    order. With ``covers_once`` a random order has every block once before any
-    comes again.
-    """
-
-    kind: AccessKind = "random"
-    stride_bytes: int = Field(default=0, ge=0)
-    zipf_theta: float = Field(default=0.99, gt=0, lt=5)
-    hot_range_fraction: float = Field(default=0.1, gt=0, lt=1)
-    hot_access_fraction: float = Field(default=0.9, gt=0, lt=1)
-    pareto_h: float = Field(default=0.2, gt=0, lt=1)
-    normal_deviation: float = Field(default=0.1, gt=0, le=1)
-    run_blocks: int = Field(default=1, ge=1, lt=2**32)
-    random_fraction: float = Field(default=1.0, gt=0, le=1)
-    covers_once: bool = False
+    # fmt: off
+    kind: AccessKind = key("random", "order of the addresses", takes="as `access`", written="")
+    stride_bytes: int = key(
+        0, "`strided`: distance from one I/O to the next; 0: every other block is left out", WHERE,
+        "Bytes from one strided I/O to the next.", flag="stride", takes="a number", unit="size", ge=0)
+    zipf_theta: float = key(
+        0.99, "`zipf`: skew; the larger, the fewer addresses get most I/Os", WHERE,
+        "Skew of zipf access, above 0 and below 5.", gt=0, lt=5)
+    hot_range_fraction: float = key(
+        0.1, "`hot_cold`: part of the range that is hot", WHERE, "Hot part of the range for hot_cold, 0 to 1.",
+        flag="hot_range", gt=0, lt=1)
+    hot_access_fraction: float = key(
+        0.9, "`hot_cold`: part of the I/Os that go there", WHERE, "Part of the I/Os that go there, 0 to 1.",
+        flag="hot_access", gt=0, lt=1)
+    pareto_h: float = key(0.2, "`pareto`: skew; the smaller, the fewer addresses get most I/Os", gt=0, lt=1)
+    normal_deviation: float = key(
+        0.1, "`normal`: standard deviation about the middle, as a share of the range", gt=0, le=1)
+    run_blocks: int = key(1, "blocks in a row from each random place on", WHERE, ge=1, lt=2**32)
+    random_fraction: float = key(
+        1.0, "share of random places in an order that is else sequential", WHERE,
+        "Share of random places; the other I/Os follow the one before.", typed="1", takes="above 0, at most 1",
+        unit="share", gt=0, le=1)
+    covers_once: bool = key(
+        False, "`random`: every block once before any comes again; of several sizes each ends where another lies",
+        WHERE, "Random: each block once before any comes again.")
+    # fmt: on
 
 
 class OperationShare(_Frozen):
@@ -136,17 +148,18 @@ class Durability(_Frozen):
 
     ``at_end`` leaves out the calls between writes and makes one after the last
     of each job. Where there are calls between writes, ``last`` says whether one
-    follows the last write of a job: where one is ``due`` after it, ``never``, or
-    ``always`` and apart from it. With ``blocking`` a job that issues Linux
-    asynchronous I/O waits for each of its calls. ``directory`` is for operations on a tree: the directory is made
-    durable, too, after each of them.
+    follows the last write of a job: where one is ``due`` after it, or ``always``
+    and apart from it. In the ``order`` ``before_next`` they come as in fio until
+    3.37: before another I/O once so many writes were issued, and again until what
+    ended last is a sync call. ``directory`` is for operations on a tree: the
+    directory is made durable, too, after each of them.
     """
 
     method: DurabilityMethod = "none"
     every_writes: int = Field(default=1, ge=1)
     at_end: bool = False
     last: LastSync = "due"
-    blocking: bool = False
+    order: SyncOrder = "after_write"
     directory: bool = False
 
     @property
@@ -158,9 +171,15 @@ class Durability(_Frozen):
 class Contents(_Frozen):
     """What is written: random data unless asked otherwise."""
 
-    kind: Literal["random", "zeros"] = "random"
-    compressible_fraction: float = Field(default=0.0, ge=0, le=1)
-    duplicate_fraction: float = Field(default=0.0, ge=0, le=1)
+    # fmt: off
+    kind: Literal["random", "zeros"] = key("random", "what is written", WRITTEN, "random, zeros.", flag="contents")
+    compressible_fraction: float = key(
+        0.0, "part of every 4 KiB that is zeros", WRITTEN, "Part of every block that compresses to nothing, 0 to 1.",
+        flag="compressible", ge=0, le=1)
+    duplicate_fraction: float = key(
+        0.0, "part of the writes that repeat one block", WRITTEN, "Part of the writes that repeat one block, 0 to 1.",
+        flag="duplicate", ge=0, le=1)
+    # fmt: on
 
 
 class Pacing(_Frozen):
@@ -170,10 +189,18 @@ class Pacing(_Frozen):
     of its I/Os, once all of them have completed; no latency includes a pause.
     """
 
-    kind: Literal["closed", "fixed", "poisson"] = "closed"
-    rate_per_s: float = Field(default=0.0, ge=0)
-    think_ns: int = Field(default=0, ge=0, lt=2**63)
-    think_every: int = Field(default=1, ge=1)
+    # fmt: off
+    kind: Literal["closed", "fixed", "poisson"] = key(
+        "closed", "after a completion, at equal distances, or at random ones", HOW,
+        "Of an open loop: fixed, poisson. Default: fixed.", flag="arrivals", typed=None)
+    rate_per_s: float = key(
+        0.0, "`fixed`, `poisson`: arrivals per second over all jobs", HOW,
+        "I/Os per second of an open loop; 0 is a closed loop.", flag="rate", ge=0)
+    think_ns: int = key(
+        0, "`closed`: pause in ns that a job makes ...", HOW, "Pause of a closed loop, not part of any latency: 10ms.",
+        flag="think", takes="a number", written="0", unit="time", ge=0, lt=2**63)
+    think_every: int = key(1, "... after so many I/Os", HOW, "I/Os of a job before each pause.", ge=1)
+    # fmt: on
 
 
 class Limits(_Frozen):
@@ -264,6 +291,8 @@ class Workload(_Frozen):
     again: it stays cold. Of workloads that run at the same time one begins
     ``start_delay_ns`` later, and with ``ends_others`` its end is that of all.
     ``ramp_ns`` of I/O precede the measured window and are not counted.
+    With ``stat_before_write`` the file's attributes are asked for before each write, as programs do that look how
+    much room is left: since Linux 6.13 the next write then changes the file's times, however soon it comes.
     ``rewrite_fraction`` of the reads are written back, changed, to the same place
     right after. ``tree`` is there if the operations are on a tree of files, and
     then the address of an operation is the number of a file.
@@ -303,17 +332,30 @@ class Workload(_Frozen):
     pin_cpus: tuple[int, ...] = ()
     polled_completion: bool = False
     polled_submission: bool = False
+    stat_before_write: bool = False
     rewrite_fraction: float = Field(default=0.0, ge=0, le=1)
     tree: Tree | None = None
     verify: bool = False
+    recording: Recorded | None = None
 
     def to_engine_json(self) -> str:
         """The workload as the engine reads it."""
-        if self.target.held is None:
-            return self.model_dump_json()
         asked = self.model_dump(mode="json")
-        held = {"held": self.target.held.model_dump(), "others": [each.model_dump() for each in self.target.others]}
-        return json.dumps(asked | {"target": asked["target"] | held})
+        if self.target.held is not None:
+            held = {"held": self.target.held.model_dump(), "others": [each.model_dump() for each in self.target.others]}
+            asked["target"] |= held
+        if self.recording is not None:
+            asked["recording"]["path"] = self.recording.path
+            if self.is_open_loop:
+                asked["pacing"] = {"kind": "recorded", "speed": self.recording.speed}
+        return json.dumps(asked)
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether I/Os have a moment at which they should begin, whatever came of those before."""
+        if self.recording is not None:
+            return self.recording.speed > 0
+        return self.pacing.kind != "closed"
 
     def held_by(self, held: HeldTarget) -> Workload:
         """The same on what is held open."""

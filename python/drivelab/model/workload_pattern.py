@@ -8,166 +8,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, Self
 
 from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
     model_validator,
 )
-from pydantic_core import CoreSchema, PydanticCustomError
 
-from drivelab.model.quantities import BlockSize, ByteCount, DurationNs, Share
 from drivelab.model.workload import (
     READING_OPERATIONS,
     TREE_OPERATIONS,
     Access,
-    AccessKind,
-    BackendName,
     BlockSizeShare,
-    CacheAdvice,
-    Contents,
     Durability,
-    DurabilityMethod,
-    FileState,
-    LastSync,
     Limits,
     OperationName,
     OperationShare,
-    Pacing,
     TargetRange,
     Tree,
     Workload,
     any_ends_durable,
 )
+from drivelab.model.workload_keys import OperationMix, SizeShare, WorkloadKeys, broken_rule
+
+_DURATIONS = ("runtime", "enough_after", "ramp", "interval", "start_delay")
 
 
-def _table_of(key: str) -> BeforeValidator:
-    """Let a bare string stand for a table with one key."""
-    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+class WorkloadPattern(WorkloadKeys):
+    """What I/O is issued, before it is known where to: the keys with the rules that they keep, and what follows.
 
-
-@dataclass(frozen=True)
-class _OrText:
-    """What an editor accepts beside a table: one of its kinds alone."""
-
-    texts: tuple[str, ...]
-
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"anyOf": [{"enum": list(self.texts)}, handler(core)]}
-
-
-_DURATIONS = ("runtime", "ramp", "interval", "start_delay")
-
-
-class FrozenModel(BaseModel):
-    """Base of what an experiment's file is made of: it cannot be changed, and knows no other keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-def broken_rule(
-    what: str, *place: str | int, below: tuple[str | int, ...] = (), code: str = "", do: str = ""
-) -> PydanticCustomError:
-    """A mistake with the key that is best changed: its place in the file, or below the value that is validated.
-
-    Its code and advice are those of any mistake in a file, unless it brings its own.
+    It ends at the first of `count`, `bytes` and `runtime` that it meets, and must have one. `block_sizes`
+    takes the place of `block_size`; so does `operations`, a mix, of `operation` and `read_fraction`.
+    Operations on files need a `file_count`; without another limit each file has its turn once.
     """
-    context: dict[str, Any] = {"what": what, "below": below, "code": code, "do": do}
-    context |= {"place": place} if place else {}
-    return PydanticCustomError("rule", "{what}", context)
-
-
-class SizeShare(FrozenModel):
-    """A block size of a mix, and its share: the weights are those of I/Os, not of bytes."""
-
-    bytes: BlockSize
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-
-
-class OperationMix(FrozenModel):
-    """An operation of a mix, with its share, and block sizes and an order of addresses of its own if it has any."""
-
-    operation: OperationName
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    block_sizes: tuple[SizeShare, ...] = ()
-    access: Annotated[Access | None, _table_of("kind"), _OrText(get_args(AccessKind))] = None
-
-
-class WorkloadPattern(FrozenModel):
-    """What I/O is issued, before it is known where to.
-
-    The keys mean what they mean in `drivelab.model.workload.Workload`; a
-    workload ends at the first of `count`, `bytes` and `runtime` that it meets,
-    and must have one. `file_size` is the size of the file that is read or
-    overwritten where the target is a file system. `fill_level` is the share of
-    the target, or of that file, that is used: its start, or what follows `offset`.
-    `capacities` is a limit of bytes, as a multiple of the target's size.
-    `sync_every_writes` is a number of writes, or ``"end"``: one sync call after
-    the last write; where there are others, `last_sync` says whether the last write
-    has one. `block_sizes` is a mix of sizes and takes the place of `block_size`;
-    so does `operations`, a mix of operations, of `operation` and `read_fraction`.
-    With `own_files` each job has a file of its own of `file_size`, where files are made; jobs of a device have
-    parts of `range_size` each there. `range_size` is how much of the target or
-    file is used, in bytes, in place of `fill_level`.
-
-    Operations on files (`drivelab.model.workload.TREE_OPERATIONS`) need a
-    `file_count`. Their files are of `file_size`, or of sizes from `file_size_min`
-    to `file_size`, in `directory_count` directories of a `directory_depth`; without
-    another limit each file has its turn once. `sync_directory` makes directories
-    durable, too.
-    """
-
-    operation: OperationName = "write"
-    operations: tuple[OperationMix, ...] = ()
-    read_fraction: float | None = Field(default=None, ge=0, le=1)
-    access: Annotated[Access, _table_of("kind"), _OrText(get_args(AccessKind))] = Access(kind="sequential")
-    block_size: BlockSize = 4096
-    block_sizes: tuple[SizeShare, ...] = ()
-    queue_depth: int = Field(default=1, ge=1, le=4096)
-    submission_batch: int = Field(default=0, ge=0, le=4096)
-    job_count: int = Field(default=1, ge=1, le=1024)
-    backend: BackendName = "auto"
-    direct: bool = False
-    cache_advice: CacheAdvice = "none"
-    drop_cache_each_pass: bool = False
-    durability: DurabilityMethod = "none"
-    sync_every_writes: Annotated[int, Field(ge=1)] | Literal["end"] = 1
-    last_sync: LastSync = "due"
-    blocking_sync: bool = False
-    file_state: FileState = "overwrite"
-    file_size: ByteCount = 0
-    fill_level: Share = 1.0
-    offset: ByteCount = 0
-    shift: ByteCount = 0
-    contents: Annotated[Contents, _table_of("kind"), _OrText(("random", "zeros"))] = Contents()
-    pacing: Pacing = Pacing()
-    count: int = Field(default=0, ge=0)
-    bytes: ByteCount = 0
-    capacities: float = Field(default=0.0, ge=0, le=1000)
-    runtime: DurationNs = 0
-    start_delay: DurationNs = 0
-    ends_others: bool = False
-    ramp: DurationNs = 0
-    interval: DurationNs = 100_000_000
-    record_ios: bool = False
-    rewrite_fraction: float = Field(default=0.0, ge=0, le=1)
-    share_range: bool = False
-    own_files: bool = False
-    range_size: ByteCount = 0
-    pin_cpus: tuple[int, ...] = ()
-    polled_completion: bool = False
-    polled_submission: bool = False
-    verify: bool = False
-    file_count: int = Field(default=0, ge=0, lt=2**31)
-    file_size_min: ByteCount | None = None
-    directory_count: int = Field(default=0, ge=0, lt=2**24)
-    directory_depth: int = Field(default=1, ge=1, le=64)
-    sync_directory: bool = False
 
     @model_validator(mode="after")
     def _ends(self) -> Self:
@@ -315,39 +187,23 @@ class WorkloadPattern(FrozenModel):
 
     def on(self, target: TargetRange, *, seed: int) -> Workload:
         """The workload that issues this pattern to `target`, from its own offset on."""
-        return Workload(
-            target=target.model_copy(update={"offset_bytes": target.offset_bytes + self.offset}),
-            backend=self.backend,
-            operations=self._operations(),
-            block_sizes=tuple(BlockSizeShare(bytes=each.bytes, weight=each.weight) for each in self.sizes),
-            access=_with_stride(self.access, self.largest_block_bytes),
-            shift_bytes=self.shift,
-            queue_depth=self.queue_depth,
-            submission_batch=self.submission_batch,
-            job_count=self.job_count,
-            share_range=self.share_range,
-            own_files=self.own_files,
-            direct=self.direct,
-            cache_advice=self.cache_advice,
-            drop_cache_each_pass=self.drop_cache_each_pass,
-            durability=self._durability(),
-            file_state=self.file_state,
-            contents=self.contents,
-            pacing=self.pacing,
-            limits=Limits(runtime_ns=self.runtime, bytes=self.bytes, count=self.count),
-            start_delay_ns=self.start_delay,
-            ends_others=self.ends_others,
-            ramp_ns=self.ramp,
-            interval_ns=self.interval,
-            seed=seed,
-            record_ios=self.record_ios,
-            pin_cpus=self.pin_cpus,
-            polled_completion=self.polled_completion,
-            polled_submission=self.polled_submission,
-            rewrite_fraction=self.rewrite_fraction,
-            tree=self._tree(),
-            verify=self.verify,
-        )
+        # what both call the same crosses as it is, unless it is named here
+        alike = {name: getattr(self, name) for name in Workload.model_fields if name in type(self).model_fields}
+        own = {
+            "target": target.model_copy(update={"offset_bytes": target.offset_bytes + self.offset}),
+            "operations": self._operations(),
+            "block_sizes": tuple(BlockSizeShare(bytes=each.bytes, weight=each.weight) for each in self.sizes),
+            "access": _with_stride(self.access, self.largest_block_bytes),
+            "shift_bytes": self.shift,
+            "durability": self._durability(),
+            "limits": Limits(runtime_ns=self.runtime, bytes=self.bytes, count=self.count),
+            "start_delay_ns": self.start_delay,
+            "ramp_ns": self.ramp,
+            "interval_ns": self.interval,
+            "seed": seed,
+            "tree": self._tree(),
+        }
+        return Workload(**(alike | own))
 
     def _durability(self) -> Durability:
         at_end = self.sync_every_writes == "end"
@@ -357,7 +213,7 @@ class WorkloadPattern(FrozenModel):
             every_writes=every_writes,
             at_end=at_end,
             last=self.last_sync,
-            blocking=self.blocking_sync,
+            order=self.sync_order,
             directory=self.sync_directory,
         )
 

@@ -65,7 +65,7 @@ def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
         "trim": SettingFacts("trim", levels=tuple(trim)),
         "purge": SettingFacts("purge", levels=("none",)),
         "precondition": SettingFacts("precondition", levels=("none", "sequential")),
-        "page-cache": SettingFacts("page-cache", levels=("keep", "drop", "warm")),
+        "page-cache": SettingFacts("page-cache", levels=("keep", "drop", *(() if target.simulated else ("warm",)))),
     }
 
 
@@ -74,7 +74,7 @@ def _can_discard(target: TargetFacts) -> bool:
         # with parity the kernel discards only where it was told that drives return zeroes then
         return target.raid.level in _DISCARDING and all(map(_can_discard, target.raid.members))
     drive = target.drive
-    return target.kind == "scratch" or (drive is not None and drive.discard.is_supported)
+    return target.kind in ("scratch", "simulated") or (drive is not None and drive.discard.is_supported)
 
 
 def refusals(cell: Cell, target: PlannedTarget, known: KnownSettings) -> list[Refusal]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.workload import Limits, Workload
-from drivelab.plan.budget import BETWEEN_STEPS_NS, COUNTED_NS_MAX
-from drivelab.plan.check import CheckPlan, CheckTrial
+from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.time_left import AwaitedStep
 
 # workloads at the same time that a step names
 _NAMED_MAX = 3
-# what is laid out by a check is guessed to be written so fast
-_LAYOUT_BYTES_PER_S = 500e6
 
 
 def awaited_of_run(plan: Plan) -> list[AwaitedStep]:
@@ -25,10 +22,8 @@ def awaited_of_run(plan: Plan) -> list[AwaitedStep]:
                 steps.append(AwaitedStep(_name(plan, step), "at the same time", planned_ns))
                 continue
             filesystem = step.filesystem.type if step.filesystem else ""
-            pattern = step.pattern
-            runtime_ns = pattern.runtime + pattern.ramp if pattern.runtime else 0
-            limits = Limits(runtime_ns=runtime_ns, count=pattern.count, bytes=pattern.bytes)
-            steps.append(AwaitedStep(_name(plan, step), f"{step.workload} on {filesystem}", planned_ns, limits))
+            kind = f"{step.workload} on {filesystem}"
+            steps.append(AwaitedStep(_name(plan, step), kind, planned_ns, _limits(step.pattern)))
     return steps
 
 
@@ -38,42 +33,35 @@ def fillings_of_run(plan: Plan) -> list[AwaitedStep]:
     return [AwaitedStep(target.label, "filling", plan.preparation_ns // len(filled)) for target in filled]
 
 
-def awaited_of_check(plan: CheckPlan) -> list[AwaitedStep]:
+def awaited_of_check(plan: Plan) -> list[AwaitedStep]:
     """The trials of a check."""
     return [
-        AwaitedStep(trial.label, _kind(trial), _check_ns(trial), _limits(trial.workload), _short(trial))
-        for trial in plan.trials
+        AwaitedStep(step.label, _kind(step.pattern), step.expected_ns, _limits(step.pattern), _short(step))
+        for step in plan.steps
     ]
 
 
 def awaited_of_workload(workload: Workload) -> list[AwaitedStep]:
     """A workload alone: without a runtime nobody knows beforehand how long it takes."""
-    limits = _limits(workload)
+    runtime_ns = workload.limits.runtime_ns
+    limits = workload.limits.model_copy(update={"runtime_ns": runtime_ns + workload.ramp_ns if runtime_ns else 0})
     return [AwaitedStep("", "", limits.runtime_ns, limits)]
 
 
-def _limits(workload: Workload) -> Limits:
-    runtime_ns = workload.limits.runtime_ns
-    return workload.limits.model_copy(update={"runtime_ns": runtime_ns + workload.ramp_ns if runtime_ns else 0})
+def _limits(pattern: WorkloadPattern) -> Limits:
+    runtime_ns = pattern.runtime + pattern.ramp if pattern.runtime else 0
+    return Limits(runtime_ns=runtime_ns, count=pattern.count, bytes=pattern.bytes)
 
 
-def _kind(trial: CheckTrial) -> str:
-    return "counted" if trial.counts_commands else "write" if trial.writes else "read"
+def _kind(pattern: WorkloadPattern) -> str:
+    return "counted" if pattern.is_durable else "write" if pattern.writes else "read"
 
 
-def _short(trial: CheckTrial) -> str:
+def _short(step: PlannedStep) -> str:
     """``512 B appended`` of a durable write, ``random read QD32`` of the others."""
-    if trial.counts_commands:
-        return trial.label.partition(" + ")[0]
-    return f"{trial.label.partition(',')[0]} QD{trial.workload.queue_depth}"
-
-
-def _check_ns(trial: CheckTrial) -> int:
-    workload = trial.workload
-    runtime_ns = workload.limits.runtime_ns
-    if trial.wanted_bytes:
-        runtime_ns = min(runtime_ns, max(trial.least_ns, round(trial.wanted_bytes / _LAYOUT_BYTES_PER_S * 1e9)))
-    return runtime_ns + workload.ramp_ns + BETWEEN_STEPS_NS + trial.counts_commands * COUNTED_NS_MAX // 2
+    if step.pattern.is_durable:
+        return step.label.partition(" + ")[0]
+    return f"{step.label.partition(',')[0]} QD{step.pattern.queue_depth}"
 
 
 def _name(plan: Plan, step: PlannedStep) -> str:

@@ -17,6 +17,7 @@ from drivelab.model.factor import (
     SettingFactor,
     WorkloadFactor,
 )
+from drivelab.model.plan import PlannedStep
 from drivelab.model.stored_experiment import titled
 from drivelab.model.workload_pattern import WorkloadPattern
 
@@ -168,3 +169,18 @@ def _cell(
         patterns[key] = pattern.changed(**values) if values else pattern
     title = workload.title or workload.name
     return Cell(filesystem, workload.name, title, patterns[key], levels, settings, actions)
+
+
+def overwrites_device(one: Cell | PlannedStep) -> bool:
+    """Whether what a block device holds is lost to it."""
+    makes_filesystem = one.filesystem is not None and one.filesystem.type != "raw"
+    return makes_filesystem or one.pattern.writes or _writes_whole(one) or purges(one)
+
+
+def purges(one: Cell | PlannedStep) -> bool:
+    """Whether the drive is purged first."""
+    return one.actions.get("purge", "none") != "none"
+
+
+def _writes_whole(one: Cell | PlannedStep) -> bool:
+    return one.actions.get("trim") == "device" or one.actions.get("precondition") == "sequential"

@@ -8,28 +8,20 @@ only on the kind of target and on the room there is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
 from drivelab.model.program import Program
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.units import format_bytes
-from drivelab.model.workload import (
-    Access,
-    AccessKind,
-    BlockSizeShare,
-    Contents,
-    Durability,
-    FileState,
-    Limits,
-    OperationName,
-    OperationShare,
-    TargetRange,
-    Workload,
-)
-from drivelab.plan.program_trials import issued_program, log_label, log_workload
+from drivelab.model.workload import Access, AccessKind, Contents, FileState, OperationName
+from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.plan.budget import BETWEEN_STEPS_NS, COUNTED_NS_MAX
+from drivelab.plan.program_trials import issued_program, log_label, log_pattern
 
 MIB = 2**20
 # what a check writes at once, at most: large enough to leave most small caches behind
@@ -54,14 +46,19 @@ _WRITTEN = {
 }
 _WRITTEN_PROBE = 256 * MIB
 
-_MS = 1_000_000
 # uncertainty is judged by how intervals differ: 100 of them in the synchronous trials, 40 in the others
-_INTERVAL_NS = 50 * _MS
+_INTERVAL: Any = "50ms"
 _SYNC_SIZES = (512, 2300, 4096, 16384)
 _LARGE_BLOCK = MIB
 _SMALL_BLOCK = 4096
 # the trials that tell whether something compresses
 PROBE = "compression-"
+# the trial that writes what the later ones use, and what that is called
+LAYOUT = "sequential-write-qd8"
+_LAID_OUT = "laid-out"
+# guessed to be written so fast
+_LAYOUT_BYTES_PER_S = 500e6
+_SEED = 1
 # all synchronous trials together: a tail that comes in bursts needs time, however many operations that is
 _SYNC_TOTAL_MS = 20_000
 _LAYOUT_LEAST_MS = 1500
@@ -72,60 +69,14 @@ _QUICK_DIVISOR = 5
 
 
 @dataclass(frozen=True, slots=True)
-class CheckTrial:
-    """One trial of a check.
-
-    Attributes
-    ----------
-    name, label : str
-        Unique name, and what it is in words.
-    workload : Workload
-        What is issued; the path is set when the trial begins, `at`.
-    least_ns, wanted_bytes : int
-        The trial may end before its runtime is up once it has measured for
-        `least_ns` and moved `wanted_bytes`; 0 bytes: it never does.
-    counts_commands : bool
-        Whether a short traced pass follows, which counts the commands per operation.
-    needs_own_file : bool
-        Whether it gets a new file (True) or the one that was laid out (False).
-    lays_out : bool
-        Whether it writes the space that the later trials use.
-    """
-
-    name: str
-    label: str
-    workload: Workload
-    least_ns: int = 0
-    wanted_bytes: int = 0
-    counts_commands: bool = False
-    needs_own_file: bool = False
-    lays_out: bool = False
-
-    @property
-    def writes(self) -> bool:
-        """Whether the trial changes contents."""
-        return self.workload.writes
-
-    def at(self, path: str, *, length_bytes: int = 0, direct: bool = True) -> Workload:
-        """The workload on a path, within its first `length_bytes` (0: as planned), buffered if it has to be."""
-        target = self.workload.target.model_copy(
-            update={"path": path, "size_bytes": length_bytes or self.workload.target.size_bytes}
-        )
-        return self.workload.model_copy(update={"target": target, "direct": self.workload.direct and direct})
-
-    def is_enough(self, *, measured_ns: int, moved_bytes: int) -> bool:
-        """Whether the trial may end although its time is not up."""
-        return self.wanted_bytes > 0 and measured_ns >= self.least_ns and moved_bytes >= self.wanted_bytes
-
-
-@dataclass(frozen=True, slots=True)
 class CheckPlan:
     """Everything that a check is going to do.
 
     Attributes
     ----------
-    trials : tuple of CheckTrial
-        In order.
+    plan : Plan
+        Its trials, which are of no workload that they would have in common. Those with a `file_name` use
+        the file, or the range of a device, that the one called `LAYOUT` writes; each other has a file of its own.
     working_bytes : int
         Size of the file that is laid out, or of the range of a device that is
         written; 0 when nothing is written.
@@ -133,25 +84,22 @@ class CheckPlan:
         Whether anything is written.
     read_only_reason : str
         Why nothing is written.
-    is_quick : bool
-        Whether it takes a fifth of the time.
     """
 
-    trials: tuple[CheckTrial, ...]
+    plan: Plan
     working_bytes: int
     may_write: bool
     read_only_reason: str = ""
-    is_quick: bool = False
 
     @property
     def longest_ns(self) -> int:
         """Time that all trials may take."""
-        return sum(trial.workload.limits.runtime_ns + trial.workload.ramp_ns for trial in self.trials)
+        return sum(step.pattern.runtime + step.pattern.ramp for step in self.plan.steps)
 
     @property
     def written_bytes_max(self) -> int:
         """The most that is written and measured, over all trials."""
-        return sum(trial.workload.limits.bytes for trial in self.trials if trial.writes)
+        return self.plan.bytes_written
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -161,7 +109,7 @@ class CheckPlan:
             "working_bytes": self.working_bytes,
             "written_bytes_max": self.written_bytes_max,
             "longest_ns": self.longest_ns,
-            "trials": [trial.name for trial in self.trials],
+            "trials": [step.trial for step in self.plan.steps],
         }
 
 
@@ -188,14 +136,11 @@ def plan_check(
         T101: the target does not exist. T105: a kind of target that is not
         checked. R452: not enough room. R453: the target is too small.
     """
-    plan = _full_plan(target, issued_program(program, target), may_erase=may_erase)
-    return replace(plan, trials=tuple(_shortened(trial) for trial in plan.trials), is_quick=True) if is_quick else plan
-
-
-def _full_plan(target: TargetFacts, program: Program | None, *, may_erase: bool) -> CheckPlan:
+    issued = issued_program(program, target)
     if target.kind == "directory" and target.filesystem is not None:
         room = working_bytes(target.filesystem, where=target.text)
-        return CheckPlan((*_sync_trials(program, room, "append"), *_throughput_trials(target, room)), room, True)
+        trials = [*_sync_trials(issued, room, "append"), *_throughput_trials(target, room)]
+        return CheckPlan(_planned(target, trials, is_quick=is_quick), room, True)
     if target.kind == "missing_file":
         do = f"check its directory: drivelab check {target.text.rpartition('/')[0] or '.'}"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
@@ -208,17 +153,57 @@ def _full_plan(target: TargetFacts, program: Program | None, *, may_erase: bool)
         raise DrivelabError("R453", what, where=target.text)
     if target.kind == "block_device" and may_erase:
         room = min(WORKING_BYTES_MAX, target.size_bytes) // MIB * MIB
-        trials = (*_sync_trials(program, room, "overwrite"), *_throughput_trials(target, room))
-        return CheckPlan(trials, room, True)
+        trials = [*_sync_trials(issued, room, "overwrite"), *_throughput_trials(target, room)]
+        return CheckPlan(_planned(target, trials, is_quick=is_quick), room, True)
     reason = "an existing file is only read" if target.kind == "file" else "a device is only read without --erase"
-    return CheckPlan(tuple(_read_trials(target, runtime_ms=4000)), 0, False, reason)
+    return CheckPlan(_planned(target, _read_trials(target, runtime_ms=4000), is_quick=is_quick), 0, False, reason)
 
 
-def _shortened(trial: CheckTrial) -> CheckTrial:
-    limits = trial.workload.limits
-    shorter = limits.model_copy(update={"runtime_ns": limits.runtime_ns // _QUICK_DIVISOR})
-    workload = trial.workload.model_copy(update={"limits": shorter})
-    return replace(trial, workload=workload, least_ns=trial.least_ns // _QUICK_DIVISOR)
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A trial by its name, with what it is in words; most use what was laid out."""
+
+    name: str
+    label: str
+    pattern: WorkloadPattern
+    file_name: str = _LAID_OUT
+
+
+def _planned(target: TargetFacts, trials: Sequence[_Trial], *, is_quick: bool) -> Plan:
+    steps = [
+        _step(number, trial, _shortened(trial.pattern) if is_quick else trial.pattern, target)
+        for number, trial in enumerate(trials, start=1)
+    ]
+    planned = PlannedTarget(target.place, target.text, target.kind, target.size_bytes, target.logical_block_size_bytes)
+    question = f"Is {target.place} fit, and can the numbers be trusted?"
+    return Plan("check", question, is_quick, _SEED, (planned,), tuple(steps), is_listed=True)
+
+
+def _shortened(pattern: WorkloadPattern) -> WorkloadPattern:
+    times = {"runtime": pattern.runtime, "enough_after": pattern.enough_after}
+    return pattern.changed(**{name: f"{time_ns // _QUICK_DIVISOR}ns" for name, time_ns in times.items()})
+
+
+def _step(number: int, trial: _Trial, pattern: WorkloadPattern, target: TargetFacts) -> PlannedStep:
+    runtime_ns = pattern.runtime
+    if pattern.enough_bytes:
+        runtime_ns = min(runtime_ns, max(pattern.enough_after, round(pattern.enough_bytes / _LAYOUT_BYTES_PER_S * 1e9)))
+    return PlannedStep(
+        number=number,
+        trial=trial.name,
+        target=target.place,
+        workload="",
+        label=trial.label,
+        pattern=pattern,
+        filesystem=None,
+        levels={},
+        block=0,
+        repeat=1,
+        seed=_SEED,
+        expected_ns=runtime_ns + pattern.ramp + BETWEEN_STEPS_NS + pattern.is_durable * COUNTED_NS_MAX // 2,
+        bytes_written=pattern.bytes if pattern.writes else 0,
+        file_name=trial.file_name,
+    )
 
 
 def trial_names(program: str) -> tuple[str, ...]:
@@ -247,59 +232,38 @@ def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
     return int(size)
 
 
-def _sync_trials(program: Program | None, room_bytes: int, state: FileState) -> list[CheckTrial]:
+def _sync_trials(program: Program | None, room_bytes: int, state: FileState) -> list[_Trial]:
     runtime_ms = _SYNC_TOTAL_MS // (len(_SYNC_SIZES) + (program is not None))
     trials = [_sync_trial(size, room_bytes, state, runtime_ms) for size in _SYNC_SIZES]
-    return trials if program is None else [*trials, _log_trial(program, room_bytes, state, runtime_ms)]
+    if program is None:
+        return trials
+    limits = {"runtime": _ms(runtime_ms), "bytes": min(room_bytes, _WRITTEN_LOG), "ramp": _ms(100)}
+    pattern = log_pattern(program, room_bytes, **limits, interval=_INTERVAL)
+    return [*trials, _Trial(program.write.trial, log_label(program.write), pattern, file_name="")]
 
 
-def _log_trial(program: Program, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:
-    """What a program issues for a commit."""
-    on_device = state == "overwrite"
-    workload = log_workload(program, room_bytes, exclusive=on_device, interval_ns=_INTERVAL_NS)
-    limits = Limits(runtime_ns=runtime_ms * _MS, bytes=min(room_bytes, _WRITTEN_LOG))
-    return CheckTrial(
-        name=program.write.trial,
-        label=log_label(program.write),
-        workload=workload.model_copy(update={"limits": limits, "ramp_ns": 100 * _MS}),
-        counts_commands=True,
-        needs_own_file=not on_device and workload.tree is None,
-    )
-
-
-def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:
+def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -> _Trial:
     """Small writes, each made durable before the next, as write-ahead logs do."""
-    appends = state == "append"
     is_recorded = size == _RECORDED_SYNC_SIZE
-    workload = Workload(
-        target=TargetRange(path="", size_bytes=room_bytes, create=appends, exclusive=not appends),
+    pattern = WorkloadPattern(
         # one thread that waits for each call, as the programs do that this stands for
         backend="sync",
-        operations=(OperationShare(operation="write"),),
-        block_sizes=(BlockSizeShare(bytes=size),),
-        access=Access(kind="sequential"),
-        durability=Durability(method="fdatasync"),
+        block_size=size,
+        durability="fdatasync",
         file_state=state,
-        limits=Limits(
-            runtime_ns=runtime_ms * _MS,
-            bytes=min(room_bytes, _WRITTEN_SYNC),
-            count=_RECORDED_COUNT_MAX if is_recorded else 0,
-        ),
-        ramp_ns=100 * _MS,
-        interval_ns=_INTERVAL_NS,
+        file_size=room_bytes,
+        runtime=_ms(runtime_ms),
+        bytes=min(room_bytes, _WRITTEN_SYNC),
+        count=_RECORDED_COUNT_MAX if is_recorded else 0,
+        ramp=_ms(100),
+        interval=_INTERVAL,
         record_ios=is_recorded,
     )
-    how = "appended" if appends else "written in a row"
-    return CheckTrial(
-        name=f"sync-write-{size}",
-        label=f"{format_bytes(size)} {how} + fdatasync",
-        workload=workload,
-        counts_commands=True,
-        needs_own_file=appends,
-    )
+    how = "appended" if state == "append" else "written in a row"
+    return _Trial(f"sync-write-{size}", f"{format_bytes(size)} {how} + fdatasync", pattern, file_name="")
 
 
-def _throughput_trials(target: TargetFacts, size: int) -> list[CheckTrial]:
+def _throughput_trials(target: TargetFacts, size: int) -> list[_Trial]:
     return [
         _layout_trial(target, size),
         _trial(target, "write", "sequential", 1, size, runtime_ms=1500),
@@ -311,32 +275,22 @@ def _throughput_trials(target: TargetFacts, size: int) -> list[CheckTrial]:
     ]
 
 
-_COMPRESSION_ORDER = (("random", 1), ("zeros", 1), ("zeros", 2), ("random", 2))
+_Contents = Literal["random", "zeros"]
+_COMPRESSION_ORDER: Sequence[tuple[_Contents, int]] = (("random", 1), ("zeros", 1), ("zeros", 2), ("random", 2))
 
 
-def _layout_trial(target: TargetFacts, size: int) -> CheckTrial:
+def _layout_trial(target: TargetFacts, size: int) -> _Trial:
     """Writes the working range once, so that later reads find data; measured as a sequential write."""
     trial = _trial(target, "write", "sequential", 8, size, runtime_ms=7000)
-    is_file = target.kind == "directory"
-    place = trial.workload.target.model_copy(update={"create": is_file})
-    workload = trial.workload.model_copy(
-        update={"target": place, "file_state": "preallocated" if is_file else "overwrite", "ramp_ns": 0}
-    )
-    return CheckTrial(
-        trial.name,
-        trial.label,
-        workload,
-        least_ns=_LAYOUT_LEAST_MS * _MS,
-        wanted_bytes=size,
-        needs_own_file=is_file,
-        lays_out=True,
-    )
+    state = "preallocated" if target.kind == "directory" else "overwrite"
+    enough = {"enough_bytes": size, "enough_after": _ms(_LAYOUT_LEAST_MS)}
+    return replace(trial, pattern=trial.pattern.changed(file_state=state, ramp="0s", **enough))
 
 
 _READ_DEPTHS: dict[AccessKind, tuple[int, int]] = {"sequential": (1, 8), "random": (1, 32)}
 
 
-def _read_trials(target: TargetFacts, size: int = 0, *, runtime_ms: int) -> list[CheckTrial]:
+def _read_trials(target: TargetFacts, size: int = 0, *, runtime_ms: int) -> list[_Trial]:
     return [
         # few fit into a time when they are random and one at a time
         _trial(target, "read", access, depth, size, runtime_ms=runtime_ms + 500 * ((access, depth) == ("random", 1)))
@@ -353,37 +307,33 @@ def _trial(
     size: int,
     *,
     runtime_ms: int,
-) -> CheckTrial:
+) -> _Trial:
     block = _LARGE_BLOCK if access == "sequential" else max(_SMALL_BLOCK, target.logical_block_size_bytes)
     is_write = operation == "write"
     name = f"{access}-{operation}-qd{queue_depth}"
-    workload = Workload(
-        target=TargetRange(path="", size_bytes=size, exclusive=is_write and target.kind == "block_device"),
-        operations=(OperationShare(operation=operation),),
-        block_sizes=(BlockSizeShare(bytes=block),),
+    pattern = WorkloadPattern(
+        operation=operation,
+        block_size=block,
         access=Access(kind=access),
         queue_depth=queue_depth,
         direct=True,
-        limits=Limits(runtime_ns=runtime_ms * _MS, bytes=_WRITTEN[name] if is_write else 0),
-        ramp_ns=100 * _MS,
-        interval_ns=_INTERVAL_NS,
+        file_size=size,
+        runtime=_ms(runtime_ms),
+        bytes=_WRITTEN[name] if is_write else 0,
+        ramp=_ms(100),
+        interval=_INTERVAL,
     )
     outstanding = f"{queue_depth} outstanding" if queue_depth > 1 else "one at a time"
-    return CheckTrial(
-        name=name,
-        label=f"{access} {operation}, {format_bytes(block)}, {outstanding}",
-        workload=workload,
-    )
+    return _Trial(name, f"{access} {operation}, {format_bytes(block)}, {outstanding}", pattern)
 
 
-def _compression_trial(target: TargetFacts, size: int, kind: str, number: int) -> CheckTrial:
+def _compression_trial(target: TargetFacts, size: int, kind: _Contents, number: int) -> _Trial:
     trial = _trial(target, "write", "sequential", 8, size, runtime_ms=400)
-    contents = Contents(kind="zeros" if kind == "zeros" else "random")
     words = "zeros" if kind == "zeros" else "random data"
-    return CheckTrial(
-        name=f"{PROBE}{kind}-{number}",
-        label=f"sequential write of {words}, 1 MiB, 8 outstanding",
-        workload=trial.workload.model_copy(
-            update={"contents": contents, "limits": Limits(runtime_ns=400 * _MS, bytes=_WRITTEN_PROBE), "ramp_ns": 0}
-        ),
-    )
+    pattern = trial.pattern.changed(contents=Contents(kind=kind), bytes=_WRITTEN_PROBE, ramp="0s")
+    return _Trial(f"{PROBE}{kind}-{number}", f"sequential write of {words}, 1 MiB, 8 outstanding", pattern)
+
+
+def _ms(time_ms: int) -> Any:
+    """A time as a pattern takes it."""
+    return f"{time_ms}ms"

@@ -21,8 +21,7 @@ from drivelab.plan.budget import (
     expected_step_ns,
     write_ns,
 )
-from drivelab.plan.cells import Cell, cells_of, reference_cell
-from drivelab.plan.erasing import overwrites_device, purges
+from drivelab.plan.cells import Cell, cells_of, overwrites_device, purges, reference_cell
 from drivelab.plan.fitting import Fitting
 from drivelab.plan.order import Turn, turns
 from drivelab.plan.preparation import Preparation, Preparations

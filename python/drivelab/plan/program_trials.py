@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drivelab.model.program import LogWrite, Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes
-from drivelab.model.workload import (
-    Access,
-    BlockSizeShare,
-    Durability,
-    OperationShare,
-    Pacing,
-    TargetRange,
-    Tree,
-    Workload,
-)
+from drivelab.model.workload import Pacing
+from drivelab.model.workload_pattern import WorkloadPattern
 
 _HOW = {
     "append": "appended",
@@ -37,38 +31,36 @@ def issued_program(name: str, target: TargetFacts) -> Program | None:
     return None if needs_files else program
 
 
-def log_workload(program: Program, room_bytes: int, *, exclusive: bool, interval_ns: int) -> Workload:
-    """One thread that writes and waits for fdatasync, as the program does; its limits are the caller's.
+def log_pattern(program: Program, room_bytes: int, **limits: Any) -> WorkloadPattern:
+    """One thread that writes and waits for fdatasync, as the program does.
 
     It pauses for the program's own time after each commit: a drive that is never left alone may be slower,
     because it has a limit of commands a second, or faster, because nothing has gone to sleep meanwhile.
+
+    Parameters
+    ----------
+    program : Program
+        Which one.
+    room_bytes : int
+        How large its file may be.
+    limits
+        Keys of the pattern beside those: when it ends.
     """
     write = program.write
-    pacing = Pacing(think_ns=round(program.own.one_ns))
+    common = {"durability": "fdatasync", "pacing": Pacing(think_ns=round(program.own.one_ns)), **limits}
     if write.is_behind_journal:
-        return Workload(
-            target=TargetRange(path=""),
-            operations=(OperationShare(operation="update"),),
-            access=Access(kind="sequential"),
-            durability=Durability(method="fdatasync", directory=True),
-            pacing=pacing,
-            tree=Tree(file_count=1, file_bytes_min=write.file_bytes, file_bytes_max=write.file_bytes),
-            interval_ns=interval_ns,
-        )
-    return Workload(
-        target=TargetRange(
-            path="", size_bytes=min(room_bytes, write.file_bytes), create=not exclusive, exclusive=exclusive
-        ),
-        backend="sync",
-        operations=(OperationShare(operation="write"),),
-        block_sizes=(BlockSizeShare(bytes=write.size_bytes),),
-        access=Access(kind=write.access),
-        durability=Durability(method="fdatasync"),
-        pacing=pacing,
-        file_state=write.file_state,
-        direct=write.direct,
-        interval_ns=interval_ns,
-    )
+        tree = {"operation": "update", "file_count": 1, "file_size": write.file_bytes, "sync_directory": True}
+        return WorkloadPattern.model_validate(common | tree)
+    of_file = {
+        "backend": "sync",
+        "block_size": write.size_bytes,
+        "access": write.access,
+        "file_state": write.file_state,
+        "file_size": min(room_bytes, write.file_bytes),
+        "direct": write.direct,
+        "stat_before_write": write.stat_before_write,
+    }
+    return WorkloadPattern.model_validate(common | of_file)
 
 
 def log_label(log: LogWrite) -> str:

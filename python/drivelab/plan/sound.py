@@ -22,8 +22,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.workload import TargetRange
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.availability import action_facts, in_words, refusals
-from drivelab.plan.cells import Cell
-from drivelab.plan.erasing import overwrites_device, purges
+from drivelab.plan.cells import Cell, overwrites_device, purges
 from drivelab.plan.fit import fit, refuse_unless_together
 from drivelab.plan.suitable import refuse_overlaps
 from drivelab.plan.targets import changes_text, planned_targets

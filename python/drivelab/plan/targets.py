@@ -127,7 +127,7 @@ def _label(facts: TargetFacts) -> str:
     if facts.raid is not None:
         return _set_label(facts.raid)
     if facts.kind != "block_device":
-        return facts.path
+        return facts.text if facts.simulated is not None else facts.path
     layer = facts.devices[-1]
     drive = facts.drive
     if drive is None or not drive.model or drive.virtual or layer.name != drive.name:

@@ -1,4 +1,4 @@
-"""Carries out a check: makes the working files, measures trial after trial, and leaves nothing behind.
+"""Carries out a check and keeps everything about it: a plan, whose files leave nothing behind.
 
 A failed trial ends itself and nothing else; what was measured is kept. When
 the layout of the working file was cut short by its time limit, the trials that
@@ -7,82 +7,79 @@ follow use what was written of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from drivelab import __version__
+from drivelab.inventory.host import host_facts
+from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
+from drivelab.model.plan import PlannedStep
 from drivelab.model.target import TargetFacts
-from drivelab.model.workload import Workload
-from drivelab.plan.check import MIB, CheckPlan, CheckTrial
-from drivelab.run.counting_pass import changed_count, command_counts
-from drivelab.run.engine import Progress, RecordListener, StopRequest, prepare_target
-from drivelab.run.measure import measure
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.workload import TargetRange, Workload
+from drivelab.plan.check import LAYOUT, MIB, CheckPlan
+from drivelab.run.begun import begun
+from drivelab.run.counting_pass import command_counts
+from drivelab.run.engine import StopRequest, prepare_target
+from drivelab.run.execute import Execution, Instruments, Judge, Outcome
+from drivelab.run.measure import IDLE_WATCH_S, measure
 from drivelab.run.page_cache import drop_from_page_cache
+from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
+from drivelab.run.process_owner import owner_tag
+from drivelab.run.progress import RunProgress
 from drivelab.run.work_area import WorkArea, can_preallocate, direct_io_refusal, work_area
 from drivelab.state.held_device import held_if_device
-
-# the target itself is gone or refuses: no later trial could go better
-_ENDS_THE_CHECK = ("E302", "E303", "E305")
-
-
-class CheckListener(Protocol):
-    """Who wants to hear how a check goes."""
-
-    def trial_begins(self, number: int) -> None:
-        """A trial is about to begin; numbers are from 1."""
-
-    def records_of(self, trial: CheckTrial) -> AbstractContextManager[RecordListener | None]:
-        """What takes the trial's single I/Os while it runs; without it they are kept in the measurement."""
-        ...
-
-    def trial_goes_on(self, progress: Progress) -> None:
-        """About every 0.1 s."""
-
-    def trial_does(self, what: str) -> None:
-        """Something is being done for the trial that is not measured."""
-
-    def trial_done(self, measured: Measurement) -> None:
-        """A trial has ended, with what it measured; whoever wants to keep that stores it now."""
-
-    def trial_failed(self, trial: CheckTrial, error: DrivelabError) -> None:
-        """A trial could not be measured."""
+from drivelab.state.working_files import files_in_journal, tree_in_journal
+from drivelab.store.write import RunWriter
 
 
 @dataclass(slots=True)
-class CheckOutcome:
-    """What became of a check.
+class CheckResults:
+    """What a check came to so far.
 
     Attributes
     ----------
-    failures : dict of str to DrivelabError
-        Why trials could not be measured, by name.
-    removed_leftovers : tuple of str
-        Working files of killed checks that were found and removed.
+    outcome : Outcome
+        What became of the trials.
     direct_reason : str
         Why direct I/O was not used; empty when it was.
-    is_interrupted : bool
-        Whether the user asked for the end.
+    removed_leftovers : tuple of str
+        Working files of killed checks that were found and removed.
+    measurements : list of Measurement
+        Of the trials that were measured.
+    summaries : list of TrialSummary
+        Their numbers, in the same order.
+    findings : list of Finding
+        About single trials.
     """
 
-    failures: dict[str, DrivelabError] = field(default_factory=dict)
-    removed_leftovers: tuple[str, ...] = ()
+    outcome: Outcome = field(default_factory=Outcome)
     direct_reason: str = ""
-    is_interrupted: bool = False
+    removed_leftovers: tuple[str, ...] = ()
+    measurements: list[Measurement] = field(default_factory=list)
+    summaries: list[TrialSummary] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
 
-def run_check(
+def record_check(
     plan: CheckPlan,
     target: TargetFacts,
-    listener: CheckListener,
+    writer: RunWriter,
     *,
+    judge: Judge,
+    progress: RunProgress,
     stop: StopRequest,
     erase: Sequence[str] = (),
-) -> CheckOutcome:
-    """What became of every trial of a check; the measurements go to `listener`.
+    command_line: str = "",
+) -> CheckResults:
+    """What every trial of a check came to; each is in the run directory as soon as it is done.
 
     Parameters
     ----------
@@ -90,206 +87,213 @@ def run_check(
         What to do.
     target : TargetFacts
         The target that the plan was made for.
-    listener : CheckListener
-        Told how it goes, and given every measurement.
+    writer : RunWriter
+        The run directory; the caller finishes it.
+    judge : callable
+        Turns a measurement into numbers and findings.
+    progress : RunProgress
+        Told how it goes.
     stop : StopRequest
         Ends the check within an interval; the trial in flight is kept.
     erase : sequence of str
         What the owner typed after ``--erase``; needed when the plan writes to a block device.
+    command_line : str
+        What was typed, for the record.
 
     Raises
     ------
     DrivelabError
-        C201 to C209: the device may not be written to, or not any more. R451: no working file
-        can be made. T107: the target vanished. Others when not a single trial could be measured.
+        C201 to C209: the device may not be written to, or not any more. R451: no working file can be made.
+        T107: the target vanished. S501 to S503. Others when not a single trial could be measured.
     """
-    outcome = CheckOutcome()
+    before = [{"label": target.place, "facts_before": target.to_json(), "facts_after": None}]
+    record = begun({"name": plan.plan.experiment}, before, host_facts(__version__), command_line)
+    record = replace(record, title=f"Check of {target.place}", question=plan.plan.question, plan=plan.to_json())
+    writer.write_run_json(record.to_json())
+    results = CheckResults()
+
+    def judged(measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
+        summary, findings = judge(measured, facts)
+        results.measurements.append(measured)
+        results.summaries.append(summary)
+        results.findings += findings
+        return summary, findings
+
+    with _stage(plan, target, results, progress, stop, erase) as stage:
+        execution = Execution(
+            plan.plan,
+            {target.place: stage},
+            writer,
+            instruments=Instruments(measure, command_counts, judged),
+            progress=progress,
+            stop=stop,
+            idle_watch_s=IDLE_WATCH_S,
+            is_resumable=False,
+        )
+        results.outcome = execution.run()
+    if not results.summaries and results.outcome.failures:
+        raise next(iter(results.outcome.failures.values()))
+    return results
+
+
+def facts_after(target: TargetFacts, results: CheckResults) -> dict[str, Any]:
+    """What is known once the trials are over, for `RunWriter.finish`."""
+    try:
+        after = resolve_target(target.text).to_json()
+    except DrivelabError:
+        # it vanished, which the trials have told
+        after = None
+    return {
+        "status": "interrupted" if results.outcome.is_interrupted else "complete",
+        "targets": [{"label": target.place, "facts_before": target.to_json(), "facts_after": after}],
+        "failures": {trial: str(error) for trial, error in results.outcome.failures.items()},
+        "removed_leftovers": list(results.removed_leftovers),
+    }
+
+
+@contextmanager
+def files_of_check(plan: CheckPlan, target: TargetFacts, command_line: str) -> Iterator[None]:
+    """While the context lasts, `drivelab restore` knows of the working files, should the check be killed."""
+    with ExitStack() as journals:
+        if target.kind == "directory":
+            journals.enter_context(files_in_journal(target.path, owner_tag(), command_line))
+        if any(step.pattern.uses_tree for step in plan.plan.steps):
+            journals.enter_context(tree_in_journal(target.path, command_line))
+        yield
+
+
+@contextmanager
+def _stage(
+    plan: CheckPlan,
+    target: TargetFacts,
+    results: CheckResults,
+    progress: RunProgress,
+    stop: StopRequest,
+    erase: Sequence[str],
+) -> Iterator[Stage]:
     if target.kind == "block_device" or not plan.may_write:
         with held_if_device(target, erase=erase if plan.may_write else None):
-            _run_trials(plan, _InPlace(target, outcome), target, listener, stop, outcome)
-        return outcome
+            yield _InPlace(target, results)
+        return
     with work_area(Path(target.path)) as area:
-        outcome.removed_leftovers = area.removed_leftovers
-        _run_trials(plan, _InWorkingFiles(area, outcome), target, listener, stop, outcome)
-    return outcome
+        results.removed_leftovers = area.removed_leftovers
+        yield _InWorkingFiles(target, results, area, progress, stop)
 
 
-class _Place(Protocol):
-    """Where the trials of a check find their bytes."""
+class _CheckStage(Stage):
+    """What is checked: the trials after the layout use what that has written."""
 
-    def workload(self, trial: CheckTrial) -> Workload:
-        """The trial's workload on its path."""
-
-    def require_unchanged(self, workload: Workload) -> None:
-        """Return only if what was measured still bears its name."""
-
-    def done(self, trial: CheckTrial, measured: Measurement | None) -> None:
-        """The trial has ended; None when it failed."""
-
-
-class _InPlace:
-    """The target itself: an existing file, or a block device."""
-
-    def __init__(self, target: TargetFacts, outcome: CheckOutcome) -> None:
-        self._target = target
-        self._outcome = outcome
+    def __init__(self, facts: TargetFacts, results: CheckResults) -> None:
+        super().__init__(facts)
+        self._results = results
+        # of the range that was laid out
         self._written_bytes = 0
-        outcome.direct_reason = direct_io_refusal(Path(target.path))
 
-    def workload(self, trial: CheckTrial) -> Workload:
-        if not trial.writes and self._outcome.direct_reason:
-            drop_from_page_cache(self._target.path)
-        length = 0 if trial.lays_out or trial.counts_commands else self._written_bytes
-        return trial.at(self._target.path, length_bytes=length, direct=not self._outcome.direct_reason)
+    @abstractmethod
+    def _workload(self, step: PlannedStep, size_bytes: int) -> Workload:
+        """The step's workload on so many bytes."""
 
-    def require_unchanged(self, workload: Workload) -> None:
-        """The target is its owner's, who may call it what they like."""
+    def prepare(self, step: PlannedStep) -> PreparedTrial:
+        """The trial on its path, buffered if it has to be.
 
-    def done(self, trial: CheckTrial, measured: Measurement | None) -> None:
-        if trial.lays_out and measured is not None:
-            self._written_bytes = laid_out_bytes(trial, measured)
+        Raises
+        ------
+        DrivelabError
+            R451, R454, R459, T107: there is no file for it.
+        """
+        uses_laid_out = step.file_name and step.trial != LAYOUT
+        workload = self._workload(step, (uses_laid_out and self._written_bytes) or step.pattern.file_size)
+        lost_direct = step.pattern.direct and not workload.direct
+        context = {"direct_reason": self._results.direct_reason if lost_direct else ""}
+        return PreparedTrial(workload, self.facts, {}, context)
+
+    def tidy(self, trial: PreparedTrial, measured: Measurement | None, /) -> None:
+        """Note how much the layout has written, in whole MiB: ramp and drain count, too."""
+        if measured is not None and measured.name == LAYOUT:
+            moved = int(measured.engine["all_phases"].get("write", {}).get("bytes", 0))
+            self._written_bytes = min(moved, trial.workload.target.size_bytes) // MIB * MIB
+
+    def failure(self, error: DrivelabError | FileNotFoundError) -> DrivelabError:
+        """Why a trial failed: the target itself may be gone."""
+        if Path(self.facts.path).exists():
+            return super().failure(error)
+        do = "check a target that stays" if self.facts.kind == "directory" else ""
+        return DrivelabError("T107", f"{self.facts.path} vanished during the check", where=self.facts.text, do=do)
 
 
-class _InWorkingFiles:
+class _InPlace(_CheckStage):
+    """The target itself, which is its owner's: an existing file, or a block device."""
+
+    def __init__(self, facts: TargetFacts, results: CheckResults) -> None:
+        super().__init__(facts, results)
+        results.direct_reason = direct_io_refusal(Path(facts.path))
+
+    def _workload(self, step: PlannedStep, size_bytes: int) -> Workload:
+        pattern = step.pattern
+        if not pattern.writes and self._results.direct_reason:
+            drop_from_page_cache(self.facts.path)
+        target = TargetRange(path=self.facts.path, size_bytes=size_bytes, exclusive=pattern.writes)
+        workload = pattern.on(target, seed=step.seed)
+        return workload.model_copy(update={"direct": pattern.direct and not self._results.direct_reason})
+
+
+class _InWorkingFiles(_CheckStage):
     """Working files in a directory."""
 
-    def __init__(self, area: WorkArea, outcome: CheckOutcome) -> None:
+    def __init__(
+        self, facts: TargetFacts, results: CheckResults, area: WorkArea, progress: RunProgress, stop: StopRequest
+    ) -> None:
+        super().__init__(facts, results)
         self._area = area
-        self._outcome = outcome
+        self._progress = progress
+        self._stop = stop
         self._current: Path | None = None
         self._laid_out: Path | None = None
-        self._written_bytes = 0
 
-    def workload(self, trial: CheckTrial) -> Workload:
-        if trial.workload.tree is not None:
-            return trial.at(str(self._area.directory)).held_by(self._area.held_for_tree())
-        if trial.needs_own_file:
+    def _workload(self, step: PlannedStep, size_bytes: int) -> Workload:
+        if step.pattern.uses_tree:
+            return self._on_tree(step)
+        is_new = not step.file_name or step.trial == LAYOUT
+        if is_new:
             self._current = self._area.new_file()
             found = direct_io_refusal(self._area.file(self._current).reopened)
-            self._outcome.direct_reason = self._outcome.direct_reason or found
-        path = self._current if trial.needs_own_file else self._laid_out
+            self._results.direct_reason = self._results.direct_reason or found
+        path = self._current if is_new else self._laid_out
         if path is None:
-            raise DrivelabError("R454", f"{trial.name} has no data to work on", where=str(self._area.directory))
-        direct = not self._outcome.direct_reason
+            raise DrivelabError("R454", f"{step.trial} has no data to work on", where=str(self._area.directory))
         file = self._area.file(path)
-        if not direct and not trial.writes:
+        direct = step.pattern.direct and not self._results.direct_reason
+        if self._results.direct_reason and not step.pattern.writes:
             drop_from_page_cache(str(file.reopened))
-        workload = trial.at(str(path), length_bytes=0 if trial.needs_own_file else self._written_bytes, direct=direct)
-        workload = workload.held_by(file.target)
+        target = TargetRange(path=str(path), size_bytes=size_bytes, create=is_new, held=file.target)
+        workload = step.pattern.on(target, seed=step.seed).model_copy(update={"direct": direct})
         if workload.file_state == "preallocated" and not can_preallocate(file.reopened):
             return workload.model_copy(update={"file_state": "sparse"})
         return workload
 
-    def require_unchanged(self, workload: Workload) -> None:
-        if workload.tree is None:
-            self._area.file(Path(workload.target.path))
+    def _on_tree(self, step: PlannedStep) -> Workload:
+        target = TargetRange(path=str(self._area.directory), held=self._area.held_for_tree())
+        workload = step.pattern.on(target, seed=step.seed)
+        self._progress.doing("making its files")
+        prepare_target(workload, stop=self._stop)
+        if self._stop.is_set():
+            raise StoppedError
+        return workload
 
-    def done(self, trial: CheckTrial, measured: Measurement | None) -> None:
+    def changed_settings(self, step: PlannedStep, _ask_drive: bool, /) -> dict[str, str]:
+        """None, if what was measured still bears its name."""
+        path = self._current or self._laid_out
+        if path is not None and not step.pattern.uses_tree:
+            self._area.file(path)
+        return {}
+
+    def tidy(self, trial: PreparedTrial, measured: Measurement | None, /) -> None:
+        """Remove what the trial alone used; what was laid out stays."""
+        super().tidy(trial, measured)
         if trial.workload.tree is not None:
             self._area.remove_tree()
         current, self._current = self._current, None
-        if trial.lays_out and measured is not None:
-            self._written_bytes = laid_out_bytes(trial, measured)
-            if self._written_bytes:
-                self._laid_out, current = current, None
+        if measured is not None and measured.name == LAYOUT and self._written_bytes:
+            self._laid_out, current = current, None
         if current is not None:
             self._area.remove(current)
-
-
-def laid_out_bytes(trial: CheckTrial, measured: Measurement) -> int:
-    """How much of the range a sequential write without gaps has covered, in whole MiB.
-
-    Ramp and drain count, too: what was written is written.
-    """
-    moved = int(measured.engine["all_phases"].get("write", {}).get("bytes", 0))
-    return min(moved, trial.workload.target.size_bytes) // MIB * MIB
-
-
-def _run_trials(
-    plan: CheckPlan,
-    place: _Place,
-    target: TargetFacts,
-    listener: CheckListener,
-    stop: StopRequest,
-    outcome: CheckOutcome,
-) -> None:
-    measured_count = 0
-    for number, trial in enumerate(plan.trials, start=1):
-        if stop.is_set():
-            break
-        listener.trial_begins(number)
-        measured = None
-        try:
-            workload = place.workload(trial)
-            found = _measure_trial(trial, workload, target, listener, stop, outcome)
-            place.require_unchanged(workload)
-            measured, measured_count = found, measured_count + 1
-        except (DrivelabError, FileNotFoundError) as failed:
-            error = _gone(target) or _as_failure(failed)
-            # somebody else has the drive: nothing that was measured says that it is fit
-            if error.code == "T107" or error.code.startswith("C"):
-                raise error from failed
-            outcome.failures[trial.name] = error
-            listener.trial_failed(trial, error)
-            if error.code.startswith(_ENDS_THE_CHECK):
-                break
-        finally:
-            place.done(trial, measured)
-        if measured is not None:
-            listener.trial_done(measured)
-    outcome.is_interrupted = stop.is_set()
-    if not measured_count and outcome.failures:
-        raise next(iter(outcome.failures.values()))
-
-
-def _gone(target: TargetFacts) -> DrivelabError | None:
-    """The error that the target itself is no longer there; None when it is."""
-    if Path(target.path).exists():
-        return None
-    do = "check a target that stays" if target.kind == "directory" else ""
-    return DrivelabError("T107", f"{target.path} vanished during the check", where=target.text, do=do)
-
-
-def _as_failure(error: DrivelabError | FileNotFoundError) -> DrivelabError:
-    if isinstance(error, DrivelabError):
-        return error
-    return DrivelabError("E302", f"a working file vanished: {error.filename}", do="let nothing remove files there")
-
-
-def _measure_trial(
-    trial: CheckTrial,
-    workload: Workload,
-    target: TargetFacts,
-    listener: CheckListener,
-    stop: StopRequest,
-    outcome: CheckOutcome,
-) -> Measurement:
-    goes_on = _stopping_rule(trial, workload, listener)
-    if workload.tree is not None:
-        listener.trial_does("making its files")
-        prepare_target(workload, stop=stop)
-    with listener.records_of(trial) as records:
-        measured = measure(trial.name, workload, target, stop=stop, progress=goes_on, on_records=records)
-    context: dict[str, Any] = measured.context | {"label": trial.label, "direct_reason": ""}
-    if trial.workload.direct and not workload.direct:
-        context["direct_reason"] = outcome.direct_reason
-    if trial.counts_commands and not stop.is_set():
-        listener.trial_does("counting its commands")
-        operations = changed_count(workload, measured.engine)
-        context |= command_counts(
-            workload, target, timed_operations=operations, timed_devices=measured.devices, stop=stop
-        )
-    return replace(measured, context=context)
-
-
-def _stopping_rule(trial: CheckTrial, workload: Workload, listener: CheckListener) -> Callable[[Progress], bool]:
-    def goes_on(progress: Progress) -> bool:
-        listener.trial_goes_on(progress)
-        if progress.is_ramping:
-            return True
-        return not trial.is_enough(
-            measured_ns=progress.elapsed_ns - workload.ramp_ns,
-            moved_bytes=progress.byte_count(),
-        )
-
-    return goes_on

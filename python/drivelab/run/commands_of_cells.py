@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.plan import PlannedStep
@@ -24,22 +24,6 @@ _COUNTED_BLOCK_BYTES_MAX = 2**20
 _ALIKE_SHARE = 0.05
 
 
-class CountCommands(Protocol):
-    """Counts the commands of a synchronous workload: `drivelab.run.counting_pass.command_counts`."""
-
-    def __call__(
-        self,
-        workload: Workload,
-        target: TargetFacts,
-        *,
-        timed_operations: int,
-        timed_devices: tuple[DeviceCounts, ...],
-        stop: StopRequest | None = None,
-    ) -> dict[str, Any]:
-        """What is added to the measurement's context."""
-        ...
-
-
 class CommandsOfCells:
     """What one operation costs the drive, by combination of factors.
 
@@ -51,11 +35,11 @@ class CommandsOfCells:
 
     Parameters
     ----------
-    count : CountCommands
-        Counts the commands of one workload.
+    count : callable
+        Counts the commands of one workload: `drivelab.run.counting_pass.command_counts`.
     """
 
-    def __init__(self, count: CountCommands) -> None:
+    def __init__(self, count: Callable[..., dict[str, Any]]) -> None:
         self._count = count
         self._known: dict[Hashable, tuple[dict[str, Any], _PerOperation | None]] = {}
 
@@ -67,7 +51,8 @@ class CommandsOfCells:
         DrivelabError
             E301 to E315: the pass failed.
         """
-        cell = (step.target, step.workload, tuple(step.levels.items()))
+        # the trials of a check are of no workload
+        cell = (step.target, step.workload or step.trial, tuple(step.levels.items()))
         operations = changed_count(trial.workload, measured.engine)
         timed = _PerOperation.of(trial.facts, operations, measured.devices)
         counted, timed_then = self._known.get(cell, ({}, None))
@@ -141,3 +126,9 @@ def counts_commands(workload: Workload) -> bool:
     """Whether the commands behind each operation decide what its latency means."""
     largest = workload.tree.file_bytes_max if workload.tree else max(share.bytes for share in workload.block_sizes)
     return workload.is_durable and largest <= _COUNTED_BLOCK_BYTES_MAX
+
+
+def no_second_pass(workload: Workload, reason: str, *, is_traced: bool) -> dict[str, Any]:
+    """Why there are neither commands nor a trace of a trial, for its context."""
+    counts = {"command_counts": None, "command_counts_reason": reason} if counts_commands(workload) else {}
+    return counts | ({"trace": None, "trace_reason": reason} if is_traced else {})

@@ -43,8 +43,19 @@ class CounterReading:
     fields: dict[str, tuple[int, ...]]
 
 
-def counted_devices(layers: Sequence[BlockLayer]) -> tuple[tuple[str, ...], str]:
+# backends of which the block layer sees nothing, and so counts nothing
+_NOT_COUNTED = {"null": "null backend", "uring-cmd": "commands that go past the block layer are not in its counters"}
+
+
+def counted_devices(layers: Sequence[BlockLayer], backend: str = "auto") -> tuple[tuple[str, ...], str]:
     """Names of the layers whose counters can be used, and why others cannot.
+
+    Parameters
+    ----------
+    layers : sequence of BlockLayer
+        The drive first, then each layer above it.
+    backend : str, optional
+        How I/O is issued.
 
     Returns
     -------
@@ -53,6 +64,8 @@ def counted_devices(layers: Sequence[BlockLayer]) -> tuple[tuple[str, ...], str]
     reason : str
         Why there is none; empty when there is one.
     """
+    if backend in _NOT_COUNTED:
+        return (), _NOT_COUNTED[backend]
     if not layers:
         return (), "no block device is known beneath the target"
     names, reasons = [], []

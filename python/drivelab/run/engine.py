@@ -18,6 +18,7 @@ import pyarrow as pa
 from drivelab import _engine
 from drivelab.model.errors import KINDS, DrivelabError
 from drivelab.model.histogram import Histogram
+from drivelab.model.simulated import SimulatedModel
 from drivelab.model.workload import OPERATIONS, Workload
 
 
@@ -95,6 +96,7 @@ def run_workload(
     on_progress: ProgressListener | None = None,
     on_records: RecordListener | None = None,
     start: _engine.StartGate | None = None,
+    drive: _engine.SimulatedDrive | None = None,
 ) -> EngineRun:
     """What the engine measured while it issued a workload.
 
@@ -112,6 +114,8 @@ def run_workload(
     start : StartGate, optional
         Shared with the workloads that begin at the same moment, each run in a
         thread of its own. When one of them cannot begin, none issues anything.
+    drive : SimulatedDrive, optional
+        Takes the I/O in its own time, and what it holds stays.
 
     Returns
     -------
@@ -144,7 +148,7 @@ def run_workload(
         flag.set()
     records_listener = take_records if workload.record_ios else None
     try:
-        result = _engine.run(workload.to_engine_json(), flag, tell, records_listener, start)
+        result = _engine.run(workload.to_engine_json(), flag, tell, records_listener, start, drive)
     except _engine.EngineError as error:
         raise _as_drivelab_error(error) from None
     records = pa.Table.from_batches(collected) if collected else None
@@ -204,6 +208,20 @@ def remove_tree(path: str) -> None:
     """
     try:
         _engine.remove_tree(path, _engine.StopFlag())
+    except _engine.EngineError as error:
+        raise _as_drivelab_error(error) from None
+
+
+def make_simulated_drive(model: SimulatedModel, *, seed: int) -> _engine.SimulatedDrive:
+    """A new drive of a model.
+
+    Raises
+    ------
+    DrivelabError
+        E301: none can be made of it.
+    """
+    try:
+        return _engine.SimulatedDrive(json.dumps(model.to_engine()), seed)
     except _engine.EngineError as error:
         raise _as_drivelab_error(error) from None
 

@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from drivelab.inventory.consent import NO_CONSENT, Consent
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes
-from drivelab.model.workload import Workload
-from drivelab.run.applied_settings import AppliedSettings
-from drivelab.run.commands_of_cells import CommandsOfCells, counts_commands
+from drivelab.run.commands_of_cells import CommandsOfCells, counts_commands, no_second_pass
 from drivelab.run.engine import RecordListener, StopRequest
-from drivelab.run.instruments import Instruments
-from drivelab.run.prepared_trial import PreparedTrial, StoppedError
-from drivelab.run.progress import RunProgress
-from drivelab.run.settings_found import AS_THEY_WERE
-from drivelab.run.stage import TargetStage
-from drivelab.run.together import Member, SummedProgress
-from drivelab.run.traced_pass import traced_pass, why_untraced
-from drivelab.state.journal import Journal
+from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
+from drivelab.run.progress import RunProgress, until_enough
 from drivelab.state.signals import signals_held, signals_obeyed
-from drivelab.state.undo import undo_all
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter
 
+if TYPE_CHECKING:
+    from drivelab.run.traced_pass import TraceTools
+
 # a failure of these kinds would meet every later step too: the run directory, consent, root, the journal
 _ENDS_THE_RUN = ("S", "C", "R401", "R406", "R409")
-# long enough to notice a busy drive; what the drive does in the trial itself is counted beside it
-_IDLE_WATCH_S = 0.01
+# and these where nobody goes on with it: the target is gone, or refuses, which leaves what was measured before
+_ENDS_WHAT_IS_NOT_RESUMED = (*_ENDS_THE_RUN, "T107")
+_REFUSES = ("E302", "E303", "E305")
+# long enough to notice a busy drive; what it does in the trial itself is counted beside it
+IDLE_WATCH_S = 0.01
 # a drive is asked for its settings again after trials that are long beside the asking
 _ASK_DRIVE_NS = 1_000_000_000
+# the numbers of a trial, and what is to be known about it
+Judge = Callable[[Measurement, TargetFacts], tuple[TrialSummary, Sequence[Finding]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """What a plan is executed with; replaced in tests.
+
+    Attributes
+    ----------
+    measure, count_commands : callable
+        `drivelab.run.measure.measure`, and `drivelab.run.counting_pass.command_counts`.
+    judge : callable
+        Turns what was measured into numbers and findings.
+    trace : TraceTools, optional
+        A plan without traces needs none.
+    measure_together : callable, optional
+        Else that of `drivelab.run.measure_together`.
+    """
+
+    measure: Callable[..., Measurement]
+    count_commands: Callable[..., dict[str, Any]]
+    judge: Judge
+    trace: TraceTools | None = None
+    measure_together: Callable[..., Sequence[Measurement | DrivelabError]] | None = None
 
 
 @dataclass(slots=True)
@@ -78,20 +102,18 @@ class Execution:
     ----------
     plan : Plan
         What to do.
-    targets : mapping of str to TargetFacts
-        The targets by their label in the plan.
+    stages : mapping of str to Stage
+        Where the trials of each target get ready, by its label in the plan.
     writer : RunWriter
         Takes every trial as soon as it is done.
-    journal : Journal
-        Learns of every change before it is made.
     instruments : Instruments
         Measure, and judge.
     progress : RunProgress
         Told how it goes.
     stop : StopRequest
         Ends the run within an interval once it is set.
-    consent : Consent
-        What the owner typed after ``--erase`` and ``--purge``.
+    put_back : callable, optional
+        Undoes what the stages have changed, however the run ends, and completes the outcome.
     completed : collection of str
         Trials of the plan that are stored already: their steps are not done again.
     stops_on_error : bool
@@ -99,6 +121,11 @@ class Execution:
     session : mapping, optional
         Stored with each trial: ``session``, how often the run was begun or
         resumed, from 1, and which kernel and boot that was.
+    is_resumable : bool
+        Whether what is cut off or fails is measured again by whoever goes on with the run. Where nobody does, a trial
+        counts also when it was cut off, or when I/O in it failed.
+    idle_watch_s : float
+        How long to watch for the work of others before each trial.
 
     Attributes
     ----------
@@ -109,36 +136,33 @@ class Execution:
     def __init__(
         self,
         plan: Plan,
-        targets: Mapping[str, TargetFacts],
+        stages: Mapping[str, Stage],
         writer: RunWriter,
-        journal: Journal,
         *,
         instruments: Instruments,
         progress: RunProgress,
         stop: StopRequest,
-        consent: Consent = NO_CONSENT,
+        put_back: Callable[[Outcome], None] | None = None,
         completed: Collection[str] = (),
         stops_on_error: bool = False,
         session: Mapping[str, Any] | None = None,
+        is_resumable: bool = True,
+        idle_watch_s: float = IDLE_WATCH_S,
     ) -> None:
         self.outcome = Outcome()
         self._plan = plan
         self._writer = writer
-        self._journal = journal
+        self._stages = stages
         self._instruments = instruments
         self._progress = progress
         self._stop = stop
+        self._put_back = put_back
         self._completed = completed
         self._stops_on_error = stops_on_error
         self._session = dict(session or {"session": 1})
         self._commands = CommandsOfCells(instruments.count_commands)
-        settings = self._settings = AppliedSettings(journal)
-        self._stages = {
-            target.label: TargetStage(
-                target, targets[target.label], journal, settings=settings, consent=consent, progress=progress, stop=stop
-            )
-            for target in plan.targets
-        }
+        self._is_resumable = is_resumable
+        self._idle_watch_s = idle_watch_s
 
     def run(self) -> Outcome:
         """Do every step; each completed trial is in the run directory.
@@ -152,7 +176,7 @@ class Execution:
         Notes
         -----
         However it ends, everything that was changed is put back before it
-        returns. A trial in flight when the user asks for the end is not kept.
+        returns. A trial in flight when the user asks for the end is kept where nobody can go on with the run.
         """
         with signals_held():
             try:
@@ -164,8 +188,10 @@ class Execution:
 
     def _run_all_steps(self) -> None:
         for steps in self._plan.units:
-            self.outcome.is_stopped = self._stops_on_error and bool(self.outcome.failures)
-            if self._stop.is_set() or self.outcome.is_stopped:
+            failures = self.outcome.failures.values()
+            self.outcome.is_stopped = self._stops_on_error and bool(failures)
+            refuses = not self._is_resumable and any(error.code in _REFUSES for error in failures)
+            if self._stop.is_set() or self.outcome.is_stopped or refuses:
                 break
             if any(step.trial not in self._completed for step in steps):
                 self._run_steps(steps)
@@ -176,34 +202,17 @@ class Execution:
             # a target tells what its numbers mean once it is made
             notes = [note for stage in self._stages.values() for note in stage.notes]
             self.outcome.findings += [Finding("target-note", "note", note) for note in notes]
-            self._progress.preparing("putting everything back")
-            for stage in self._stages.values():
-                stage.release()
         finally:
-            try:
-                self.outcome.restored += undo_all(self._journal)
-            finally:
-                self._compare_settings()
-
-    def _compare_settings(self) -> None:
-        """Say of settings that were changed whether they are as they were found: read again, whatever the undo says."""
-        if self._settings.found.is_empty:
-            return
-        left = self._settings.found.differences()
-        self.outcome.restored += [] if left else [AS_THEY_WERE]
-        advice = "somebody else has set it since, or it could not be put back: drivelab restore"
-        self.outcome.findings += [Finding("setting-not-put-back", "warning", text, advice=advice) for text in left]
-
-    def target_facts(self) -> dict[str, TargetFacts]:
-        """The targets as they were used, by label: a scratch drive as it was made."""
-        return {label: stage.facts for label, stage in self._stages.items()}
+            if self._put_back is not None:
+                self._progress.preparing("putting everything back")
+                self._put_back(self.outcome)
 
     def _run_steps(self, steps: Sequence[PlannedStep]) -> None:
         """Measure one step, or several at the same time."""
         self._progress.begins(steps[0].number)
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
         trials: list[PreparedTrial] = []
-        found: Sequence[Measurement | DrivelabError]
+        found: Sequence[Measurement | DrivelabError] = []
         try:
             try:
                 for step in steps:
@@ -211,15 +220,17 @@ class Execution:
                 is_alone = len(steps) == 1
                 found = [self._measured(steps[0], trials[0])] if is_alone else self._measured_together(steps, trials)
             finally:
-                for step, trial in zip(steps, trials, strict=False):
-                    self._stages[step.target].tidy(trial)
+                results = itertools.chain(found, itertools.repeat(None))
+                for step, trial, result in zip(steps, trials, results, strict=False):
+                    self._stages[step.target].tidy(trial, result if isinstance(result, Measurement) else None)
         except StoppedError:
             return
-        except DrivelabError as error:
-            if error.code.startswith(_ENDS_THE_RUN):
-                raise
+        except (DrivelabError, FileNotFoundError) as failed:
+            error = self._stages[steps[len(trials) - 1 if trials else 0].target].failure(failed)
+            if error.code.startswith(_ENDS_THE_RUN if self._is_resumable else _ENDS_WHAT_IS_NOT_RESUMED):
+                raise error from (None if error is failed else failed)
             found = [error] * len(steps)
-        if self._stop.is_set():
+        if self._stop.is_set() and self._is_resumable:
             return
         for place, (step, result) in enumerate(zip(steps, found, strict=True)):
             # of several at the same time some may be stored since an earlier session
@@ -237,16 +248,17 @@ class Execution:
 
     def _measured(self, step: PlannedStep, trial: PreparedTrial) -> Measurement:
         """What the trial measured; its single I/Os go straight to the run directory."""
+        real = partial(
+            self._instruments.measure, drops_page_cache=trial.drops_page_cache, idle_watch_s=self._idle_watch_s
+        )
         with self._sink(step, trial) as sink:
-            measured = self._instruments.measure(
+            measured = (trial.measure or real)(
                 step.trial,
                 trial.workload,
                 trial.facts,
                 stop=self._stop,
-                progress=self._progress.goes_on,
+                progress=until_enough(self._progress.goes_on, trial.workload, step.pattern),
                 on_records=sink,
-                drops_page_cache=trial.drops_page_cache,
-                idle_watch_s=_IDLE_WATCH_S,
             )
         context = self._context(step, trial, measured)
         if not self._stop.is_set() and not failure_of(measured):
@@ -257,6 +269,10 @@ class Execution:
         self, steps: Sequence[PlannedStep], trials: Sequence[PreparedTrial]
     ) -> list[Measurement | DrivelabError]:
         """What trials measured that ran at the same time; there is no second pass, which could tell nothing of one."""
+        # imported here: in most plans nothing runs at the same time
+        from drivelab.run.measure_together import measure_together
+        from drivelab.run.together import Member, SummedProgress
+
         progress = SummedProgress(self._progress.goes_on)
         with ExitStack() as sinks:
             members = [
@@ -265,13 +281,14 @@ class Execution:
                     trial.workload,
                     trial.facts,
                     title=step.workload,
-                    progress=progress.of(place),
+                    progress=until_enough(progress.of(place), trial.workload, step.pattern),
                     on_records=sinks.enter_context(self._sink(step, trial)),
                     drops_page_cache=trial.drops_page_cache,
                 )
                 for place, (step, trial) in enumerate(zip(steps, trials, strict=True))
             ]
-            found = self._instruments.measure_together(members, stop=self._stop, idle_watch_s=_IDLE_WATCH_S)
+            measure = self._instruments.measure_together or measure_together
+            found = measure(members, stop=self._stop, idle_watch_s=self._idle_watch_s)
         kept: list[Measurement | DrivelabError] = []
         for step, trial, result in zip(steps, trials, found, strict=True):
             if isinstance(result, DrivelabError):
@@ -287,14 +304,20 @@ class Execution:
         """Everything that is known about a trial beside what was measured."""
         context = measured.context | trial.context | {"label": step.label} | self._session
         ask_drive = int(measured.engine.get("measured_ns", 0)) >= _ASK_DRIVE_NS
-        changed = self._stages[step.target].changed_settings(step, ask_drive=ask_drive)
+        changed = self._stages[step.target].changed_settings(step, ask_drive)
         return context | ({"settings_changed": changed} if changed else {})
 
     def _told_by_second_pass(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement) -> dict[str, Any]:
         """What a traced pass, or one that counts commands, adds to the context."""
+        if trial.facts.simulated is not None:
+            reason = "the drive is simulated: no block layer counts its commands, and its own counters are exact"
+            return no_second_pass(trial.workload, reason, is_traced=bool(self._plan.trace))
         if self._plan.is_file_needed_after(step):
             reason = "the next steps need its file as it is, and another pass would change it"
             return no_second_pass(trial.workload, reason, is_traced=bool(self._plan.trace))
+        # imported here: most runs trace nothing
+        from drivelab.run.traced_pass import traced_pass, why_untraced
+
         untraced: dict[str, Any] = {}
         if self._plan.trace and (reason := why_untraced(trial.workload)):
             untraced = {"trace": None, "trace_reason": reason}
@@ -314,11 +337,11 @@ class Execution:
         if step.trial in self._completed:
             # it runs only because others need it beside them
             return nullcontext(lambda _records: None)
-        return self._writer.record_sink(step.trial, open_loop=trial.workload.pacing.kind != "closed")
+        return self._writer.record_sink(step.trial, open_loop=trial.workload.is_open_loop)
 
     def _keep(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement, started_utc: str) -> None:
-        summary, findings = self._instruments.judge.trial(measured, trial.facts)
-        failure = failure_of(measured)
+        summary, findings = self._instruments.judge(measured, trial.facts)
+        failure = failure_of(measured) if self._is_resumable else None
         place = TrialPlace(
             target=step.target,
             workload=step.workload,
@@ -351,12 +374,6 @@ def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:
     elif dropped.get("reason"):
         achieved["page-cache"] = f"not dropped: {dropped['reason']}"
     return achieved
-
-
-def no_second_pass(workload: Workload, reason: str, *, is_traced: bool) -> dict[str, Any]:
-    """Why there are neither commands nor a trace of a trial, for its context."""
-    counts = {"command_counts": None, "command_counts_reason": reason} if counts_commands(workload) else {}
-    return counts | ({"trace": None, "trace_reason": reason} if is_traced else {})
 
 
 def failure_of(measured: Measurement) -> DrivelabError | None:

@@ -87,7 +87,7 @@ def measure(
         C201 to C209: the device may not be written to any more. E301 to E315, as the engine reports them.
     """
     prepare_own_target(workload, stop=stop)
-    names, reason = counted_devices(target.devices) if workload.backend != "null" else ((), "null backend")
+    names, reason = counted_devices(target.devices, workload.backend)
     counted = counted_device(target.devices)
     dropped = drop_cached(workload) if drops_page_cache else {}
     other_work = watch_idle([counted] if counted in names else names, idle_watch_s)

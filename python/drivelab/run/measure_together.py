@@ -56,7 +56,7 @@ def measure_together(
     refused = _prepared(members, stop)
     if refused:
         return refused
-    counted = [_counted_devices(member) for member in members]
+    counted = [counted_devices(member.target.devices, member.workload.backend) for member in members]
     dropped = [drop_cached(member.workload) if member.drops_page_cache else {} for member in members]
     drives = [counted_device(member.target.devices) for member in members]
     idle = {drive: watch_idle([drive], idle_watch_s) for drive in dict.fromkeys(drives) if drive}
@@ -104,9 +104,3 @@ def _prepared(members: Sequence[Member], stop: StopRequest) -> list[Measurement 
                 raise
             return list(without_one(members, place, error))
     return []
-
-
-def _counted_devices(member: Member) -> tuple[tuple[str, ...], str]:
-    if member.workload.backend == "null":
-        return (), "null backend"
-    return counted_devices(member.target.devices)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from drivelab.inventory.consent import Consent, require_erase_consent, require_purge_consent
 from drivelab.inventory.target import require_writable
 from drivelab.model.errors import DrivelabError
+from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.raid import RaidFacts
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import TargetRange
 from drivelab.run.engine import require_backend
+from drivelab.run.filesystem_on_target import FileSystemOnTarget
 from drivelab.run.traceable import require_traceable
-from drivelab.run.trial_mount import try_file_systems
+from drivelab.state.begun_journal import begun_journal
 from drivelab.state.filesystem import require_filesystem_programs
+from drivelab.state.journal import Journal
 from drivelab.state.programs import require_program, require_root
 from drivelab.state.raid import require_raid
-from drivelab.state.scratch import choose_directory
+from drivelab.state.scratch import choose_directory, make_sparse_scratch
+
+# sparse: only what mkfs writes takes room; the smallest that every mkfs takes, xfs included
+_SIZE_BYTES = 512 * 2**20
+_ROOM_BYTES = 64 * 2**20
 
 
 def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Consent) -> None:
@@ -106,3 +113,37 @@ def _refuse_risk(plan: Plan, target: PlannedTarget, facts: TargetFacts) -> None:
     if "write through" in levels and not is_given_up:
         what = "kernel-write-cache write through keeps flushes from the drive: a loss of power would harm what is on it"
         raise DrivelabError("C212", what, where=target.text)
+
+
+def try_file_systems(levels: Iterable[FileSystemLevel]) -> None:
+    """Return only if every file system can be made and mounted with its options, tried on a small loop device.
+
+    Which options a kernel takes depends on its version and on how it was built, so each combination is tried.
+
+    Raises
+    ------
+    DrivelabError
+        R403: mkfs or the kernel refuses an option; the error names the level.
+        R405: there is no room to try it.
+    """
+    wanted = [level for level in levels if level.type != "raw"]
+    if not wanted:
+        return
+    with begun_journal("trying file systems and their options") as journal:
+        device = make_sparse_scratch(_SIZE_BYTES, _ROOM_BYTES, journal)
+        for level in wanted:
+            _try(device, level, journal)
+
+
+def _try(device: str, level: FileSystemLevel, journal: Journal) -> None:
+    filesystem = FileSystemOnTarget(journal)
+    try:
+        filesystem.bring(device, level)
+    except DrivelabError as error:
+        if error.code != "R403":
+            raise
+        do = f"correct the options of level {level.name} in the experiment; nothing was changed"
+        if "unknown filesystem type" in error.what:
+            do = f"this kernel has no {level.type}: take {level.name} out, or keep others: --only filesystem=LEVEL"
+        raise DrivelabError("R403", f"{level.name}: {error.what}", where=error.where, do=do) from error
+    filesystem.take_away()

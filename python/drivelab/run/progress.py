@@ -13,9 +13,10 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.workload import Limits
+from drivelab.model.workload import Limits, Workload
+from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.time_left import SHARE_MIN, AwaitedStep, TimeLeft
-from drivelab.run.engine import Progress
+from drivelab.run.engine import Progress, ProgressListener
 from drivelab.run.progress_lines import Look, finished_line, left_text, live_lines, now_texts
 from drivelab.streams import for_person, make_console
 
@@ -24,7 +25,7 @@ _LINE_WIDTH = 80
 _LOOKS_PER_S = 4
 # from this size on what is told of an operation are the bytes that it moves
 _LARGE_BYTES = 65536
-_HEADS = {LATENCY: "p50 ", P99: "p99 "}
+_HEADS = {LATENCY: "median ", P99: "p99 "}
 
 
 class RunProgress:
@@ -249,3 +250,17 @@ def _number_texts(found: Mapping[str, Estimate], first: str) -> list[str]:
 
 def _written(estimate: Estimate, metric: str) -> str:
     return f"{estimate}/s" if metric == RATE else f"{estimate}"
+
+
+def until_enough(listener: ProgressListener, workload: Workload, pattern: WorkloadPattern) -> ProgressListener:
+    """The listener of a trial that ends as soon as it has measured enough, where the pattern says how much that is."""
+    if not pattern.enough_bytes:
+        return listener
+
+    def goes_on(progress: Progress) -> bool:
+        if not listener(progress):
+            return False
+        too_short = progress.elapsed_ns - workload.ramp_ns < pattern.enough_after
+        return progress.is_ramping or too_short or progress.byte_count() < pattern.enough_bytes
+
+    return goes_on

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,22 +16,32 @@ from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.smart import read_all_smart
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
+from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
-from drivelab.model.plan import Plan
+from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.smart import SmartFacts
 from drivelab.model.target import MADE_KINDS, TargetFacts
+from drivelab.run.applied_settings import AppliedSettings
 from drivelab.run.begun import begun
 from drivelab.run.engine import StopRequest
-from drivelab.run.execute import Execution, Outcome
-from drivelab.run.instruments import Instruments, SmartReading
+from drivelab.run.execute import Execution, Instruments, Outcome
 from drivelab.run.progress import RunProgress
+from drivelab.run.settings_found import AS_THEY_WERE
+from drivelab.run.simulated import SimulatedStage
+from drivelab.run.stage import TargetStage
 from drivelab.state.drive_lock import held_drives
 from drivelab.state.journal import Journal, begin_journal, journal_directory
 from drivelab.state.signals import signals_held
-from drivelab.store.read import open_run
+from drivelab.state.undo import undo_all
+from drivelab.store.read import StoredRun, open_run
 from drivelab.store.run_record import Facts
 from drivelab.store.write import RunWriter, create_run
+
+# of a drive its name, and what it said of itself before the run and after it
+SmartReading = tuple[str, SmartFacts, SmartFacts]
+# what is to be known about the targets, about each trial, and what only several trials can tell
+JudgeRun = Callable[[Sequence[TargetFacts], StoredRun, Sequence[SmartReading]], Sequence[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,9 @@ class Conduct:
     Attributes
     ----------
     instruments : Instruments
-        Measure, count, judge.
+        Measure, count, judge a trial.
+    judge_run : callable
+        What is to be known about the whole of it.
     progress : RunProgress
         Told how it goes.
     stop : StopRequest
@@ -61,6 +73,7 @@ class Conduct:
     """
 
     instruments: Instruments
+    judge_run: JudgeRun
     progress: RunProgress
     stop: StopRequest
     host: HostFacts
@@ -155,15 +168,15 @@ def _executed(
     journal: Journal,
     completed: Collection[str],
 ) -> Outcome:
+    stages = TargetStages(plan, targets, journal, conduct)
     execution = Execution(
         plan,
-        targets,
+        stages.by_label,
         writer,
-        journal,
         instruments=conduct.instruments,
         progress=conduct.progress,
         stop=conduct.stop,
-        consent=conduct.consent,
+        put_back=stages.put_back,
         completed=completed,
         session=_session(writer),
         stops_on_error=conduct.stops_on_error,
@@ -174,8 +187,64 @@ def _executed(
             outcome = execution.run()
         status = "interrupted" if outcome.is_interrupted or outcome.is_stopped else "complete"
     finally:
-        _finish(writer, execution, targets, conduct, status)
+        used = {label: stage.facts for label, stage in stages.by_label.items()}
+        _finish(writer, execution.outcome, targets, used, conduct, status)
     return outcome
+
+
+class TargetStages:
+    """The targets of a plan while it is carried out, and everything about them that is put back.
+
+    Parameters
+    ----------
+    plan, targets, conduct
+        As for `record_run`.
+    journal : Journal
+        Learns of every change before it is made.
+
+    Attributes
+    ----------
+    by_label : dict of str to Stage
+        The targets by their label in the plan.
+    """
+
+    def __init__(self, plan: Plan, targets: Mapping[str, TargetFacts], journal: Journal, conduct: Conduct) -> None:
+        self._journal = journal
+        self._settings = AppliedSettings(journal)
+        self.by_label = {target.label: self._stage(target, targets[target.label], conduct) for target in plan.targets}
+
+    def _stage(self, planned: PlannedTarget, facts: TargetFacts, conduct: Conduct) -> TargetStage | SimulatedStage:
+        if facts.simulated is not None:
+            return SimulatedStage(facts, conduct.progress, conduct.stop)
+        return TargetStage(
+            planned,
+            facts,
+            self._journal,
+            settings=self._settings,
+            consent=conduct.consent,
+            progress=conduct.progress,
+            stop=conduct.stop,
+        )
+
+    def put_back(self, outcome: Outcome) -> None:
+        """Let go of the targets, undo every change, and say of settings whether they are as they were found."""
+        try:
+            for stage in self.by_label.values():
+                stage.release()
+        finally:
+            try:
+                outcome.restored += undo_all(self._journal)
+            finally:
+                self._compare_settings(outcome)
+
+    def _compare_settings(self, outcome: Outcome) -> None:
+        """Settings are read again, whatever the undo says."""
+        if self._settings.found.is_empty:
+            return
+        left = self._settings.found.differences()
+        outcome.restored += [] if left else [AS_THEY_WERE]
+        advice = "somebody else has set it since, or it could not be put back: drivelab restore"
+        outcome.findings += [Finding("setting-not-put-back", "warning", text, advice=advice) for text in left]
 
 
 def _session(writer: RunWriter) -> dict[str, Any]:
@@ -194,17 +263,20 @@ def _smart(facts: TargetFacts) -> list[dict[str, Any]]:
 
 
 def _finish(
-    writer: RunWriter, execution: Execution, targets: Mapping[str, TargetFacts], conduct: Conduct, status: str
+    writer: RunWriter,
+    outcome: Outcome,
+    targets: Mapping[str, TargetFacts],
+    used: Mapping[str, TargetFacts],
+    conduct: Conduct,
+    status: str,
 ) -> None:
-    outcome = execution.outcome
-    used = execution.target_facts()
     run = open_run(writer.directory)
     record = writer.record
     before = {target.get("label"): target for target in record.targets}
     failures = dict(record.failures) | {trial: str(error) for trial, error in outcome.failures.items()}
     completed = run.completed_trials()
     after = [_target_after(before.get(label, {}), label, facts, targets[label]) for label, facts in used.items()]
-    outcome.findings += conduct.instruments.judge.run(list(used.values()), run, _readings(after))
+    outcome.findings += conduct.judge_run(list(used.values()), run, _readings(after))
     writer.finish(
         outcome.findings,
         status=status,

@@ -104,7 +104,7 @@ def stored_plan(run: StoredRun) -> Plan:
 
 def _same_target(planned: PlannedTarget, stored: Mapping[str, Any]) -> TargetFacts:
     """The target as it is now, found again by what cannot change."""
-    if planned.kind == "scratch":
+    if planned.kind in ("scratch", "simulated"):
         return resolve_target(planned.text)
     if planned.kind == "raid":
         return _same_members(planned, stored)

@@ -12,18 +12,17 @@ from drivelab.inventory.consent import Consent, require_same_identity
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
+from drivelab.model.measurement import Measurement
 from drivelab.model.plan import PlannedStep, PlannedTarget
 from drivelab.model.target import MADE_KINDS, TargetFacts
 from drivelab.model.workload import TargetRange
-from drivelab.run.actions import purge_target, trim_device, trim_filesystem
+from drivelab.run.actions import purge_target, settle, trim_device, trim_filesystem, write_once
 from drivelab.run.applied_settings import AppliedSettings
 from drivelab.run.engine import Progress, StopRequest
 from drivelab.run.filesystem_on_target import FileSystemOnTarget
-from drivelab.run.precondition import write_once
-from drivelab.run.prepared_trial import PreparedTrial, StoppedError
+from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.progress import RunProgress
 from drivelab.run.raid_on_target import look_at_raid, make_raid_target
-from drivelab.run.settle import settle
 from drivelab.run.tree_cache import warm_cached, write_out_log
 from drivelab.run.trial_files import TrialFiles
 from drivelab.run.trial_tree import TrialTrees
@@ -35,7 +34,7 @@ from drivelab.state.raid import require_whole
 from drivelab.state.scratch import make_scratch
 
 
-class TargetStage:
+class TargetStage(Stage):
     """One target, from its first step to its last.
 
     Parameters
@@ -54,13 +53,6 @@ class TargetStage:
         Told what is being done.
     stop : StopRequest
         Ends what takes long once it is set.
-
-    Attributes
-    ----------
-    facts : TargetFacts
-        As resolved; for a scratch drive or a RAID set as soon as it was made.
-    notes : tuple of str
-        What its numbers mean.
     """
 
     def __init__(
@@ -74,9 +66,8 @@ class TargetStage:
         progress: RunProgress,
         stop: StopRequest,
     ) -> None:
+        super().__init__(facts)
         self.planned = planned
-        self.notes: tuple[str, ...] = ()
-        self.facts = facts
         self._journal = journal
         self._settings = settings
         self._consent = consent
@@ -145,7 +136,7 @@ class TargetStage:
             drops_page_cache=step.actions.get("page-cache") == "drop",
         )
 
-    def changed_settings(self, step: PlannedStep, *, ask_drive: bool) -> dict[str, str]:
+    def changed_settings(self, step: PlannedStep, ask_drive: bool, /) -> dict[str, str]:
         """Settings that are not any more what they were brought to, and what they are.
 
         Raises
@@ -156,7 +147,7 @@ class TargetStage:
         self._require_whole()
         return self._settings.changed_by_others(self.facts, step.settings, ask_drive=ask_drive)
 
-    def tidy(self, trial: PreparedTrial) -> None:
+    def tidy(self, trial: PreparedTrial, _measured: Measurement | None, /) -> None:
         """Remove the trial's file, and let the file system finish with it."""
         if self._files is None or trial.facts.kind != "missing_file":
             return
@@ -168,10 +159,7 @@ class TargetStage:
         """Let go of the device: nothing follows."""
         # a directory is removed by the journal, more slowly; a file system goes with all that is in it
         if self.facts.kind == "directory":
-            if self._trees is not None:
-                self._trees.remove()
-            if self._files is not None:
-                self._files.remove()
+            self._remove_what_is_kept()
         self._let_go()
         if self._held is not None:
             self._held.release()
@@ -186,6 +174,12 @@ class TargetStage:
         self._place = None
         self._let_go()
         self._filesystem.take_away()
+
+    def _remove_what_is_kept(self) -> None:
+        """Files and trees that stay for the next trial which reads them."""
+        for kept in (self._trees, self._files):
+            if kept is not None:
+                kept.remove()
 
     def _let_go(self) -> None:
         """Close what is held of a file system that drivelab made, which can be unmounted then; a directory stays."""
@@ -254,7 +248,8 @@ class TargetStage:
             self._progress.doing(f"making {level.name}")
             self._is_filled = False
         if not self._filesystem.is_mounted_as(level):
-            # what is held below a mount point keeps it from being unmounted
+            # what is held below a mount point keeps it from being unmounted, and a file system that stays begins empty
+            self._remove_what_is_kept()
             self._let_go()
             self._place = None
         mounted = self._filesystem.bring(self.facts.path, level)

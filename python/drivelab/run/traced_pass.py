@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -28,8 +28,10 @@ from drivelab.run.engine import EngineRun, StopRequest, prepare_target, run_work
 from drivelab.run.prepared_trial import PreparedTrial
 from drivelab.run.trace_environment import before_and_after
 from drivelab.run.traced_commands import commands_of_events
+from drivelab.run.tracing.collect import RunningTrace
 from drivelab.run.tree_cache import drop_cached
 from drivelab.store.traces import TraceSink
+from drivelab.trace.join import JoinedTrace
 
 OPERATIONS = 2000
 LONGEST_NS = 10_000_000_000
@@ -38,59 +40,13 @@ _TREES_ARE_NOT_TRACED = (
     "operations on files are not traced: the file system writes names and attributes when it likes, for many of them "
     "at once, and no command belongs to one of them"
 )
-_POSIXAIO_IS_NOT_TRACED = (
-    "I/Os of the C library are not traced: its threads issue them, and nothing tells for which job or I/O"
-)
+# backends whose I/Os a trace tells nothing of
+_UNTRACED_BACKENDS = {
+    "posixaio": "I/Os of the C library are not traced: its threads issue them, and nothing tells for which job or I/O",
+    "uring-cmd": "commands that go past the block layer are not traced: nothing tells for which I/O each is",
+}
 # the drive is another one, or somebody may not touch it: that is not for a note
 _NOT_FOR_A_NOTE = ("C",)
-
-
-class RunningTrace(Protocol):
-    """A trace that is being taken: `drivelab.run.tracing.collect.RunningTrace`."""
-
-    @property
-    def source(self) -> str:
-        """tracefs, relay or blk_tracer."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why that source was taken."""
-        ...
-
-    @property
-    def clock(self) -> str:
-        """Clock by which the kernel recorded."""
-        ...
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """What was recorded, once the trace has ended."""
-        ...
-
-    @property
-    def lost_events(self) -> int:
-        """Events that the kernel could not keep, once the trace has ended."""
-        ...
-
-
-class JoinedTrace(Protocol):
-    """A trace joined with the operations: `drivelab.trace.join.JoinedTrace`."""
-
-    @property
-    def operations(self) -> pa.Table:
-        """One row per operation."""
-        ...
-
-    @property
-    def events(self) -> pa.Table:
-        """One row per bio and per command."""
-        ...
-
-    @property
-    def conduct(self) -> TraceConduct:
-        """How whole the trace is."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +192,7 @@ def why_untraced(workload: Workload) -> str:
     """Why no command of a trace can be given to an operation of this workload; empty where it can."""
     if workload.tree is not None:
         return _TREES_ARE_NOT_TRACED
-    return _POSIXAIO_IS_NOT_TRACED if workload.backend == "posixaio" else ""
+    return _UNTRACED_BACKENDS.get(workload.backend, "")
 
 
 def traced_device(facts: TargetFacts) -> str:

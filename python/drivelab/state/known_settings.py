@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from drivelab.model.drive import DriveFacts
+from drivelab.model.factor import FileSystemType
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.state.filesystem import missing_filesystems
@@ -23,11 +25,26 @@ def known_settings(target: TargetFacts, varied: Sequence[str]) -> dict[str, Sett
         Names of the factors that the experiment varies.
     """
     names = [name for name in varied if name in SETTING_NAMES]
+    if target.simulated is not None:
+        return _of_simulated(names, varied)
     found = _settings(target, names)
     if "purge" in varied and target.drive is not None:
         found["purge"] = _purge(target.drive)
     if "filesystem" in varied:
         found["filesystem"] = SettingFacts("filesystem", views=missing_filesystems())
+    return found
+
+
+def _of_simulated(names: Sequence[str], varied: Sequence[str]) -> dict[str, SettingFacts]:
+    """A simulated drive has nothing that could be set: what it can do is in its model."""
+    reason = "a simulated drive has no settings: what it does is in its model"
+    found = {name: SettingFacts(name, reason=reason) for name in names}
+    if "purge" in varied:
+        found["purge"] = SettingFacts("purge", "none", levels=("none", *PURGES))
+    if "filesystem" in varied:
+        types = get_args(FileSystemType)
+        views = {name: "a simulated drive holds no file system" for name in types if name != "raw"}
+        found["filesystem"] = SettingFacts("filesystem", views=views)
     return found
 
 

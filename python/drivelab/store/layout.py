@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,6 +52,20 @@ def missing_home(directory: Path) -> str:
     except RuntimeError:
         return ""
     return f"the home directory {home} does not exist" if directory.is_relative_to(home) and not home.is_dir() else ""
+
+
+def why_not_kept_in(directory: Path) -> str:
+    """Why no run can be kept in a directory, which is made if it is missing; empty when one can."""
+    reason = missing_home(directory)
+    if reason:
+        return reason
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        # tried, since a file system that is full or mounted read-only lets everybody believe that it can be written
+        with tempfile.TemporaryFile(dir=directory):
+            return ""
+    except OSError as error:
+        return f"{directory} cannot be written ({error.strerror})"
 
 
 def run_name(experiment: str, label: str, now: datetime) -> str:

@@ -60,6 +60,19 @@ class _Workload(TypedDict, total=False):
     together: str | None
 
 
+class _View(TypedDict, total=False):
+    key: Required[str]
+    title: Required[str]
+    caption: str
+    metrics: Required[list[str]]
+    workloads: list[str]
+    keep: dict[str, list[bool | int | float | str]]
+    rows: list[str]
+    columns: list[str]
+    split: list[str]
+    mean_over: list[str]
+
+
 class _Experiment(TypedDict, total=False):
     """An experiment, of which an older or a newer drivelab may have written another form."""
 
@@ -71,6 +84,7 @@ class _Experiment(TypedDict, total=False):
     workloads: list[_Workload]
     tables: list[str]
     figures: list[str]
+    views: list[_View]
 
 
 class _Step(TypedDict, total=False):

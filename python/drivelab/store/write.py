@@ -7,6 +7,7 @@ While a run goes on its trials are appended to a log, and full logs become segme
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -165,7 +166,7 @@ class RunWriter:
         where = replace(where, asked={**where.asked, **(factors or {})})
         measured = self._with_stored_name(measured, where)
         if measured.records is not None:
-            with self.record_sink(measured.name, open_loop=measured.workload.pacing.kind != "closed") as sink:
+            with self.record_sink(measured.name, open_loop=measured.workload.is_open_loop) as sink:
                 for batch in measured.records.to_batches():
                     sink(batch)
         self._parts.add(
@@ -251,6 +252,18 @@ class RunWriter:
         }
         self.write_run_json(judged | facts)
         self.close()
+
+    def give_up(self, **facts: Any) -> None:
+        """Keep what was measured until something went wrong; a run directory without a single trial is of no use.
+
+        Raises
+        ------
+        DrivelabError
+            S501, S502, S503: it cannot be written; the parts stay readable.
+        """
+        self.finish(**({"status": "failed"} | facts))
+        if not open_run(self.directory).trial_names:
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def close(self) -> None:
         """Let others write the run. It stays as it is, and can be continued."""

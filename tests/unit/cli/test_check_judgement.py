@@ -20,12 +20,14 @@ from drivelab.cli.check import (
 )
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
+from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
 from drivelab.model.verdict import Check, Fitness, Threshold, Verdict
 from drivelab.needs.load import load_need
 from drivelab.plan.check import CheckPlan
-from drivelab.run.check import CheckOutcome
-from drivelab.run.recorded_check import CheckResults, why_not_kept_in
+from drivelab.run.check import CheckResults
+from drivelab.run.execute import Outcome
+from drivelab.store.layout import why_not_kept_in
 
 
 @pytest.fixture
@@ -34,7 +36,8 @@ def directory() -> TargetFacts:
     return TargetFacts("/x", "directory", "/x", True, None, (), (), 0, 512, False)
 
 
-PLAN = CheckPlan((), 2**30, True)
+NO_TRIALS = Plan("check", "?", False, 1, (), ())
+PLAN = CheckPlan(NO_TRIALS, 2**30, True)
 
 
 def finding(text: str, trial: str = "", severity: Severity = "note", code: str = "kind") -> Finding:
@@ -82,7 +85,7 @@ def test_advice_to_measure_longer_fits_the_command() -> None:
 
 
 def test_what_is_only_read_says_so_and_nothing_about_each_need(directory: TargetFacts) -> None:
-    plan = CheckPlan((), 0, False, "a device is only read without --erase")
+    plan = CheckPlan(NO_TRIALS, 0, False, "a device is only read without --erase")
     device = replace(directory, kind="block_device")
     host = None
     fitness = judge_check(plan, CheckResults(), device, host, Asked()).verdict  # type: ignore[arg-type]
@@ -97,13 +100,9 @@ def test_failed_io_is_told_by_the_exit_status() -> None:
 
 
 def test_whatever_went_another_way_is_a_finding() -> None:
-    outcome = CheckOutcome(
-        failures={"random-read-qd1": DrivelabError("R454", "nothing to read")},
-        removed_leftovers=(".drivelab-check-1-1-aaaa",),
-        direct_reason="the file system refuses O_DIRECT",
-        is_interrupted=True,
-    )
-    found = {one.code: one for one in check_findings(PLAN, CheckResults(outcome=outcome))}
+    outcome = Outcome(failures={"random-read-qd1": DrivelabError("R454", "nothing to read")}, is_interrupted=True)
+    results = CheckResults(outcome, "the file system refuses O_DIRECT", (".drivelab-check-1-1-aaaa",))
+    found = {one.code: one for one in check_findings(PLAN, results)}
     assert set(found) == {"trial-failed", "leftovers-removed", "direct-refused", "interrupted"}
     assert (found["trial-failed"].severity, found["trial-failed"].trial) == ("invalid", "random-read-qd1")
     assert "1 working file of killed" in found["leftovers-removed"].text
@@ -114,7 +113,7 @@ def test_a_check_that_went_well_has_nothing_to_say_about_itself() -> None:
 
 
 def test_a_target_that_was_only_read_is_told() -> None:
-    (only,) = check_findings(CheckPlan((), 0, False, "an existing file is only read"), CheckResults())
+    (only,) = check_findings(CheckPlan(NO_TRIALS, 0, False, "an existing file is only read"), CheckResults())
     assert only.text.startswith("an existing file is only read")
 
 

@@ -27,5 +27,5 @@ def test_a_bound_stands_with_its_sign_and_what_is_not_known_is_left_out() -> Non
         "0.99": {"value": None, "low": 3000.0, "high": None},
         "0.999": {"value": None, "low": None, "high": None},
     }
-    assert latency_text(facts, estimates) == "mean 2 us, p50 1.5 us, p99 ≥ 3 us, max 9 us"
-    assert latency_text(facts) == "mean 2 us, p50 1.5 us, p99 4 us, max 9 us"
+    assert latency_text(facts, estimates) == "mean 2 us, median 1.5 us, p99 ≥ 3 us, max 9 us"
+    assert latency_text(facts) == "mean 2 us, median 1.5 us, p99 4 us, max 9 us"

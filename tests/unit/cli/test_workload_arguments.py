@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, get_type_hints
 
 import pytest
 
-from drivelab.cli.io_options import IoOptions
+from drivelab.cli.io_options import DEFAULTS, IoOptions, flags
 from drivelab.cli.io_workload import on_target, options_without_effect, workload_from
 from drivelab.cli.workload_arguments import parse_block_sizes, parse_cpus, parse_operations, parse_pacing
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
-from drivelab.model.workload import Workload
+from drivelab.model.told import told_fields
+from drivelab.model.workload import Access, Contents, Pacing, Workload
+from drivelab.model.workload_keys import WorkloadKeys
+from drivelab.model.workload_pattern import WorkloadPattern
+
+# keys of a workload that no flag of io is for, and why
+WITHOUT_A_FLAG = {
+    ("operations",): "--operation takes a mix",
+    ("read_fraction",): "--operation takes a mix",
+    ("block_sizes",): "--block-size takes a mix",
+    ("access", "kind"): "--access",
+    ("access", "pareto_h"): "--access pareto:0.2",
+    ("access", "normal_deviation"): "--access normal:10%",
+    ("contents",): "a flag for each of its numbers",
+    ("pacing",): "a flag for each of its numbers",
+    ("record_ios",): "--record names the file",
+    ("fill_level",): "--size says how much is used",
+    ("capacities",): "--once goes over the range once",
+    ("own_files",): "io has one file",
+    ("start_delay",): "nothing runs beside it",
+    ("ends_others",): "nothing runs beside it",
+    ("enough_bytes",): "--bytes",
+    ("enough_after",): "--runtime",
+    ("submission_batch",): "for job files of fio",
+    ("cache_advice",): "for job files of fio",
+    ("drop_cache_each_pass",): "for job files of fio",
+    ("last_sync",): "for job files of fio",
+    ("sync_order",): "for job files of fio",
+    ("stat_before_write",): "for what programs commit",
+}
 
 
 def typed(**options: Any) -> Workload:
@@ -28,6 +56,12 @@ def test_nothing_but_a_target_is_a_random_read_of_five_seconds() -> None:
     assert workload.operations[0].operation == "read"
     assert (workload.access.kind, workload.block_sizes[0].bytes, workload.queue_depth) == ("random", 4096, 1)
     assert workload.limits.runtime_ns == 5 * 10**9
+
+
+def test_a_mix_reaches_the_workload() -> None:
+    workload = typed(operation="read:70,write:30", block_size="4KiB:3,64KiB")
+    assert [(one.operation, one.weight) for one in workload.operations] == [("read", 70), ("write", 30)]
+    assert [(one.bytes, one.weight) for one in workload.block_sizes] == [(4096, 3), (65536, 1)]
 
 
 def test_a_mix_of_operations_has_weights() -> None:
@@ -73,7 +107,8 @@ def test_every_option_reaches_the_workload() -> None:
         },
         "shift_bytes": 512, "queue_depth": 3, "job_count": 2, "share_range": True, "direct": True,
         "durability": {
-            "method": "fsync", "every_writes": 4, "at_end": True, "last": "due", "blocking": False, "directory": False,
+            "method": "fsync", "every_writes": 1, "at_end": True, "last": "due", "order": "after_write",
+            "directory": False,
         },
         "file_state": "sparse",
         "contents": {"kind": "zeros", "compressible_fraction": 0.5, "duplicate_fraction": 0.25},
@@ -120,10 +155,19 @@ def test_what_changes_nothing_is_told(options: dict[str, Any], words: str) -> No
     assert list(options_without_effect(IoOptions(target="data.bin"), workload_from(IoOptions(target="data.bin")))) == []
 
 
-def test_every_option_has_a_text_and_a_default() -> None:
-    hints = get_type_hints(IoOptions, include_extras=True)
-    for option in fields(IoOptions):
-        assert hints[option.name].__metadata__[0].help, option.name
+def test_every_key_of_a_workload_is_told_of_and_has_a_flag_or_a_reason_for_none() -> None:
+    told = {one.path: one for one in told_fields(WorkloadKeys)}
+    tables = {"access": Access, "contents": Contents, "pacing": Pacing}
+    keys = {(name,) for name in WorkloadPattern.model_fields}
+    keys |= {(table, name) for table, model in tables.items() for name in model.model_fields}
+    assert keys == set(told)
+    assert {path for path, one in told.items() if not one.told.panel} == set(WITHOUT_A_FLAG)
+    assert set(flags()) <= set(DEFAULTS)
+
+
+def test_every_option_has_a_text() -> None:
+    for name, hint in get_type_hints(IoOptions, include_extras=True).items():
+        assert hint.__metadata__[0].help, name
 
 
 @pytest.mark.provokes("U001", "U002", "U003", "U004", "U005")
@@ -149,6 +193,9 @@ def test_every_option_has_a_text_and_a_default() -> None:
         ({"block_size": "4k"}, "U001", "--block-size"),
         ({"block_size": "0"}, "U003", "--block-size"),
         ({"block_size": "2GiB"}, "U003", "--block-size"),
+        ({"block_size": "4KiB,4KiB:2"}, "U003", "--block-size"),
+        ({"file_state": "append", "offset": "4KiB"}, "U003", "--offset"),
+        ({"operation": "stat", "files": 2, "file_size": "1", "file_size_min": "2"}, "U003", "--file-size-min"),
         ({"queue_depth": 0}, "U003", "--queue-depth"),
         ({"queue_depth": 5000}, "U003", "--queue-depth"),
         ({"jobs": -1}, "U003", "--jobs"),

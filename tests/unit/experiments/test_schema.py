@@ -18,7 +18,7 @@ from drivelab.experiments.schema import experiment_schema
 from drivelab.model.experiment import Experiment, ExperimentWorkload, Reference, Scale
 from drivelab.model.factor import FileSystemFactor, FileSystemLevel, MountLevel, WorkloadFactor
 from drivelab.model.workload import Access, Contents, Pacing
-from drivelab.model.workload_pattern import SizeShare
+from drivelab.model.workload_keys import SizeShare
 
 SCHEMA = experiment_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.plan import PlannedStep
 from drivelab.model.program import Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
-from drivelab.model.workload import Tree
+from drivelab.model.workload import TargetRange, Tree
 from drivelab.plan.check import (
+    LAYOUT,
     MIB,
     TARGET_BYTES_MIN,
     WORKING_BYTES_MAX,
@@ -35,7 +37,12 @@ ALL = [*SYNC, "sequential-write-qd8", "sequential-write-qd1", *READS, *WRITES, *
 
 
 def names(plan: CheckPlan) -> list[str]:
-    return [trial.name for trial in plan.trials]
+    return [step.trial for step in plan.plan.steps]
+
+
+def layout_of(plan: CheckPlan) -> PlannedStep:
+    (found,) = [step for step in plan.plan.steps if step.trial == LAYOUT]
+    return found
 
 
 def filesystem(total: int, available: int, *, is_memory: bool = False) -> FilesystemFacts:
@@ -60,15 +67,15 @@ def test_a_check_is_over_within_a_minute(directory: TargetFacts) -> None:
     # each sequence of synchronous writes is followed by at most 1.2 s of counting, each trial by 0.1 s of looking
     for need in ("", "postgres", "sqlite"):
         plan = plan_check(directory, program=need)
-        counting = 1.2e9 * sum(trial.counts_commands for trial in plan.trials)
-        assert plan.longest_ns + counting + 0.1e9 * len(plan.trials) < 55e9
+        counting = 1.2e9 * sum(step.pattern.is_durable for step in plan.plan.steps)
+        assert plan.longest_ns + counting + 0.1e9 * len(plan.plan.steps) < 55e9
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
 def test_a_program_is_asked_about_with_what_it_issues(program: Program, directory: TargetFacts) -> None:
     plan, write = plan_check(directory, program=program.need), program.write
     assert names(plan)[: len(SIZES) + 1] == [*SIZES, write.trial]
-    issued = plan.trials[len(SIZES)].workload
+    issued = plan.plan.steps[len(SIZES)].pattern.on(TargetRange(path=""), seed=1)
     assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", 1)
     assert (issued.file_state, issued.access.kind, issued.direct) == (write.file_state, write.access, write.direct)
     assert issued.pacing.think_ns == program.own.one_ns
@@ -90,32 +97,17 @@ def test_a_bare_device_has_no_files_that_come_or_grow() -> None:
 
 
 def test_write_ahead_logs_are_imitated_by_buffered_appends_each_made_durable(directory: TargetFacts) -> None:
-    trial = plan_check(directory).trials[2]
-    workload = trial.at("/srv/data/file")
-    assert (workload.file_state, workload.durability.method, workload.direct) == ("append", "fdatasync", False)
-    assert workload.record_ios
-    assert workload.target.path == "/srv/data/file"
-    assert trial.counts_commands
+    pattern = plan_check(directory).plan.steps[2].pattern
+    assert (pattern.file_state, pattern.durability, pattern.direct) == ("append", "fdatasync", False)
+    assert pattern.record_ios
 
 
 def test_the_file_is_laid_out_before_anything_reads_it(directory: TargetFacts) -> None:
     plan = plan_check(directory)
-    layout = next(number for number, trial in enumerate(plan.trials) if trial.lays_out)
-    others = list(plan.trials[layout + 1 :])
-    assert all(not trial.needs_own_file for trial in others)
-    assert all(trial.needs_own_file for trial in plan.trials[: layout + 1])
-    assert plan.trials[layout].wanted_bytes == plan.working_bytes
-
-
-def test_later_trials_stay_within_what_was_laid_out(directory: TargetFacts) -> None:
-    trial = plan_check(directory).trials[-1]
-    assert trial.at("/x", length_bytes=5 * MIB).target.size_bytes == 5 * MIB
-    assert trial.at("/x").target.size_bytes == WORKING_BYTES_MAX
-
-
-def test_a_file_system_that_refuses_direct_io_is_used_buffered(directory: TargetFacts) -> None:
-    plan = plan_check(directory)
-    assert not any(trial.at("/x", direct=False).direct for trial in plan.trials)
+    layout = layout_of(plan)
+    assert all(step.file_name == layout.file_name for step in plan.plan.steps[layout.number :])
+    assert not any(step.file_name for step in plan.plan.steps[: layout.number - 1])
+    assert layout.pattern.enough_bytes == plan.working_bytes
 
 
 @pytest.mark.parametrize("kind", ["file", "block_device"])
@@ -125,16 +117,14 @@ def test_what_exists_is_only_read(kind: str) -> None:
     assert not plan.may_write
     assert plan.read_only_reason
     assert plan.written_bytes_max == 0
-    assert not any(trial.writes for trial in plan.trials)
+    assert not any(step.pattern.writes for step in plan.plan.steps)
 
 
 def test_a_device_may_be_written_when_its_owner_consents() -> None:
     plan = plan_check(existing("block_device", 300 * MIB), may_erase=True)
     assert names(plan) == ALL
     assert plan.working_bytes == 300 * MIB
-    writing = [trial for trial in plan.trials if trial.writes]
-    assert all(trial.workload.target.exclusive for trial in writing)
-    assert not any(trial.workload.target.create or trial.workload.file_state != "overwrite" for trial in plan.trials)
+    assert all(step.pattern.file_state == "overwrite" for step in plan.plan.steps)
 
 
 def test_consent_to_erase_changes_nothing_for_a_file() -> None:
@@ -143,12 +133,12 @@ def test_consent_to_erase_changes_nothing_for_a_file() -> None:
 
 def test_small_blocks_are_never_smaller_than_a_logical_block() -> None:
     plan = plan_check(existing("block_device", GIB, logical_block=16384))
-    assert plan.trials[2].workload.block_sizes[0].bytes == 16384
+    assert plan.plan.steps[2].pattern.block_size == 16384
 
 
 def test_everything_that_is_written_is_limited(directory: TargetFacts) -> None:
     plan = plan_check(directory)
-    assert all(0 < trial.workload.limits.bytes <= 8 * GIB for trial in plan.trials if trial.writes)
+    assert all(0 < step.pattern.bytes <= 8 * GIB for step in plan.plan.steps if step.pattern.writes)
     assert plan.to_json()["written_bytes_max"] == plan.written_bytes_max > 0
 
 
@@ -156,8 +146,7 @@ def test_wear_is_bounded_however_fast_the_drive_is(directory: TargetFacts) -> No
     for need in ("", "postgres", "sqlite"):
         plan = plan_check(directory, program=need)
         assert plan.written_bytes_max <= WRITTEN_BYTES_MAX == 8 * GIB
-        layout = next(trial for trial in plan.trials if trial.lays_out)
-        assert layout.workload.limits.bytes >= plan.working_bytes
+        assert layout_of(plan).pattern.bytes >= plan.working_bytes
 
 
 @given(
@@ -206,15 +195,13 @@ def test_a_scratch_drive_is_refused(scratch: TargetFacts) -> None:
 
 
 def test_the_layout_ends_only_when_all_is_written(directory: TargetFacts) -> None:
-    layout = next(trial for trial in plan_check(directory).trials if trial.lays_out)
-    assert not layout.is_enough(measured_ns=5 * 10**9, moved_bytes=WORKING_BYTES_MAX - 1)
-    assert not layout.is_enough(measured_ns=10**9, moved_bytes=WORKING_BYTES_MAX)
-    assert layout.is_enough(measured_ns=5 * 10**9, moved_bytes=WORKING_BYTES_MAX)
+    pattern = layout_of(plan_check(directory)).pattern
+    assert (pattern.enough_bytes, pattern.enough_after) == (WORKING_BYTES_MAX, 1_500_000_000)
+    assert pattern.runtime > pattern.enough_after
 
 
 def test_other_trials_take_their_time(directory: TargetFacts) -> None:
-    others = [trial for trial in plan_check(directory).trials if not trial.lays_out]
-    assert not any(trial.is_enough(measured_ns=10**12, moved_bytes=10**15) for trial in others)
+    assert [step.trial for step in plan_check(directory).plan.steps if step.pattern.enough_bytes] == [LAYOUT]
 
 
 def test_a_quick_check_asks_the_same_in_a_fifth_of_the_time(directory: TargetFacts) -> None:
@@ -225,6 +212,5 @@ def test_a_quick_check_asks_the_same_in_a_fifth_of_the_time(directory: TargetFac
 
 
 def test_the_ios_of_one_trial_are_kept_and_not_too_many_of_them(directory: TargetFacts) -> None:
-    recorded = [trial for trial in plan_check(directory).trials if trial.workload.record_ios]
-    assert [trial.name for trial in recorded] == ["sync-write-4096"]
-    assert recorded[0].workload.limits.count == 60_000
+    recorded = [step for step in plan_check(directory).plan.steps if step.pattern.record_ios]
+    assert [(step.trial, step.pattern.count) for step in recorded] == [("sync-write-4096", 60_000)]

@@ -6,6 +6,7 @@ import io
 import json
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from drivelab.inventory.host import host_facts
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
@@ -27,12 +29,12 @@ from drivelab.model.workload import Workload
 from drivelab.plan.awaited import awaited_of_run
 from drivelab.plan.make import make_plan
 from drivelab.run.engine import Progress
-from drivelab.run.execute import Execution
-from drivelab.run.instruments import Instruments
+from drivelab.run.execute import Execution, Instruments
 from drivelab.run.progress import RunProgress
+from drivelab.run.recorded import Conduct, TargetStages
 from drivelab.state.journal import Journal, begin_journal
 from drivelab.store.columns import INTERVAL_COLUMNS, arrow_schema
-from drivelab.store.read import StoredRun, open_run
+from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
 
 EXPERIMENT = Experiment.model_validate(
@@ -80,13 +82,27 @@ class MadeUpDrive:
         self.counted += 1
         return {"command_counts": {"flushes": 10}}
 
-    def trial(self, measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
+    def judge(self, measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
         estimates = {"iops": Estimate(10.0, 9.0, 11.0, "1/s", 10, 10.0, "made up")}
         found = [Finding("made-up", "note", "it was made up", measured.name)]
         return TrialSummary(measured.name, str(measured.context["label"]), "durable_write", estimates), found
 
-    def run(self, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[Any]) -> Sequence[Finding]:
-        return [Finding("about-the-run", "note", f"{len(targets)} target, {run.trials.num_rows} trials")]
+
+def execution_of(
+    plan: Plan, facts: TargetFacts, writer: RunWriter, journal: Journal, conduct: Conduct, completed: Sequence[str] = ()
+) -> Execution:
+    """The execution of a plan on one target, with the stages of a run."""
+    stages = TargetStages(plan, {plan.targets[0].label: facts}, journal, conduct)
+    return Execution(
+        plan,
+        stages.by_label,
+        writer,
+        instruments=conduct.instruments,
+        progress=conduct.progress,
+        stop=conduct.stop,
+        put_back=stages.put_back,
+        completed=completed,
+    )
 
 
 class Bench:
@@ -96,21 +112,16 @@ class Bench:
         self.drive = MadeUpDrive()
         self.target_directory = folder / "target"
         self.target_directory.mkdir()
-        facts = resolve_target(str(self.target_directory))
+        facts = self.facts = resolve_target(str(self.target_directory))
         self.plan: Plan = make_plan(EXPERIMENT, [facts], seed=3)
         self.writer: RunWriter = create_run(folder / "runs", "appends", "x", datetime.now(UTC))
         self.writer.write_run_json({})
         self.journal: Journal = begin_journal(folder / "journals")
         self.told = io.StringIO()
-        self.execution = Execution(
-            self.plan,
-            {self.plan.targets[0].label: facts},
-            self.writer,
-            self.journal,
-            instruments=Instruments(self.drive.measure, self.drive.count_commands, self.drive),
-            progress=RunProgress("run", awaited_of_run(self.plan), self.told),
-            stop=self.drive.stop,
-        )
+        instruments = Instruments(self.drive.measure, self.drive.count_commands, self.drive.judge)
+        progress = RunProgress("run", awaited_of_run(self.plan), self.told)
+        conduct = Conduct(instruments, lambda *_: [], progress, self.drive.stop, host_facts(""))
+        self.execution = execution_of(self.plan, facts, self.writer, self.journal, conduct)
 
     def trials(self) -> list[str]:
         return open_run(self.writer.directory).trial_names
@@ -123,6 +134,23 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+def test_a_trial_ends_once_it_has_measured_enough(bench: Bench) -> None:
+    pattern = bench.plan.steps[0].pattern.changed(enough_bytes=2000, enough_after="2s")
+    plan = replace(bench.plan, steps=(replace(bench.plan.steps[0], pattern=pattern),))
+    told: list[bool] = []
+
+    def measure(*asked: Any, progress: Any, **more: Any) -> Measurement:
+        for elapsed_s, is_ramping, moved in ((1, False, 2000), (2, False, 1999), (3, True, 2000), (2, False, 2000)):
+            told.append(progress(Progress(elapsed_s * 10**9, is_ramping, {"write": 10}, {"write": moved})))
+        return bench.drive.measure(*asked, progress=lambda _: True, **more)
+
+    instruments = Instruments(measure, bench.drive.count_commands, bench.drive.judge)
+    progress = RunProgress("run", awaited_of_run(plan), bench.told)
+    conduct = Conduct(instruments, lambda *_: [], progress, bench.drive.stop, host_facts(""))
+    assert execution_of(plan, bench.facts, bench.writer, bench.journal, conduct).run().completed == 1
+    assert told == [True, True, True, False]
 
 
 def test_every_step_is_measured_judged_and_stored(bench: Bench) -> None:

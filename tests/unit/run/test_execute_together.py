@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from drivelab.inventory.host import host_facts
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
@@ -24,14 +25,15 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.plan.awaited import awaited_of_run
 from drivelab.plan.make import make_plan
 from drivelab.run.engine import Progress
-from drivelab.run.execute import Execution, Outcome
-from drivelab.run.instruments import Instruments
+from drivelab.run.execute import Instruments, Outcome
 from drivelab.run.progress import RunProgress
+from drivelab.run.recorded import Conduct
 from drivelab.run.together import Member
 from drivelab.state.journal import begin_journal
 from drivelab.store.columns import INTERVAL_COLUMNS, arrow_schema
-from drivelab.store.read import StoredRun, open_run
+from drivelab.store.read import open_run
 from drivelab.store.write import create_run
+from unit.run.test_execute import execution_of
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -76,12 +78,9 @@ class MadeUpEngine:
     def alone(self, *_: Any, **__: Any) -> Any:
         raise AssertionError("nothing runs alone here, and no commands are counted")
 
-    def trial(self, measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
+    def judge(self, measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, Sequence[Finding]]:
         estimates = {"iops": Estimate(10.0, 9.0, 11.0, "1/s", 10, 10.0, "made up")}
         return TrialSummary(measured.name, str(measured.context["label"]), "read", estimates), []
-
-    def run(self, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[Any]) -> Sequence[Finding]:
-        return []
 
 
 class Bench:
@@ -98,18 +97,13 @@ class Bench:
         self.told = io.StringIO()
 
     def run(self, completed: Sequence[str] = ()) -> Outcome:
-        return Execution(
-            self.plan,
-            {self.plan.targets[0].label: self.facts},
-            self.writer,
-            begin_journal(self.folder / "journals"),
-            instruments=Instruments(
-                self.engine.alone, self.engine.alone, self.engine, measure_together=self.engine.together
-            ),
-            progress=RunProgress("run", awaited_of_run(self.plan), self.told),
-            stop=self.engine.stop,
-            completed=completed,
-        ).run()
+        instruments = Instruments(
+            self.engine.alone, self.engine.alone, self.engine.judge, measure_together=self.engine.together
+        )
+        progress = RunProgress("run", awaited_of_run(self.plan), self.told)
+        conduct = Conduct(instruments, lambda *_: [], progress, self.engine.stop, host_facts(""))
+        journal = begin_journal(self.folder / "journals")
+        return execution_of(self.plan, self.facts, self.writer, journal, conduct, completed).run()
 
 
 @pytest.fixture

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
+from drivelab.inventory.host import host_facts
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
 from drivelab.plan.awaited import awaited_of_run
-from drivelab.run import execute
-from drivelab.run.execute import Execution
-from drivelab.run.instruments import Instruments
+from drivelab.run import traced_pass
+from drivelab.run.execute import Instruments
 from drivelab.run.prepared_trial import PreparedTrial
 from drivelab.run.progress import RunProgress
+from drivelab.run.recorded import Conduct
 from drivelab.run.traced_pass import TraceTools
 from drivelab.store.read import open_run
-from unit.run.test_execute import Bench
+from unit.run.test_execute import Bench, execution_of
 from unit.store.made_traces import events, operations
 
 
@@ -34,16 +35,11 @@ class TracedBench(Bench):
         self.plan = replace(self.plan, trace=source)
         facts = resolve_target(str(self.target_directory))
         tools: Any = TraceTools(collect=None, join=None, environment=None)  # type: ignore[arg-type]
-        self.execution = Execution(
-            self.plan,
-            {self.plan.targets[0].label: facts},
-            self.writer,
-            self.journal,
-            instruments=Instruments(self.drive.measure, self.drive.count_commands, self.drive, tools),
-            progress=RunProgress("run", awaited_of_run(self.plan), io.StringIO()),
-            stop=self.drive.stop,
-        )
-        monkeypatch.setattr(execute, "traced_pass", self.trace)
+        instruments = Instruments(self.drive.measure, self.drive.count_commands, self.drive.judge, tools)
+        progress = RunProgress("run", awaited_of_run(self.plan), io.StringIO())
+        conduct = Conduct(instruments, lambda *_: [], progress, self.drive.stop, host_facts(""))
+        self.execution = execution_of(self.plan, facts, self.writer, self.journal, conduct)
+        monkeypatch.setattr(traced_pass, "traced_pass", self.trace)
 
     def trace(
         self, trial: PreparedTrial, measured: Measurement, sink: Any, tools: Any, *, source: str | None, stop: Any

@@ -91,8 +91,8 @@ def test_nothing_found_and_no_step_are_no_lines() -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("log", ["p50 333 us", "p99 1.2 ms", "3 000/s"]),
-        ("a workload with a very long name and many a level, all of which are told", ["p50 333 us", "p99 1.2 ms"]),
+        ("log", ["median 333 us", "p99 1.2 ms", "3 000/s"]),
+        ("a workload with a very long name and many a level, all of which are told", ["median 333 us", "p99 1.2 ms"]),
         ("log", ["failed [E305]: " + "the drive does not answer any more " * 5]),
     ],
 )
@@ -105,10 +105,10 @@ def test_a_finished_step_is_a_line_of_80(name: str, told: list[str]) -> None:
 
 
 def test_a_short_name_leaves_room_for_the_numbers() -> None:
-    names, told = ("512 B appended + fdatasync", "512 B appended"), ["p50 3.99 ms", "p99 8.02 ms", "272/s"]
+    names, told = ("512 B appended + fdatasync", "512 B appended"), ["median 4 ms", "p99 8.02 ms", "272/s"]
     line = finished_line("1 of 17", names, told, "about 16 s left", 80)
-    assert line == "step 1 of 17, 512 B appended: p50 3.99 ms, p99 8.02 ms, 272/s; about 16 s left"
-    assert finished_line("1 of 17", names, told[:1], "", 80) == f"step 1 of 17, {names[0]}: p50 3.99 ms"
+    assert line == "step 1 of 17, 512 B appended: median 4 ms, p99 8.02 ms, 272/s; about 16 s left"
+    assert finished_line("1 of 17", names, told[:1], "", 80) == f"step 1 of 17, {names[0]}: median 4 ms"
 
 
 def test_what_goes_on_is_told_as_it_goes() -> None:
@@ -212,12 +212,12 @@ def test_steps_at_the_same_time_take_the_time_of_all_once(plan: Plan) -> None:
 
 
 def test_trials_of_a_check_are_awaited_with_what_counts_their_commands(tmp_path: Path) -> None:
-    plan = plan_check(resolve_target(str(tmp_path)), is_quick=True)
+    plan = plan_check(resolve_target(str(tmp_path)), is_quick=True).plan
     awaited = awaited_of_check(plan)
-    assert [step.name for step in awaited] == [trial.label for trial in plan.trials]
+    assert [step.name for step in awaited] == [step.label for step in plan.steps]
     assert awaited[0].short == "512 B appended"
     assert awaited[-1].short.endswith(" QD8")
-    counted = [step for step, trial in zip(awaited, plan.trials, strict=True) if trial.counts_commands]
+    counted = [one for one, step in zip(awaited, plan.steps, strict=True) if step.pattern.is_durable]
     assert all(step.expected_ns > step.limits.runtime_ns > 0 for step in counted)
 
 
