@@ -50,6 +50,7 @@ test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS 
 	$(BIN)/python -m pytest tests/vm -n auto --dist loadgroup $(ARGS)
 
 prove: build dev ## Statistics at full size, and a thousand kills and signals as root (an hour); ARGS="-k quantiles" picks some
+	cargo test --locked -p drivelab-sim -- --include-ignored
 	$(BIN)/python -m pytest -q tests/prove/*.py $(ARGS)
 	DRIVELAB_PROVE=1 $(BIN)/python -m pytest -q tests/device/test_killed_commands.py \
 		tests/device/test_settings_come_back.py tests/unit/state/settings/test_settings_come_back.py \

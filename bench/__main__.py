@@ -34,6 +34,7 @@ from fio_agreement import JOB_FILES, agreement
 from peers import fio_version
 from program_forecasts import RUN_S, Forecasted, forecasts
 from program_forecasts import table as forecast_table
+from replays import RATE_PER_S, replays
 from reports import FIO_PLOT, PEER_SECONDS_MAX, Reports, reports
 from target import read_target, write_directory
 from tracing import TracingCost, can_trace, tracing
@@ -45,6 +46,7 @@ AGREEMENT = "## The same job files by drivelab and by fio\n"
 FILES = "## Operations on files\n"
 FORECASTS = "## Programs beside their forecasts\n"
 REPORTS, BLOCK_TRACES, TRACING = "## Reports\n", "## Block traces\n", "## Tracing\n"
+REPLAYS = "## A recorded load issued again\n"
 # in the order of the page; the first has no heading of its own
 PARTS = {
     "engine": "",
@@ -53,6 +55,7 @@ PARTS = {
     "reports": REPORTS,
     "btt": BLOCK_TRACES,
     "tracing": TRACING,
+    "replays": REPLAYS,
     "programs": FORECASTS,
 }
 
@@ -79,6 +82,9 @@ def main() -> int:
             continue
         if name == "files" and (os.geteuid() != 0 or shutil.which("bonnie++") is None):
             print("files are not compared: that needs root and bonnie++ (apt install bonnie++)", file=sys.stderr)
+            continue
+        if name == "replays" and os.geteuid() != 0:
+            print("replays are not compared: their real-time priority needs root", file=sys.stderr)
             continue
         if name == "tracing" and not can_trace():
             print("the cost of tracing is not measured: that needs root", file=sys.stderr)
@@ -110,6 +116,8 @@ def measured_part(name: str, options: argparse.Namespace) -> str:
         return files_part(file_operations(options.rounds), options)
     if name == "programs":
         return forecasts_part(list(forecasts(options.rounds, options.directory)), options)
+    if name == "replays":
+        return replays_part(replays(options.rounds, options.seconds), options)
     if name == "btt":
         return block_traces_part(block_traces(options.rounds))
     if name == "tracing":
@@ -235,6 +243,27 @@ def tracing_part(found: TracingCost, target: str, pairs: str) -> str:
         *table(found.rows),
         "",
         *(f"- {text}" for text in found.notes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def replays_part(rows: list[Row], options: argparse.Namespace) -> str:
+    """The same iolog issued again by both."""
+    lines = [
+        REPLAYS,
+        'Written by `make bench`, or alone by `make bench ARGS="--only replays"`, as root. An iolog of reads at random',
+        f"moments, {RATE_PER_S:,} a second, was issued again by `drivelab replay` and by `fio --read_iolog`, in turn,",
+        "to a file in memory, which keeps up with it. A library that both are loaded with notes when each read began;",
+        "that is compared with the recording, and the read that was least late counts as in time. Both run with",
+        "real-time priority, so that other programs have the processors only when neither wants them.",
+        f"Numbers are medians of {options.rounds} pairs of {options.seconds:g} s; the ratio is that of the pairs, ours",
+        "over theirs, with the smallest and the largest.",
+        "",
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        f"quarter of an hour. Peer: {fio_version()}.",
+        "",
+        *table(rows),
     ]
     return "\n".join(lines) + "\n"
 

@@ -17,15 +17,14 @@ from drivelab.analyse.forecast import commit_rate, rate_bands
 from drivelab.model.estimate import Estimate
 from drivelab.model.program import MIB, LogWrite, Program, RateBand
 from drivelab.model.programs import CLIENT_COUNTS, PROGRAMS
-from drivelab.model.workload import Limits
-from drivelab.plan.program_trials import log_workload
+from drivelab.model.workload import TargetRange
+from drivelab.plan.program_trials import log_pattern
 from drivelab.run.engine import remove_tree, run_workload
 
 # whole seconds, because pgbench counts in them
 RUN_S = 2
 _SEVERAL_RUNS = 3
 _SLOW_SYNC_NS = 1e6
-_INTERVAL_NS = 100_000_000
 _NO_ROOM_LIMIT = 1 << 40
 _NEW_BLOCKS = LogWrite("sync-write-4096", 4096, "append", file_bytes=512 * MIB)
 
@@ -85,19 +84,14 @@ def forecasts(rounds: int, directory: Path) -> Iterator[Forecasted | str]:
 
 def log_latency_ns(program: Program, directory: Path, seconds: float) -> float:
     """Time of the log writes of one commit: drivelab's own measurement of them, as in a check."""
-    workload = log_workload(program, _NO_ROOM_LIMIT, exclusive=False, interval_ns=_INTERVAL_NS)
-    place = directory if workload.tree else directory / program.write.trial
-    timed = workload.model_copy(
-        update={
-            "target": workload.target.model_copy(update={"path": str(place)}),
-            "limits": Limits(runtime_ns=round(seconds * 1e9)),
-            "ramp_ns": 100_000_000,
-        }
-    )
+    pattern = log_pattern(program, _NO_ROOM_LIMIT, runtime=f"{round(seconds * 1e9)}ns", ramp="100ms")
+    place = directory if pattern.uses_tree else directory / program.write.trial
+    of_file = TargetRange(path=str(place), size_bytes=pattern.file_size, create=True)
+    timed = pattern.on(TargetRange(path=str(place)) if pattern.uses_tree else of_file, seed=1)
     try:
-        return run_workload(timed).histograms["update" if workload.tree else "durable_write", "total"].mean_ns
+        return run_workload(timed).histograms["update" if pattern.uses_tree else "durable_write", "total"].mean_ns
     finally:
-        if workload.tree:
+        if pattern.uses_tree:
             remove_tree(str(directory))
         else:
             place.unlink(missing_ok=True)

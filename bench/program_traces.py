@@ -19,9 +19,10 @@ from program_forecasts import own_directory
 from real_programs import PROGRAMS as REAL_PROGRAMS
 from real_programs import RealProgram
 
-_CALLS = "write,pwrite64,writev,pwritev,pwritev2,fdatasync,fsync,sync_file_range,ftruncate,fallocate,unlink,io_submit"
+_WRITES = "write,pwrite64,writev,pwritev,pwritev2,io_submit"
+_CALLS = f"newfstatat,{_WRITES},fdatasync,fsync,sync_file_range,ftruncate,fallocate,unlink"
 # file descriptors are followed by their paths: pwrite64(3</a/b>, ""..., 8192, 16384) = 8192
-_LINE = re.compile(r"(\w+)\((?:\d+<([^>]+)>|\"([^\"]+)\")(?:, \"\"\.\.\.)?((?:, \d+)*)")
+_LINE = re.compile(r"(\w+)\((?:AT_FDCWD(?:<[^>]*>)?, )?(?:\d+<([^>]+)>|\"([^\"]+)\")(?:, \"\"\.\.\.)?((?:, \d+)*)")
 _SHOWN = 5
 
 
