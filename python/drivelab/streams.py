@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from drivelab.model.printable import printable
+from drivelab.model.units import glued
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _GONE = (errno.EIO, errno.EPIPE, errno.EBADF)
 # a terminal that says it is narrower is not believed: no plot could be shown, and in no column nothing at all
 _COLUMNS_MIN = 20
+# as wide as a space, and no end of a line for rich, which breaks also at unbreakable spaces
+_GLUE = "\u2800"
 
 
 class PrintableStream:
@@ -123,6 +126,8 @@ def for_person(stream: IO[str] | None = None) -> PrintableStream:
 def make_console(stream: IO[str] | PrintableStream | None = None, **options: Any) -> Console:
     """A console of rich, on stdout by default, on which only our own styles command the terminal.
 
+    It never parts a number from its unit at the end of a line.
+
     Parameters
     ----------
     stream : text file, optional
@@ -133,13 +138,18 @@ def make_console(stream: IO[str] | PrintableStream | None = None, **options: Any
     # imported here: most of what is piped needs no terminal library
     from rich.console import Console
     from rich.segment import Segment
+    from rich.text import Text
 
     class PrintableConsole(Console):
         """Spells control characters out before a text is measured, cut and styled."""
 
-        def render(self, *arguments: Any, **named: Any) -> Iterator[Segment]:
-            for segment in super().render(*arguments, **named):
-                yield segment if segment.control else Segment(printable(segment.text), segment.style)
+        def render(self, renderable: Any, *arguments: Any, **named: Any) -> Iterator[Segment]:
+            if isinstance(renderable, Text):
+                renderable = renderable.copy()
+                renderable.plain = glued(renderable.plain).replace("\u00a0", _GLUE)
+            for segment in super().render(renderable, *arguments, **named):
+                text = segment.text.replace(_GLUE, " ")
+                yield segment if segment.control else Segment(printable(text), segment.style)
 
     chosen: Any = stream if stream is not None else sys.stdout
     file = _Styled(chosen) if isinstance(chosen, PrintableStream) else chosen

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import math
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 
 from drivelab.model import units
 from drivelab.model.errors import DrivelabError
+from drivelab.streams import make_console
 
 BYTE_UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12} | {
     f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", start=1)
@@ -108,10 +111,10 @@ def test_a_printed_size_is_read_back(unit: str, number: int) -> None:
         (0, "0 ns"),
         (1, "1 ns"),
         (999, "999 ns"),
-        (999.6, "1 us"),
+        (999.6, "1.00 us"),
         (1000, "1 us"),
         (333_333, "333 us"),
-        (999_999, "1 ms"),
+        (999_999, "1.00 ms"),
         (9_820_000, "9.82 ms"),
         (1_200_000_000, "1.2 s"),
         (3_600_000_000_000, "3600 s"),
@@ -129,7 +132,7 @@ def test_a_printed_time_is_within_half_a_percent(nanoseconds: float) -> None:
 
 @pytest.mark.parametrize(
     ("rate", "text"),
-    [(0, "0 B/s"), (512, "512 B/s"), (538.2e6, "538 MB/s"), (999.9e6, "1 GB/s"), (7.12e9, "7.12 GB/s")],
+    [(0, "0 B/s"), (512, "512 B/s"), (538.2e6, "538 MB/s"), (999.9e6, "1.00 GB/s"), (7.12e9, "7.12 GB/s")],
 )
 def test_throughput_is_printed_in_powers_of_1000(rate: float, text: str) -> None:
     assert units.format_rate_bytes_per_s(rate) == text
@@ -193,3 +196,31 @@ def test_sizes_of_drives_are_in_powers_of_1000(count: int, text: str) -> None:
 )
 def test_shares_have_two_digits(share: float, text: str) -> None:
     assert units.format_percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [(9_801_300, "9.80 ms"), (1_099_800_000, "1.10 s"), (10_000_000, "10 ms"), (1_500_000_000, "1.5 s")],
+)
+def test_a_zero_that_was_measured_is_a_digit_and_one_that_was_chosen_is_none(nanoseconds: int, text: str) -> None:
+    assert units.format_duration_ns(nanoseconds) == text
+    assert units.format_rate_bytes_per_s(1.0996e9) == "1.10 GB/s"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 090/s of 12 MB/s", "1_090/s of 12_MB/s"),
+        ("99 % within 10 ms, 1 234 567 IOPS", "99_% within 10_ms, 1_234_567_IOPS"),
+        ("2 of 31 trials, step 3 minutes", "2 of 31 trials, step 3 minutes"),
+    ],
+)
+def test_no_end_of_a_line_parts_a_number_from_its_unit(text: str, expected: str) -> None:
+    assert units.glued(text) == expected.replace("_", "\u00a0")
+    for width in range(20, 40):
+        printed = io.StringIO()
+        make_console(printed, width=width).print(Text(f"as long as it takes: {text}"))
+        lines = [line.rstrip() for line in printed.getvalue().splitlines()]
+        assert " ".join(lines) == f"as long as it takes: {text}", "and blanks are blanks again"
+        for piece in expected.split():
+            assert any(piece.replace("_", " ") in line for line in lines)

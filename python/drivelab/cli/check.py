@@ -350,7 +350,7 @@ def print_screen(content: ReportContent) -> None:
     shown = replace(content, trials=trials)
     with console.capture() as capture:
         console.print(render_check_screen(shown, plain=not console.encoding.startswith("utf")))
-    print(without_trailing_blanks(capture.get()), end="")
+    console.file.write(without_trailing_blanks(capture.get()))
     print(f"all numbers and intervals: drivelab report {content.name} --text")
 
 
@@ -369,15 +369,16 @@ def print_check(
         for measured, summary in zip(results.measurements, results.summaries, strict=True)
         if (summary.operation, "total") in measured.histograms and not summary.name.startswith(PROBE)
     }
-    console.print(
-        render_check(
-            f"{target.text}: is it fit, and can the numbers be trusted?",
-            summaries,
-            condensed(findings),
-            judgement.verdict,
-            histograms,
-            trials=[trial for trial in content.trials if not trial.name.startswith(PROBE)],
-            plain=not console.encoding.startswith("utf"),
-        )
+    answer = render_check(
+        f"{target.text}: is it fit, and can the numbers be trusted?",
+        summaries,
+        condensed(findings),
+        judgement.verdict,
+        histograms,
+        trials=[trial for trial in content.trials if not trial.name.startswith(PROBE)],
+        plain=not console.encoding.startswith("utf"),
     )
+    with console.capture() as capture:
+        console.print(answer)
+    console.file.write(without_trailing_blanks(capture.get()))
     print(f"\nrun:    {directory}")

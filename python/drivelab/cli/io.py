@@ -28,7 +28,7 @@ from drivelab.model.finding import MEASURE_LONGER, USE_DIRECT_IO, Finding, gravi
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.units import format_bytes
+from drivelab.model.units import format_bytes, glued
 from drivelab.model.workload import Workload
 from drivelab.plan.awaited import awaited_of_workload
 from drivelab.run.begun import begun
@@ -194,9 +194,8 @@ def wrapped(line: str) -> str:
     """A line in the width of the terminal; what goes on is indented."""
     width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.fill(
-        line, width, subsequent_indent=indent, drop_whitespace=True, break_on_hyphens=False, break_long_words=False
-    )
+    broken = textwrap.fill(glued(line), width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    return broken.replace("\u00a0", " ")
 
 
 def _begun(target: TargetFacts) -> RunRecord:

@@ -163,10 +163,13 @@ def print_answer(stored: StoredRun) -> None:
     """Print the answer of a check, the numbers, and what limits them."""
     from drivelab.report.gather import gather
     from drivelab.report.terminal.text import render_content, text_console
+    from drivelab.report.terminal.wrapped import without_trailing_blanks
 
     console = text_console()
     plain = not console.encoding.startswith("utf")
-    console.print(render_content(gather(stored), plain=plain))
+    with console.capture() as capture:
+        console.print(render_content(gather(stored), plain=plain))
+    console.file.write(without_trailing_blanks(capture.get()))
 
 
 def print_joint(joint: Joint) -> None:

@@ -160,9 +160,6 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
         table, more = table_lines_of(rows, TEXT_LINES_MAX // 2, plain, is_one_at_a_time=is_one_at_a_time)
         lines = _captured(table, console)
         blocks.append([*lines, f"  and {more} more: --details"] if more else lines)
-    with console.capture() as effects:
-        print_effects(answer, console)
-    blocks.append(effects.get().rstrip().splitlines())
     first, last = ([*part.get().rstrip().splitlines(), ""] for part in (told, limits))
     lines = [*first, *_with_room(blocks, TEXT_LINES_MAX - 2 - len(first) - len(last)), *(last if last[0] else [])]
     imported = f"imported from {imported_words(run.record.imported)}" if run.record.imported else ""

@@ -270,19 +270,21 @@ class ReferenceDrift:
 
     @property
     def text(self) -> str:
-        """One line: ``reference: median latency +3 % along the trend of 6 values (not more than chance)``."""
-        count = len(self.values)
-        what = f"reference: {metric_of(self.metric).words}"
+        """One line: ``the reference drifted: median latency +28 % over 6 repeats (more than chance)``."""
+        count, words = len(self.values), metric_of(self.metric).words
         if self.ratio.value is None:
-            return "reference: measured once; a drift would not show"
+            return "the reference was measured once: a drift would not show"
         if self.invalid_trials:
-            return f"{what}: not judged, {trials_of(self.invalid_trials, count, 'do not')} describe the drive"
+            unfit = trials_of(self.invalid_trials, count, "do not")
+            return f"the reference: {words} not judged, {unfit} describe the drive"
         change = percent_change(self.ratio.value)
         if self.is_beyond_noise is None:
             first, last = (format_quantity(value, self.unit) for value in (self.values[0], self.values[-1]))
-            return f"{what} {first}, then {last} ({change}, {count} values: cannot be told from chance)"
-        weight = "more than chance" if self.is_beyond_noise else "not more than chance"
-        return f"{what} {change} along the trend of {count} values ({weight})"
+            few = f"{count} repeats cannot tell it from chance"
+            return f"the reference: {words} {first}, then {last} ({change}; {few})"
+        if self.is_beyond_noise:
+            return f"the reference drifted: {words} {change} over {count} repeats (more than chance)"
+        return f"the reference: {words} {change} over {count} repeats (no more than chance)"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -26,6 +26,10 @@ _BYTE_UNITS = {
     "TiB": 2**40,
 }
 _TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+# between the digits of a number, and between it and its unit
+_WITHIN_QUANTITY = re.compile(
+    r"(?<=\d) (?=\d{3}(?!\d))|(?<=\d) (?=(?:ns|us|µs|ms|s|min|h|B|[KMGT]iB|[kMGT]B|[kMG]B/s|%|IOPS)(?!\w))"
+)
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", re.ASCII)
 
 
@@ -124,8 +128,8 @@ def format_duration_ns(nanoseconds: float) -> str:
     """A time for people with three digits: ``333 us``, ``9.82 ms``, ``1.2 s``."""
     for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
         if abs(nanoseconds) >= 0.9995 * size:
-            return f"{_three_digits(nanoseconds / size)} {unit}"
-    return f"{_three_digits(nanoseconds)} ns"
+            return f"{_measured_digits(nanoseconds / size)} {unit}"
+    return f"{_measured_digits(nanoseconds)} ns"
 
 
 def format_wait_ns(nanoseconds: float) -> str:
@@ -143,8 +147,8 @@ def format_rate_bytes_per_s(rate: float) -> str:
     """Throughput for people, in powers of 1000: ``538 MB/s``."""
     for unit, size in (("GB/s", 10**9), ("MB/s", 10**6), ("kB/s", 10**3)):
         if rate >= 0.9995 * size:
-            return f"{_three_digits(rate / size)} {unit}"
-    return f"{_three_digits(rate)} B/s"
+            return f"{_measured_digits(rate / size)} {unit}"
+    return f"{_measured_digits(rate)} B/s"
 
 
 def format_rate_per_s(rate: float) -> str:
@@ -152,7 +156,12 @@ def format_rate_per_s(rate: float) -> str:
     if rate >= 1000:
         digits = max(0, 3 - math.ceil(math.log10(rate + 1)))
         return f"{round(rate, digits - (len(str(int(rate))) - 3)):,.0f}".replace(",", " ")
-    return _three_digits(rate)
+    return _measured_digits(rate)
+
+
+def glued(text: str) -> str:
+    """A text in which no end of a line can part a number from its unit: ``1 090 us`` with unbreakable spaces."""
+    return _WITHIN_QUANTITY.sub("\u00a0", text)
 
 
 def format_quantity(value: float, unit: str) -> str:
@@ -165,7 +174,17 @@ def format_quantity(value: float, unit: str) -> str:
         return format_rate_bytes_per_s(value)
     if unit == "1/s":
         return format_rate_per_s(value)
-    return _three_digits(value)
+    return _measured_digits(value)
+
+
+def _measured_digits(value: float) -> str:
+    """Three digits; a zero that was measured is a digit, one behind a number that somebody chose is none."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    # 0.9996 becomes 1.00, which has one digit more before the point
+    rounded = round(value, 2 - math.floor(math.log10(abs(value))))
+    decimals = max(0, 2 - math.floor(math.log10(abs(rounded))))
+    return _three_digits(value) if math.isclose(rounded, value, rel_tol=1e-9) else f"{rounded:.{decimals}f}"
 
 
 def _three_digits(value: float) -> str:

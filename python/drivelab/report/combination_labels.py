@@ -15,6 +15,8 @@ _LABELS_WIDTH_MAX = 40
 _FEW_MIN = 3
 # the cell of a factor that a combination does not have, like mount options on the bare drive
 NOT_APPLICABLE = "-"
+# heads of a table whose rows differ from the first in one level each
+CHANGED_TO = ["changed", "to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> 
         rows.append((", ".join(changed) or "baseline", ", ".join(row.get(name, NOT_APPLICABLE) for name in changed)))
     # a setting that nobody could read tells nothing
     baseline = ", ".join(f"{name} {level}" for name, level in first.items() if level != AS_FOUND)
-    return CombinationLabels(("changed", "to"), tuple(rows), f"baseline: {baseline}")
+    return CombinationLabels(tuple(CHANGED_TO), tuple(rows), f"baseline: {baseline}")
 
 
 def _bare(words: str) -> str:

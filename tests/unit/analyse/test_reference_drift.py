@@ -66,14 +66,14 @@ def test_a_steady_slowdown_is_large() -> None:
     assert drift.is_large
     assert drift.ratio.value == pytest.approx(1.25, rel=0.02)
     assert drift.spread_ratio == pytest.approx(1.25)
-    assert drift.text == "reference: median latency +25 % along the trend of 6 values (more than chance)"
+    assert drift.text == "the reference drifted: median latency +25 % over 6 repeats (more than chance)"
 
 
 def test_scatter_without_a_trend_is_noise() -> None:
     drift = drift_of([1e6, 1.3e6, 0.9e6, 1.2e6, 1e6, 1.1e6])
     assert not drift.is_beyond_noise
     assert not drift.is_large
-    assert drift.text.endswith("(not more than chance)")
+    assert drift.text.endswith("(no more than chance)")
 
 
 def test_a_small_trend_is_told_and_is_no_warning() -> None:
@@ -87,8 +87,8 @@ def test_fewer_than_five_values_are_told_and_cannot_be_told_from_chance(values: 
     drift = drift_of(values)
     assert (drift.is_beyond_noise, drift.is_large) == (None, False)
     assert drift.ratio.value == pytest.approx(values[-1] / values[0])
-    assert drift.text.startswith(f"reference: median latency 1 ms, then {values[-1] / 1e6:g} ms (+")
-    assert drift.text.endswith("cannot be told from chance)")
+    assert drift.text.startswith(f"the reference: median latency 1 ms, then {values[-1] / 1e6:g} ms (+")
+    assert drift.text.endswith("repeats cannot tell it from chance)")
     assert kind.find_in_run(evidence_of(values)) == []
 
 
@@ -105,13 +105,15 @@ def test_values_that_do_not_describe_the_drive_show_no_drift() -> None:
     measured = [ReferenceValue(value, is_invalid=value == 1.2e6) for value in values]
     drift = reference_drift("sda", "small", METRIC, measured)
     assert (drift.is_beyond_noise, drift.is_large, drift.invalid_trials) == (None, False, 1)
-    assert drift.text == "reference: median latency: not judged, 1 of 5 trials does not describe the drive"
+    assert drift.text == "the reference: median latency not judged, 1 of 5 trials does not describe the drive"
 
 
 def test_a_reference_of_operations_a_second_is_told_in_them() -> None:
     drift = drift_of([4_000.0, 3_000.0], "iops")
-    assert (drift.unit, drift.text.split(" (")[0]) == ("1/s", "reference: I/Os per second 4 000, then 3 000")
-    assert drift_of([1e6, 2e6], "response_latency_ns_p50").text.startswith("reference: median response latency 1 ms")
+    assert (drift.unit, drift.text.split(" (")[0]) == ("1/s", "the reference: I/Os per second 4 000, then 3 000")
+    assert drift_of([1e6, 2e6], "response_latency_ns_p50").text.startswith(
+        "the reference: median response latency 1 ms"
+    )
     (found,) = kind.find_in_run(evidence_of([5e3, 4.5e3, 4e3, 3.5e3, 3e3], "iops"))
     assert "did not stay the same: I/Os per second 5 000 first and 3 000 at the end" in found.text
 
@@ -119,7 +121,7 @@ def test_a_reference_of_operations_a_second_is_told_in_them() -> None:
 def test_one_value_shows_no_drift() -> None:
     drift = drift_of([1e6])
     assert drift.ratio.value is None
-    assert drift.text == "reference: measured once; a drift would not show"
+    assert drift.text == "the reference was measured once: a drift would not show"
 
 
 def evidence_of(values: list[float], metric: str = METRIC) -> RunEvidence:

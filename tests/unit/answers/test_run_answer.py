@@ -174,7 +174,7 @@ def test_the_table_of_a_scan_says_what_was_changed_and_what_was_read_back(
     assert "scheduler    none -> mq-deadline" in text
     assert "write-cache off          0.299" in text
     assert "flushes 2 -> 0" in text
-    assert "reference: median latency +28 % along the trend of 6 values (more than chance)" in text
+    assert "the reference drifted: median latency +28 % over 6 repeats (more than chance)" in text
     assert "in 31 of 31 trials" in text
 
 
@@ -193,5 +193,5 @@ def test_every_combination_can_be_given_again() -> None:
     assert document["results"][0]["trial_count"] == 5
     assert document["effects"][0]["verdict_text"] == "matters: faster"
     assert document["effects"][0]["commands_changed"] is True
-    assert document["reference"][0]["text"].startswith("reference: median latency")
+    assert document["reference"][0]["text"].startswith("the reference drifted: median latency")
     assert replace(answer, effects=()).to_json()["effects"] == []

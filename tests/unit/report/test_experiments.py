@@ -132,7 +132,7 @@ def test_effects_of_trials_that_do_not_describe_the_drive_are_marked_everywhere(
     assert len(effects_notes([bad])) == 1
     changed, unjudged = run_sentences(answer)
     assert changed == "small: write-cache auto is 2.0 times faster (1.8 to 2.2) than on."
-    assert unjudged == "Not judged, because some of the trials do not describe the drive: write-cache off."
+    assert unjudged == "Not judged, as trials do not describe the drive: write-cache off."
     assert answer.to_json()["effects"][0]["invalid_trials"] == 3
     figure = effects_overview(answer)
     assert figure is not None
@@ -176,7 +176,7 @@ def test_the_page_of_a_scan_has_effects_and_reference_but_no_trial_of_it(
 ) -> None:
     text = page_text(scan, scanned, tmp_path)
     assert "What changes 1 byte appended + fdatasync on sdb" in text
-    assert "reference: median latency +28\u00a0% along the trend of 6 values (more than chance)" in text
+    assert "the reference drifted: median latency +28\u00a0% over 6 repeats (more than chance)" in text
     assert 'id="trial-0002-one-byte"' in text
     # the first step is one of the reference
     assert 'id="trial-0001-one-byte"' not in text

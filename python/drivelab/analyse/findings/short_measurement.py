@@ -19,7 +19,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if evidence.is_null or window_ns >= NOTE_NS or evidence.name.startswith(PROBE):
         return []
     text = (
-        f"it was measured for {format_duration_ns(window_ns)}: caches may have taken all of it, and the intervals "
+        f"measured for only {format_duration_ns(window_ns)}: caches may have taken all of it, and the intervals "
         "know nothing of what changes more slowly"
     )
     severity: Severity = "warning" if window_ns < WARNING_NS else "note"

@@ -176,34 +176,34 @@ class _Words:
             yield f"not taken, so not judged: {self.named(refused)}"
         unjudged = [one for one in told if one.verdict == "not judged" and not one.refused_for]
         if unjudged:
-            yield f"not judged, because some of the trials do not describe the drive: {self.named(unjudged)}"
+            yield f"not judged, as trials do not describe the drive: {self.named(unjudged)}"
 
     def _place_before(self, effect: LevelEffect) -> str:
         where = self._where(effect)
         return f"{where}: " if where else ""
 
     def named(self, effects: Sequence[LevelEffect]) -> str:
-        """Some levels by name, one that has the same verdict everywhere once."""
+        """Some levels by name, each once, with where that holds or in how many of its places."""
         names = []
         here = Counter(map(_subject, effects))
         for one in effects:
             subject = _subject(one)
-            where = "" if here[subject] == self._places[subject] else self._where(one)
+            count, places = here[subject], self._places[subject]
+            of_all = f"in {count} of {places} {'places' if len(self._targets) > 1 else 'workloads'}"
+            where = "" if count == places else of_all if count > 1 else self._where(one)
             names.append(f"{subject}{f' ({where})' if where else ''}")
         return _some(list(dict.fromkeys(names)), ", ")
 
     def not_told(self, effects: Sequence[LevelEffect], *, is_other: bool) -> str:
-        """What was seen, how much may hide behind the scatter, and what would show it."""
+        """What cannot be told from chance, and what would show it; how it looked is in the table."""
         blocks = max(len(effect.block_ratios) for effect in effects)
-        largest = max(effects, key=change_size)
-        what = f"no {'other ' if is_other else ''}change can"
-        if len(effects) < len(self.told):
-            what = f"{len(effects)} of {len(self.told)} changes cannot"
         repeats = f"{blocks} {'repeat' if blocks == 1 else 'repeats'}"
-        seen = f"{_subject(largest)} looked {change_words(largest)} than {_baseline(largest)}{self._numbers(largest)}"
-        where = self._where(largest)
-        place = f" ({where})" if where else ""
-        return f"with {repeats} {what} be told from chance: {seen}{place}; {_what_it_takes(effects, blocks)}"
+        it_takes = _what_it_takes(effects, blocks)
+        if len(effects) < len(self.told):
+            return f"not told from chance by {repeats}: {self.named(effects)}; {it_takes}"
+        factors = [factor.replace("_", " ") for factor in dict.fromkeys(effect.factor for effect in effects)]
+        what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ')}"
+        return f"with {repeats} {what} can be told from chance; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:
         """The numbers of both levels where they are of one pair of combinations."""

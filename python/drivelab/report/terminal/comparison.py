@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.metric import metric_of
-from drivelab.model.units import format_percent
+from drivelab.model.units import format_percent, glued
 from drivelab.report.sentences.comparison import (
     constant_levels,
     difference_words,
@@ -157,4 +157,4 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(glued(text), WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

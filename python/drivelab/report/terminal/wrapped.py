@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from drivelab.model.units import glued
 from drivelab.report.parts_of_text import parts_within
 from drivelab.report.terminal.clean_text import terminal_text
 
@@ -18,7 +19,7 @@ _TRAILING = re.compile(r"(?:[ ]|\x1b\[[0-9;]*m)+$", re.MULTILINE)
 def wrapped(text: str, width: int, plain: bool, indent: str = "") -> list[str]:
     """A text broken into lines; numbers stay with their units where they can."""
     # in ASCII some characters become several: they are replaced before lines are measured
-    ready = terminal_text(text, plain) if plain else text
+    ready = glued(terminal_text(text, plain) if plain else text)
     broken = textwrap.wrap(ready, width, subsequent_indent=indent, break_on_hyphens=False)
     return [terminal_text(line, plain) for line in broken]
 

@@ -94,7 +94,7 @@ def test_the_results_of_a_run_end_with_its_plots(capsys: pytest.CaptureFixture[s
     print_results(open_run(GOLDEN / "settings-scan-drive"))
     text = capsys.readouterr().out
     table, plot = text.index("commands per op"), text.index("● matters   × not judged   ○ no effect of 5 % or more")
-    assert table < plot < text.index("reference:")
+    assert table < plot < text.index("the reference drifted:")
 
 
 def test_a_bar_is_as_long_as_its_number() -> None:

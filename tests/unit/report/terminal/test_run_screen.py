@@ -44,9 +44,28 @@ def test_it_fits_a_terminal(name: str, capsys: pytest.CaptureFixture[str], monke
 
 def test_drives_are_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = screen("write-size-two-drives", capsys, monkeypatch)
-    (head,) = (line for line in lines if "sdb" in line and "the drive does" in line)
-    assert head.index("sdb") < head.index("sdc")
+    (head,) = (line for line in lines if "shift" in line and "sdb" in line)
+    assert head.split() == ["block", "size", "shift", "write-cache", "sdb", "95", "%", "sdc", "95", "%"]
     assert "and 20 more: --details" in "\n".join(lines)
+
+
+def test_levels_that_repeat_are_written_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = screen("write-size-two-drives", capsys, monkeypatch)
+    place = next(place for place, line in enumerate(lines) if line.startswith("  1 B"))
+    assert lines[place].split()[:5] == ["1", "B", "0", "B", "on"]
+    assert lines[place + 1].split()[:3] == ["512", "B", "off"], "of the same block size"
+    assert lines[place + 1].index("512 B") == lines[place].index("0 B")
+
+
+def test_two_factors_make_a_square(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = screen("queue-depth-grid", capsys, monkeypatch)
+    place = next(place for place, line in enumerate(lines) if "block size 4 KiB" in line and "256 KiB" in line)
+    rows = [line.split() for line in lines[place + 1 : place + 8]]
+    assert [row[0] for row in rows] == ["1", "2", "4", "8", "16", "32", "64"]
+    assert rows[0][1:] == ["56.8", "MB/s", "216", "MB/s", "700", "MB/s", "1.51", "GB/s"]
+    assert "more: --details" not in "\n".join(lines)
 
 
 def test_numbers_stand_beside_their_range_and_what_the_drive_does(

@@ -41,7 +41,7 @@ def test_the_first_screen_says_that_the_drive_drifted_and_that_trials_were_short
     stored = open_run(SCAN)
     print_screen(stored, answer_of_run(stored, SHOWN_METRICS))
     lines = capsys.readouterr().out.splitlines()
-    assert "! reference: median latency +28 % along the trend of 6 values (more than chance)" in lines
+    assert "! the reference drifted: median latency +28 % over 6 repeats (more than chance)" in lines
     assert "! it was measured for 400 ms [in 31 of 31 trials]" in lines
 
 

@@ -1,0 +1,235 @@
+"""The table of one workload on a screen: a row for each combination, a column for each factor and target.
+
+Where two factors were varied on one target and rows would run off the screen, the
+levels of the second are columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
+from drivelab.model.metric import FLUSHES, WRITES, metric_of
+from drivelab.model.run_answer import CombinationResult
+from drivelab.report.combination_labels import CHANGED_TO, NOT_APPLICABLE, CombinationLabels, combination_labels
+from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
+from drivelab.report.terminal.wrapped import WIDTH
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_NAME_WIDTH_MIN = 16
+_GAP = 2
+_PADDING = (0, _GAP, 0, 0)
+# rows from which two factors make a square
+_SQUARE_ROWS_MIN = 10
+_SQUARE_COLUMNS_MAX = 5
+# smaller random I/Os are counted and not weighed
+_WEIGHED_FROM_BYTES = 1 << 16
+_WORK = "the drive does"
+_NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
+Justify = Literal["left", "right"]
+Clean = Callable[[str], str]
+Key = tuple[tuple[str, str], ...]
+
+
+def row_count(group: Sequence[CombinationResult]) -> int:
+    """How many rows a workload has, of all targets together."""
+    return len(set(map(_key, group)))
+
+
+def _key(one: CombinationResult) -> Key:
+    """What two combinations have in common that stand in one row."""
+    return (("operation", one.operation), *one.levels.items())
+
+
+def workload_table(
+    group: Sequence[CombinationResult], rows_max: int, clean: Clean, *, is_one_at_a_time: bool
+) -> tuple[Table, int]:
+    """A table of one workload, and how many rows it leaves out; several targets have a column each.
+
+    Parameters
+    ----------
+    group : sequence of CombinationResult
+        Its combinations.
+    rows_max : int
+        That there is room for.
+    clean : callable
+        Makes text fit for the terminal.
+    is_one_at_a_time : bool
+        Whether each combination differs from the first in one level.
+
+    Returns
+    -------
+    (rich.table.Table, int)
+        The table, and the rows that had no room.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    targets: dict[str, dict[Key, CombinationResult]] = {}
+    for one in group:
+        targets.setdefault(one.target, {})[_key(one)] = one
+    firsts = {_key(one): one for one in reversed(group)}
+    rows = list(dict.fromkeys(map(_key, group)))
+    labels = combination_labels([firsts[key] for key in rows], is_one_at_a_time=is_one_at_a_time)
+    metric = _metric(group)
+    if len(targets) == 1 and len(rows) >= _SQUARE_ROWS_MIN:
+        square = _square(labels, [firsts[key] for key in rows], metric, clean)
+        if square is not None and square.row_count <= rows_max:
+            return square, 0
+    columns = _columns(metric, list(targets), group)
+    shown = _spread(len(rows), rows_max)
+    numbers = []
+    for key in (rows[place] for place in shown):
+        cells = [text for members in targets.values() for text in _number(members.get(key), metric)]
+        more = _others(firsts[key], metric) if len(targets) == 1 else ()
+        numbers.append([*cells, *more, _commands(firsts[key])][: len(columns)])
+    names = _name_columns(labels, shown, _room_beside(columns, numbers), metric)
+    if len(targets) > 1 and len(names[0]) < len(labels.names) and columns[-1][0] == _WORK:
+        # the sentences tell what the drive does, and nothing else tells rows apart
+        columns, numbers = columns[:-1], [told[:-1] for told in numbers]
+        names = _name_columns(labels, shown, _room_beside(columns, numbers), metric)
+    table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
+    for place, head in enumerate(names[0]):
+        width = max(0, _NAME_WIDTH_MIN - sum(map(len, names[0][:-1]))) if place == len(names[0]) - 1 else None
+        table.add_column(clean(head), min_width=width)
+    for head, justify in columns:
+        table.add_column(clean(head), justify=justify, no_wrap=True)
+    for name, told in zip(names[1:], numbers, strict=True):
+        table.add_row(*map(clean, name), *(Text(clean(cell)) for cell in told))
+    return table, len(rows) - len(shown)
+
+
+def _room_beside(columns: Sequence[tuple[str, Justify]], numbers: Sequence[Sequence[str]]) -> int:
+    """The width that columns of numbers leave for the names of their rows."""
+    cells = zip([head for head, _ in columns], *numbers, strict=True)
+    return WIDTH - sum(max(map(len, column)) + _GAP for column in cells)
+
+
+def _name_columns(labels: CombinationLabels, shown: Sequence[int], room: int, metric: str) -> list[list[str]]:
+    """Heads and cells that name the rows: a column for each factor, or one of all where there is no room for that."""
+    heads = [name.replace("_", " ") for name in labels.names]
+    # what a combination does not have says nothing, and what was read back instead is told by the sentences
+    rows = [["" if cell == NOT_APPLICABLE else _as_asked(cell) for cell in labels.rows[place]] for place in shown]
+    if not heads:
+        return [["  "], *(["  " + _kind(metric)] for _ in rows)]
+    widths = [
+        max(len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
+    ]
+    if heads == CHANGED_TO or sum(widths) + _GAP * (len(widths) + 1) > room:
+        heads, rows = [", ".join(heads)], [[" ".join(filter(None, row))] for row in rows]
+    else:
+        rows = [_without_repeated(row, before) for row, before in zip(rows, [None, *rows[:-1]], strict=True)]
+    return [[f"  {first}".replace("\n", "\n  "), *rest] for first, *rest in (heads, *rows)]
+
+
+def _as_asked(cell: str) -> str:
+    asked, not_taken, _ = cell.partition(" -> ")
+    return f"{asked},\n  not taken" if not_taken else asked
+
+
+def _without_repeated(row: Sequence[str], before: Sequence[str] | None) -> list[str]:
+    """The cells of a row, those left out that are as in the row above, up to the first that is not."""
+    same = 0
+    while before is not None and same < len(row) - 1 and row[same] == before[same]:
+        same += 1
+    return [*[""] * same, *row[same:]]
+
+
+def _square(labels: CombinationLabels, ones: Sequence[CombinationResult], metric: str, clean: Clean) -> Table | None:
+    """Two factors as rows and columns, a number in each cell; None where it would not be whole, or too wide."""
+    from rich.table import Table
+
+    if len(labels.names) != 2:
+        return None
+    tops = list(dict.fromkeys(second for _, second in labels.rows))
+    sides = list(dict.fromkeys(first for first, _ in labels.rows))
+    if len(tops) > _SQUARE_COLUMNS_MAX or len(tops) * len(sides) != len(ones):
+        return None
+    cells = {pair: _number(one, metric)[0] for pair, one in zip(labels.rows, ones, strict=True)}
+    first, second = (name.replace("_", " ") for name in labels.names)
+    table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
+    table.add_column(clean(f"  {first}"), min_width=_NAME_WIDTH_MIN)
+    for top in tops:
+        head = f"{second} {top}" if top == tops[0] else top
+        table.add_column(clean(head), justify="right", no_wrap=True)
+    for side in sides:
+        table.add_row(clean(f"  {side}"), *(clean(cells[side, top]) for top in tops))
+    return table if max(len(one) for one in cells.values()) * len(tops) < WIDTH - _NAME_WIDTH_MIN else None
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """Places of the rows that are shown: all, or some from the first to the last, with a line for how many are not."""
+    if count <= most:
+        return list(range(count))
+    room = max(2, most - 1)
+    return [round(at * (count - 1) / (room - 1)) for at in range(room)]
+
+
+def _metric(group: Sequence[CombinationResult]) -> str:
+    """What a table shows: small random I/Os are counted, everything else is what it is judged by."""
+    judged = group[0].judged_metric
+    sizes = [one.block_size_bytes or _WEIGHED_FROM_BYTES for one in group]
+    is_small = judged == THROUGHPUT and max(sizes) < _WEIGHED_FROM_BYTES
+    return RATE if is_small and all(RATE in one.metrics for one in group) else judged
+
+
+def _kind(metric: str) -> str:
+    one = metric_of(metric)
+    return {"latency": "typical latency", "rate": "per second"}.get(one.quantity, one.words)
+
+
+def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationResult]) -> list[tuple[str, Justify]]:
+    """Head and alignment of each column of numbers."""
+    found: list[tuple[str, Justify]] = []
+    repeats = max(one.trial_count for one in group)
+    span = f"{repeats} repeats" if repeats > 1 else "95 %"
+    for target in targets:
+        head = target if len(targets) > 1 else {LATENCY: "median", RATE: "per s"}.get(metric, _kind(metric))
+        found += [(head, "right"), (span, "left")]
+    if len(targets) == 1:
+        found.append(("p99 latency" if metric != RATE else "each takes", "right"))
+    return [*found, (_WORK, "left")] if any(map(_commands, group)) else found
+
+
+def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
+    """The number, and its range without the unit where it is the same."""
+    found = one.metrics.get(metric) if one is not None else None
+    if found is None:
+        low = one.bounds.get(metric, (None, None))[0] if one is not None else None
+        return ("" if low is None else f"≥ {_write(metric, low)}"), ""
+    value = _write(metric, found.median)
+    low, high = found.ends
+    if low is None or high is None:
+        return value, "?" if found.is_seen else ""
+    return value, span_beside(value, _write(metric, low), _write(metric, high))
+
+
+def _others(one: CombinationResult, metric: str) -> tuple[str]:
+    """The slowest 1 % of what is judged, or how long one of them takes where they are counted."""
+    name = LATENCY if metric == RATE else P99
+    found = one.metrics.get(name)
+    if found is not None:
+        return (latency_text(found.median),)
+    low = one.bounds.get(name, (None, None))[0]
+    return ("" if low is None else f"≥ {latency_text(low)}",)
+
+
+def _write(metric: str, value: float) -> str:
+    return number_text(value) if metric == RATE else value_writer(metric)(value)
+
+
+def _commands(one: CombinationResult) -> str:
+    """``3 writes, 2 flushes``, of what is durable."""
+    if not one.is_durable:
+        return ""
+    told = []
+    for noun, metric in _NOUNS:
+        found = one.metrics.get(metric)
+        if found is None:
+            continue
+        count = f"{found.median:.1f}".removesuffix(".0")
+        told.append(f"{count} {noun if count != '1' else noun[: -2 if noun == 'flushes' else -1]}")
+    return ", ".join(told)
