@@ -13,7 +13,7 @@ from drivelab.model.units import format_bytes, format_duration_ns, parse_bytes
 _SAID_BY_THEIR_LEVELS = ("filesystem", "mount")
 # keys of workloads that are numbers of bytes
 _BYTES_KEYS = ("block_size", "record_size", "file_size", "shift", "offset", "size", "bytes")
-_QUANTITY = re.compile(r"\d+(\.\d+)?\s*([kKMGT]i?B?|%)?")
+_QUANTITY = re.compile(r"\d+(\.\d+)?\s*([kKMGT]i?B?|B|%)?")
 
 
 def is_quantity(level: str) -> bool:

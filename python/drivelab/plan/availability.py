@@ -39,13 +39,14 @@ class Refusal:
 
 
 def in_words(refusals: Iterable[Refusal]) -> tuple[str, ...]:
-    """One sentence for all levels of a factor that one target refuses for one reason."""
+    """One sentence for all levels of a factor that targets refuse for one reason."""
     levels: dict[tuple[str, str, str], dict[str, None]] = {}
     for one in refusals:
         levels.setdefault((one.factor, one.target, one.reason), {})[one.level] = None
-    return tuple(
-        f"{factor} {', '.join(found)} on {target}: {reason}" for (factor, target, reason), found in levels.items()
-    )
+    targets: dict[tuple[str, str, str], list[str]] = {}
+    for (factor, target, reason), found in levels.items():
+        targets.setdefault((factor, ", ".join(found), reason), []).append(target)
+    return tuple(f"{factor} {found} on {' and '.join(of)}: {reason}" for (factor, found, reason), of in targets.items())
 
 
 def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:

@@ -6,12 +6,14 @@ import re
 
 # before what explains, adds to or bounds what was said
 _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
+# as those who wrote them write them
+_SMALL_NAME = re.compile(r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+)\b")
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 
 
 def capitalised(text: str) -> str:
-    """The text with a capital at its beginning, and no other letter changed."""
-    return text[:1].upper() + text[1:]
+    """The text with a capital at its beginning, and no other letter changed; names of file systems have none."""
+    return text if _SMALL_NAME.match(text) else text[:1].upper() + text[1:]
 
 
 def parts_within(text: str, length_max: int) -> str:

@@ -186,6 +186,15 @@ def test_each_sign_of_others_is_told(context: dict[str, object], words: str) -> 
     assert found.severity == "warning"
 
 
+@pytest.mark.parametrize(("share", "severity"), [(0.012, "note"), (0.05, "note"), (0.051, "warning")])
+def test_the_little_that_a_hypervisor_always_takes_is_no_alarm(share: float, severity: str) -> None:
+    context: dict[str, object] = {"cpu_steal_share": share}
+    (found,) = foreign_work.find(evidence(measured(devices=[counted(reads=2000)], context=context)))
+    assert found.severity == severity
+    (found,) = foreign_work.find(evidence(measured(devices=[counted(reads=2380)], context=context)))
+    assert found.severity == "warning", "others read from the drive as well"
+
+
 def test_a_single_write_of_a_journal_is_not_a_neighbour() -> None:
     idle = {"duration_ns": 50_000_000, "reads": 0, "writes": 1, "bytes_read": 0, "bytes_written": 1 << 20}
     assert foreign_work.find(evidence(measured(devices=[counted(reads=2000)], context={"other_work": idle}))) == []

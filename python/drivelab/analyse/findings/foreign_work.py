@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.foreign_bytes import foreign_bytes
-from drivelab.model.finding import Finding
+from drivelab.model.finding import Finding, Severity
 from drivelab.model.others_processors import busy_with_others
 from drivelab.model.units import format_bytes
 
 CODE = "foreign-work"
+STEAL = "cpu_steal_share"
 # methodology, row 21
 FOREIGN_SHARE_MAX = 0.01
 STEAL_SHARE_MAX = 0.01
+# of a virtual machine that has neighbours a hundredth is what there always is: told, and no warning
+STEAL_SHARE_WARNING = 0.05
 # only told of processors that others used: a thread that sleeps for every I/O waits for a processor on an idle computer
 CPU_PRESSURE_MAX = 0.05
 # a write or two of a journal in a short watch before the trial are not a neighbour
@@ -31,16 +34,18 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     text = f"this trial was not alone: {'; '.join(sentence for sentence, _ in found)}"
     facts = {key: value for _, facts in found for key, value in facts.items()}
-    return [Finding(CODE, "warning", text, evidence.name, facts, "repeat it when the computer is quiet")]
+    is_minor = set(facts) == {STEAL} and facts[STEAL] <= STEAL_SHARE_WARNING
+    severity: Severity = "note" if is_minor else "warning"
+    return [Finding(CODE, severity, text, evidence.name, facts, "repeat it when the computer is quiet")]
 
 
 def _signs(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     yield from _foreign_requests(evidence)
     yield from _foreign_bytes(evidence)
     yield from _work_before(evidence)
-    steal = evidence.measured.context.get("cpu_steal_share")
+    steal = evidence.measured.context.get(STEAL)
     if steal is not None and steal > STEAL_SHARE_MAX:
-        yield f"the hypervisor took {100 * steal:.0f} % of the processors", {"cpu_steal_share": steal}
+        yield f"the hypervisor took {100 * steal:.0f} % of the processors", {STEAL: steal}
     yield from _used_processors(evidence)
 
 

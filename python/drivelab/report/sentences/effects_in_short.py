@@ -144,8 +144,9 @@ class _Words:
             for subject, of_subject in found.items()
             for words, one in of_subject.items()
         ]
-        if told:
-            yield f"Counted: {_some(told, '; ', _PAIRS_MAX)}."
+        # a list of them answers nothing
+        if 0 < len(told) <= _PAIRS_MAX:
+            yield f"Counted: {'; '.join(told)}."
 
     def others(self, changes: Sequence[LevelEffect], none: Sequence[LevelEffect]) -> Iterator[str]:
         """The changes behind the largest, and what changes nothing."""
@@ -222,7 +223,12 @@ class _Words:
         ratios = [level / baseline for baseline, level in _matched(effect, self.answer.combinations) if baseline]
         if not ratios or max(ratios) < _ALIKE * min(ratios):
             return ""
-        return f", ratio {number_text(min(ratios))} to {number_text(max(ratios))} over {len(ratios)} combinations"
+        times = sorted(max(ratio, 1 / ratio) for ratio in ratios)
+        if min(ratios) < 1 < max(ratios):
+            return (
+                f", in {len(ratios)} combinations by ratios of {number_text(min(ratios))} to {number_text(max(ratios))}"
+            )
+        return f", {times[0]:.1f} to {times[-1]:.1f} times in {len(ratios)} combinations"
 
     def _is_durable(self, effect: LevelEffect) -> bool:
         return any(one.is_durable for one in self.answer.combinations if one.workload == effect.workload)

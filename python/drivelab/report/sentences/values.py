@@ -78,7 +78,7 @@ def _of_levels(members: Sequence[CombinationResult], factor: str) -> str:
 
 
 def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
-    """``Ext4 leads in 6 of 12 workloads by the median, xfs in 4, ext3 in 2``; ``ext4 and xfs lead in 4 of 12 each``."""
+    """``ext4 leads in 6 of 12 workloads by the median, xfs in 4, ext3 in 2``; ``ext4 and xfs lead in 4 of 12 each``."""
     leaders: Counter[str] = Counter()
     for members in groups:
         metric = members[0].judged_metric
@@ -94,7 +94,7 @@ def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
 
 
 def _of_workloads(members: Sequence[CombinationResult], factor: str) -> str:
-    """``Ext4: etcd 531 us; PostgreSQL 146 us``, what is durable first."""
+    """``ext4: etcd 531 us; PostgreSQL 146 us``, what is durable first."""
     level = members[0].levels.get(factor, "")
     told = f"{capitalised(levels_phrase({factor: level}))}: " if level else ""
     # what survives a power cut is what counts

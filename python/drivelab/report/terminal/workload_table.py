@@ -7,9 +7,10 @@ levels of the second are columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
+from drivelab.model.level_words import is_quantity
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult
 from drivelab.report.combination_labels import CHANGED_TO, NOT_APPLICABLE, CombinationLabels, combination_labels
@@ -27,8 +28,9 @@ _SQUARE_ROWS_MIN = 10
 _SQUARE_COLUMNS_MAX = 5
 # smaller random I/Os are counted and not weighed
 _WEIGHED_FROM_BYTES = 1 << 16
-_WORK = "the drive does"
+_WORK, _SLOWEST = "the drive does", "p99 latency"
 _NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
+Cell = TypeVar("Cell")
 Justify = Literal["left", "right"]
 Clean = Callable[[str], str]
 Key = tuple[tuple[str, str], ...]
@@ -86,11 +88,11 @@ def workload_table(
         cells = [text for members in targets.values() for text in _number(members.get(key), metric)]
         more = _others(firsts[key], metric) if len(targets) == 1 else ()
         numbers.append([*cells, *more, _commands(firsts[key])][: len(columns)])
-    names = _name_columns(labels, shown, _room_beside(columns, numbers), metric)
-    if len(targets) > 1 and len(names[0]) < len(labels.names) and columns[-1][0] == _WORK:
-        # the sentences tell what the drive does, and nothing else tells rows apart
-        columns, numbers = columns[:-1], [told[:-1] for told in numbers]
-        names = _name_columns(labels, shown, _room_beside(columns, numbers), metric)
+    names = _name_columns(labels, shown, _room_beside(columns, numbers))
+    spare = _spare_column([head for head, _ in columns], is_one_target=len(targets) == 1)
+    if len(names[0]) < len(labels.names) and spare is not None and _are_numbers(labels):
+        columns, numbers = _without(columns, spare), [_without(told, spare) for told in numbers]
+        names = _name_columns(labels, shown, _room_beside(columns, numbers))
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
     for place, head in enumerate(names[0]):
         width = max(0, _NAME_WIDTH_MIN - sum(map(len, names[0][:-1]))) if place == len(names[0]) - 1 else None
@@ -102,19 +104,35 @@ def workload_table(
     return table, len(rows) - len(shown)
 
 
+def _are_numbers(labels: CombinationLabels) -> bool:
+    """Whether levels say nothing without the name of their factor, since those of several are numbers."""
+    columns = zip(*labels.rows, strict=True)
+    return sum(all(is_quantity(cell.replace(" ", "")) for cell in column) for column in columns) > 1
+
+
+def _spare_column(heads: Sequence[str], *, is_one_target: bool) -> int | None:
+    """What goes first where names have no room: what the slowest take, or of several targets what the drives do."""
+    spare = _SLOWEST if is_one_target else _WORK
+    return heads.index(spare) if spare in heads else None
+
+
+def _without(cells: Sequence[Cell], place: int) -> list[Cell]:
+    return [*cells[:place], *cells[place + 1 :]]
+
+
 def _room_beside(columns: Sequence[tuple[str, Justify]], numbers: Sequence[Sequence[str]]) -> int:
     """The width that columns of numbers leave for the names of their rows."""
     cells = zip([head for head, _ in columns], *numbers, strict=True)
     return WIDTH - sum(max(map(len, column)) + _GAP for column in cells)
 
 
-def _name_columns(labels: CombinationLabels, shown: Sequence[int], room: int, metric: str) -> list[list[str]]:
+def _name_columns(labels: CombinationLabels, shown: Sequence[int], room: int) -> list[list[str]]:
     """Heads and cells that name the rows: a column for each factor, or one of all where there is no room for that."""
     heads = [name.replace("_", " ") for name in labels.names]
     # what a combination does not have says nothing, and what was read back instead is told by the sentences
     rows = [["" if cell == NOT_APPLICABLE else _as_asked(cell) for cell in labels.rows[place]] for place in shown]
     if not heads:
-        return [["  "], *(["  " + _kind(metric)] for _ in rows)]
+        return [["  "] for _ in (None, *rows)]
     widths = [
         max(len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
     ]
@@ -190,7 +208,7 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
         head = target if len(targets) > 1 else {LATENCY: "median", RATE: "per s"}.get(metric, _kind(metric))
         found += [(head, "right"), (span, "left")]
     if len(targets) == 1:
-        found.append(("p99 latency" if metric != RATE else "each takes", "right"))
+        found.append((_SLOWEST if metric != RATE else "each takes", "right"))
     return [*found, (_WORK, "left")] if any(map(_commands, group)) else found
 
 

@@ -52,7 +52,7 @@ def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
         )
         for name in ("ext4", "xfs")
     ]
-    assert told(*rows) == ["Ext4: etcd 530 us; PostgreSQL 146 us; Kafka 5.00 us."]
+    assert told(*rows) == ["ext4: etcd 530 us; PostgreSQL 146 us; Kafka 5.00 us."]
 
 
 def test_of_many_workloads_at_several_levels_which_level_leads_in_how_many() -> None:
@@ -62,9 +62,9 @@ def test_of_many_workloads_at_several_levels_which_level_leads_in_how_many() -> 
         for label, values in rates.items()
         for name, rate in zip(("ext3", "ext4", "xfs"), values, strict=True)
     ]
-    assert told(*rows[:9], *rows[:3]) == ["Ext4 leads in 2 of 3 workloads by the median, xfs in 1."]
+    assert told(*rows[:9], *rows[:3]) == ["ext4 leads in 2 of 3 workloads by the median, xfs in 1."]
     rows += [row(lowest, "sync", filesystem=name) for name, lowest in (("ext3", 3e5), ("ext4", 2e5), ("xfs", 1e5))]
-    assert told(*rows) == ["Ext4 and xfs lead in 2 of 4 workloads each by the median."]
+    assert told(*rows) == ["ext4 and xfs lead in 2 of 4 workloads each by the median."]
 
 
 def test_a_sentence_of_many_workloads_is_cut_at_thirty_words() -> None:
