@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,9 +32,15 @@ from drivelab.report.joint import Joint
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.plots import TextPlots
+from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# more is in the report
+_SENTENCES_MAX = 3
 _FORMATS = ", ".join(SUFFIXES)
 
 
@@ -163,7 +169,6 @@ def print_answer(stored: StoredRun) -> None:
     """Print the answer of a check, the numbers, and what limits them."""
     from drivelab.report.gather import gather
     from drivelab.report.terminal.text import render_content, text_console
-    from drivelab.report.terminal.wrapped import without_trailing_blanks
 
     console = text_console()
     plain = not console.encoding.startswith("utf")
@@ -180,11 +185,17 @@ def print_joint(joint: Joint) -> None:
     joint : Joint
         The report.
     """
+    console = make_console()
+    with console.capture() as capture:
+        _print_joint(joint, console)
+    console.file.write(without_trailing_blanks(capture.get()))
+
+
+def _print_joint(joint: Joint, console: Console) -> None:
     from rich.text import Text
 
-    console = make_console()
     console.print(Text(joint.question, style="bold"))
-    for sentence in joint.sentences:
+    for sentence in joint.sentences[:_SENTENCES_MAX]:
         console.print(Text(plain_text(sentence)))
     console.print()
     for note in joint.notes:

@@ -54,10 +54,11 @@ def levels_phrase(levels: Mapping[str, str]) -> str:
     >>> levels_phrase({"write-cache": "off", "queue_depth": "4"})
     'write-cache off, queue depth 4'
     """
-    return ", ".join(_phrase(name, level) for name, level in levels.items() if level != AS_FOUND)
+    return ", ".join(level_phrase(name, level) for name, level in levels.items() if level != AS_FOUND)
 
 
-def _phrase(name: str, level: str) -> str:
+def level_phrase(name: str, level: str) -> str:
+    """A level with the name of its factor, unless it speaks for itself: ``ext4``, ``queue depth 4``."""
     if name in _SAID_BY_THEIR_LEVELS:
         return level
     if name == "direct":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from drivelab.model.level_words import level_text
+from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.operations_apart import OPERATION, plural
 from drivelab.model.run_answer import CombinationResult
 from drivelab.model.setting import AS_FOUND
@@ -107,8 +107,10 @@ def _bare(words: str) -> str:
 
 
 def row_words(names: Sequence[str], cells: Sequence[str]) -> str:
-    """The label of one row as text; factors that do not apply are left out: ``filesystem raw``, not ``mount -``."""
-    return ", ".join(f"{name} {cell}" for name, cell in zip(names, cells, strict=True) if cell != NOT_APPLICABLE)
+    """The label of one row as text; factors that do not apply are left out: ``raw``, not ``raw, mount -``."""
+    return ", ".join(
+        level_phrase(name, cell) for name, cell in zip(names, cells, strict=True) if cell != NOT_APPLICABLE
+    )
 
 
 def level_words(combination: CombinationResult, name: str) -> str:

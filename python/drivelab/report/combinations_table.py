@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,6 +36,10 @@ _COLUMNS = (
 # smaller I/Os are counted, larger ones are issued for the bytes that they move
 _IOPS_BELOW_BYTES = 1 << 16
 _SEEN = "seen"
+_KINDS: tuple[Unit, ...] = ("ns", "B/s", "1/s", "1")
+# stands at each number
+_OWN = DisplayUnit("", 1)
+_NOTHING = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +122,17 @@ def combinations_table(
     combinations = answer.rows
     if not combinations:
         return None
-    units = {unit: _unit(combinations, unit) for unit in ("ns", "B/s", "1/s", "1")}
-    headers = _headers(combinations, units, over_time=over_time)
     by_place: dict[tuple[str, str], list[CombinationResult]] = {}
+    by_workload: dict[str, list[CombinationResult]] = {}
     for one in combinations:
         by_place.setdefault((one.target, one.workload), []).append(one)
+        by_workload.setdefault(one.workload, []).append(one)
+    units_of = {name: {kind: _unit(members, kind) for kind in _KINDS} for name, members in by_workload.items()}
+    headers = _headers(combinations, _common(list(units_of.values())), over_time=over_time)
     groups, left = [], ROWS_MAX
-    for members in by_place.values():
+    for (_, workload), members in by_place.items():
         if left > 0:
-            group = _group(members, headers, units, left, is_one_at_a_time=is_one_at_a_time)
+            group = _group(members, headers, units_of[workload], left, is_one_at_a_time=is_one_at_a_time)
             groups.append(group)
             left -= len(group.rows)
     shown = [cell for group in groups for row in group.rows for cell in row.cells]
@@ -139,6 +145,15 @@ def combinations_table(
         has_uncertain,
         all(one.trial_count == 1 for one in combinations),
     )
+
+
+def _common(units: Sequence[Mapping[Unit, DisplayUnit]]) -> dict[str, DisplayUnit]:
+    """The units that all workloads have; where they have several, a head has none and each number its own."""
+    found: dict[str, DisplayUnit] = {}
+    for kind in _KINDS:
+        known = {one[kind] for one in units}
+        found[kind] = known.pop() if len(known) == 1 else _OWN
+    return found
 
 
 def _unit(combinations: Sequence[CombinationResult], unit: Unit) -> DisplayUnit:
@@ -181,7 +196,7 @@ def _is_counted(one: CombinationResult) -> bool:
 def _group(
     members: Sequence[CombinationResult],
     headers: Sequence[Header],
-    units: Mapping[str, DisplayUnit],
+    units: Mapping[Unit, DisplayUnit],
     rows_max: int,
     *,
     is_one_at_a_time: bool,
@@ -211,15 +226,20 @@ def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -
     return row_words(names, words)
 
 
-def _cell(one: CombinationResult, header: Header, units: Mapping[str, DisplayUnit]) -> tuple[str, str]:
-    """A number, and what stands below it."""
+def _cell(one: CombinationResult, header: Header, units: Mapping[Unit, DisplayUnit]) -> tuple[str, str]:
+    """A number, with its unit where the head has none, and what stands below it."""
     of = metric_of(header.key)
-    written = partial(cell_number, of, units[of.unit])
-    metric = one.metrics.get(header.key)
+    number, below = _numbers(one, header.key, partial(cell_number, of, units[of.unit]))
+    own = "" if header.unit or of.unit not in ("ns", "B/s") or number == _NOTHING else units[of.unit].name
+    return f"{number}\u00a0{own}" if own else number, below
+
+
+def _numbers(one: CombinationResult, key: str, written: Callable[[float], str]) -> tuple[str, str]:
+    metric = one.metrics.get(key)
     if metric is None:
-        low, high = one.bounds.get(header.key, (None, None))
+        low, high = one.bounds.get(key, (None, None))
         if low is None:
-            return "–", ""
+            return _NOTHING, ""
         return (
             f"≥{THIN_SPACE}{written(low)}" if high is None else _span(written(low), written(high)) or written(low)
         ), ""

@@ -106,7 +106,7 @@ def results_table(trials: Sequence[TrialContent], findings: Sequence[ReportedFin
 def header_of(metric: str, units: Mapping[str, DisplayUnit]) -> Header:
     """The head of a metric's column."""
     of = metric_of(metric)
-    return Header(metric, of.band, of.head, "%" if of.is_share else units[of.unit].name or "1")
+    return Header(metric, of.band, of.head, "%" if of.is_share else units[of.unit].name)
 
 
 def _units(trials: Sequence[TrialContent]) -> Mapping[str, DisplayUnit]:

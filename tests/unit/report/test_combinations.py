@@ -102,13 +102,13 @@ def test_a_factor_that_a_combination_does_not_have_is_a_dash() -> None:
 
 
 def test_a_factor_that_does_not_apply_is_left_out_of_titles_and_sentences() -> None:
-    assert row_words(("filesystem", "mount"), ("raw", "-")) == "filesystem raw"
+    assert row_words(("filesystem", "mount"), ("raw", "-")) == "raw"
     rows = (combination({"filesystem": "raw"}), combination({"filesystem": "ext4", "mount": "noatime"}))
     table = combinations_table(RunAnswer(rows))
     assert table is not None
-    assert [row.label for row in table.groups[0].rows] == ["filesystem raw", "filesystem ext4, mount noatime"]
+    assert [row.label for row in table.groups[0].rows] == ["raw", "ext4, noatime"]
     sentence = " ".join(run_sentences(RunAnswer(rows)))
-    assert "filesystem raw" in sentence
+    assert "(raw)" in sentence
     assert "mount -" not in sentence
     sizes = tuple(
         combination(levels, block_size_bytes=size)
@@ -134,8 +134,21 @@ def test_the_table_has_medians_with_their_range_and_units() -> None:
     assert (header.name, header.unit, header.full) == ("median", "µs", "latency median [µs]")
     (group,) = table.groups
     assert group.title == "small writes on sdb: median of 3 repeats, below it their range"
-    assert group.rows[0].label == "direct true"
+    assert group.rows[0].label == "page cache bypassed"
     assert group.rows[0].cells == (("300", "270–360"),)
+
+
+def test_where_workloads_need_other_units_each_number_has_its_own() -> None:
+    rates = {"small": 934e3, "large": 2.04e9}
+    rows = tuple(
+        combination({}, None, {"throughput_bytes_per_s": metric(rate, "B/s")}, workload=name, label=name)
+        for name, rate in rates.items()
+    )
+    table = combinations_table(RunAnswer(rows))
+    assert table is not None
+    assert [header.unit for header in table.headers] == [""]
+    cells = [group.rows[0].cells for group in table.groups]
+    assert cells == [(("934\u00a0kB/s", "841–1\u202f120"),), (("2\u202f040\u00a0MB/s", "1\u202f840–2\u202f450"),)]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +183,7 @@ def test_rows_with_trials_that_do_not_describe_the_drive_are_marked() -> None:
     table = combinations_table(RunAnswer(rows))
     assert table is not None
     labels = [row.label for row in table.groups[0].rows]
-    assert labels == ["direct true", "direct false (2 of 3 trials invalid)"]
+    assert labels == ["page cache bypassed", "page cache used (2 of 3 trials invalid)"]
     (first, *_) = run_sentences(RunAnswer(rows))
     assert first.endswith("; 2 of 6 trials do not describe the drive.")
 

@@ -202,7 +202,7 @@ def test_throughput_over_time_has_a_line_per_trial_and_tells_how_far_it_fell(fil
     lines = [trace for trace in plot.data if trace["mode"] == "lines"]
     assert [trace["mode"] for trace in plot.data] == ["lines"] * 6 + ["markers"] * 2
     shown = [trace["name"] for trace in plot.data if trace["showlegend"]]
-    assert shown[2].startswith("fill_level 100 %: 20.8\u00a0% (503 MB/s → 105 MB/s)")
+    assert shown[2].startswith("fill level 100 %: 20.8\u00a0% (503 MB/s → 105 MB/s)")
     assert len({trace["line"]["color"] for trace in lines}) == 3
     assert [trace["line"]["width"] for trace in plot.data[:2]] == [1.8, 0.8]
     first, last = plot.data[4]["y"][0], plot.data[4]["y"][-1]

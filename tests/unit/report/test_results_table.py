@@ -7,6 +7,7 @@ from collections.abc import Callable
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
+from drivelab.model.metric import PER_OPERATION
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.reported_findings import reported
 from drivelab.report.results_table import NumberCell, ResultsTable, results_table
@@ -21,7 +22,9 @@ def test_every_header_of_a_quantity_has_its_unit(check_content: ReportContent) -
     table = results_table(check_content.trials, ())
     units = {header.key: header.unit for header in table.headers}
     assert units["count"] == ""
-    assert all(unit for key, unit in units.items() if key != "count")
+    per_operation = {header.key for header in table.headers if header.band == PER_OPERATION}
+    assert {units[key] for key in per_operation} <= {"", "KiB"}, "commands are counted"
+    assert all(unit for key, unit in units.items() if key != "count" and key not in per_operation)
     assert units["iops"] == "1/s"
 
 

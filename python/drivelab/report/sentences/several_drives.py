@@ -31,6 +31,7 @@ def _rate_text(value: float) -> str:
     return f"{number_text(value)} a second"
 
 
+_METAL = ("SSD", "hard disk")
 _WRITERS: Mapping[str, Callable[[float], str]] = {"throughput": format_rate_bytes_per_s, "rate": _rate_text}
 
 
@@ -76,6 +77,14 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
 def _beside_pages(sets: Sequence[ResultSet]) -> Iterator[str]:
     """Between which published numbers each drive of a run lies, of each workload with its best settings."""
     published = {_subject(one) for each in sets if each.is_reference for one in each.observations}
+    # what is no drive of metal is called what it is beside those that are
+    unlike = {
+        drive.name: f" ({drive.kind})"
+        for each in sets
+        if not each.is_reference
+        for drive in each.drives
+        if drive.kind and drive.kind not in _METAL
+    }
     found: dict[tuple[str, Subject], str] = {}
     for contest in sorted(contests(sets) if published else (), key=goodness):
         drives = Counter(subject[0] for subject, _ in contest.ranked)
@@ -87,7 +96,7 @@ def _beside_pages(sets: Sequence[ResultSet]) -> Iterator[str]:
             if subject not in published and words:
                 levels = ", ".join(f"{name} {level_text(name, level)}" for name, level in contest.levels)
                 what = f"{contest.title}{f' ({levels})' if levels else ''}"
-                name = _name(subject, drives[subject[0]] > 1)
+                name = f"{_name(subject, drives[subject[0]] > 1)}{unlike.get(subject[0], '')}"
                 found.setdefault(
                     (contest.title, subject), f"{what}: {name} {_number(one)}, {' and '.join(words)}, as published."
                 )
