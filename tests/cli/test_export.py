@@ -31,6 +31,19 @@ def test_csv_is_the_table_of_the_report(capsys: pytest.CaptureFixture[str]) -> N
     assert exported == capsys.readouterr().out
 
 
+def test_metrics_go_to_a_file_that_is_whole_at_any_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", "openmetrics", GRID]) == EXIT_OK
+    printed = capsys.readouterr().out
+    assert printed.startswith("# TYPE drivelab_")
+    place = tmp_path / "drivelab.prom"
+    place.write_text("of before")
+    before = place.stat().st_ino
+    assert run(["export", "openmetrics", GRID, "--out", str(place)]) == EXIT_OK
+    assert place.read_text() == printed
+    assert place.stat().st_ino != before, "a reader that has it open still has the old one whole"
+    assert list(tmp_path.iterdir()) == [place]
+
+
 @pytest.mark.provokes("O811")
 def test_a_run_without_phases_of_bonnie_has_no_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", "bonnie", GRID]) == EXIT_FAILED

@@ -14,19 +14,21 @@ from drivelab.cli.failure import print_message
 from drivelab.cli.report_output import typed_file, write_report
 from drivelab.interop.bonnie.export import bonnie_lines
 from drivelab.interop.fio.export import export_fio
+from drivelab.interop.openmetrics import openmetrics_text
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
+from drivelab.report.report_file import report_file
 from drivelab.report.tables.iozone_shape import spreadsheet_text, surface_tables
 from drivelab.store.find_run import find_run
 from drivelab.store.layout import IMPORTED
 from drivelab.store.read import StoredRun, open_run
 
 _STDOUT = "-"
-Form = Literal["fio", "bonnie", "iozone", "csv"]
+Form = Literal["fio", "bonnie", "iozone", "csv", "openmetrics"]
 
 
 def command(
-    form: Annotated[Form, typer.Argument(metavar="FORMAT", help="fio, bonnie, iozone or csv.")],
+    form: Annotated[Form, typer.Argument(metavar="FORMAT", help="fio, bonnie, iozone, csv or openmetrics.")],
     run: Annotated[str, typer.Argument(metavar="RUN", help="Directory of a run, or its name where runs are kept.")],
     out: Annotated[
         str | None,
@@ -40,7 +42,7 @@ def command(
         bool, typer.Option("--json", help="Print JSON: what was written, and what was left out.")
     ] = False,
 ) -> int:
-    """Write a run as fio's JSON and logs, as the line of bonnie++, as IOzone's report, or as one table of values.
+    """Write a run in another program's format: fio's, bonnie++'s, IOzone's, one table of values, or metrics.
 
     fio: `fio.json` holds every trial as a job, with all its options and with the
     bins of its latencies. Beside it lies a directory for each chart of fio-plot,
@@ -52,13 +54,17 @@ def command(
     iozone: throughput over file size and record size of a run of record-surface,
     as IOzone prints it for spreadsheets with -R.
 
+    openmetrics: each number as a gauge, for the directory of text files that
+    node_exporter reads.
+
     Raises
     ------
     DrivelabError
-        S504 to S506: not a run, or a damaged one. O811: nothing in it has this format. O812: it cannot be written.
+        S504 to S506: not a run, or a damaged one. O811: nothing in it has this format. O802, O812: it cannot be
+        written.
     """
     stored = open_run(find_run(run))
-    if form != "csv":
+    if form not in ("csv", "openmetrics"):
         _refuse_imported(stored)
     try:
         files, left_out = _written(form, stored, out, logs=logs)
@@ -101,15 +107,22 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
         joint = joint_report([stored], [], [answer_of_run(stored, SHOWN_METRICS)])
         place = None if out in (None, _STDOUT) else typed_file(Path(str(out)))
         return list(write_report(joint, "csv", place, None)), []
-    lines = bonnie_lines(stored) if form == "bonnie" else _iozone_lines(stored)
+    lines = {"bonnie": bonnie_lines, "iozone": _iozone_lines, "openmetrics": _metric_lines}[form](stored)
     if not lines:
         missing = "is a phase of bonnie++" if form == "bonnie" else "was measured over file size and record size"
         raise DrivelabError("O811", f"no workload of the run {missing}", where=stored.name)
     if out in (None, _STDOUT):
         print("\n".join(lines))
         return [], []
-    Path(str(out)).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # whole or not at all: a program may read it meanwhile
+    with report_file(Path(str(out))) as aside:
+        aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return [Path(str(out))], []
+
+
+def _metric_lines(stored: StoredRun) -> list[str]:
+    results = result_set_of(stored, answer_of_run(stored, SHOWN_METRICS))
+    return openmetrics_text(results, stored.findings, stored.record.verdict, stored.record.started_utc).splitlines()
 
 
 def _iozone_lines(stored: StoredRun) -> list[str]:

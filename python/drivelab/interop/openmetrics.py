@@ -1,0 +1,128 @@
+"""A run as text in OpenMetrics: what node_exporter's directory of text files, Prometheus and others of its kind read.
+
+Every family is a gauge, with base units (seconds, bytes) in its name, since
+readers of text files know no other types that would fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from drivelab.model.finding import Finding
+from drivelab.model.metric import metric_of
+from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
+
+_PREFIX = "drivelab"
+# what a metric's name says of its unit, and what this format says of it
+_UNITS = {"ns": ("_ns", "seconds", 1e-9), "B/s": ("_bytes_per_s", "bytes_per_second", 1.0), "B": ("", "bytes", 1.0)}
+_ENDS = {"low": "lowest", "high": "highest"}
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+_Labels = Mapping[str, str]
+
+
+def openmetrics_text(
+    results: ResultSet, findings: Sequence[Finding], verdict: Mapping[str, Any] | None, started_utc: str
+) -> str:
+    """A run in the text format of OpenMetrics 1.0, which readers of Prometheus' own format take as well.
+
+    Parameters
+    ----------
+    results : ResultSet
+        The run: a sample for each number of each combination, one more for each end of its interval.
+    findings : sequence of Finding
+        Counted by kind.
+    verdict : mapping or None
+        Of a check: which need has which outcome.
+    started_utc : str
+        When it began, as ISO 8601 writes it; may be empty.
+
+    Returns
+    -------
+    str
+        Families in alphabetical order, ``# EOF`` behind them.
+    """
+    families: dict[str, tuple[str, str, list[str]]] = {}
+
+    def add(name: str, unit: str, meaning: str, labels: _Labels, value: float) -> None:
+        family = f"{_PREFIX}_{name}{f'_{unit}' if unit else ''}"
+        _, _, samples = families.setdefault(family, (unit, meaning, []))
+        samples.append(f"{family}{_labels({'run': results.key, **labels})} {value!r}")
+
+    drives = {drive.name: drive for drive in results.drives}
+    for one in results.observations:
+        for name, unit, meaning, value in _numbers(one):
+            add(name, unit, meaning, _labels_of(one, drives.get(one.drive)), value)
+    for (code, severity), count in Counter((one.code, one.severity) for one in findings).items():
+        add("findings", "", "findings of a kind: what limits the numbers", {"code": code, "severity": severity}, count)
+    for need, outcome in _outcomes(verdict):
+        add("need", "", "1 for the outcome of each need of a check", {"need": need, "outcome": outcome}, 1)
+    if started_utc:
+        began_s = datetime.fromisoformat(started_utc).timestamp()
+        add("run_start_timestamp", "seconds", "when the run began, in seconds since 1970", {}, began_s)
+    lines = [line for family in sorted(families) for line in _family(family, *families[family])]
+    return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _family(name: str, unit: str, meaning: str, samples: Sequence[str]) -> Iterator[str]:
+    yield f"# TYPE {name} gauge"
+    if unit:
+        yield f"# UNIT {name} {unit}"
+    yield f"# HELP {name} {meaning.translate(_ESCAPES)}"
+    # a combination that stands for several trials is there once
+    yield from dict.fromkeys(samples)
+
+
+def _numbers(one: Observation) -> Iterator[tuple[str, str, str, float]]:
+    """Name, unit, meaning and value of an observation and of the ends of its interval, where they are known."""
+    of = metric_of(one.metric)
+    said, unit, scale = _UNITS.get(of.unit, ("", "", 1.0))
+    stem = one.metric.replace(said, "", 1) if said else one.metric
+    stem = stem.removesuffix(f"_{unit}")
+    if one.estimate.value is not None:
+        yield stem, unit, of.title, one.estimate.value * scale
+    for end, word in _ENDS.items():
+        value = getattr(one.estimate, end)
+        if value is not None:
+            yield f"{stem}_{word}", unit, f"{of.title}: {word} of its interval or repeats", value * scale
+
+
+def _labels_of(one: Observation, drive: MeasuredDrive | None) -> _Labels:
+    known = {
+        "target": one.drive,
+        "machine": one.machine,
+        "model": drive.model if drive else "",
+        "serial": drive.serial if drive else "",
+        "workload": one.workload,
+        "operation": one.operation,
+        "block_size": "" if one.block_size_bytes is None else str(one.block_size_bytes),
+        "queue_depth": "" if one.queue_depth is None else str(one.queue_depth),
+        "durable": "true" if one.is_durable else "false",
+    }
+    levels = {_name(name): level for name, level in one.levels.items()}
+    # a factor of the name of one of these is that
+    return {**known, **levels}
+
+
+def _outcomes(verdict: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """The name of each need of a check, and its outcome."""
+    if not verdict:
+        return
+    for one in verdict.get("verdicts", [verdict]):
+        if one.get("need"):
+            yield str(one["need"]), str(one.get("outcome", ""))
+
+
+def _name(text: str) -> str:
+    """A text as the name of a label."""
+    cleaned = re.sub(r"[^a-zA-Z0-9_]", "_", text)
+    return f"_{cleaned}" if cleaned[:1].isdigit() else cleaned
+
+
+def _labels(labels: _Labels) -> str:
+    """Labels that say something, escaped."""
+    told = [f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels.items() if value]
+    return f"{{{','.join(told)}}}"
