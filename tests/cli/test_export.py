@@ -44,6 +44,14 @@ def test_metrics_go_to_a_file_that_is_whole_at_any_time(tmp_path: Path, capsys: 
     assert list(tmp_path.iterdir()) == [place]
 
 
+def test_a_traced_run_becomes_a_trace_and_another_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", "perfetto", str(RUNS / "explained-appends"), "--out", str(tmp_path / "t.pftrace")]) == EXIT_OK
+    assert (tmp_path / "t.pftrace").stat().st_size > 1_000_000
+    capsys.readouterr()
+    assert run(["export", "perfetto", GRID]) == EXIT_FAILED
+    assert "error[O811] no trial of the run was traced" in capsys.readouterr().err
+
+
 @pytest.mark.provokes("O811")
 def test_a_run_without_phases_of_bonnie_has_no_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", "bonnie", GRID]) == EXIT_FAILED

@@ -15,6 +15,7 @@ from drivelab.cli.report_output import typed_file, write_report
 from drivelab.interop.bonnie.export import bonnie_lines
 from drivelab.interop.fio.export import export_fio
 from drivelab.interop.openmetrics import openmetrics_text
+from drivelab.interop.perfetto import perfetto_packets, traced_tables
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.report.report_file import report_file
@@ -24,17 +25,18 @@ from drivelab.store.layout import IMPORTED
 from drivelab.store.read import StoredRun, open_run
 
 _STDOUT = "-"
-Form = Literal["fio", "bonnie", "iozone", "csv", "openmetrics"]
+_TRACE = "trace.pftrace"
+Form = Literal["fio", "bonnie", "iozone", "csv", "openmetrics", "perfetto"]
 
 
 def command(
-    form: Annotated[Form, typer.Argument(metavar="FORMAT", help="fio, bonnie, iozone, csv or openmetrics.")],
+    form: Annotated[Form, typer.Argument(metavar="FORMAT", help="fio, bonnie, iozone, csv, openmetrics or perfetto.")],
     run: Annotated[str, typer.Argument(metavar="RUN", help="Directory of a run, or its name where runs are kept.")],
     out: Annotated[
         str | None,
         typer.Option(
             metavar="PLACE",
-            help="Directory for fio, file for the others (else stdout); fio goes to RUN/fio without it.",
+            help="Directory for fio (else RUN/fio), file for perfetto (else in RUN) and the others (else stdout).",
         ),
     ] = None,
     logs: Annotated[bool, typer.Option(help="For fio: write latency, bandwidth and IOPS logs, too.")] = True,
@@ -56,6 +58,9 @@ def command(
 
     openmetrics: each number as a gauge, for the directory of text files that
     node_exporter reads.
+
+    perfetto: the traced passes of an explained run, a track for each thread,
+    layer and slot of a queue, for ui.perfetto.dev.
 
     Raises
     ------
@@ -107,6 +112,8 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
         joint = joint_report([stored], [], [answer_of_run(stored, SHOWN_METRICS)])
         place = None if out in (None, _STDOUT) else typed_file(Path(str(out)))
         return list(write_report(joint, "csv", place, None)), []
+    if form == "perfetto":
+        return _trace_written(stored, Path(out) if out else stored.directory / _TRACE)
     lines = {"bonnie": bonnie_lines, "iozone": _iozone_lines, "openmetrics": _metric_lines}[form](stored)
     if not lines:
         missing = "is a phase of bonnie++" if form == "bonnie" else "was measured over file size and record size"
@@ -118,6 +125,17 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
     with report_file(Path(str(out))) as aside:
         aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return [Path(str(out))], []
+
+
+def _trace_written(stored: StoredRun, path: Path) -> tuple[list[Path], list[str]]:
+    if not stored.traced_trials:
+        do = "trace one: drivelab explain --operation append TARGET"
+        raise DrivelabError("O811", "no trial of the run was traced", where=stored.name, do=do)
+    left_out: list[str] = []
+    tables = traced_tables(stored.traced_trials, stored.operations, stored.events)
+    with report_file(path) as aside, aside.open("wb") as file:
+        file.writelines(perfetto_packets(tables, left_out))
+    return [path], left_out
 
 
 def _metric_lines(stored: StoredRun) -> list[str]:
