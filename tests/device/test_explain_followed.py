@@ -144,6 +144,57 @@ def test_a_thread_of_a_child_that_runs_already_is_followed_to_its_end(
     assert writer.returncode == 0
 
 
+# a bio is nearly always under way when its tracing begins
+BUSY = """
+import os, sys
+descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+place = 0
+while True:
+    os.pwrite(descriptor, b"x" * 4096, place % 1000 * 4096)
+    os.fdatasync(descriptor)
+    place += 1
+"""
+
+
+def test_what_is_under_way_when_following_begins_is_charged_to_nothing(explain: Explain, mounted: Path) -> None:
+    program = subprocess.Popen([sys.executable, "-c", BUSY, str(mounted / "log")])
+    try:
+        for _ in range(5):
+            found = explain("--pid", str(program.pid), "--path", str(mounted), "--runtime", "500ms")
+            told = calls_of(found)
+            assert "not known" not in found["answer"]
+            # it goes to the page cache: a drive that seems to work for it works for a bio that had ended long ago
+            buffered = told["pwrite64"]["parts_ns"]
+            assert buffered["fs_in"] >= 0.99 * sum(buffered.values())
+            synced = told["fdatasync"]["parts_ns"]
+            assert 0 < synced["flush"] < sum(synced.values())
+    finally:
+        program.kill()
+        program.wait()
+
+
+def test_a_file_behind_standard_output_is_followed(explain: Explain, mounted: Path) -> None:
+    copy = ["dd", "if=/dev/zero", f"of={mounted}/of", "bs=4k", "count=2000", "oflag=dsync"]
+    told = calls_of(explain("--path", str(mounted), "--command", "--", *copy))
+    assert told["write"]["count"] >= 1900, "dd copies its file's descriptor to 1"
+
+
+def test_how_the_command_ended_is_said(drivelab: Drivelab, mounted: Path) -> None:
+    writer = (
+        "import os; f = os.open('log', os.O_WRONLY | os.O_CREAT); [os.fsync(f) for _ in range(50)]; raise SystemExit(7)"
+    )
+    script = f"import os; os.chdir({str(mounted)!r}); {writer}"
+    told = drivelab.run("explain", "--path", str(mounted), "--command", "--", sys.executable, "-c", script)
+    assert told.returncode == 0, told.stderr
+    assert " ended with status 7." in told.stdout
+
+
+def test_an_option_that_a_followed_program_has_no_use_for_is_refused(drivelab: Drivelab) -> None:
+    told = drivelab.run("explain", "--pid", str(os.getpid()), "--erase", "sdb")
+    assert told.returncode == 2
+    assert "error[U004] --erase is for I/O that drivelab makes" in told.stderr
+
+
 def test_ctrl_c_ends_following_and_not_the_program(drivelab: Drivelab, mounted: Path) -> None:
     writer = start_writer(mounted / "log", 10**6)
     assert writer.stdout is not None

@@ -94,8 +94,8 @@ def refusal_of(one: TracedPass) -> str:
     if conduct.open_at_end > max(_IN_FLIGHT_MAX, UNMATCHED_SHARE_MAX * every):
         return f"{conduct.open_at_end} of {every} bios never ended in the trace"
     if conduct.partial_operations > PARTIAL_SHARE_MAX * operations.count:
-        of_all = _counted(operations.count, "operation", "operations")
-        return f"{conduct.partial_operations} of {of_all} are not known to their end"
+        # the pass may hold others than these
+        return f"{_counted(conduct.partial_operations, 'operation is', 'operations are')} not known to the end"
     if operations.residual_ns:
         return f"the parts miss the latency by up to {operations.residual_ns} ns"
     return ""

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from drivelab.report.figures.waterfall import waterfall
 from drivelab.report.followed_calls import answer, calls_table, left_out_lines, slowest_table, story
 from drivelab.report.html import FILE_NAME
 from drivelab.report.joint import Joint
-from drivelab.report.numerals import latency_text
+from drivelab.report.numerals import count_text, latency_text
 from drivelab.report.tables.device_work import device_work_table
 from drivelab.report.tables.parts import parts_table
 from drivelab.report.tables.trace_conduct import trace_conduct_table
@@ -46,11 +46,15 @@ from drivelab.run.traced_pass import traced_device
 from drivelab.store.layout import default_parent
 from drivelab.streams import make_console
 from drivelab.trace.join import JoinedTrace, join_trace
-from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls
+from drivelab.trace.operations_of_calls import ELSEWHERE, SUBMISSIONS, FollowedCalls, operations_of_calls
 
 SCHEMA = 1
 _STORIES, _STORIES_IN_TERMINAL, _CALLS_IN_TERMINAL, _REMARK_LINES = 20, 3, 5, 8
 _QUESTION = "Where does the time of this program go?"
+# a share of its calls that is not followed, from which the answer says so itself
+_BESIDE_TOLD_FROM = 0.1
+# options that say something of a program that is followed; all others are of I/O that drivelab makes itself
+_OF_FOLLOWED = ("what", "pid", "path", "is_command", "over", "runtime", "out", "details", "as_json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +138,29 @@ def _require_one(options: ExplainOptions) -> None:
     named = [name for name, given in (("--pid", options.pid), ("--command", options.is_command)) if given]
     if len(named) > 1:
         raise DrivelabError("U004", "--pid and --command name two programs", where="drivelab explain")
+    strange = [
+        one.name
+        for one in fields(options)
+        if one.name not in _OF_FOLLOWED and getattr(options, one.name) != _default(one)
+    ]
+    if strange:
+        what = f"{_spelled(strange[0])} is for I/O that drivelab makes, and a program is followed"
+        raise DrivelabError("U004", what, where="drivelab explain", do="leave one of them out")
     if options.is_command and not options.what:
         do = "drivelab explain --command -- PROGRAM ARGUMENTS"
         raise DrivelabError("U004", "--command without a command", where="option --command", do=do)
     if not options.is_command and options.what:
         what = f"{options.what[0]} is a target, and a program is followed"
         raise DrivelabError("U004", what, where="drivelab explain", do="leave one of them out")
+
+
+def _default(option: Field[Any]) -> object:
+    return option.default_factory() if option.default_factory is not MISSING else option.default
+
+
+def _spelled(name: str) -> str:
+    """An option as it is typed."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _duration(option: str, text: str) -> int:
@@ -263,10 +284,29 @@ def _joint(found: _Answer) -> Joint:
     return Joint(
         title=f"{found.name} on {found.followed.disk}",
         question=_QUESTION,
-        sentences=(answer(found.name, found.summaries, found.refusal), *_meanwhile(found)),
+        sentences=(*_first(found), *_meanwhile(found)),
         tables=tuple(table for table in tables if table is not None),
         figures=(figure,) if figure is not None else (),
     )
+
+
+def _first(found: _Answer) -> list[str]:
+    """The answer; how much of the program's I/O it leaves out where that is more than little; how the program ended."""
+    told = [answer(found.name, found.summaries, found.refusal)]
+    beside = found.counted.left_out.get(SUBMISSIONS, 0)
+    followed = found.counted.operations.num_rows
+    share = beside / (beside + followed)
+    if share > _BESIDE_TOLD_FROM:
+        told.append(f"That is not all of its I/O: {100 * share:.0f} % of the calls are {SUBMISSIONS}.")
+    elsewhere = found.counted.left_out.get(ELSEWHERE, 0)
+    if elsewhere > followed:
+        told.append(
+            f"Most of its calls ({count_text(elsewhere)}) are on files of other disks: name theirs with --path."
+        )
+    # one that drivelab asked to end has a negative one
+    if (found.followed.status or 0) > 0:
+        told.append(f"{found.name} ended with status {found.followed.status}.")
+    return told
 
 
 def _meanwhile(found: _Answer) -> list[str]:
@@ -307,7 +347,7 @@ def _document(found: _Answer, directory: Path, page: Path | None) -> dict[str, A
 def _print(found: _Answer, directory: Path, page: Path | None) -> None:
     console = make_console()
     width, plain = console.width, not console.encoding.startswith("utf")
-    lines = [*wrapped(answer(found.name, found.summaries, found.refusal), width, plain), ""]
+    lines = [line for sentence in _first(found) for line in wrapped(sentence, width, plain)] + [""]
     table = calls_table(found.summaries[:_CALLS_IN_TERMINAL])
     rows = [[column.name for column in table.columns], *([cell.text for cell in row] for row in table.rows)]
     lines += table_lines(rows, plain)

@@ -8,6 +8,10 @@ READS = ("read", "pread64", "readv", "preadv", "preadv2")
 WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2")
 SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs")
 OPENS = ("open", "creat", "openat", "openat2")
+# after them a number stands for another file
+COPIES = ("dup", "dup2", "dup3", "fcntl")
+# commands of fcntl that make a copy: F_DUPFD, F_DUPFD_CLOEXEC
+COPYING_COMMANDS = (0, 1030)
 # what they start is not followed, only counted
 ASYNCHRONOUS = ("io_submit", "io_uring_enter")
 
@@ -21,12 +25,16 @@ _X86_64 = {
     "readv": 19,
     "writev": 20,
     "msync": 26,
+    "dup": 32,
+    "dup2": 33,
+    "fcntl": 72,
     "fsync": 74,
     "fdatasync": 75,
     "creat": 85,
     "io_submit": 209,
     "openat": 257,
     "sync_file_range": 277,
+    "dup3": 292,
     "preadv": 295,
     "pwritev": 296,
     "syncfs": 306,
@@ -37,6 +45,9 @@ _X86_64 = {
 }
 _AARCH64 = {
     "io_submit": 2,
+    "dup": 23,
+    "dup3": 24,
+    "fcntl": 25,
     "openat": 56,
     "close": 57,
     "read": 63,

@@ -77,6 +77,8 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
         return f"{name} made no call on this disk."
     told = f"{name}'s {count_text(main.count)} {main.call} calls took {latency_text(main.p50_ns)} at the median, "
     told += f"{latency_text(main.p99_ns)} at p99"
+    if main.count == 1:
+        told = f"{name}'s only {main.call} call took {latency_text(main.p50_ns)}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
 
 

@@ -10,12 +10,15 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from drivelab.model.system_calls import ASYNCHRONOUS, OPENS, READS, SYNCS, WRITES
+from drivelab.model.system_calls import ASYNCHRONOUS, COPIES, COPYING_COMMANDS, OPENS, READS, SYNCS, WRITES
 from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
 
 _SIZE_MAX = 2**31 - 1
 _WITH_OFFSET = ("pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2")
 UNKNOWN = ""
+# why calls are left out that start what other calls, or none, wait for
+ELSEWHERE = "calls on files elsewhere"
+SUBMISSIONS = "calls of io_uring or aio, which are not followed"
 
 
 class File(Protocol):
@@ -109,7 +112,7 @@ def operations_of_calls(
     ]
     found = _Files(files)
     for row in rows:
-        if row["call"] in OPENS and row["result"] >= 0:
+        if _gives_a_number(row) and row["result"] >= 0:
             found.change(row["process"], row["result"], row["end_ns"])
         elif row["call"] == "close":
             found.change(row["process"], row["argument_0"], row["start_ns"])
@@ -117,7 +120,7 @@ def operations_of_calls(
     kept: list[dict[str, Any]] = []
     left_out: Counter[str] = Counter()
     for row in rows:
-        if row["call"] in (*OPENS, "close"):
+        if row["call"] in (*OPENS, *COPIES, "close"):
             continue
         descriptor = _descriptor(row)
         file = found.at(row["process"], descriptor, row["start_ns"]) if descriptor is not None else None
@@ -129,19 +132,26 @@ def operations_of_calls(
     return _tables(kept, left_out)
 
 
+def _gives_a_number(row: Mapping[str, Any]) -> bool:
+    """Whether a call's result is a number that stands for another file than before."""
+    if row["call"] == "fcntl":
+        return row["argument_1"] & 0xFFFFFFFF in COPYING_COMMANDS
+    return row["call"] in OPENS or row["call"] in COPIES
+
+
 def _descriptor(row: Mapping[str, Any]) -> int | None:
     return None if row["call"] == "msync" else int(row["argument_0"]) & 0xFFFFFFFF
 
 
 def _why_left_out(row: Mapping[str, Any], file: File | None, devices: Collection[str]) -> str:
     if row["call"] in ASYNCHRONOUS:
-        return "submissions of io_uring or aio, which are not followed"
+        return SUBMISSIONS
     if row["result"] < 0:
         return "calls that failed"
     if file is not None and not file.device:
         return "calls on sockets, pipes and the like"
     if file is not None and file.device not in devices:
-        return "calls on files elsewhere"
+        return ELSEWHERE
     if file is None and row["call"] not in SYNCS:
         return "reads and writes of what was closed before it was seen"
     return "calls that lost events touch" if row["is_doubtful"] else ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from drivelab.model.system_calls import call_numbers
 from drivelab.run.following.open_files import SeenFile
@@ -55,6 +57,26 @@ def test_a_call_belongs_to_the_file_that_its_descriptor_stood_for_then() -> None
     assert found.left_out == {}
 
 
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda: call("dup2", 3, 200, 1),
+        lambda: call("dup3", 3, 200, 1),
+        lambda: call("dup", 3, 200, 1),
+        lambda: call("fcntl", 3, 200, 1, argument_1=1030),
+    ],
+    ids=["dup2", "dup3", "dup", "F_DUPFD_CLOEXEC"],
+)
+def test_a_copied_descriptor_stands_for_another_file_from_then_on(copy: Callable[[], dict[str, Any]]) -> None:
+    calls = [call("write", 1, 100, 10), copy(), call("write", 1, 300, 20)]
+    found = counted(calls, seen(1, "/dev/pts/0", 50, "0:24"), seen(1, "/data/of", 400))
+    assert [row["file"] for row in found.calls.to_pylist()] == ["/data/of"]
+    assert found.left_out == {"calls on files elsewhere": 1}
+    # asking for flags copies nothing
+    unchanged = [call("write", 1, 100, 10), call("fcntl", 1, 200, 1, argument_1=3), call("write", 1, 300, 20)]
+    assert counted(unchanged, seen(1, "/data/of", 400)).calls.num_rows == 2
+
+
 def test_writes_of_a_file_that_is_open_with_o_dsync_are_durable() -> None:
     found = counted([call("write", 3, 100, 512)], seen(3, "/a", 50, is_durable=True))
     (row,) = found.operations.to_pylist()
@@ -77,7 +99,7 @@ def test_what_does_not_count_is_counted_by_its_reason() -> None:
         "calls on files elsewhere": 1,
         "reads and writes of what was closed before it was seen": 1,
         "calls that failed": 1,
-        "submissions of io_uring or aio, which are not followed": 1,
+        "calls of io_uring or aio, which are not followed": 1,
         "calls that lost events touch": 1,
     }
 

@@ -11,6 +11,8 @@ from drivelab.report.numerals import count_text, latency_text
 
 # a part with less of the latency is not told of
 SHARE_TOLD_MIN = 0.005
+# from such a share on it is named beside software
+_QUEUE_NAMED_FROM = 0.01
 # from such a share on waiting in the queue is told apart from software
 QUEUE_TOLD_FROM = 0.10
 # the slowest operations are told apart where they take so much longer
@@ -81,7 +83,7 @@ def work_words(explanation: Explanation) -> str:
         ("device_reads", "read", "reads"),
         ("flushes", "flush", "flushes"),
         ("fua_writes", "bio with FUA", "bios with FUA"),
-        ("journal_writes", "bio of the journal", "bios of the journal"),
+        ("journal_writes", "write by the journal", "writes by the journal"),
     ]
     told = [_number_of(work[name], one, several) for name, one, several in named if work[name] >= COUNT_SLACK / 5]
     for name, what in (("bytes_written", "written"), ("bytes_read", "read")):
@@ -149,7 +151,11 @@ def _answered(explanation: Explanation) -> Iterator[str]:
         yield text
     if explanation.q2c_ns and explanation.work["flushes"] >= COUNT_SLACK:
         # the name of the row of btt's table, for those who know it
-        yield f"btt, which drops every flush, would show {latency_text(explanation.q2c_ns)} (its Q2C)."
+        shown = latency_text(explanation.q2c_ns)
+        if explanation.work["preflush_writes"] >= COUNT_SLACK:
+            yield f"btt's mean Q2C is {shown} a bio: a flush before a write is in it, one behind it is not."
+        else:
+            yield f"btt, which drops every flush, would show {shown} (its Q2C)."
 
 
 def _refused(explanation: Explanation) -> Iterator[str]:
@@ -220,12 +226,13 @@ def _told(explanation: Explanation) -> Iterator[tuple[float, str, str]]:
         yield times["queue"], "is", "waiting in the queue"
     else:
         software += times["queue"]
-    yield software, "is", _software_words(explanation.layers)
+    has_queue = _QUEUE_NAMED_FROM <= times["queue"] / explanation.typical_ns < QUEUE_TOLD_FROM
+    yield software, "is", _software_words(explanation.layers, "software and the queue" if has_queue else "software")
 
 
-def _software_words(layers: Sequence[str]) -> str:
-    """What is left when the drive's commands and the queue are taken off."""
-    return f"software or {' or '.join(layers)}, which are not told apart" if layers else "software"
+def _software_words(layers: Sequence[str], software: str) -> str:
+    """What is left when the drive's commands and a long queue are taken off."""
+    return f"{software} or {' or '.join(layers)}, which are not told apart" if layers else software
 
 
 def _commands(explanation: Explanation) -> str:

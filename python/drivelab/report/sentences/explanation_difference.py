@@ -32,7 +32,7 @@ _WORK = {
     "device_reads": "reads",
     "flushes": "flushes",
     "fua_writes": "bios with FUA",
-    "journal_writes": "bios of the journal",
+    "journal_writes": "writes by the journal",
     "bytes_written": "bytes written",
 }
 

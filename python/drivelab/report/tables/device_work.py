@@ -13,7 +13,7 @@ from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 WORK_NAMES: Mapping[str, str] = {
     "device_writes": "writes",
-    "journal_writes": "bios of the journal",
+    "journal_writes": "writes by the journal",
     "device_reads": "reads",
     "flushes": "flushes",
     "fua_writes": "bios with FUA",

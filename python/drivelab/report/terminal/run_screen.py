@@ -119,8 +119,10 @@ def warning_lines(findings: Sequence[FindingLine], plain: bool, most: int = WARN
     for one in found[:most]:
         # in how many trials; which of them was the first has no room
         where = f"{one.where.partition(',')[0].removesuffix(']')}]" if one.where else ""
-        room = wrapped.WIDTH - 2 - len(where)
+        # what voids a number is called so: everything else only limits it
+        mark = "invalid:" if one.severity == "invalid" else "!"
+        room = wrapped.WIDTH - len(mark) - 1 - len(where)
         said = wrapped.one_line(one.text, room, plain)
-        yield Text.assemble(("!", _STYLES.get(one.severity, "")), " ", said, where)
+        yield Text.assemble((mark, _STYLES.get(one.severity, "")), " ", said, where)
     if len(found) > most:
         yield Text(f"  and {len(found) - most} more: --details", style="dim")

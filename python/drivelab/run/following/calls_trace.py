@@ -127,9 +127,12 @@ def _armed(root: Path, instance: Path, buffer: RingBuffer, pids: Sequence[int], 
             (instance / "set_event_pid").write_text(" ".join(threads))
             for name in _EVENTS[:2]:
                 (instance / "events" / name / "filter").write_text(wanted)
-            buffer.begin(Limits())
+            # all at once: of a call that is under way when one begins after the other, the return is missed
+            (instance / "tracing_on").write_text("0")
             for name in _EVENTS:
                 (instance / "events" / name / "enable").write_text("1")
+            (instance / "tracing_on").write_text("1")
+            buffer.begin(Limits())
             # a thread that was started between the two looks is followed by no fork
             _add_late_threads(instance, pids, threads)
         except OSError as error:
@@ -144,5 +147,9 @@ def _armed(root: Path, instance: Path, buffer: RingBuffer, pids: Sequence[int], 
 def _add_late_threads(instance: Path, pids: Sequence[int], known: Sequence[str]) -> None:
     late = {str(thread) for pid in pids for thread in threads_of(pid)} - set(known)
     if late:
-        with (instance / "set_event_pid").open("a") as file:
-            file.write(" ".join(sorted(late)))
+        # no Python file: opened to append it seeks, and the kernel refuses that here
+        descriptor = os.open(instance / "set_event_pid", os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(descriptor, " ".join(sorted(late)).encode())
+        finally:
+            os.close(descriptor)

@@ -76,13 +76,13 @@ def threads_of(pid: int) -> list[int]:
 
 
 def with_descendants(pid: int) -> list[int]:
-    """A process and all that it has started, as far as they are there."""
+    """A process and all that it has started, as far as they are there; not this program, which a shell has started."""
     found = [pid]
     for process in found:
         for thread in threads_of(process):
             with suppress(OSError):
                 children = (_PROC / str(process) / "task" / str(thread) / "children").read_text().split()
-                found += [int(child) for child in children if int(child) not in found]
+                found += [int(child) for child in children if int(child) not in (*found, os.getpid())]
     return found
 
 

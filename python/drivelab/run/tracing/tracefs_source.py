@@ -53,8 +53,7 @@ class _Events:
     def stop(self) -> Stopped:
         """End it, and read what is left."""
         formats = [(event / "format").read_text() for event in self._events]
-        for event in self._events:
-            (event / "enable").write_text("0")
+        # likewise, all of them end at once
         self._buffer.mark_end()
         (self._instance / "tracing_on").write_text("0")
         if self.clock != "mono":
@@ -93,9 +92,12 @@ def _armed_in(root: Path, instance: Path, disk: TracedDisk, limits: Limits) -> I
             for event in events:
                 (event / "filter").write_text(disk.filter)
             buffer = RingBuffer(root, instance, disk, clock)
-            buffer.begin(limits)
+            # all events begin at once: of a bio that is under way when one begins after the other, an end is missed
+            (instance / "tracing_on").write_text("0")
             for event in events:
                 (event / "enable").write_text("1")
+            (instance / "tracing_on").write_text("1")
+            buffer.begin(limits)
         except OSError as error:
             raise SourceUnavailableError(f"the block layer's events cannot be traced: {error.strerror}") from error
         yield _Events(instance, events, buffer)

@@ -96,14 +96,15 @@ def test_counts_that_are_not_whole_are_told_as_they_are() -> None:
 
 def test_a_read_has_no_flush_and_btt_nothing_to_drop() -> None:
     sentences = told("read")
-    assert sentences[0] == "Of 92.4 us, 80.3 us is the read, 12.1 us software."
+    assert sentences[0] == "Of 92.4 us, 80.3 us is the read, 12.1 us software and the queue."
     assert not any("btt" in text or "flush" in text for text in sentences)
 
 
 def test_waiting_in_the_queue_is_told_where_it_is_much() -> None:
     deep = {**READ_NS, "queue": 60_000.0}
     assert re.search(r", [\d.]+ us waiting in the queue, ", told("read", parts_ns=deep)[0])
-    assert "queue" not in told("read")[0]
+    assert told("read")[0].endswith(" us software and the queue.")
+    assert told("read", parts_ns={**READ_NS, "queue": 500.0})[0].endswith(" us software.")
 
 
 def test_of_few_operations_the_slowest_is_one() -> None:
@@ -153,7 +154,7 @@ def test_what_else_limits_it_is_told() -> None:
 def test_words_of_single_lines() -> None:
     one = explanation("append", untraced_ns=1_100_000.0)
     assert plain_text(work_words(one)) == (
-        "3 writes, 2 flushes, 1 bio with FUA, 3 bios of the journal, 16 KiB written (16 384 times what was asked)"
+        "3 writes, 2 flushes, 1 bio with FUA, 3 writes by the journal, 16 KiB written (16 384 times what was asked)"
     )
     assert plain_text(work_words(explanation("read"))) == "1 read, 4 KiB read"
     assert re.fullmatch(
