@@ -173,3 +173,23 @@ def test_the_model_of_a_real_drive_has_the_write_amplification_of_that(used_gib:
     found = write_amplification(used_gib, smaller=2)
     for reading in READINGS[used_gib]:
         assert found == pytest.approx(reading, rel=0.02)
+
+
+def test_an_experiment_that_asks_for_a_backend_of_the_kernel_is_refused_before_it_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for command in ("plan", "run"):
+        assert run([command, "ssd-latency", "sim:consumer-ssd", "--quick", "--skip-unavailable"]) == 2
+        assert "error[R424]" in (told := capsys.readouterr().err)
+        assert "a simulated drive has no backend sync" in told
+
+
+def test_a_report_of_several_simulated_drives_says_so_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for model in ("consumer-ssd", "gp2-100"):
+        where = ["--out", str(tmp_path / "runs")]
+        assert run(["run", "depths.toml", f"sim:{model}", "--quick", *where]) in (0, 4)
+    capsys.readouterr()
+    assert run(["report", *map(str, sorted((tmp_path / "runs").iterdir())), "--text"]) == 0
+    first = capsys.readouterr().out.splitlines()[1]
+    assert first.startswith("Simulated: sim:")
+    assert first.endswith("; no real drive was measured.")

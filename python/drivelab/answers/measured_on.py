@@ -9,7 +9,7 @@ from typing import Any
 from drivelab.model.errors import DrivelabError
 from drivelab.model.names import names_apart
 from drivelab.model.price import Price, parse_price
-from drivelab.model.result_set import Machine, MeasuredDrive
+from drivelab.model.result_set import SIMULATED, Machine, MeasuredDrive
 from drivelab.model.units import format_bytes, format_decimal_bytes
 from drivelab.store.run_record import RunRecord
 
@@ -154,7 +154,7 @@ def _model(drive: Mapping[str, Any]) -> str:
 def _drive_kind(facts: Mapping[str, Any], drive: Mapping[str, Any], drive_count: int, *, is_scratch: bool) -> str:
     """What it is, in a few words: ``SSD``, ``scratch drive of 1 GiB on a file``, ``directory on ext4, SSD``."""
     if facts.get("simulated"):
-        return "simulated drive"
+        return SIMULATED
     if is_scratch:
         size = facts.get("size_bytes")
         return f"scratch drive of {format_bytes(size)} on a file" if size else "scratch drive on a file"

@@ -149,7 +149,6 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
         for sentence in run_sentences(answer, of_tasks=asks_total_time(experiment)):
             console.print(Text(plain_text(sentence)))
     with console.capture() as limits:
-        _print_drifts([one for one in answer.drifts if not one.is_large], console)
         _print_short_findings(with_drifts(answer, finding_lines_of(run)), console)
         _print_failures(run.record.failures, console)
         _print_missing(run, console)

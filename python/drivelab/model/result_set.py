@@ -40,6 +40,10 @@ class Machine:
     printed: Mapping[str, str] = field(default_factory=dict)
 
 
+# the kind of a drive that is a model of one
+SIMULATED = "simulated drive"
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredDrive:
     """A drive of which there are results; a fact that is not known is empty or None.

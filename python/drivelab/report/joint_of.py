@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from drivelab.model.result_set import ResultSet
+from drivelab.model.result_set import SIMULATED, ResultSet
 from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import bar_groups
@@ -72,12 +72,26 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
-        sentences=_sentences(runs, sets, drives_of_runs(result_sets, sets)),
+        sentences=(*_simulated(sets), *_sentences(runs, sets, drives_of_runs(result_sets, sets))),
         tables=(*tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),
         result_sets=sets,
         notes=run_differences(runs, sets),
+    )
+
+
+def _simulated(sets: Sequence[ResultSet]) -> tuple[str, ...]:
+    """Which drives are models: what is true of them is true of no hardware."""
+    drives = [drive for one in sets for drive in one.drives]
+    models = list(dict.fromkeys(shortened(drive.name) for drive in drives if drive.kind == SIMULATED))
+    if not models:
+        return ()
+    is_all = all(drive.kind == SIMULATED for drive in drives)
+    return (
+        f"Simulated: {', '.join(models)}; no real drive was measured."
+        if is_all
+        else f"Simulated: {', '.join(models)}.",
     )
 
 

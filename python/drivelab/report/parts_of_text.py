@@ -7,7 +7,7 @@ import re
 # before what explains, adds to or bounds what was said
 _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
 # as those who wrote them write them
-_SMALL_NAME = re.compile(r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+)\b")
+_SMALL_NAME = re.compile(r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+|sim:\S+)\b")
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 
 

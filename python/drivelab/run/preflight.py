@@ -16,6 +16,7 @@ from drivelab.model.workload import TargetRange
 from drivelab.run.engine import require_backend
 from drivelab.run.filesystem_on_target import FileSystemOnTarget
 from drivelab.run.traceable import require_traceable
+from drivelab.simulated.load import PREFIX
 from drivelab.state.begun_journal import begun_journal
 from drivelab.state.filesystem import require_filesystem_programs
 from drivelab.state.journal import Journal
@@ -87,8 +88,15 @@ def require_issuable(plan: Plan) -> None:
     Raises
     ------
     DrivelabError
-        E301: a workload contradicts itself. E310, E311, E313: its backend cannot do it, or not here.
+        E301: a workload contradicts itself. E310, E311, E313: its backend cannot do it, or not here. R424: a
+        simulated drive has none to choose.
     """
+    simulated = {target.label for target in plan.targets if target.text.startswith(PREFIX)}
+    for step in plan.steps:
+        # what runs together is refused as a whole
+        if step.target in simulated and not step.together and step.pattern.backend != "auto":
+            what = f"{step.label}: a simulated drive has no backend {step.pattern.backend}"
+            raise DrivelabError("R424", what, where=step.target, do="run queue-depth or fill-level on it")
     labels = {step.pattern: step.label for step in plan.steps}
     for pattern, label in labels.items():
         try:

@@ -119,7 +119,7 @@ class SimulatedStage(Stage):
         Ends what takes long once it is set.
     """
 
-    notes = (f"{NOT_REAL}: its numbers are those of a model and tell of no hardware",)
+    notes = (f"{NOT_REAL}: its numbers are those of a model and say nothing about hardware",)
 
     def __init__(self, facts: TargetFacts, progress: RunProgress, stop: StopRequest) -> None:
         super().__init__(facts)

@@ -20,7 +20,7 @@ def find_in_target(target: TargetFacts, host: HostFacts | None = None) -> list[F
         kinds = ", ".join(dict.fromkeys(drive.virtual for drive in virtual))
         text = (
             f"{names} {'is' if len(virtual) == 1 else 'are'} virtual: the numbers are of {_behind(kinds)}; "
-            f"they hold as it is now and tell of no hardware, and what a flush does is up to it too ({kinds})"
+            f"they hold as it is now and say nothing about hardware, and what a flush does is up to it too ({kinds})"
         )
         facts = {"virtual_drives": {drive.name: drive.virtual for drive in virtual}}
         return [Finding(CODE, "warning", text, "", facts)]

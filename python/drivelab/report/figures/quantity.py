@@ -75,14 +75,14 @@ def value_axis(scale: Scale, low: float, high: float, name: str = "", **more: An
         latency = theme.latency_axis(low, high, ticks_at_most=more.pop("ticks_at_most", 8), **more)
         latency["title"]["text"] = latency["title"]["text"].replace("latency", words, 1)
         return latency
-    unit = scale.shown.name or "1"
+    unit = scale.shown.name
     if not scale.is_log:
         more.pop("ticks_at_most", None)
-        return theme.axis(f"{words} [{unit}]", rangemode="tozero", **more)
+        return theme.axis(f"{words} [{unit}]" if unit else words, rangemode="tozero", **more)
     ends = theme.padded_range(1e6 * low / scale.shown.scale, 1e6 * high / scale.shown.scale)
     ticks = [tick / 1e6 for tick in theme.latency_ticks(*ends, at_most=more.pop("ticks_at_most", 8))]
     return theme.axis(
-        f"{words} [{unit}, log scale]",
+        f"{words} [{unit}, log scale]" if unit else f"{words} [log scale]",
         type="log",
         range=[math.log10(end / 1e6) for end in ends],
         tickmode="array",

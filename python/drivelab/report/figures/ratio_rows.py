@@ -100,7 +100,7 @@ def ratio_plot(
     if not ticks_near_1 or high / low > ticks_near_1[-1] / ticks_near_1[0]:
         ticks = [tick / _SCALE for tick in theme.latency_ticks(low, high, at_most=12)]
     layout["xaxis"] = theme.axis(
-        f"{axes[0]} [1, log scale]",
+        f"{axes[0]} [log scale]",
         type="log",
         range=[math.log10(low / _SCALE), math.log10(high / _SCALE)],
         tickmode="array",

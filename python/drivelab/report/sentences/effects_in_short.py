@@ -22,6 +22,8 @@ NAMED_MAX = 3
 _PAIRS_MAX = 2
 # what a level does is told as a share below this, and how many repeats it would take to see as much
 _TIMES_FROM, _SHARE = 2.0, 1.2
+# two numbers stand beside a ratio that a reader who divides them gets as well
+_SAME_RATIO = 1.05
 # the ratios of single combinations are told where one is so many times another
 _ALIKE = 1.2
 # a change in both of two repeats is so many times what they differ by before it is told as seen, for each that was
@@ -215,7 +217,7 @@ class _Words:
         baseline, level = pairs[0]
         # the ratio is that within blocks, the numbers are medians over them: those of another ratio explain nothing
         ratio = effect.ratio.value or 0.0
-        is_other = ratio * baseline * level > 0 and abs(math.log(level / baseline / ratio)) > math.log(_ALIKE)
+        is_other = ratio * baseline * level > 0 and abs(math.log(level / baseline / ratio)) > math.log(_SAME_RATIO)
         return f", {write(level)} instead of {write(baseline)}" if self.has_numbers and not is_other else ""
 
     def _spread(self, effect: LevelEffect) -> str:
@@ -315,4 +317,4 @@ def _what_it_takes(effects: Sequence[LevelEffect], blocks: int) -> str:
         return f"a change of {size} would have shown"
     if needed > _REPEATS_ADVISED_MAX:
         return f"to show {size} takes a steadier machine"
-    return f"about {needed} would show {size}"
+    return f"about {needed} repeats would show {size}"

@@ -9,6 +9,8 @@ from drivelab.model.flush_fit import FlushCell, FlushFit
 from drivelab.report.numerals import latency_text
 
 DRIVES_TOLD = 6
+# a sum that is further from what was measured is told beside it
+_EXACT_WITHIN = 0.05
 # what is left of a combination is told from here on
 _TOLD_FROM = 0.10
 
@@ -22,13 +24,18 @@ def flush_sentences(fits: Sequence[FlushFit]) -> tuple[str, ...]:
         The drives in order; of several each has one sentence, at most
         `DRIVES_TOLD`. Costs of commands that nobody counted are not told.
     """
-    known = [fit for fit in fits if fit.verdict == "explains" and fit.has_counts]
+    known = [fit for fit in fits if fit.verdict == "explains" and fit.has_counts and _is_known(fit)]
     if len(fits) == 1:
         return tuple(_sentence(text) for fit in known for text in (_costs(fit), _uncached(fit)) if text)
     has_workloads = len({fit.workload for fit in fits}) > 1
     return tuple(
         f"{fit.drive}{f', {fit.workload}' if has_workloads else ''}: {_costs(fit)}." for fit in known[:DRIVES_TOLD]
     )
+
+
+def _is_known(fit: FlushFit) -> bool:
+    """Whether there is a cost to tell: an interval that begins at 0 says that nobody knows."""
+    return all(one.low is None or one.low > 0 for one in (fit.flush, fit.write) if one.value)
 
 
 def _sentence(text: str) -> str:
@@ -54,7 +61,10 @@ def _example(fit: FlushFit) -> str:
     most = max(measured, key=lambda cell: cell.writes + cell.flushes)
     cache = " with the cache on," if most.cache == "on" else ""
     name = f"{most.filesystem}'s " if most.filesystem not in ("", "raw") else ""
-    return f":{cache} {name}{latency_text(most.observed_ns or 0.0)} are {commands_text(most)}"
+    told = f"{cache} {name}{latency_text(most.observed_ns or 0.0)} are {commands_text(most)}"
+    if most.predicted_ns and most.residual is not None and abs(most.residual) > _EXACT_WITHIN:
+        told += f", for which that makes {latency_text(most.predicted_ns)}"
+    return f":{told}"
 
 
 def _uncached(fit: FlushFit) -> str:

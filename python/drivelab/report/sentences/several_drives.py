@@ -24,7 +24,7 @@ _RUN_TO_RUN = "what changes from run to run is not in these ranges"
 _OVERLAP = ", their intervals overlap"
 
 NAME_LETTERS_MAX = 64
-BLOCK_SIZE = "block_size"
+QUEUE_DEPTH, BLOCK_SIZE = "queue_depth", "block_size"
 
 
 def _rate_text(value: float) -> str:
@@ -117,13 +117,17 @@ def contests(
     """Every workload and combination of settings that at least two drives, or runs of one, have in common."""
     workloads: dict[tuple[object, ...], list[Observation]] = {}
     every = [one for each in sets for one in each.observations]
-    # where the size is a factor it is one of the settings
-    sized = {one.workload for one in every} - {one.workload for one in every if BLOCK_SIZE not in one.levels}
+    # where the size or the depth is a factor it is one of the settings
+    sized, deep = (
+        {one.workload for one in every} - {one.workload for one in every if factor not in one.levels}
+        for factor in (BLOCK_SIZE, QUEUE_DEPTH)
+    )
     for one in (one for one in every if one.metric in JUDGED):
         size = None if one.workload in sized else one.block_size_bytes
         # a page tells a durable write as one with an option, as dd has it
         operation = one.operation.removeprefix("durable_") if one.is_durable else one.operation
-        kind = (one.workload, operation, size, one.queue_depth, one.is_durable)
+        depth = None if one.workload in deep else one.queue_depth
+        kind = (one.workload, operation, size, depth, one.is_durable)
         workloads.setdefault(kind, []).append(one)
     titles = Counter(members[0].title for members in workloads.values())
     for members in workloads.values():

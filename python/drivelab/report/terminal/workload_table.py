@@ -6,7 +6,9 @@ levels of the second are columns.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _NAME_WIDTH_MIN = 16
+# of several targets the names of rows have at least this, before ranges go
+_NAME_WIDTH_LEAST = 2
 _GAP = 2
 _PADDING = (0, _GAP, 0, 0)
 # rows from which two factors make a square
@@ -93,6 +97,11 @@ def workload_table(
     if len(names[0]) < len(labels.names) and spare is not None and _are_numbers(labels):
         columns, numbers = _without(columns, spare), [_without(told, spare) for told in numbers]
         names = _name_columns(labels, shown, _room_beside(columns, numbers))
+    if len(targets) > 1 and _room_beside(columns, numbers) < max(map(len, names[0])) + _GAP + _NAME_WIDTH_LEAST:
+        # a range that is cut reads as another: the details have it
+        kept = [place for place, (_, justify) in enumerate(columns) if justify == "right"]
+        columns, numbers = [columns[place] for place in kept], [[told[place] for place in kept] for told in numbers]
+        names = _name_columns(labels, shown, _room_beside(columns, numbers))
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
     for place, head in enumerate(names[0]):
         width = max(0, _NAME_WIDTH_MIN - sum(map(len, names[0][:-1]))) if place == len(names[0]) - 1 else None
@@ -140,12 +149,18 @@ def _name_columns(labels: CombinationLabels, shown: Sequence[int], room: int) ->
         heads, rows = [", ".join(heads)], [[" ".join(filter(None, row))] for row in rows]
     else:
         rows = [_without_repeated(row, before) for row, before in zip(rows, [None, *rows[:-1]], strict=True)]
+    if len(heads) == 1:
+        # hyphens are parts of names here, and a name goes on further in
+        wrap = partial(textwrap.wrap, width=room - _GAP, subsequent_indent=" " * _GAP, break_on_hyphens=False)
+        heads, *rows = [
+            ["\n".join(line for part in cell.split("\n") for line in wrap(part))] for (cell,) in (heads, *rows)
+        ]
     return [[f"  {first}".replace("\n", "\n  "), *rest] for first, *rest in (heads, *rows)]
 
 
 def _as_asked(cell: str) -> str:
     asked, not_taken, _ = cell.partition(" -> ")
-    return f"{asked},\n  not taken" if not_taken else asked
+    return f"{asked}, not taken" if not_taken else asked
 
 
 def _without_repeated(row: Sequence[str], before: Sequence[str] | None) -> list[str]:

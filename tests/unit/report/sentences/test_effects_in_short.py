@@ -101,9 +101,8 @@ def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
     counted, unknown = told(RunAnswer(rows, contrasts=(effect,)))
     assert counted == "Counted: ext4 takes 2 more writes per operation than raw."
     # how it looked is in the table: nothing unsettled stands in a headline
-    assert (
-        unknown == "With 3 repeats no effect of filesystem can be told from chance; about 57 would show a factor of 2."
-    )
+    what = "With 3 repeats no effect of filesystem can be told from chance"
+    assert unknown == f"{what}; about 57 repeats would show a factor of 2."
     buffered = tuple(replace(one, is_durable=False) for one in rows)
     assert told(RunAnswer(buffered, contrasts=(effect,))) == (unknown,)
 
@@ -143,9 +142,9 @@ def test_a_change_in_one_repeat_or_within_their_scatter_is_not_told_as_seen(rati
     ("low", "high", "takes"),
     [
         (None, None, "more repeats would tell"),
-        (1.1, 3.9, "about 12 would show a factor of 2"),
+        (1.1, 3.9, "about 12 repeats would show a factor of 2"),
         (0.5, 500.0, "to show a factor of 2 takes a steadier machine"),
-        (0.9, 1.5, "about 15 would show 20 %"),
+        (0.9, 1.5, "about 15 repeats would show 20 %"),
         (0.95, 1.1, "a change of 20 % would have shown"),
     ],
 )
