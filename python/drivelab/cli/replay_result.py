@@ -137,6 +137,10 @@ def _replayed(measured: Measurement, operation: str, latency: str) -> dict[str, 
 def replay_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The answer for people: a sentence, a table for each target, and at most three warnings."""
     targets = document["targets"]
+    # what voids a number stands before it
+    for one in targets:
+        voids = [finding["text"] for finding in one["findings"] if finding["severity"] == "invalid"]
+        yield from (f"Not to be trusted on {one['target']}: {text}." for text in voids)
     yield _ranking(document) if len(targets) > 1 else _sentence(document, targets[0])
     for one in targets:
         yield ""
@@ -227,5 +231,5 @@ def _warnings(document: Mapping[str, Any], one: Mapping[str, Any], *, several: b
         share = 100 * (achieved["length_ns"] / asked["length_ns"] - 1)
         yield f"warning: {where}it took {share:.2g} % longer than recorded: the target did not keep up"
     for finding in one["findings"]:
-        if finding["severity"] in ("invalid", "warning"):
-            yield f"{finding['severity']}: {where}{finding['text']}"
+        if finding["severity"] == "warning":
+            yield f"warning: {where}{finding['text']}"

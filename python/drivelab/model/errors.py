@@ -78,7 +78,7 @@ _KINDS = (
     ErrorKind("U034", "an engine that no drive lab has", "use libaio, io_uring, psync, mmap, or null", EXIT_USAGE),
     ErrorKind("U035", "a job that drivelab cannot issue", "change the option that is named", EXIT_USAGE),
     ErrorKind("U036", "options that are not done as fio does them", "take them out, or leave out --strict", EXIT_USAGE),
-    ErrorKind("U037", "a job file without jobs", "add a section: [NAME]", EXIT_USAGE),
+    ErrorKind("U037", "a job file without jobs", "add a section, [NAME]; on a command line --name=NAME", EXIT_USAGE),
     ErrorKind("U038", "an experiment that cannot be written", "name another file: --output FILE"),
     # T: the target that was typed
     ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),

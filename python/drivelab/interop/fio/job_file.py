@@ -118,7 +118,8 @@ def read_job_file(path: Path, environment: Environment) -> JobFile:
             name = section.name if own is None or own.is_shared else own.text
             jobs.append(Job(name, section.name, section.place, scope.settings, tuple(scope.written)))
     if not jobs:
-        raise DrivelabError("U037", f"{path} holds no job", where=str(path), do="add a section: [NAME]")
+        # what to do is that of the error
+        raise DrivelabError("U037", f"{path} holds no job", where=str(path))
     return JobFile(str(path), tuple(jobs), tuple(warnings))
 
 
