@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from drivelab.inventory.block_devices import backing_file_of
 from drivelab.inventory.mounts import read_mounts
 
 SMALL = """
@@ -67,7 +68,8 @@ class Drivelab:
         files = [str(path) for path in self.scratch.iterdir()]
         found = list(files)
         for name in Path("/sys/block").glob("loop*/loop/backing_file"):
-            backing = name.read_text().strip()
+            # loop devices of other programs come and go, and their files may be called anything
+            backing = backing_file_of(name.parts[3]) or ""
             if backing.startswith(str(self.scratch)):
                 found.append(backing)
                 found += [mount.mount_point for mount in read_mounts() if mount.source == f"/dev/{name.parts[3]}"]

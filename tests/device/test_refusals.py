@@ -229,6 +229,15 @@ def second_loop_over_the_file_of_a_swap_drive(device: Path, folder: Path) -> Ite
 
 
 @contextmanager
+def loop_over_a_mounted_drive_by_a_name_that_is_no_text(device: Path, folder: Path) -> Iterator[Typed]:
+    node = folder / os.fsdecode(b"n\xe9")
+    call("mknod", node, "b", *(str(part(device.stat().st_rdev)) for part in (os.major, os.minor)))
+    with mounted(device, folder / "place") as place, attached(node) as upper:
+        says = f"error[C202] {device.name}, beneath {upper.name}, is mounted on {place}"
+        yield Typed(upper, (f"{upper.name}+contents",), device, says)
+
+
+@contextmanager
 def second_loop_over_the_file_of_an_open_drive(device: Path, folder: Path) -> Iterator[Typed]:
     with open_for_writing(device, folder) as opened, attached(backing_file(device)) as second:
         says = opened.says.replace("error[C205] ", "").replace(
@@ -254,6 +263,7 @@ def open_by_a_node_elsewhere(device: Path, folder: Path) -> Iterator[Typed]:
 
 
 SCENES = (
+    loop_over_a_mounted_drive_by_a_name_that_is_no_text,
     second_loop_over_the_file_of_a_mounted_drive,
     second_loop_over_the_deleted_file_of_a_mounted_drive,
     second_loop_over_the_file_of_a_swap_drive,

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from drivelab.inventory.sysfs import chosen, entries, link_target_name, read_flag, read_int, read_text
+from drivelab.inventory.sysfs import chosen, entries, link_target_name, read_bytes, read_flag, read_int, read_text
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.model.target import BlockLayer, LayerKind
 
@@ -91,9 +91,10 @@ def slaves_of(name: str, paths: SystemPaths = SYSTEM) -> list[str]:
 
 
 def backing_file_of(name: str, paths: SystemPaths = SYSTEM) -> str | None:
-    """The file or device behind a loop device; None when it has none."""
-    text = read_text(directory_of(name, paths) / "loop" / "backing_file")
-    return text.removesuffix(_DELETED) if text else None
+    """The file or device behind a loop device, as its file system spells it; None when it has none."""
+    content = read_bytes(directory_of(name, paths) / "loop" / "backing_file")
+    # a name may hold any byte: one that is no UTF-8 must still lead to the file
+    return os.fsdecode(content).removesuffix("\n").removesuffix(_DELETED) if content else None
 
 
 def loops_over(name: str, paths: SystemPaths = SYSTEM) -> list[str]:
@@ -113,7 +114,8 @@ def detail_of(name: str, paths: SystemPaths = SYSTEM) -> str:
         return f"{owner or 'device mapper'} volume {read_text(directory / 'dm' / 'name') or name}"
     if kind == "md":
         return read_text(directory / "md" / "level") or "array"
-    return backing_file_of(name, paths) or "" if kind == "loop" else ""
+    # to be read, not opened
+    return os.fsencode(backing_file_of(name, paths) or "").decode(errors="replace") if kind == "loop" else ""
 
 
 def read_layer(name: str, paths: SystemPaths = SYSTEM) -> BlockLayer:

@@ -30,7 +30,7 @@ def owner_lives(tag: str) -> bool:
 def _start_time(pid: int) -> int:
     """Start time of a process in clock ticks since boot; -1 when there is none."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return -1
     # the name in parentheses may hold anything, spaces and parentheses too

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivelab.inventory.block_devices import backing_file_of
 from drivelab.inventory.owned_loop import is_owned_loop
 from drivelab.inventory.sysfs import entries, read_int, read_text
 from drivelab.model.errors import DrivelabError
@@ -70,9 +71,8 @@ def attach_loop(backing_file: Path, journal: Journal) -> LoopDevice:
 
 def loops_over(backing_file: str) -> list[str]:
     """Kernel names of the loop devices attached to a file, by its path."""
-    names = (backing_file, f"{backing_file} (deleted)")
     loops = [name for name in entries(_SYS_BLOCK) if name.startswith("loop")]
-    return [name for name in loops if read_text(_SYS_BLOCK / name / "loop" / "backing_file") in names]
+    return [name for name in loops if backing_file_of(name) == backing_file]
 
 
 def undo_loop_device(backing_file: str, loop: str = "", diskseq: int = 0) -> str:

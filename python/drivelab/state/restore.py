@@ -213,6 +213,6 @@ def _writer_lives(path: Path) -> bool:
     status = Path("/proc") / number / "status"
     try:
         # a killed process whose parent has not asked for it yet is no longer alive
-        return "State:\tZ" not in status.read_text()
+        return "State:\tZ" not in status.read_text(errors="replace")
     except OSError:
         return False

@@ -56,6 +56,15 @@ def test_one_file_by_any_name_is_one_file(make_system: MakeSystem, file: Path, n
     assert loops_over_file(file.stat(), paths) == ["loop0", "loop1"]
 
 
+def test_a_file_whose_name_is_no_text_is_found(make_system: MakeSystem, file: Path) -> None:
+    odd = file.with_name(os.fsdecode(b"caf\xe9 "))
+    os.link(file, odd)
+    paths = make_system(loop(0, file) | loop(1, ""))
+    (paths.sys / "devices/virtual/block/loop1/loop/backing_file").write_bytes(os.fsencode(odd) + b"\n")
+    assert devices_sharing("loop0", paths) == ["loop1"]
+    assert loops_over_file(file.stat(), paths) == ["loop0", "loop1"]
+
+
 @pytest.mark.parametrize(("offset_bytes", "shares"), [(0, True), (SECTORS * 512 - 1, True), (SECTORS * 512, False)])
 def test_ranges_of_a_file_that_do_not_overlap_are_two_devices(
     make_system: MakeSystem, file: Path, offset_bytes: int, shares: bool
