@@ -243,7 +243,7 @@ def test_the_terminal_shows_everything_in_80_columns() -> None:
     for words in ("median latency", "300 us", "450 us", "1.43 to 1.58", "slower", "within 5 %", "kernel: 6.12 in BASE"):
         assert words in text
     assert "not comparable: flushes per operation: 1 in BASE, 0 in NEW" in text
-    assert "BASE has 1 combination that NEW has not: log, filesystem btrfs." in text
+    assert "BASE has 1 combination that NEW lacks: log, filesystem btrfs." in text
 
 
 def test_a_plain_terminal_gets_ascii() -> None:

@@ -162,7 +162,7 @@ def remarks(comparison: Comparison) -> Iterator[str]:
         if missing:
             listed = "; ".join(missing[:5]) + (" and others" if len(missing) > 5 else "")
             many = "1 combination" if len(missing) == 1 else f"{len(missing)} combinations"
-            yield f"{name} has {many} that {other} has not: {listed}."
+            yield f"{name} has {many} that {other} lacks: {listed}."
     yield from comparison.notes
 
 

@@ -65,8 +65,11 @@ def _told(members: Sequence[Contest], title: str) -> str:
     if all(one.is_beyond_noise is None for one in members):
         seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
         return f"{seen}; one repeat each cannot tell that from chance"
-    several = "" if count == 1 else f", nor in the other {f'{count - 1} combinations' if count > 2 else 'combination'}"
-    return f"{leader} and {other[0]} cannot be told apart at {title}, {numbers}{several}"
+    repeats = max(one.trial_count for contest in members for _, one in contest.ranked)
+    by = f"by {repeats} repeats" if repeats > 1 else "by one repeat each"
+    # the numbers of one combination of several would be those of another order than the next one's
+    told = f", {numbers}" if count == 1 else f" in any of {count} combinations"
+    return f"{leader} and {other[0]} cannot be told apart {by} at {title}{told}"
 
 
 def _apart_words(members: Sequence[Contest]) -> str:

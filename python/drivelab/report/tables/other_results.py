@@ -17,7 +17,8 @@ from drivelab.report.tables.small_writes import BLOCK_SIZE, factor_words, is_sma
 from drivelab.report.tables.table import Table
 
 KEY = "other-results"
-TITLE = "Other workloads"
+# beside tables of small durable writes, and alone
+TITLE, ONLY_TITLE = "Other workloads", "Results"
 _METRICS = (THROUGHPUT, RATE, LATENCY, MEAN_LATENCY, P99, RESPONSE)
 _CAPTION = (
     "Over several repeats a number is their median and its interval their range; of one measurement the interval "
@@ -45,7 +46,8 @@ def other_results(sets: Sequence[ResultSet]) -> Table | None:
     is_page = len(sets) == 1 and sets[0].is_reference
     caption = "" if is_page else _CAPTION
     columns = [NumberColumn(metric_of(metric).words, metric_of(metric).unit) for metric in _METRICS]
-    return number_table(KEY, TITLE, names, columns, shown, caption, as_printed=is_page)
+    is_only = not any(is_small_write(one) for each in sets for one in each.observations)
+    return number_table(KEY, ONLY_TITLE if is_only else TITLE, names, columns, shown, caption, as_printed=is_page)
 
 
 def _key(one: Observation) -> _Key:

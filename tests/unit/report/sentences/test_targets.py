@@ -38,7 +38,7 @@ def test_the_better_of_two_targets_is_named_with_how_much_and_beyond_which_scatt
 
 def test_targets_that_scatter_into_each_other_are_not_told_apart() -> None:
     told = first(row("Alpha", 1.0e6, 1.2e6, 1.4e6), row("Beta", 1.1e6, 1.3e6, 1.5e6))
-    assert told == "Alpha and Beta cannot be told apart at synced writes, 1.20 ms against 1.30 ms."
+    assert told == "Alpha and Beta cannot be told apart by 3 repeats at synced writes, 1.20 ms against 1.30 ms."
 
 
 def test_a_phase_is_compared_by_its_rate_and_a_task_by_its_time() -> None:
