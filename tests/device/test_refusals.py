@@ -238,6 +238,12 @@ def loop_over_a_mounted_drive_by_a_name_that_is_no_text(device: Path, folder: Pa
 
 
 @contextmanager
+def mounted_on_a_place_whose_name_is_no_text(device: Path, folder: Path) -> Iterator[Typed]:
+    with mounted(device, folder / os.fsdecode(b"a\x0cb\xe9")):
+        yield Typed(device, (device.name, f"{device.name}+contents"), device, f"error[C202] {device.name} is mounted on")
+
+
+@contextmanager
 def second_loop_over_the_file_of_an_open_drive(device: Path, folder: Path) -> Iterator[Typed]:
     with open_for_writing(device, folder) as opened, attached(backing_file(device)) as second:
         says = opened.says.replace("error[C205] ", "").replace(
@@ -263,6 +269,7 @@ def open_by_a_node_elsewhere(device: Path, folder: Path) -> Iterator[Typed]:
 
 
 SCENES = (
+    mounted_on_a_place_whose_name_is_no_text,
     loop_over_a_mounted_drive_by_a_name_that_is_no_text,
     second_loop_over_the_file_of_a_mounted_drive,
     second_loop_over_the_deleted_file_of_a_mounted_drive,

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from drivelab.inventory.sysfs import chosen, entries, link_target_name, read_bytes, read_flag, read_int, read_text
+from drivelab.inventory.sysfs import chosen, entries, link_target_name, read_flag, read_int, read_names, read_text
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.model.target import BlockLayer, LayerKind
 
@@ -92,9 +92,8 @@ def slaves_of(name: str, paths: SystemPaths = SYSTEM) -> list[str]:
 
 def backing_file_of(name: str, paths: SystemPaths = SYSTEM) -> str | None:
     """The file or device behind a loop device, as its file system spells it; None when it has none."""
-    content = read_bytes(directory_of(name, paths) / "loop" / "backing_file")
-    # a name may hold any byte: one that is no UTF-8 must still lead to the file
-    return os.fsdecode(content).removesuffix("\n").removesuffix(_DELETED) if content else None
+    text = read_names(directory_of(name, paths) / "loop" / "backing_file")
+    return text.removesuffix("\n").removesuffix(_DELETED) if text else None
 
 
 def loops_over(name: str, paths: SystemPaths = SYSTEM) -> list[str]:

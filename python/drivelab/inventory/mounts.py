@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from drivelab.inventory.sysfs import read_text
+from drivelab.inventory.sysfs import read_names, read_text
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
+_BLANK = re.compile(r"[ \t]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Mount:
 def parse_mountinfo(text: str) -> list[Mount]:
     """The mounts that a mountinfo file lists, in its order (a later one hides an earlier one)."""
     mounts = []
-    for line in text.splitlines():
+    # the kernel escapes blanks and newlines of names, and nothing else at which `splitlines` would part them
+    for line in text.split("\n"):
         before, separator, after = line.partition(" - ")
         fields, described = before.split(" "), after.split(" ")
         if not separator or len(fields) < 6 or len(described) < 3:
@@ -53,12 +55,12 @@ def parse_mountinfo(text: str) -> list[Mount]:
 
 def parse_swaps(text: str) -> list[str]:
     """Devices and files that are swapped to, from ``/proc/swaps``."""
-    return [_unescape(line.split()[0]) for line in text.splitlines()[1:] if line.strip()]
+    return [_unescape(_BLANK.split(line, maxsplit=1)[0]) for line in text.split("\n")[1:] if line]
 
 
 def read_mounts(paths: SystemPaths = SYSTEM) -> list[Mount]:
     """The mounts that this process sees."""
-    return parse_mountinfo(read_text(paths.proc / "self" / "mountinfo") or "")
+    return parse_mountinfo(read_names(paths.proc / "self" / "mountinfo") or "")
 
 
 def read_foreign_mounts(paths: SystemPaths = SYSTEM) -> list[Mount]:
@@ -67,13 +69,13 @@ def read_foreign_mounts(paths: SystemPaths = SYSTEM) -> list[Mount]:
     A container does not see what its host has mounted, and the host's drives are
     visible in it all the same.
     """
-    text = read_text(paths.proc / "1" / "mountinfo")
-    return [] if text is None or text == read_text(paths.proc / "self" / "mountinfo") else parse_mountinfo(text)
+    text = read_names(paths.proc / "1" / "mountinfo")
+    return [] if text is None or text == read_names(paths.proc / "self" / "mountinfo") else parse_mountinfo(text)
 
 
 def read_swaps(paths: SystemPaths = SYSTEM) -> list[str]:
     """Devices and files that are swapped to."""
-    return parse_swaps(read_text(paths.proc / "swaps") or "")
+    return parse_swaps(read_names(paths.proc / "swaps") or "")
 
 
 def mount_of_path(path: Path, paths: SystemPaths = SYSTEM) -> Mount | None:

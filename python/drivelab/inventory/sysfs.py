@@ -12,6 +12,13 @@ def read_text(path: Path) -> str | None:
     return None if content is None else content.decode(errors="replace").strip().strip("\0").strip()
 
 
+def read_names(path: Path) -> str | None:
+    """Contents of a small file that names files, as they can be opened; None when it cannot be read."""
+    content = read_bytes(path)
+    # a file's name may hold any byte
+    return None if content is None else os.fsdecode(content)
+
+
 def read_bytes(path: Path) -> bytes | None:
     """Contents of a small file; None when it cannot be read."""
     try:

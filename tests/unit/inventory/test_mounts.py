@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from drivelab.inventory.mounts import mount_of_path, parse_mountinfo, parse_swaps, read_foreign_mounts
+from drivelab.inventory.mounts import (
+    mount_of_path,
+    parse_mountinfo,
+    parse_swaps,
+    read_foreign_mounts,
+    read_mounts,
+    read_swaps,
+)
 from drivelab.inventory.system_paths import SystemPaths
 
 MakeSystem = Callable[[Mapping[str, str]], SystemPaths]
@@ -39,6 +47,16 @@ def test_swaps_are_listed_without_the_heading() -> None:
     text = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda3 partition 1 0 -2\n/swap\\040file file 1 0 -3\n"
     assert parse_swaps(text) == ["/dev/sda3", "/swap file"]
     assert parse_swaps("") == []
+
+
+def test_names_of_any_byte_are_read_whole(make_system: MakeSystem) -> None:
+    # a form feed, a line separator and a byte that is no UTF-8: the kernel escapes none of them
+    odd = b"/mnt/a\x0cb\xe2\x80\xa8c\xe9"
+    paths = make_system({"/proc/self/mountinfo": "", "/proc/swaps": ""})
+    (paths.proc / "self" / "mountinfo").write_bytes(b"61 27 8:17 / %b rw - xfs /dev/sdb1 rw\n" % odd)
+    (paths.proc / "swaps").write_bytes(b"Filename\tType\n%b                  file\t1\t0\t-3\n" % odd)
+    assert [os.fsencode(mount.mount_point) for mount in read_mounts(paths)] == [odd]
+    assert [os.fsencode(swap) for swap in read_swaps(paths)] == [odd]
 
 
 def test_the_longest_mount_point_covers_a_path_and_the_last_one_hides_others(make_system: MakeSystem) -> None:
