@@ -240,7 +240,9 @@ def loop_over_a_mounted_drive_by_a_name_that_is_no_text(device: Path, folder: Pa
 @contextmanager
 def mounted_on_a_place_whose_name_is_no_text(device: Path, folder: Path) -> Iterator[Typed]:
     with mounted(device, folder / os.fsdecode(b"a\x0cb\xe9")):
-        yield Typed(device, (device.name, f"{device.name}+contents"), device, f"error[C202] {device.name} is mounted on")
+        yield Typed(
+            device, (device.name, f"{device.name}+contents"), device, f"error[C202] {device.name} is mounted on"
+        )
 
 
 @contextmanager

@@ -15,6 +15,8 @@ RATE = "iops"
 DURATION = "duration_ns"
 # from this size on an I/O is issued for the bytes that it moves
 LARGE_BLOCK_BYTES = 1 << 20
+# below this size I/Os that nobody waits for are counted, not weighed
+COUNTED_BELOW_BYTES = 1 << 16
 
 
 def are_waited_for(kinds: Iterable[tuple[int | None, bool, int]]) -> bool:

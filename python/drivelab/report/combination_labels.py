@@ -17,6 +17,8 @@ _FEW_MIN = 3
 NOT_APPLICABLE = "-"
 # heads of a table whose rows differ from the first in one level each
 CHANGED_TO = ["changed", "to"]
+# the row that they differ from
+BASELINE = "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> 
     rows = []
     for row in cells:
         changed = [name for name in names if _bare(row.get(name, "")) != _bare(first.get(name, ""))]
-        rows.append((", ".join(changed) or "baseline", ", ".join(row.get(name, NOT_APPLICABLE) for name in changed)))
+        rows.append((", ".join(changed) or BASELINE, ", ".join(row.get(name, NOT_APPLICABLE) for name in changed)))
     # a setting that nobody could read tells nothing
     baseline = ", ".join(f"{name} {level}" for name, level in first.items() if level != AS_FOUND)
     return CombinationLabels(tuple(CHANGED_TO), tuple(rows), f"baseline: {baseline}")

@@ -8,7 +8,7 @@ from functools import partial
 
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import trials_of
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import COUNTED_BELOW_BYTES, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.operations_apart import OPERATION
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
@@ -33,8 +33,6 @@ _COLUMNS = (
     WRITES,
     FLUSHES,
 )
-# smaller I/Os are counted, larger ones are issued for the bytes that they move
-_IOPS_BELOW_BYTES = 1 << 16
 _SEEN = "seen"
 _KINDS: tuple[Unit, ...] = ("ns", "B/s", "1/s", "1")
 # stands at each number
@@ -189,7 +187,7 @@ def _has_mean_alone(one: CombinationResult) -> bool:
 
 def _is_counted(one: CombinationResult) -> bool:
     """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule, mixed, no bytes."""
-    is_small = one.block_size_bytes is not None and one.block_size_bytes < _IOPS_BELOW_BYTES
+    is_small = one.block_size_bytes is not None and one.block_size_bytes < COUNTED_BELOW_BYTES
     return bool(one.operation) or one.judged_metric == RATE or (is_small and one.judged_metric == THROUGHPUT)
 
 

@@ -72,9 +72,9 @@ def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
     assert card.rows is not None
     told = [(row.name, row.text.replace("\u00a0", " "), row.span) for row in card.rows.rows]
     assert told == [
-        ("filesystem raw", "454 µs", "450–458"),
-        ("filesystem ext4", "973 µs", "971–974"),
-        ("filesystem xfs", "895 µs", "889–901"),
+        ("raw", "454 µs", "450–458"),
+        ("ext4", "973 µs", "971–974"),
+        ("xfs", "895 µs", "889–901"),
     ]
 
 
@@ -96,6 +96,67 @@ def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> Non
     assert values == sorted(values)
     assert len(values) == 6
     assert card.rows.title.endswith("the best 3 and the worst 3 of 60")
+
+
+def test_of_two_drives_over_a_curve_its_ends_are_shown_by_the_number_that_counts() -> None:
+    joint = joint_report([golden("write-size-two-drives")])
+    found = joint.result_sets[0]
+    depths = [
+        replace(
+            one,
+            levels={"queue_depth": str(depth)},
+            queue_depth=depth,
+            block_size_bytes=4096,
+            metric=metric,
+            is_judged=metric != "iops",
+            is_durable=False,
+            drive=drive,
+            estimate=replace(one.estimate, value=float(depth * (4096 if metric != "iops" else 1)), low=None, high=None),
+        )
+        for one in found.observations[:1]
+        for drive in ("A", "B")
+        for depth in (8, 1, 4, 2, 16)
+        for metric in ("throughput_bytes_per_s", "iops")
+    ]
+    card = card_of(replace(joint, result_sets=(replace(found, observations=tuple(depths)),)))
+    assert card.rows is not None
+    told = [(row.name, row.text) for row in card.rows.rows]
+    assert told == [(f"{drive}: queue depth {depth}", f"{depth}/s") for drive in "AB" for depth in (1, 16)]
+    assert card.rows.title.endswith("I/Os per second; the first and the last level")
+
+
+def test_where_one_setting_was_changed_at_a_time_a_row_is_named_by_its_change() -> None:
+    joint = joint_report([golden("ssd-latency-scratch")])
+    found = joint.result_sets[0]
+    first = next(one for one in found.observations if one.is_judged)
+    changes = [{}, {"scheduler": "none"}, {"filesystem": "xfs"}, {"scheduler": "bfq", "throttling": "as-found"}]
+    usual = {"filesystem": "ext4", "scheduler": "as-found", "throttling": "2ms"}
+    card = card_of(
+        replace(
+            joint,
+            result_sets=(replace(found, observations=tuple(replace(first, levels=usual | one) for one in changes)),),
+        )
+    )
+    assert card.rows is not None
+    assert [row.name for row in card.rows.rows] == ["baseline", "scheduler none", "xfs", "scheduler bfq"]
+
+
+@pytest.mark.parametrize("page", ["samsung-840", "ssd-evaluation"])
+def test_a_page_without_numbers_to_draw_fills_its_card_with_what_else_it_answers(page: str) -> None:
+    reference = load_reference(page)
+    card = card_of(joint_report([], [reference]))
+    assert (card.numbers, card.rows) == ((), None)
+    words = words_of(card_svg(card))
+    assert all(" ".join(sentence.split()[:5]) in words for sentence in reference.answer)
+
+
+def test_seeks_that_a_page_counts_are_drawn() -> None:
+    card = card_of(joint_report([], [load_reference("ssd-vs-raid")]))
+    assert card.rows is not None
+    assert [(row.name, row.text.replace("\u00a0", " ")) for row in card.rows.rows] == [
+        ("ext3", "6 200/s"),
+        ("xfs, nobarrier", "3 800/s"),
+    ]
 
 
 def test_published_numbers_stand_beside_those_of_the_run_from_the_best_to_the_worst() -> None:

@@ -29,7 +29,7 @@ def test_a_level_that_was_not_taken_is_hollow_says_so_and_competes_with_none() -
     *traces, words = figure.plots[0].data
     assert [text.split()[1:] for text in words["text"]] == [[], ["<b>best</b>"], ["not", "taken"]]
     fills = {trace["hovertext"][0].split("<br>")[1]: trace["marker"]["color"] for trace in traces}
-    assert fills["filesystem xfs, write-cache off"] == theme.PAPER != fills["filesystem ext4, write-cache off"]
+    assert fills["xfs, write-cache off"] == theme.PAPER != fills["ext4, write-cache off"]
     assert "“not taken”" in figure.caption
 
 

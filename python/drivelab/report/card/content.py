@@ -37,6 +37,8 @@ class Card:
         Single numbers, told large.
     rows : Rows or None
         What is drawn as bars where there are no `numbers`.
+    others : tuple of str
+        What else was answered, where there is nothing to draw.
     warning : str
         The gravest thing that limits the numbers; may be empty.
     source : str
@@ -50,6 +52,7 @@ class Card:
     gauge: Gauge | None = None
     numbers: tuple[Row, ...] = ()
     rows: Rows | None = None
+    others: tuple[str, ...] = ()
     warning: str = ""
     source: str = ""
 
@@ -63,8 +66,9 @@ def card_of(joint: Joint) -> Card:
     numbers = tuple(_check_numbers(own)) if own and is_check else ()
     rows = None if numbers else (rows_of_parts(own) if own and leads(own) else None) or rows_of_sets(joint.result_sets)
     if rows is not None and len(rows.rows) == 1:
-        # a bar alone tells nothing
-        numbers, rows = (replace(rows.rows[0], name=rows.title),), None
+        # a bar alone tells nothing, and the one number of a page is what its answer is about
+        numbers = () if rows.rows[0].is_published else (replace(rows.rows[0], name=rows.title),)
+        rows = None
     return Card(
         outcome=answer.outcome if answer else "",
         title=joint.question,
@@ -73,6 +77,7 @@ def card_of(joint: Joint) -> Card:
         gauge=_gauge(own) if own and is_check else None,
         numbers=numbers,
         rows=rows,
+        others=() if numbers or rows else joint.sentences[1:],
         warning=next(iter(warnings_of(joint)), ""),
         source=source_words(joint),
     )

@@ -71,6 +71,8 @@ class _Drawing:
             self._numbers(card.numbers, at + 26)
         elif card.rows is not None:
             self._rows(card.rows, at + 22)
+        else:
+            self._others(card.others, at + 16)
         if card.warning:
             self._warning(one_line(typeset(card.warning)))
         self._text(_LEFT, _SOURCE_Y, one_line(card.source), 16, "muted", room=_ROOM)
@@ -142,6 +144,17 @@ class _Drawing:
             self._text(left, top + 72, one_line(row.span), 17, "muted", room=room - 24)
             for number, line in enumerate(wrapped(one_line(typeset(row.name)), room - 24, 17, 3)):
                 self._text(left, top + 100 + 21 * number, line, 17, "ink")
+
+    def _others(self, sentences: Sequence[str], at: int) -> None:
+        """As many further sentences as there is room for, each whole."""
+        for sentence in sentences:
+            lines = wrapped(one_line(typeset(sentence)), _ROOM, 23, _SENTENCE_LINES_MAX + 1)
+            if len(lines) > _SENTENCE_LINES_MAX or at + 30 * len(lines) > _BODY_END:
+                return
+            for line in lines:
+                at += 30
+                self._text(_LEFT, at, line, 23, "ink")
+            at += 16
 
     def _rows(self, rows: Rows, at: int) -> None:
         """A bar for each number, or its place where bars would be too short to be seen."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from drivelab.model.judged_metric import COUNTED_BELOW_BYTES, RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import ResultSet
+from drivelab.model.setting import AS_FOUND
+from drivelab.report.combination_labels import BASELINE
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import what_it_is_about
 from drivelab.report.figures.measured import (
@@ -69,7 +73,8 @@ def rows_of_parts(content: ReportContent) -> Rows | None:
 def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
     """What most drives and levels were judged by; of many the best and the worst. None without numbers."""
     groups: dict[tuple[str, str], list[Measured]] = {}
-    for one in _judged(measured(sets)):
+    items = measured(sets)
+    for one in _judged(items):
         observation = one.observation
         # a page calls a write what a run calls a durable one
         operation = "durable" if observation.is_durable else observation.operation
@@ -78,10 +83,14 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
         return None
     # what was measured here comes before what is only published, and what most drives have before what one has
     members = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
+    members = _counted(members, items)
     rows = _rows(members)
     words = " or ".join(dict.fromkeys(metric_of(one.observation.metric).words for one in members))
     titles = list(dict.fromkeys(one.observation.title or one.observation.workload for one in members))
     title = f"{titles[0]}: {words}" if len(titles) == 1 else words[:1].upper() + words[1:]
+    ends = _ends_of_curves(members) if len(rows) > ROWS_MAX else ()
+    if ends:
+        return Rows(f"{title}; the first and the last level", tuple(_rows(ends)))
     chosen, which = _chosen(rows, is_better_when_low=members[0].observation.is_better_when_low)
     return Rows(f"{title}{which}", chosen)
 
@@ -89,11 +98,41 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
 def _judged(items: Sequence[Measured]) -> Sequence[Measured]:
     """What workloads are judged by: those of runs say it themselves."""
     about = what_it_is_about(items)
-    return [one for one in items if one.observation.is_judged] + [one for one in about if one.is_reference] or about
+    own = [one for one in items if one.observation.is_judged]
+    # of a page that has neither latencies nor bytes a second whatever numbers it has
+    return own + [one for one in about if one.is_reference] or about or items
+
+
+def _counted(members: Sequence[Measured], items: Sequence[Measured]) -> Sequence[Measured]:
+    """Small I/Os that nobody waits for by their number a second; all others as they are."""
+    is_small = all(0 < one.numbers.get(BLOCK_SIZE, 0) < COUNTED_BELOW_BYTES for one in members)
+    if not is_small or {one.observation.metric for one in members} != {THROUGHPUT}:
+        return members
+    places = [_place(one) for one in members]
+    rates = [one for one in items if one.observation.metric == RATE and _place(one) in places]
+    return rates if len(rates) == len(members) else members
+
+
+def _place(one: Measured) -> tuple[object, ...]:
+    """What was measured where, whatever the number is."""
+    return (one.source, one.drive, one.observation.workload, one.observation.operation, dict(one.observation.levels))
 
 
 def _places(members: Sequence[Measured], *, own: bool) -> int:
     return len({(one.source, one.drive) for one in members if one.is_reference is not own})
+
+
+def _ends_of_curves(members: Sequence[Measured]) -> Sequence[Measured]:
+    """Of each of several drives the first and the last place of a single curve; nothing of what is no curve."""
+    varied = varying(members)
+    curves: dict[tuple[str, str, str], list[Measured]] = {}
+    for one in members:
+        curves.setdefault((one.source, one.drive, one.machine), []).append(one)
+    is_curve = len(varied) == 1 and all(varied[0] in one.numbers for one in members)
+    if not is_curve or not 1 < len(curves) <= ROWS_MAX // 2:
+        return ()
+    ordered = [sorted(found, key=lambda one: one.numbers[varied[0]]) for found in curves.values()]
+    return [one for found in ordered for one in (found[0], found[-1])]
 
 
 def _chosen(rows: Sequence[Row], *, is_better_when_low: bool) -> tuple[tuple[Row, ...], str]:
@@ -127,15 +166,29 @@ def _rows(members: Sequence[Measured]) -> list[Row]:
         levels = (level_of(one, factor) for factor in varied)
         groups.setdefault((one.source, one.drive, one.machine, *levels), []).append(one)
     several = len({(one.source, one.drive, one.machine) for one in members}) > 1
-    return [_row(found, varied, names if several else {}) for found in groups.values()]
+    usual = _usual([found[0] for found in groups.values()], varied)
+    return [_row(found, varied, names if several else {}, usual) for found in groups.values()]
 
 
-def _row(found: Sequence[Measured], varied: Sequence[str], names: dict[tuple[str, str], str]) -> Row:
+def _usual(firsts: Sequence[Measured], varied: Sequence[str]) -> Mapping[str, str]:
+    """The level of each factor that most rows have, where no row leaves it by more than one; else nothing."""
+    levels = [{factor: level_of(one, factor) for factor in varied} for one in firsts]
+    usual = {factor: Counter(row[factor] for row in levels).most_common(1)[0][0] for factor in varied}
+    # what a level takes away is as it was found, like throttling under bfq
+    changed = [[factor for factor in varied if row[factor] not in (usual[factor], AS_FOUND)] for row in levels]
+    is_one_at_a_time = all(len(factors) <= 1 for factors in changed)
+    return usual if is_one_at_a_time and len(varied) > 1 else {}
+
+
+def _row(
+    found: Sequence[Measured], varied: Sequence[str], names: dict[tuple[str, str], str], usual: Mapping[str, str]
+) -> Row:
     first = found[0]
     point = point_of(found)
     write = value_writer(first.observation.metric)
     drive = (names.get((first.drive, first.machine)) or first.drive) if names else ""
-    levels = levels_words(first, varied)
+    changed = [f for f in varied if not usual or level_of(first, f) not in (usual[f], AS_FOUND)]
+    levels = levels_words(first, changed) or (BASELINE if usual else "")
     name = ": ".join(filter(None, (drive, levels))) or first.drive
     span = "published" if first.is_reference else ""
     if point.low is not None and point.high is not None and not span:

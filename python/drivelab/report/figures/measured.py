@@ -10,7 +10,7 @@ from statistics import median
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RESPONSE
-from drivelab.model.level_words import level_text
+from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 from drivelab.model.setting import UNITS
 from drivelab.model.units import format_bytes, format_duration_ns, parse_bytes, parse_duration_ns
@@ -191,11 +191,9 @@ def level_of(one: Measured, factor: str) -> str:
 
 
 def levels_words(one: Measured, factors: Iterable[str]) -> str:
-    """Levels in words: ``filesystem ext4, write-cache off``; a workload is named by itself."""
+    """Levels in words: ``ext4, write-cache off``; a workload is named by itself."""
     pairs = [(factor, level_of(one, factor)) for factor in factors]
-    return ", ".join(
-        level if factor == WORKLOAD else f"{factor_words(factor)} {level}" for factor, level in pairs if level
-    )
+    return ", ".join(level if factor == WORKLOAD else level_phrase(factor, level) for factor, level in pairs if level)
 
 
 def points(items: Sequence[Measured], axis: str) -> list[Point]:
