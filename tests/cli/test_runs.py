@@ -28,14 +28,16 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_runs_are_listed_with_their_targets_and_answers(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["runs"]) == 0
     out, err = capsys.readouterr()
-    heads, first, second = out.splitlines()
-    assert heads.split() == ["run", "target", "answer"]
-    assert first.startswith("20260101T000000Z-check-etcd")
-    assert "/var/lib/etcd" in first
-    assert second.startswith("20260102T000000Z-queue-depth-grid")
-    # an experiment has no verdict: its first sentence, cut behind a word
-    assert second.endswith("Random reads (block size 4…")
-    assert all(len(line) <= 80 for line in out.splitlines())
+    lines = out.splitlines()
+    first, second = (place for place, line in enumerate(lines) if not line.startswith(" "))
+    assert lines[first] == "20260101T000000Z-check-etcd  /var/lib/etcd"
+    assert lines[first + 1].startswith("  Yes, this carries etcd: ")
+    assert lines[second].startswith("20260102T000000Z-queue-depth-grid  ")
+    # an experiment has no verdict: its first sentence, in whole clauses
+    assert lines[second + 1].startswith("  Random reads (block size 4 KiB): 64 at a time give 313 000 IOPS")
+    assert len(lines) <= 6
+    assert out.endswith("instead of 71.9 us\n")
+    assert all(len(line) <= 80 for line in lines)
     assert "left out: 20260103T000000Z-damaged" in err
 
 

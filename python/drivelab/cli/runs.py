@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -14,14 +14,16 @@ from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.terminal.clean_text import terminal_text
-from drivelab.report.terminal.wrapped import fitted, table_lines
+from drivelab.report.terminal.wrapped import fitted, wrapped
 from drivelab.store.find_run import kept_runs
 from drivelab.store.read import StoredRun, open_run
 from drivelab.streams import make_console
 
 SCHEMA = 1
-SHOWN_MAX = 15
-_ANSWER_WIDTH_MIN = 30
+SHOWN_MAX = 10
+_ANSWER_LINES_MAX = 2
+_INDENT = "  "
+_END_OF_CLAUSE = re.compile(r"[;.] ")
 _OUTCOMES = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 
 
@@ -61,20 +63,23 @@ def readable_runs() -> Iterator[StoredRun]:
 
 
 def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterator[str]:
-    """The runs with as much of their answers as has room; targets stand where they leave room for answers."""
-    cells = [(row["run"], ", ".join(row["targets"])) for row in rows]
-    names, targets = (max(map(len, column)) for column in zip(("run", "target"), *cells, strict=True))
-    shows_targets = width - names - targets - 4 >= _ANSWER_WIDTH_MIN
-    room = max(width - names - 2 - (targets + 2) * shows_targets, 1)
-    heads = ("run", "target", "answer") if shows_targets else ("run", "answer")
-    told = [heads]
-    for row, (name, target) in zip(rows, cells, strict=True):
-        state = [] if row["status"] == "complete" else [row["status"]]
-        told_first = [*state, *([_OUTCOMES[row["outcome"]]] if row["outcome"] in _OUTCOMES else []), row["answer"]]
-        answer = textwrap.shorten(terminal_text(": ".join(told_first), plain), room, placeholder="…")
-        told.append((name, target, answer) if shows_targets else (name, answer))
-    for line in table_lines(told, plain, left=len(heads)):
-        yield fitted(line, width)
+    """Of each run its name and its targets, and below them what it came to."""
+    for row in rows:
+        told = row["answer"] or "nothing was measured"
+        outcome = _OUTCOMES.get(row["outcome"], "")
+        lead = [row["status"]] * (row["status"] != "complete") + [outcome] * (not told.lower().startswith(outcome))
+        yield fitted(terminal_text("  ".join([row["run"], ", ".join(row["targets"])]), plain), width)
+        yield from _whole_clauses(": ".join([*lead, told]), width, plain)
+
+
+def _whole_clauses(text: str, width: int, plain: bool) -> list[str]:
+    """A text in few lines, of a long one as many clauses as have room."""
+    ends = [len(text), *(found.start() for found in reversed(list(_END_OF_CLAUSE.finditer(text))))]
+    for end in ends:
+        lines = wrapped(text[:end], width - len(_INDENT), plain)
+        if len(lines) <= _ANSWER_LINES_MAX:
+            break
+    return [_INDENT + line for line in lines[:_ANSWER_LINES_MAX]]
 
 
 def _row(run: StoredRun) -> dict[str, Any]:

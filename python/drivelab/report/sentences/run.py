@@ -22,7 +22,7 @@ from drivelab.report.sentences.several_drives import BLOCK_SIZE
 from drivelab.report.sentences.sizes import size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences
-from drivelab.report.sentences.values import value_sentences
+from drivelab.report.sentences.values import curves_beside, value_sentences
 
 # what is not among them is in the tables
 SENTENCES_MAX = 3
@@ -57,7 +57,10 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     depths, sizes = tuple(depth_sentences(answer)), tuple(size_sentences(answer))
     memory = tuple(f"{capitalised(sentence)}." for sentence in memory_sentences(answer.combinations))
     first = (*memory, *depths)
-    values = () if beside or sizes or first else tuple(value_sentences(answer))
+    if sizes or first:
+        values: tuple[str, ...] = ()
+    else:
+        values = tuple(curves_beside(answer) if beside else value_sentences(answer))
     # how far from the first depth or size to the last is told already
     curves = {factor for factor, told in ((QUEUE_DEPTH, depths), (BLOCK_SIZE, sizes)) if told}
     effects = tuple(effect for effect in answer.effects or answer.contrasts if effect.factor not in curves)
@@ -65,7 +68,9 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     is_other = bool(beside or curves or interactions)
     told = (*first, *effects_in_short(effects, answer, is_other=is_other, has_numbers=not values))
     told = (*told[:1], *interactions, *told[1:]) or (() if values else tuple(_of_combinations(answer)))
-    return (*sizes, *values, *beside[:BESIDE_MAX], *told)[:SENTENCES_MAX]
+    # of several targets the first sentence says which is best
+    # values stand beside others only where there are several targets, of which the first sentence says which is best
+    return (*sizes, *beside[:BESIDE_MAX], *values, *told)[:SENTENCES_MAX]
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

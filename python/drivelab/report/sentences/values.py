@@ -10,6 +10,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import value_writer
 from drivelab.report.parts_of_text import capitalised
+from drivelab.report.sentences.several_drives import shortened
 
 WORDS_MAX = 30
 _LEVELS_MAX = 4
@@ -29,15 +30,10 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
     Parameters
     ----------
     answer : RunAnswer
-        Nothing is told of several targets, which are held against each other, nor of changes one at a time, which are
-        told with their numbers; nor of a single pair of levels.
+        Nothing is told of several targets, which are held against each other (`curves_beside`), nor of changes one at
+        a time, which are told with their numbers; nor of a single pair of levels.
     """
-    rows = [one for one in answer.combinations if one.judged_metric in one.metrics and not one.invalid_trials]
-    firsts: dict[str, str] = {}
-    for one in rows:
-        firsts = dict(one.levels) | firsts
-    differing = [_differing(one, firsts) for one in rows]
-    varied = [name for name in firsts if any(name in names for names in differing)]
+    rows, differing, varied = _varied(answer)
     is_one_at_a_time = len(varied) > 1 and all(len(names) < 2 for names in differing)
     if len({one.target for one in rows}) != 1 or is_one_at_a_time or not varied:
         return
@@ -57,11 +53,34 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         yield f"{capitalised(both if len(both.split()) <= WORDS_MAX else told[0])}."
 
 
+def curves_beside(answer: RunAnswer) -> Iterator[str]:
+    """Of each of several targets the first and the last number of its only curve; at most a sentence."""
+    rows, _, varied = _varied(answer)
+    groups: dict[str, list[CombinationResult]] = {}
+    for one in rows:
+        groups.setdefault(one.target, []).append(one)
+    is_curve = len(varied) == 1 and all(is_quantity(one.levels.get(varied[0], "")) for one in rows)
+    if is_curve and len({one.workload for one in rows}) == 1 and min(map(len, groups.values())) >= _LEVELS_WITH_A_LEAD:
+        told = "; ".join(_of_levels([of[0], of[-1]], varied[0], shortened(name)) for name, of in groups.items())
+        if len(told.split()) <= WORDS_MAX:
+            yield f"{capitalised(told)}."
+
+
+def _varied(answer: RunAnswer) -> tuple[list[CombinationResult], list[list[str]], list[str]]:
+    """Combinations that describe the drive, by which factors each leaves the first levels, and the factors that do."""
+    rows = [one for one in answer.combinations if one.judged_metric in one.metrics and not one.invalid_trials]
+    firsts: dict[str, str] = {}
+    for one in rows:
+        firsts = dict(one.levels) | firsts
+    differing = [_differing(one, firsts) for one in rows]
+    return rows, differing, [name for name in firsts if any(name in names for names in differing)]
+
+
 def _differing(one: CombinationResult, firsts: dict[str, str]) -> list[str]:
     return [name for name, level in one.levels.items() if level != firsts[name]]
 
 
-def _of_levels(members: Sequence[CombinationResult], factor: str) -> str:
+def _of_levels(members: Sequence[CombinationResult], factor: str, name: str = "") -> str:
     """``512 B appends: 257 us raw, 696 us ext4``; of many numbers the first and the last."""
     has_many = len(members) > _LEVELS_MAX
     is_curve = all(is_quantity(one.levels.get(factor, "")) for one in members)
@@ -74,7 +93,7 @@ def _of_levels(members: Sequence[CombinationResult], factor: str) -> str:
         lead = "" if phrase in ("", words) else "at " if is_curve else "" if told else "with "
         told.append(f"{_value(one)} {lead}{words if told else phrase}".strip())
     more = f" and {len(members) - len(shown)} more" if len(shown) < len(members) and not is_curve else ""
-    return f"{members[0].label}: {', '.join(told)}{more}"
+    return f"{name or members[0].label}: {', '.join(told)}{more}"
 
 
 def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:

@@ -36,6 +36,20 @@ def test_the_better_of_two_targets_is_named_with_how_much_and_beyond_which_scatt
     )
 
 
+def test_each_of_two_targets_tells_both_ends_of_its_curve() -> None:
+    rates = {"20%": (4.8e8, 2e9), "60%": (3.4e8, 2e9), "100%": (1.7e8, 1.9e9)}
+    rows = [
+        row(target, value, metric=THROUGHPUT, levels={"fill_level": level}, block_size_bytes=8 << 20, is_durable=False)
+        for level, values in rates.items()
+        for target, value in zip(("Alpha", "Beta"), values, strict=True)
+    ]
+    told = [plain_text(sentence) for sentence in run_sentences(RunAnswer(tuple(rows)))]
+    assert told[0].startswith("Beta looked ")
+    assert told[1] == (
+        "Alpha: 480 MB/s at fill level 20 %, 170 MB/s at 100 %; Beta: 2 GB/s at fill level 20 %, 1.9 GB/s at 100 %."
+    )
+
+
 def test_targets_that_scatter_into_each_other_are_not_told_apart() -> None:
     told = first(row("Alpha", 1.0e6, 1.2e6, 1.4e6), row("Beta", 1.1e6, 1.3e6, 1.5e6))
     assert told == "Alpha and Beta cannot be told apart by 3 repeats at synced writes, 1.20 ms against 1.30 ms."
