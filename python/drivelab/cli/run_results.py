@@ -322,7 +322,9 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequenc
 def finding_lines_of(run: StoredRun) -> tuple[FindingLine, ...]:
     """The findings of a run, each kind once and the gravest first."""
     is_quick = bool(run.record.plan.get("quick"))
-    return finding_lines(run.findings, run.trials.num_rows, is_quick=is_quick)
+    names, targets = (run.trials.column(name).to_pylist() for name in ("trial", "target"))
+    by_trial = dict(zip(names, targets, strict=True))
+    return finding_lines(run.findings, run.trials.num_rows, is_quick=is_quick, targets=by_trial)
 
 
 def print_findings(run: StoredRun, console: Console) -> None:

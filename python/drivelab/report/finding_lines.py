@@ -14,6 +14,7 @@ from drivelab.model.units import format_duration_ns
 # where the reason of short trials stands, if there is one
 _WHY = "{why}"
 _NAME_WIDTH_MAX = 40
+_ALL = "all trials on "
 # a number that is no part of a name, with its unit
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
@@ -41,7 +42,9 @@ class FindingLine:
 Range = tuple[float, float]
 
 
-def finding_lines(findings: Sequence[Finding], trial_count: int, *, is_quick: bool = False) -> tuple[FindingLine, ...]:
+def finding_lines(
+    findings: Sequence[Finding], trial_count: int, *, is_quick: bool = False, targets: Mapping[str, str] | None = None
+) -> tuple[FindingLine, ...]:
     """The findings of a run, the gravest first, every code once.
 
     Parameters
@@ -52,22 +55,25 @@ def finding_lines(findings: Sequence[Finding], trial_count: int, *, is_quick: bo
         Trials of the run.
     is_quick : bool
         Whether the run was scaled down, which makes its trials short.
+    targets : mapping of str to str, optional
+        Which target each trial was of, by its name: what only one of several has is said of that one.
     """
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         # those of the run as a whole are sentences of their own
         kinds.setdefault((finding.code, "" if finding.trial else finding.text), []).append(finding)
     ordered = sorted((sorted(members, key=gravity) for members in kinds.values()), key=lambda one: gravity(one[0]))
-    return tuple(_line(members, trial_count, is_quick=is_quick) for members in ordered)
+    known = targets or {}
+    return tuple(_line(members, trial_count, known, is_quick=is_quick) for members in ordered)
 
 
-def _line(members: Sequence[Finding], trial_count: int, *, is_quick: bool) -> FindingLine:
+def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, str], *, is_quick: bool) -> FindingLine:
     first = members[0]
     count = len({one.trial for one in members if not one.trial_count} - {""})
     count += sum(one.trial_count for one in members)
     if count < 2:
         return FindingLine(first.severity, first.text, _where_one(first.trial), first.code)
-    of = f"{count} of {trial_count} trials"
+    of = _of_trials(members, count, targets) or f"{count} of {trial_count} trials"
     ranges = _ranges(members)
     write = _WRITERS.get(first.code)
     text = write(of, ranges) if write is not None else ""
@@ -75,8 +81,20 @@ def _line(members: Sequence[Finding], trial_count: int, *, is_quick: bool) -> Fi
         why = ", because of --quick" if is_quick and first.code == "short-measurement" else ""
         return FindingLine(first.severity, text.replace(_WHY, why), code=first.code)
     merged = _merged_text(members)
-    where = f" [in {of}]" if merged else f" [in {of}, the first is {_short_name(first.trial)}]"
+    if of.startswith(_ALL):
+        where = f" [{of.removeprefix(_ALL)}]"
+    else:
+        where = f" [in {of}]" if merged else f" [in {of}, the first is {_short_name(first.trial)}]"
     return FindingLine(first.severity, merged or first.text, where, first.code)
+
+
+def _of_trials(members: Sequence[Finding], count: int, targets: Mapping[str, str]) -> str:
+    """``2 of 5 trials on sdb``, ``all trials on sdb`` where only one of several targets has it; else nothing."""
+    touched = {targets.get(one.trial, "") for one in members}
+    own = list(targets.values()).count(next(iter(touched)))
+    is_of_one = len(touched) == 1 and 0 < own < len(targets) and not any(one.trial_count for one in members)
+    which = _ALL if count == own else f"{count} of {own} trials on "
+    return f"{which}{touched.pop()}" if is_of_one else ""
 
 
 def _where_one(trial: str) -> str:

@@ -236,7 +236,7 @@ class TestDrift:
     def test_a_trial_that_got_slower_is_told(self) -> None:
         values = np.round(latencies(2000) * np.linspace(1, 2, 2000))
         (found,) = drift.find(evidence(measured(values={"read": values})))
-        assert "slower" in found.text
+        assert "rose from" in found.text
         assert found.evidence["last_over_first_ratio"] == pytest.approx(2, rel=0.1)
         assert found.evidence["last_over_first_ratio_low"] < 2 < found.evidence["last_over_first_ratio_high"]
 

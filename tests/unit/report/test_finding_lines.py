@@ -67,3 +67,16 @@ def test_one_trial_is_named_and_the_gravest_come_first() -> None:
     lines = finding_lines(findings, 9)
     assert [(line.severity, line.text) for line in lines] == [("invalid", "y"), ("invalid", "z"), ("note", "x")]
     assert lines[-1].where == f" [{'t' * 37}...]"
+
+
+def test_what_only_one_of_two_targets_has_is_said_of_that_one() -> None:
+    targets = {f"t{n}": "sdb" if n < 3 else "sdc" for n in range(6)}
+    findings = [Finding("a", "warning", "it fell", f"t{n}") for n in (3, 4)]
+    (line,) = finding_lines(findings, 6, targets=targets)
+    assert line.where == " [in 2 of 3 trials on sdc]"
+    (whole,) = finding_lines([*findings, Finding("a", "warning", "it fell", "t5")], 6, targets=targets)
+    assert whole.where == " [sdc]"
+    (both,) = finding_lines([*findings, Finding("a", "warning", "it fell", "t0")], 6, targets=targets)
+    assert both.where == " [in 3 of 6 trials]"
+    (alone,) = finding_lines(findings, 6, targets=dict.fromkeys(targets, "sdb"))
+    assert alone.where == " [in 2 of 6 trials]"

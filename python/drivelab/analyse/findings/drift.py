@@ -40,8 +40,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     first_ns, last_ns = math.exp(line.first), math.exp(line.last)
     text = (
-        f"the trial got {'slower' if ratio > 1 else 'faster'} meanwhile: a line through its mean latencies leads from "
-        f"{format_duration_ns(first_ns)} to {format_duration_ns(last_ns)}; the numbers are those of neither"
+        f"the mean latency {'rose' if ratio > 1 else 'fell'} from {format_duration_ns(first_ns)} to "
+        f"{format_duration_ns(last_ns)} during the trial, by a straight line: the numbers are those of neither end"
     )
     facts = {
         "first_latency_ns": first_ns,

@@ -12,6 +12,7 @@ from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combinations_by_table
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import typeset
+from drivelab.report.parts_of_text import parts_within
 from drivelab.report.terminal import wrapped
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.run_matrix import matrix_of
@@ -28,6 +29,7 @@ _TABLE_LINES_MIN = 4
 _OTHER_LINES = 3
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 # codes of findings: the reference moved, and trials were shorter than a second
+_WORD_LENGTH = 16
 DRIFT, SHORT = "reference-drift", "short-measurement"
 
 
@@ -112,7 +114,7 @@ def with_drifts(answer: RunAnswer, findings: Sequence[FindingLine]) -> list[Find
 
 
 def warning_lines(findings: Sequence[FindingLine], plain: bool, most: int = WARNINGS_MAX) -> Iterator[RenderableType]:
-    """The gravest findings, a line each; of notes only that trials were short."""
+    """The gravest findings, a line or two each; of notes only that trials were short."""
     from rich.text import Text
 
     found = [one for one in findings if one.severity in _STYLES or one.code == SHORT]
@@ -121,8 +123,22 @@ def warning_lines(findings: Sequence[FindingLine], plain: bool, most: int = WARN
         where = f"{one.where.partition(',')[0].removesuffix(']')}]" if one.where else ""
         # what voids a number is called so: everything else only limits it
         mark = "invalid:" if one.severity == "invalid" else "!"
-        room = wrapped.WIDTH - len(mark) - 1 - len(where)
-        said = wrapped.one_line(one.text, room, plain)
-        yield Text.assemble((mark, _STYLES.get(one.severity, "")), " ", said, where)
+        style = _STYLES.get(one.severity, "")
+        for line in _in_two_lines(one.text, where, wrapped.WIDTH - len(mark) - 1, plain):
+            yield Text.assemble((mark, style), " ", line)
+            mark, style = " " * len(mark), ""
     if len(found) > most:
         yield Text(f"  and {len(found) - most} more: --details", style="dim")
+
+
+def _in_two_lines(text: str, where: str, room: int, plain: bool) -> list[str]:
+    """The parts of a finding that fit a line, or where not even the first does, those that fit two."""
+    said = terminal_text(parts_within(text, room - len(where)), plain)
+    if len(said) + len(where) <= room:
+        return [f"{said}{where}"]
+    # a line may lose the room of a long word at its end
+    lines = wrapped.wrapped(parts_within(text, 2 * room - len(where) - _WORD_LENGTH), room, plain)
+    last = f"{lines[-1]}{where}"
+    if len(lines) == 2 and len(last) <= room:
+        return [lines[0], last]
+    return [f"{wrapped.one_line(text, room - len(where), plain)}{where}"]

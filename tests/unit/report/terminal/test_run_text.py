@@ -68,6 +68,10 @@ def test_a_drift_that_is_a_finding_too_is_told_once() -> None:
 
 def test_no_warning_is_cut_within_a_word() -> None:
     line = FindingLine("warning", f"{'endless ' * 12}", " [in 3 of 6 trials, the first is 0001]")
-    (text,) = warning_lines([line], plain=False)
-    assert str(text).endswith("endless… [in 3 of 6 trials]")
-    assert len(str(text)) <= 80
+    (first, last) = warning_lines([line], plain=False)
+    assert str(first).endswith("endless")
+    assert str(last) == "  endless endless endless [in 3 of 6 trials]"
+    assert len(str(first)) <= 80
+    (cut,) = warning_lines([FindingLine("warning", "endless " * 30, line.where)], plain=False)
+    assert str(cut).endswith("endless… [in 3 of 6 trials]")
+    assert len(str(cut)) <= 80
