@@ -55,8 +55,7 @@ def test_what_fio_has_in_its_json_is_in_ours(tmp_path: Path) -> None:
     theirs = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path / "theirs")
     assert run(["fio", *WORDS, *form, "--output=ours.json"]) == 0
     ours = keys(json.loads((tmp_path / "ours.json").read_text()))
-    # how busy a drive was the whole time is not measured
-    assert keys(json.loads(theirs.stdout)) - ours <= {"/disk_util/util"}
+    assert keys(json.loads(theirs.stdout)) <= ours
 
 
 @pytest.mark.needs_tool("fio")
@@ -92,7 +91,7 @@ def test_normal_output_goes_to_a_file_without_bins_and_nothing_to_stdout(
     assert text.startswith("{\n")
     assert '"bins"' not in text
     assert "\nmixed: (groupid=0, jobs=1): err= 0: pid=0:" in text
-    assert text.rstrip().splitlines()[-1].startswith("  WRITE: bw=")
+    assert "\n  WRITE: bw=" in text
 
 
 def test_nothing_is_run_where_only_parsing_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -110,6 +109,7 @@ def test_nothing_is_run_where_only_parsing_is_asked_for(capsys: pytest.CaptureFi
     ("words", "code", "told"),
     [
         ((*WORDS, "--nice=3", "--strict"), "U036", "nice (command line:8, not-honoured)"),
+        ((*WORDS, "--numjobs=2", "--strict"), "U036", "its 2 jobs are one result, as with group_reporting"),
         ((*WORDS, "--status-interval=1", "--strict"), "U036", "--status-interval: not honoured"),
         ((*WORDS, "--readonly"), "U006", "--readonly forbids it"),
         ((*WORDS, "--output-format=xml"), "U006", "no output format xml"),

@@ -32,7 +32,7 @@ use crate::run::Message;
 use crate::series::{Counts, EVENTS, Interval, Shape};
 use crate::target::CachedRange;
 use crate::tree::Turns;
-use crate::window::{CpuTime, StopReason, Window};
+use crate::window::{StopReason, ThreadUsage, Window};
 use crate::workload::{Access, Operation, Workload};
 
 const SYNC: usize = Operation::Sync as usize;
@@ -80,8 +80,8 @@ pub struct JobOutcome {
     pub stop_reason: StopReason,
     /// Start and end of the measured window and end of the drain, in ticks.
     pub window_ticks: (u64, u64, u64),
-    /// Processor time in the window.
-    pub cpu: CpuTime,
+    /// What its thread used in the window.
+    pub usage: ThreadUsage,
     /// Most I/Os outstanding at once.
     pub outstanding_max: u32,
     /// Arrivals in the window: issued, late, missed.

@@ -9,7 +9,7 @@ use crate::job::JobOutcome;
 use crate::recording::Starts;
 use crate::run::Outcome;
 use crate::series::{Counts, EVENTS, TOTAL, is_pair};
-use crate::window::StopReason;
+use crate::window::{StopReason, ThreadUsage};
 use crate::workload::{PacingKind, Workload};
 
 /// The summary of a run.
@@ -18,6 +18,7 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
     let _entered = workload.target.simulated.as_ref().map(|drive| drive.time().enter());
     let clock = Clock::get();
     let jobs = &outcome.jobs;
+    let used = |of: fn(&ThreadUsage) -> u64| jobs.iter().map(|job| of(&job.usage)).sum::<u64>();
     json!({
         "backend": {"name": outcome.choice.backend.name(), "reason": outcome.choice.reason},
         "clock": {
@@ -37,9 +38,12 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
             "job_count": jobs.len(),
         },
         "cpu": {
-            "user_ns": jobs.iter().map(|job| job.cpu.user).sum::<u64>(),
-            "system_ns": jobs.iter().map(|job| job.cpu.system).sum::<u64>(),
-            "total_ns": jobs.iter().map(|job| job.cpu.total).sum::<u64>(),
+            "user_ns": used(|usage| usage.user),
+            "system_ns": used(|usage| usage.system),
+            "total_ns": used(|usage| usage.total),
+            "context_switches": used(|usage| usage.context_switches),
+            "major_faults": used(|usage| usage.major_faults),
+            "minor_faults": used(|usage| usage.minor_faults),
         },
         "operations": by_event(&outcome.sum.counts),
         "all_phases": by_event(&all_phases(outcome)),

@@ -57,8 +57,8 @@ pub struct Window {
     done_bytes: u64,
     outstanding_count: u64,
     outstanding_bytes: u64,
-    cpu_at_start: CpuTime,
-    cpu: CpuTime,
+    usage_at_start: ThreadUsage,
+    usage: ThreadUsage,
     is_closed: bool,
 }
 
@@ -109,8 +109,8 @@ impl Window {
             done_bytes: 0,
             outstanding_count: 0,
             outstanding_bytes: 0,
-            cpu_at_start: CpuTime::default(),
-            cpu: CpuTime::default(),
+            usage_at_start: ThreadUsage::default(),
+            usage: ThreadUsage::default(),
             is_closed: false,
         }
     }
@@ -143,10 +143,10 @@ impl Window {
         self.reason
     }
 
-    /// Processor time spent in the window.
+    /// What the thread used in the window.
     #[must_use]
-    pub fn cpu(&self) -> CpuTime {
-        self.cpu
+    pub fn usage(&self) -> ThreadUsage {
+        self.usage
     }
 
     /// Whether a sequential stream ends at the end of its range.
@@ -168,7 +168,7 @@ impl Window {
     pub fn enter(&mut self, now: u64) -> bool {
         if now >= self.start && !self.has_entered {
             self.has_entered = true;
-            self.cpu_at_start = CpuTime::of_this_thread();
+            self.usage_at_start = ThreadUsage::of_this_thread();
         }
         if now >= self.deadline && !self.is_closed {
             self.close(now);
@@ -286,7 +286,7 @@ impl Window {
     pub fn finish(&mut self, now: u64) {
         self.close(now);
         if self.has_entered {
-            self.cpu = CpuTime::of_this_thread().since(self.cpu_at_start);
+            self.usage = ThreadUsage::of_this_thread().since(self.usage_at_start);
         }
     }
 
@@ -322,21 +322,27 @@ pub fn range_of_job(workload: &Workload, job: u32, start: u64, length: u64) -> (
     (start + part * u64::from(job), part)
 }
 
-/// Processor time of a thread in ns.
+/// What a thread used: processor time in ns, and what the kernel counts of it.
 ///
 /// The total is exact. How it divides into user and system time is sampled by the timer tick on many
 /// kernels, so the parts are good only over many ticks.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct CpuTime {
+pub struct ThreadUsage {
     /// Spent in the program.
     pub user: u64,
     /// Spent in the kernel for it.
     pub system: u64,
     /// Both together.
     pub total: u64,
+    /// How often it gave up its processor, or lost it.
+    pub context_switches: u64,
+    /// Page faults that read from a drive.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
 }
 
-impl CpuTime {
+impl ThreadUsage {
     fn of_this_thread() -> Self {
         // SAFETY: both calls write one structure each, for which zeros are a valid value.
         let (usage, exact) = unsafe {
@@ -347,8 +353,14 @@ impl CpuTime {
             (usage, exact)
         };
         let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-        let total = exact.tv_sec as u64 * 1_000_000_000 + exact.tv_nsec as u64;
-        Self { user: ns(usage.ru_utime), system: ns(usage.ru_stime), total }
+        Self {
+            user: ns(usage.ru_utime),
+            system: ns(usage.ru_stime),
+            total: exact.tv_sec as u64 * 1_000_000_000 + exact.tv_nsec as u64,
+            context_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
+            major_faults: usage.ru_majflt as u64,
+            minor_faults: usage.ru_minflt as u64,
+        }
     }
 
     fn since(self, start: Self) -> Self {
@@ -356,6 +368,9 @@ impl CpuTime {
             user: self.user.saturating_sub(start.user),
             system: self.system.saturating_sub(start.system),
             total: self.total.saturating_sub(start.total),
+            context_switches: self.context_switches.saturating_sub(start.context_switches),
+            major_faults: self.major_faults.saturating_sub(start.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(start.minor_faults),
         }
     }
 }

@@ -214,4 +214,6 @@ def _added(one: DeviceCounts, other: DeviceCounts) -> DeviceCounts:
         fua_writes=known(one.fua_writes, other.fua_writes),
         issued_flushes=known(one.issued_flushes, other.issued_flushes),
         foreign_requests=known(one.foreign_requests, other.foreign_requests),
+        # how long both were busy at the same time is not known
+        busy_ns=None,
     )

@@ -83,7 +83,7 @@ def command(
         tell_options(found)
         return EXIT_OK
     tell_options(found.translation)
-    _tell_of_groups(found.translation)
+    _tell_of_groups(found.translation, strict=strict)
     _refuse_writes(asked, found)
     require_apart(stuck, found.targets.values())
     progress = progress_of("fio", found.plan)
@@ -136,10 +136,13 @@ def _on_job_file(asked: CommandLine, folder: Path, *, strict: bool, plans: bool)
     return replace(found, translation=of_words, jobs=tuple((name, moved[id(job)]) for name, job in found.jobs))
 
 
-def _tell_of_groups(translation: Translation) -> None:
+def _tell_of_groups(translation: Translation, *, strict: bool) -> None:
     for job in translation.jobs:
         if job.pattern.job_count > 1 and "group_reporting" not in (*job.given, *job.shared):
-            print_message(f"{job.name}: its {job.pattern.job_count} jobs are one result, as with group_reporting")
+            what = f"{job.name}: its {job.pattern.job_count} jobs are one result, as with group_reporting"
+            if strict:
+                raise DrivelabError("U036", what, do="add --group_reporting, or leave out --strict")
+            print_message(what)
 
 
 def _refuse_writes(asked: CommandLine, found: JobFilePlan) -> None:

@@ -35,6 +35,8 @@ class DeviceCounts:
         Bounds on the writes that carried data, from the counters alone.
     foreign_requests : int or None
         Requests issued by other programs, from the trace; None without one.
+    busy_ns : int or None
+        Time in which it had at least one request; None where nobody looked.
     """
 
     device: str
@@ -55,6 +57,7 @@ class DeviceCounts:
     fua_writes: int | None = None
     issued_flushes: int | None = None
     foreign_requests: int | None = None
+    busy_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

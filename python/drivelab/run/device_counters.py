@@ -22,6 +22,7 @@ _SECTOR_BYTES = 512
 # fields of the stat file, from 0
 _READS, _READ_MERGES, _READ_SECTORS, _READ_MS = 0, 1, 2, 3
 _WRITES, _WRITE_MERGES, _WRITE_SECTORS, _WRITE_MS = 4, 5, 6, 7
+_BUSY_MS = 9
 _DISCARDS, _FLUSHES, _FLUSH_MS = 11, 15, 16
 _FIELD_COUNT = 17
 
@@ -167,6 +168,7 @@ def _device_counts(name: str, before: tuple[int, ...], after: tuple[int, ...], s
         read_ns=moved[_READ_MS] * 1_000_000,
         write_ns=moved[_WRITE_MS] * 1_000_000,
         flush_ns=moved[_FLUSH_MS] * 1_000_000,
+        busy_ns=moved[_BUSY_MS] * 1_000_000,
         data_writes_low=min(writes, max(needed, writes - empty_flushes_max)),
         data_writes_high=writes,
     )

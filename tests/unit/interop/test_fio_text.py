@@ -15,7 +15,7 @@ from drivelab.interop.fio.exported_text import normal_text, shortened, terse_tex
 # its JSON does not have these: fields that the others' text holds besides
 # of a share of all, in per cent: in JSON it is of numbers that were not rounded yet
 ROUNDED = 0.05
-PID, DISK = re.compile(r"pid=\d+: .*"), "\nDisk stats"
+PID = re.compile(r"pid=\d+: .*")
 JOBS = (
     "--ioengine=null --size=16m --rw=randrw --bs=4k --iodepth=4",
     "--ioengine=psync --size=1m --rw=randwrite --bs=4k --fdatasync=1",
@@ -47,12 +47,11 @@ def is_same(mine: str, its: str) -> bool:
 @pytest.mark.parametrize("options", JOBS)
 def test_text_made_of_json_is_what_fio_prints_beside_it(options: str, tmp_path: Path) -> None:
     terse, normal, document = run_by_fio(options, tmp_path)
-    theirs = PID.sub("", normal.partition(DISK)[0]).strip().splitlines()
+    theirs = PID.sub("", normal).strip().splitlines()
     ours = PID.sub("", normal_text(document)).strip().splitlines()[2:]
     assert ours == theirs
     for own, line in zip(terse_text(document).splitlines(), terse.splitlines(), strict=True):
-        # what a drive did comes last in fio's
-        for mine, its in zip(own.split(";"), line.split(";"), strict=False):
+        for mine, its in zip(own.split(";"), line.split(";"), strict=True):
             assert is_same(mine, its)
 
 

@@ -75,7 +75,7 @@ impl<B: Backend> Job<B> {
         }
         self.outcome.stop_reason = self.window.reason();
         self.outcome.window_ticks = (self.window.start(), self.window.end(), now);
-        self.outcome.cpu = self.window.cpu();
+        self.outcome.usage = self.window.usage();
         self.outcome
     }
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 import drivelab
 from drivelab.held_directory import HeldDirectory
-from drivelab.interop.fio.exported_job import disk_utilisation, job_result
+from drivelab.interop.fio.exported_job import disk_utilisation, job_result, with_shares
 from drivelab.interop.fio.exported_logs import logs_of
 from drivelab.interop.fio.exported_options import is_expressible, rw_of, size_text
 from drivelab.model.measurement import Measurement
@@ -166,7 +166,7 @@ def _document(run: StoredRun, jobs: list[dict[str, Any]], measured: Iterable[Mea
         "timestamp_ms": int(begun.timestamp() * 1000),
         "time": begun.strftime("%a %b %d %H:%M:%S %Y"),
         "global options": {},
-        "jobs": jobs,
+        "jobs": with_shares(jobs),
         "disk_util": disk_utilisation(list(measured)),
     }
 

@@ -57,9 +57,28 @@ def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> di
     }
 
 
+def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The job results, with what part each has of the bytes a second of its group, in %."""
+    found = []
+    for job in jobs:
+        of_group = [each for each in jobs if each["groupid"] == job["groupid"]]
+        shares = {direction: job[direction] | {"bw_agg": _share(job, of_group, direction)} for direction in _DIRECTIONS}
+        found.append(job | shares)
+    return found
+
+
+def _share(job: Mapping[str, Any], group: Sequence[Mapping[str, Any]], direction: str) -> float:
+    moved = sum(each[direction]["io_bytes"] for each in group)
+    longest_ms = max(each[direction]["runtime"] for each in group)
+    if not moved or not longest_ms:
+        return 0.0
+    return min(100.0, 100.0 * float(job[direction]["bw_mean"]) / (moved * 1000 / longest_ms / 1024))
+
+
 def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
-    """The object ``disk_util`` of fio: what each device executed in all of some trials; times in ms."""
+    """The object ``disk_util`` of fio: what each device executed in all of some trials; times in ms, ``util`` in %."""
     found: dict[str, dict[str, Any]] = {}
+    seconds = sum(each.measured_s for each in measured)
     for each in measured:
         for counts in each.devices:
             row = found.setdefault(counts.device, {"name": counts.device})
@@ -75,6 +94,9 @@ def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
                 "in_queue": (counts.read_ns + counts.write_ns + counts.flush_ns) // 1_000_000,
             }.items():
                 row[key] = row.get(key, 0) + value
+            # of runs that were kept before it was read
+            if counts.busy_ns is not None and seconds:
+                row["util"] = min(100.0, row.get("util", 0.0) + counts.busy_ns / 1e7 / seconds)
     return list(found.values())
 
 
@@ -99,7 +121,8 @@ def _direction(measured: Sequence[Measurement], direction: str, seconds: float) 
         "clat_ns": latency_stats(completion, has_percentiles=True),
         "lat_ns": latency_stats(total, has_percentiles=True),
         **rate_stats(rates["bytes"] / 1024, "bw"),
-        "bw_agg": 100.0 if count else 0.0,
+        # what part of its group's this is: known when all jobs are
+        "bw_agg": 0.0,
         **rate_stats(rates["count"], "iops"),
     }
 
@@ -130,14 +153,16 @@ def _sync(measured: Sequence[Measurement]) -> dict[str, Any]:
 
 
 def _spent(measured: Sequence[Measurement], seconds: float) -> dict[str, float]:
-    """Processor time in percent of the time measured, of all jobs together, as fio reports a group."""
+    """Processor time in percent of the time measured, of all jobs together, as fio reports a group, and events."""
     spent = [each.engine.get("cpu") or {} for each in measured]
     jobs = max(1, measured[0].workload.job_count)
 
     def percent(key: str) -> float:
         return sum(float(each.get(key, 0)) for each in spent) / 1e7 / seconds / jobs if seconds else 0.0
 
-    return {"usr_cpu": percent("user_ns"), "sys_cpu": percent("system_ns"), "ctx": 0, "majf": 0, "minf": 0}
+    counted = {"ctx": "context_switches", "majf": "major_faults", "minf": "minor_faults"}
+    counts = {name: sum(int(each.get(key, 0)) for each in spent) for name, key in counted.items()}
+    return {"usr_cpu": percent("user_ns"), "sys_cpu": percent("system_ns"), **counts}
 
 
 def _call_levels(measured: Measurement) -> dict[str, float]:

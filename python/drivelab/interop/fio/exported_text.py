@@ -20,24 +20,28 @@ _TERSE_VERSION = 3
 _TERSE_PERCENTILES = 20
 _MICROSECONDS = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000")
 _MILLISECONDS = (*_MICROSECONDS, "2000", ">=2000")
+_OF_DRIVE = {"ios": "ios", "merge": "merges", "ticks": "ticks"}
 _Latency = Mapping[str, Any]
 
 
 def normal_text(document: Mapping[str, Any]) -> str:
-    """What fio prints at the end of a run: each job, then each group."""
+    """What fio prints at the end of a run: each job, then each group, then each drive."""
     lines = [str(document["fio version"]), ""]
     for job in document["jobs"]:
         lines += _job_lines(job, str(document["time"])) if _moved(job) else []
     for group in sorted({int(job["groupid"]) for job in document["jobs"]}):
         of_group = [job for job in document["jobs"] if job["groupid"] == group]
         lines += ["", f"Run status group {group} (all jobs):", *_group_lines(of_group)]
+    drives = document.get("disk_util", ())
+    lines += ["", "Disk stats (read/write):", *map(_drive_line, drives)] if drives else []
     return "\n".join(lines) + "\n"
 
 
 def terse_text(document: Mapping[str, Any]) -> str:
     """A line of version 3 for each job, with semicolons between the fields."""
     version = str(document["fio version"])
-    return "".join(";".join(_terse_fields(job, version)) + "\n" for job in document["jobs"])
+    drives = "".join(f";{field}" for drive in document.get("disk_util", ()) for field in _terse_drive(drive))
+    return "".join(f"{';'.join(_terse_fields(job, version))}{drives}\n" for job in document["jobs"])
 
 
 def shortened(number: int, width: int, *, binary: bool = False) -> str:
@@ -167,6 +171,17 @@ def _group_lines(jobs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{_OF_GROUP[direction]}: bw={_both(moved * 1000 // max(runtimes), 'B/s')}, {least[0]}-{most[0]} "
             f"({least[1]}-{most[1]}), io={_both(moved, 'B')}, run={min(runtimes)}-{max(runtimes)}msec"
         )
+
+
+def _drive_line(drive: Mapping[str, Any]) -> str:
+    pairs = (f"{name}={drive[f'read_{key}']}/{drive[f'write_{key}']}" for name, key in _OF_DRIVE.items())
+    return f"  {drive['name']}: {', '.join(pairs)}, in_queue={drive['in_queue']}, util={drive.get('util', 0.0):.2f}%"
+
+
+def _terse_drive(drive: Mapping[str, Any]) -> Iterator[str]:
+    yield drive["name"]
+    yield from (str(drive[f"{direction}_{key}"]) for key in _OF_DRIVE.values() for direction in ("read", "write"))
+    yield from (str(drive["in_queue"]), f"{drive.get('util', 0.0):.2f}%")
 
 
 def _of_two(number: int, unit: str) -> tuple[str, str]:
