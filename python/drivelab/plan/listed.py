@@ -204,7 +204,7 @@ def _fitted(job: ListedJob, target: PlannedTarget) -> tuple[Cell, tuple[str, ...
     pattern = job.pattern
     if target.kind == "file" and pattern.writes:
         what = f"{job.name} would write over a file that exists"
-        do = "remove the file, or give a directory, in which drivelab makes a file of its own"
+        do = "remove it if it is what fio left behind; else name a file or directory without it"
         raise DrivelabError("P706", what, where=target.text, do=do)
     if target.kind == "file" and job.file_bytes > target.size_bytes:
         what = f"{job.name} needs {format_bytes(job.file_bytes)}, the file has {format_bytes(target.size_bytes)}"
