@@ -19,6 +19,7 @@ from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.level_words import level_phrase
 
 Floats = NDArray[np.float64]
 Levels = tuple[tuple[str, str], ...]
@@ -238,7 +239,7 @@ def _cells(
 
 def _name(key: Key) -> str:
     place, workload, levels = key
-    return ", ".join([workload, *(f"{name} {level}" for name, level in levels), *([place] if place else [])])
+    return ", ".join([workload, *(level_phrase(*one) for one in levels), *([place] if place else [])])
 
 
 def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:

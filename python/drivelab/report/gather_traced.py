@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivelab.model.level_words import level_text
+from drivelab.model.level_words import level_phrase
 from drivelab.model.names import names_apart
 from drivelab.model.trace import Explanation
 from drivelab.report.content import TracedCombination
@@ -51,7 +51,7 @@ def labels_told_apart(explanations: Sequence[Explanation], short_labels: Sequenc
     has_targets = len({one.target for one in explanations}) > 1
     found = []
     for number, one in enumerate(explanations):
-        levels = [f"{name} {level_text(name, one.levels[name])}" for name in varying if name in one.levels]
+        levels = [level_phrase(name, one.levels[name]) for name in varying if name in one.levels]
         place = [f"on {one.target}"] if has_targets else []
         short = short_labels[number] if short_labels else ""
         words = [short] if short else [one.label or one.workload or one.trial, *levels]

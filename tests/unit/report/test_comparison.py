@@ -79,7 +79,7 @@ EVERY_KIND = comparison(
     row(0.8, "faster", "total_latency_ns_p99"),
     row(1.001, "equivalent", levels={"filesystem": "xfs"}),
     differences=(SideDifference("kernel", ("6.12",), ("6.18",)),),
-    only_base=("log, filesystem btrfs",),
+    only_base=("log, btrfs",),
     notes=("One run each.",),
 )
 
@@ -88,8 +88,8 @@ def test_the_summary_counts_every_verdict() -> None:
     text = summary_sentence(EVERY_KIND)
     assert text == (
         "5 judged numbers: 1 slower by more than 5 %, 1 not comparable, 1 without a difference shown, 1 faster by "
-        "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, filesystem ext4, median latency "
-        "50 % slower (43 to 58). Best: 4 KiB appended + fdatasync, filesystem ext4, p99 latency 25 % faster (19 to 31)."
+        "more than 5 %, 1 equivalent within 5 %. Worst: 4 KiB appended + fdatasync, ext4, median latency "
+        "50 % slower (43 to 58). Best: 4 KiB appended + fdatasync, ext4, p99 latency 25 % faster (19 to 31)."
     )
 
 
@@ -132,7 +132,7 @@ def test_the_answer_names_the_levels_that_tell_a_workload_from_the_others() -> N
     levels = {"governor": "as-found", "filesystem": "ext4", "scheduler": "kyber"}
     rows = [row(2.0, levels=levels), row(1.5, levels=levels | {"scheduler": "as-found", "filesystem": "xfs"})]
     assert answers(comparison(*rows))[0].endswith(
-        "for 4 KiB appended + fdatasync, filesystem ext4; 1 more of 2 numbers changed."
+        "for 4 KiB appended + fdatasync, ext4, scheduler kyber; 1 more of 2 numbers changed."
     )
 
 
@@ -243,7 +243,7 @@ def test_the_terminal_shows_everything_in_80_columns() -> None:
     for words in ("median latency", "300 us", "450 us", "1.43 to 1.58", "slower", "within 5 %", "kernel: 6.12 in BASE"):
         assert words in text
     assert "not comparable: flushes per operation: 1 in BASE, 0 in NEW" in text
-    assert "BASE has 1 combination that NEW lacks: log, filesystem btrfs." in text
+    assert "BASE has 1 combination that NEW lacks: log, btrfs." in text
 
 
 def test_a_plain_terminal_gets_ascii() -> None:
@@ -328,7 +328,7 @@ def test_the_ratio_at_every_height_is_drawn_with_its_band_and_both_distributions
     figure = quantile_shift_figure(comparison(row(), distributions=(distribution(runs),)))
     assert figure is not None
     ratios, both = figure.plots
-    assert ratios.name == "appends, filesystem xfs, write: NEW over BASE"
+    assert ratios.name == "appends, xfs, write: NEW over BASE"
     assert [trace["name"] for trace in both.data] == ["BASE", "NEW"]
     assert ratios.data[-1]["y"] == [1.0, 1.0, 1.1, 2.0]
     assert len(ratios.data) == (3 if runs > 2 else 1)

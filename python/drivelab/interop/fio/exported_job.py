@@ -68,8 +68,8 @@ def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _share(job: Mapping[str, Any], group: Sequence[Mapping[str, Any]], direction: str) -> float:
-    moved = sum(each[direction]["io_bytes"] for each in group)
-    longest_ms = max(each[direction]["runtime"] for each in group)
+    moved = float(sum(each[direction]["io_bytes"] for each in group))
+    longest_ms = float(max(each[direction]["runtime"] for each in group))
     if not moved or not longest_ms:
         return 0.0
     return min(100.0, 100.0 * float(job[direction]["bw_mean"]) / (moved * 1000 / longest_ms / 1024))

@@ -83,7 +83,7 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
         return None
     # what was measured here comes before what is only published, and what most drives have before what one has
     members = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
-    members = _counted(members, items)
+    members = list(_counted(members, items))
     rows = _rows(members)
     words = " or ".join(dict.fromkeys(metric_of(one.observation.metric).words for one in members))
     titles = list(dict.fromkeys(one.observation.title or one.observation.workload for one in members))

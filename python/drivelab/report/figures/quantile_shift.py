@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drivelab.model.comparison import Comparison, DistributionShift, QuantileShift
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.units import format_percent
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
@@ -125,7 +126,7 @@ def _table(found: Sequence[DistributionShift]) -> DataTable:
                 one.workload,
                 one.target,
                 one.operation,
-                ", ".join(f"{name} {level}" for name, level in one.levels.items()),
+                levels_phrase(one.levels),
             ),
             *(point.quantile, round(point.base_ns), round(point.new_ns), point.ratio, point.low, point.high),
         ]

@@ -12,6 +12,7 @@ from drivelab.model.comparison import (
     MetricComparison,
     QuantileShift,
 )
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
 from drivelab.report.numerals import typeset
@@ -57,7 +58,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     rows = comparison.rows
     constant = constant_levels(rows)
     if constant:
-        yield escaped(f"Everywhere: {', '.join(f'{name} {level}' for name, level in constant.items())}")
+        yield escaped(f"Everywhere: {levels_phrase(constant)}")
         yield ""
     if rows:
         yield from _table(rows[:ROWS_SHOWN_MAX], constant)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
+from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.sentences.effect_words import command_words, ratio_change, ratio_words
@@ -114,13 +115,13 @@ def repeats_words(row: MetricComparison) -> str:
 
 def row_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
     """A combination: its workload and the levels that are not the same in all rows; targets where they differ."""
-    levels = [f"{name} {level}" for name, level in row.levels.items() if constant.get(name) != level]
+    levels = [level_phrase(name, level) for name, level in row.levels.items() if constant.get(name) != level]
     return ", ".join([row.label, *levels])
 
 
 def distribution_words(one: DistributionShift) -> str:
-    """Whose latencies: ``4 KiB appended + fdatasync, filesystem ext4, write``."""
-    return ", ".join([one.label, *(f"{name} {level}" for name, level in one.levels.items()), one.operation])
+    """Whose latencies: ``4 KiB appended + fdatasync, ext4, write``."""
+    return ", ".join([one.label, *(level_phrase(*one_level) for one_level in one.levels.items()), one.operation])
 
 
 def constant_levels(rows: Sequence[MetricComparison]) -> dict[str, str]:

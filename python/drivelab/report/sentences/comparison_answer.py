@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent
 from drivelab.report.sentences.comparison import constant_levels, summary_sentence
@@ -103,7 +104,7 @@ def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:
     for name, level in row.levels.items():
         if constant.get(name) == level or level.startswith(_AS_FOUND):
             continue
-        more = f"{name} {level}".split(" ")
+        more = level_phrase(name, level).split(" ")
         if len(words) + len(more) > _WORKLOAD_WORDS_MAX:
             break
         words = [*words[:-1], f"{words[-1]},", *more]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.report.figures.figure import DataTable
 from drivelab.report.numerals import typeset
@@ -24,7 +25,7 @@ def comparison_table(comparison: Comparison) -> Table:
     """One row per number, the worst first; why something is not comparable stands in the notes."""
     constant = constant_levels(comparison.rows)
     why = list(dict.fromkeys(reason for row in comparison.rows for reason in row.why))
-    told = ", ".join(f"{name} {level}" for name, level in constant.items())
+    told = levels_phrase(constant)
     return Table(
         key="comparison",
         title="NEW against BASE",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.judged_metric import RATE
-from drivelab.model.level_words import level_text
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.price import Price
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 from drivelab.report.figures.figure import Cell, DataTable
@@ -68,7 +68,7 @@ def _lines(one: ResultSet) -> Iterator[_Line]:
             yield _Line(drive, drive.price, "", "", math.nan, is_durable=False)
         for workload in workloads:
             best = max((each for each in found if each.workload == workload), key=lambda each: _rate_of(each) or 0)
-            settings = ", ".join(f"{name} {level_text(name, level)}" for name, level in best.levels.items())
+            settings = levels_phrase(best.levels)
             rate = _rate_of(best) or math.nan
             yield _Line(drive, drive.price, best.title or workload, settings, rate, best.is_durable)
 

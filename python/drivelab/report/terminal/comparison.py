@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.comparison import Comparison, MetricComparison
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent, glued
 from drivelab.report.sentences.comparison import (
@@ -120,7 +121,7 @@ def _tables(comparison: Comparison) -> Iterator[str]:
     cells = {id(row): _cells(row) for _, rows in shown for row in rows}
     widths = [max(map(len, column)) for column in zip(_HEADS, *cells.values(), strict=True)]
     if constant:
-        yield from _wrapped(f"everywhere: {', '.join(f'{name} {level}' for name, level in constant.items())}")
+        yield from _wrapped(f"everywhere: {levels_phrase(constant)}")
     if shown:
         yield _line(_HEADS, widths)
     several = len({target for _, target in groups}) > 1

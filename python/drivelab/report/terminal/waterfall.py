@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.level_words import level_phrase
 from drivelab.model.trace import PART_TITLES, Explanation, Part
 from drivelab.model.units import format_duration_ns
 from drivelab.report.numerals import count_text
@@ -127,7 +128,7 @@ def number_words(estimate: Estimate) -> str:
 
 def _title(explanation: Explanation) -> str:
     where = f" on {explanation.target}" if explanation.target else ""
-    levels = "".join(f", {name} {level}" for name, level in explanation.levels.items())
+    levels = "".join(f", {level_phrase(name, level)}" for name, level in explanation.levels.items())
     what = explanation.label or explanation.trial
     return f"{what}{where}{levels}: where the time of a {operation_words(explanation)} goes"
 

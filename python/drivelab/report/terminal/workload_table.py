@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from drivelab.model.judged_metric import COUNTED_BELOW_BYTES, LATENCY, P99, RATE, THROUGHPUT
-from drivelab.model.level_words import is_quantity
+from drivelab.model.level_words import is_quantity, level_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult
 from drivelab.report.combination_labels import CHANGED_TO, NOT_APPLICABLE, CombinationLabels, combination_labels
@@ -144,13 +144,17 @@ def _name_columns(labels: CombinationLabels, shown: Sequence[int], room: int) ->
     widths = [
         max(len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
     ]
-    if heads == CHANGED_TO or sum(widths) + _GAP * (len(widths) + 1) > room:
+    if heads == CHANGED_TO:
+        heads, rows = [", ".join(heads)], [[level_phrase(*row).strip()] for row in rows]
+    elif sum(widths) + _GAP * (len(widths) + 1) > room:
         heads, rows = [", ".join(heads)], [[" ".join(filter(None, row))] for row in rows]
     else:
         rows = [_without_repeated(row, before) for row, before in zip(rows, [None, *rows[:-1]], strict=True)]
     if len(heads) == 1:
-        # hyphens are parts of names here, and a name goes on further in
-        wrap = partial(textwrap.wrap, width=room - _GAP, subsequent_indent=" " * _GAP, break_on_hyphens=False)
+        # hyphens are parts of names here, unless there is no room for one; and a name goes on further in
+        longest = max(len(word) for (cell,) in (heads, *rows) for word in cell.split() or [""])
+        is_narrow = longest > room - 2 * _GAP
+        wrap = partial(textwrap.wrap, width=room - _GAP, subsequent_indent=" " * _GAP, break_on_hyphens=is_narrow)
         heads, *rows = [
             ["\n".join(line for part in cell.split("\n") for line in wrap(part))] for (cell,) in (heads, *rows)
         ]

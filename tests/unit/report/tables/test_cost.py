@@ -87,7 +87,7 @@ def test_the_fastest_combination_of_each_workload_counts() -> None:
     rows = {(row[0], row[5]): row for row in table.plain().rows}
     seeks = rows["fast", "seeks"]
     assert seeks[4] == pytest.approx(500 / 32)
-    assert (seeks[6], seeks[7], seeks[8], seeks[9]) == ("filesystem ext3", 6200, pytest.approx(500 / 6200), None)
+    assert (seeks[6], seeks[7], seeks[8], seeks[9]) == ("ext3", 6200, pytest.approx(500 / 6200), None)
     assert rows["fast", "log"][9] == pytest.approx(1.0)
     assert rows["big", "seeks"][4] == pytest.approx(130 / 750)
     shown = [cell.text for cell in table.rows[0]]
