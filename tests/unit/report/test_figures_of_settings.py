@@ -107,3 +107,35 @@ def test_columns_of_a_grid_carry_their_units() -> None:
     figure = surface([grid()])
     assert figure is not None
     assert {"block_size_bytes", "shift_bytes", "latency_ns"} <= set(figure.table.columns)
+
+
+def test_what_spans_too_much_for_bars_is_dots_a_row_for_each_drive_and_levels() -> None:
+    figure = bar_groups([load_reference("ssd-latency")])
+    assert figure is not None
+    plot = figure.plots[0]
+    dots = [trace for trace in plot.data if trace.get("mode") == "markers"]
+    assert not any(trace["type"] == "bar" for trace in plot.data)
+    # 25 rows with the cache on and off, all of them on one sheet
+    assert [len(trace["x"]) for trace in dots] == [25, 25]
+    assert dots[0]["y"] == dots[1]["y"]
+    assert dots[0]["marker"]["symbol"] != dots[1]["marker"]["symbol"]
+    notes = plot.layout["annotations"]
+    by_kind = {name: [one for one in notes if one["name"] == name] for name in ("row", "beside", "number", "head")}
+    assert {name: len(found) for name, found in by_kind.items()} == {"row": 5, "beside": 25, "number": 50, "head": 2}
+    # each number stands in the line of its dot, in the column of its series
+    columns = {one["xshift"]: one["text"] for one in by_kind["head"]}
+    of_intel = {
+        (columns[one["xshift"]], one["text"]) for one in by_kind["number"] if one["y"] == sorted(dots[0]["y"])[10]
+    }
+    assert of_intel == {("write-cache on", "440\u00a0µs"), ("write-cache off", "48.0\u00a0µs")}
+
+
+def test_a_drive_is_not_parted_between_two_sheets() -> None:
+    drawn = bars(*((f"fs{number}", cache, 5e6 + number, 0) for number in range(12) for cache in ("on", "off")))
+    two = [replace(one, drive=drive) for drive in ("first", "second") for one in drawn.observations]
+    figure = bar_groups([replace(drawn, observations=tuple(two))])
+    assert figure is not None
+    told = [
+        {text.split("<br>")[0] for trace in plot.data for text in trace.get("hovertext", ())} for plot in figure.plots
+    ]
+    assert told == [{"first"}, {"second"}]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import ResultSet
 from drivelab.report.figures import theme
-from drivelab.report.figures.bars import NUMBERS_AT_MOST, Common, bars_of, pieces_of, plot_of, table_of, words_of
+from drivelab.report.figures.bar_plot import DrawnBars, drawn_bars
+from drivelab.report.figures.bars import NUMBERS_AT_MOST, bars_of, table_of, words_of
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.measured import (
     BLOCK_SIZE,
@@ -32,25 +33,25 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
         key = (is_latency, one.observation.is_durable, one.observation.operation, size, depth or 1)
         groups.setdefault(key, []).append(one)
     sweeps = _sweeps(items)
-    drawn = []
+    drawn: list[DrawnBars] = []
     for members in groups.values():
         kept = [one for one in members if (one.source, one.observation.workload) not in sweeps]
         bars = bars_of(kept)
         if len(bars) > 1:
-            drawn += [(_title(kept), piece, Common.of(bars)) for piece in pieces_of(bars)]
+            drawn += drawn_bars(_title(kept), bars)
     if not drawn:
         return None
-    shown = [one for _, bars, _ in drawn for bar in bars for one in bar.point.members]
-    words = [event_words(shown), words_of([bar for _, bars, _ in drawn for bar in bars]), caption_end(shown)]
-    plots = [plot_of(*one) for one in drawn[:PLOTS_AT_MOST]]
+    shown = [each for one in drawn for bar in one.bars for each in bar.point.members]
+    words = [event_words(shown), words_of([bar for one in drawn for bar in one.bars]), caption_end(shown)]
+    plots = [one.plot for one in drawn[:PLOTS_AT_MOST]]
     if any("log" in plot.layout["xaxis"]["title"]["text"] for plot in plots):
-        words.append("On a logarithmic axis equal distances are equal ratios; a bar's length itself means nothing.")
+        words.append("On a logarithmic axis equal distances are equal ratios.")
     return Figure(
         key="bar-groups",
         title="Drives and settings side by side",
         caption=" ".join(word for word in words if word) + theme.shown_words(len(plots), len(drawn)),
         plots=tuple(plots),
-        table=table_of([(name, bars) for name, bars, _ in drawn]),
+        table=table_of([(one.name, one.bars) for one in drawn]),
     )
 
 

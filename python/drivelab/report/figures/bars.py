@@ -1,16 +1,15 @@
-"""Bars of observations in rows: a drive and its levels, one colour for each level of one more factor."""
+"""Observations in rows: a drive and its levels, side by side those of the levels of one more factor."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from drivelab.model.apart import are_apart
 from drivelab.model.estimate import Estimate
 from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.report.figures import theme
-from drivelab.report.figures.figure import Cell, DataTable, Plot
+from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.figures.measured import (
     BLOCK_SIZE,
     CACHE,
@@ -28,16 +27,11 @@ from drivelab.report.figures.quantity import (
     ends_of,
     evidence_words,
     exact_text,
-    invalid_marks,
     owners,
     scale_of,
-    value_axis,
-    whiskers,
 )
 from drivelab.report.numerals import SIGNIFICANT_DIGITS, number_text
 
-BAR_PX, ROW_GAP_PX, HEAD_PX, BOTTOM_PX = 19, 24, 26, 56
-PLOT_PX_AT_MOST = 820
 SERIES_AT_MOST = 6
 # more levels of a number than this make a line, not bars
 NUMBERS_AT_MOST = 2
@@ -50,12 +44,11 @@ _VALUE_COLUMNS = {
     "other": "duration_ns",
 }
 _ALWAYS = ("latency", "throughput")
-_PATTERNS = ("", "/", "x", ".", "-", "+")
-_BEST = "The bar marked “best” is ahead of all others of its drive by more than"
+_BEST = "What is marked “best” is ahead of all others of its drive by more than"
 _OF_REPEATS = "repeats differ from each other."
 _OF_ONE = "the drive's own variation within a trial; whether it would come again was not tried, as there was 1 repeat."
 _NOT_TAKEN = (
-    "A hollow bar marked “not taken” is of a level that the kernel or the drive refused: what was measured is the "
+    "A hollow mark with “not taken” is of a level that the kernel or the drive refused: what was measured is the "
     "level that it kept."
 )
 
@@ -195,144 +188,29 @@ def _are_apart(one: Bar, other: Bar) -> bool:
     return bool(are_apart(ours, theirs, (one.repeat_count, other.repeat_count)))
 
 
-def _rows(bars: Sequence[Bar]) -> dict[tuple[str, str], list[Bar]]:
+def rows_of(bars: Sequence[Bar]) -> dict[tuple[str, str], list[Bar]]:
+    """The bars of each row, by its drive and its levels."""
     rows: dict[tuple[str, str], list[Bar]] = {}
     for bar in bars:
         rows.setdefault((bar.drive, bar.row), []).append(bar)
     return rows
 
 
-def _height(rows: Mapping[tuple[str, str], Sequence[Bar]]) -> int:
-    heads = len({drive for drive, row in rows if row})
-    return sum(ROW_GAP_PX + BAR_PX * len(bars) for bars in rows.values()) + HEAD_PX * heads
-
-
-def pieces_of(bars: Sequence[Bar]) -> list[list[Bar]]:
-    """Bars in drawings that are no taller than a sheet, whole rows in each."""
-    pieces: list[list[Bar]] = []
-    for members in _rows(bars).values():
-        if not pieces or _height(_rows([*pieces[-1], *members])) > PLOT_PX_AT_MOST:
-            pieces.append([])
-        pieces[-1] += members
-    return pieces
-
-
-def plot_of(name: str, bars: Sequence[Bar], common: Common, value_name: str = "") -> Plot:
-    """A drawing of some bars, on the scale and in the colours that they share with others.
-
-    Parameters
-    ----------
-    name : str
-        What it shows.
-    bars : sequence of Bar
-        Bars, those of a drive and row behind each other.
-    common : Common
-        What they share with other drawings.
-    value_name : str
-        What the axis of the values is called; default: what has such a unit.
-    """
-    scale, (low, high), series = common.scale, common.ends, common.series
-    places, labels, inner = _places(bars)
-    shown = {bar.series for bar in bars}
-    is_named = shown != {""}
-    wrong = invalid_marks([(scale.drawn(bar.point.value), places[id(bar)]) for bar in bars if bar.point.invalid_trials])
-    legend = is_named * len(shown) + (wrong is not None)
-    top = 14 + theme.LEGEND_ROW_PX * legend
-    height = round(inner) + top + BOTTOM_PX
-    layout = theme.layout(height, barmode="overlay", annotations=labels, showlegend=is_named or wrong is not None)
-    theme.legend_rows(layout, legend)
-    layout["margin"] |= {"b": BOTTOM_PX, "l": 14}
-    layout["xaxis"] = value_axis(scale, low if scale.is_log else 0, high * 1.12, value_name)
-    layout["yaxis"] = theme.axis("", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="")
-    seen: set[str] = set()
-    data: list[Mapping[str, Any]] = []
-    for is_hollow in (False, True):
-        for place, level in enumerate(series):
-            found = [bar for bar in bars if bar.series == level and bar.is_hollow == is_hollow]
-            if found:
-                is_first = is_named and level not in seen
-                seen.add(level)
-                positions = [places[id(bar)] for bar in found]
-                data.append(_trace(found, positions, place, scale, is_hollow=is_hollow, is_first=is_first))
-    data.append(_best_words(bars, places, scale))
-    return Plot([*data, *([wrong] if wrong else [])], layout, height, name)
-
-
-def _places(bars: Sequence[Bar]) -> tuple[dict[int, float], list[dict[str, Any]], float]:
-    """Middle of each bar in px from the top, the labels of rows and drives, and the height of all."""
-    places: dict[int, float] = {}
-    labels: list[dict[str, Any]] = []
-    at, last = 0.0, ""
-    for (drive, row), members in _rows(bars).items():
-        if drive != last and row:
-            labels.append(theme.row_label(f"<b>{theme.escaped(drive)}</b>", at + HEAD_PX / 2, color=theme.INK))
-            at += HEAD_PX
-        last = drive
-        text = theme.escaped(row) if row else f"<b>{theme.escaped(drive)}</b>"
-        labels.append(theme.row_label(text, at + 11, color=theme.MUTED if row else theme.INK))
-        at += ROW_GAP_PX - 5
-        for bar in members:
-            places[id(bar)] = at + BAR_PX / 2
-            at += BAR_PX
-        at += 5
-    return places, labels, at
-
-
-def _trace(
-    bars: Sequence[Bar], positions: Sequence[float], place: int, scale: Scale, *, is_hollow: bool, is_first: bool
-) -> dict[str, Any]:
-    color = theme.SERIES[place % len(theme.SERIES)]
-    pattern = _PATTERNS[place % len(_PATTERNS)]
-    found = [bar.point for bar in bars]
-    marker: dict[str, Any] = {"color": color, "line": {"width": 1.4, "color": color}}
-    if is_hollow:
-        marker |= {"color": theme.PAPER, "pattern": {"shape": pattern, "fgcolor": color, "bgcolor": theme.PAPER}}
-        marker["pattern"] |= {"size": 6, "solidity": 0.12}
-    else:
-        marker["pattern"] = {"shape": pattern, "bgcolor": color, "fgcolor": theme.PAPER, "size": 6, "solidity": 0.2}
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": theme.escaped(bars[0].series),
-        "legendgroup": theme.escaped(bars[0].series),
-        "showlegend": is_first,
-        "x": [scale.drawn(point.value) for point in found],
-        "y": list(positions),
-        "width": [BAR_PX - 5] * len(found),
-        "hovertext": [_hover(bar, scale) for bar in bars],
-        "hoverinfo": "text",
-        "marker": marker,
-        "error_x": whiskers(found, scale, theme.INK),
-    }
-
-
-def _best_words(bars: Sequence[Bar], places: Mapping[int, float], scale: Scale) -> dict[str, Any]:
-    """The number at the end of every bar, and the word at the best ones and at those that are not what they say."""
-    texts = []
-    for bar in bars:
-        number = number_text(bar.point.value / scale.shown.scale)
-        # ticks of a logarithmic axis have units of their own
-        shown = exact_text(bar.point.value, scale.unit, SIGNIFICANT_DIGITS) if scale.is_log else number
-        word = "  not taken" if bar.not_taken else "  <b>best</b>" if bar.is_best else ""
-        texts.append(f"  {shown}{word}")
-    return theme.scatter(
-        "text",
-        [scale.drawn(max(bar.high, bar.point.value)) for bar in bars],
-        [places[id(bar)] for bar in bars],
-        texts,
-        textposition="middle right",
-        textfont={"size": theme.SMALL_TEXT_SIZE, "color": theme.INK},
-        showlegend=False,
-        cliponaxis=False,
-    )
-
-
-def _hover(bar: Bar, scale: Scale) -> str:
+def hover_text(bar: Bar, scale: Scale) -> str:
+    """What a mark tells of itself."""
     levels = ", ".join(word for word in (bar.row, bar.series) if word)
     head = f"{theme.escaped(bar.drive)}<br>" + (f"{theme.escaped(levels)}<br>" if levels else "")
     text = f"{head}<b>{scale.exact(bar.point.value)}</b><br>{evidence_words(bar.point, scale)}"
     # files are no I/Os
     return text.replace("IOPS", "1/s") if bar.first.observation.operation in TREE_OPERATIONS else text
+
+
+def number_of(bar: Bar, scale: Scale) -> str:
+    """The number of a bar, as it stands beside its mark."""
+    if scale.is_log:
+        # ticks of a logarithmic axis have units of their own
+        return exact_text(bar.point.value, scale.unit, SIGNIFICANT_DIGITS)
+    return number_text(bar.point.value / scale.shown.scale)
 
 
 def table_of(drawn: Sequence[tuple[str, Sequence[Bar]]]) -> DataTable:

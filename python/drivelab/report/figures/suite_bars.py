@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from drivelab.model.judged_metric import DURATION, RATE, THROUGHPUT
 from drivelab.model.result_set import ResultSet
-from drivelab.report.figures.bars import Common, bars_of, pieces_of, plot_of, table_of, words_of
+from drivelab.report.figures.bar_plot import DrawnBars, drawn_bars
+from drivelab.report.figures.bars import bars_of, table_of, words_of
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.measured import Measured, measured
 from drivelab.report.figures.quantity import caption_end
@@ -110,22 +111,22 @@ def _figure(kind: _Kind, sets: Sequence[ResultSet]) -> Figure | None:
     # the rewrite of an experiment without blocks is another thing
     whose = {one.source for one in known if one.observation.workload in (kind.mark or (one.observation.workload,))}
     items = [one for one in known if one.observation.metric == kind.metric and one.source in whose]
-    drawn = []
+    drawn: list[DrawnBars] = []
     for workloads in kind.phases or (tuple({one.observation.workload for one in items}),):
         members = [one for one in items if one.observation.workload in workloads]
         bars = bars_of(members) if members else []
         title = _title(members) if kind.phases and members else ""
-        drawn += [(title, piece, Common.of(bars)) for piece in pieces_of(bars)]
+        drawn += drawn_bars(title, bars, kind.value_name)
     if not drawn:
         return None
-    shown = [one for _, bars, _ in drawn for bar in bars for one in bar.point.members]
-    words = [kind.caption, words_of([bar for _, bars, _ in drawn for bar in bars]), caption_end(shown)]
+    shown = [each for one in drawn for bar in one.bars for each in bar.point.members]
+    words = [kind.caption, words_of([bar for one in drawn for bar in one.bars]), caption_end(shown)]
     return Figure(
         key=kind.key,
         title=kind.title,
         caption=" ".join(word for word in words if word),
-        plots=tuple(plot_of(*one, kind.value_name) for one in drawn),
-        table=table_of([(name, bars) for name, bars, _ in drawn]),
+        plots=tuple(one.plot for one in drawn),
+        table=table_of([(one.name, one.bars) for one in drawn]),
     )
 
 

@@ -1,0 +1,159 @@
+"""Draws observations in rows: as bars from zero, or where these would be too short to be seen as dots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from drivelab.report.figures import theme
+from drivelab.report.figures.bars import Bar, Common, hover_text, number_of, rows_of
+from drivelab.report.figures.dot_plot import dot_height, dot_plot
+from drivelab.report.figures.figure import Plot
+from drivelab.report.figures.quantity import Scale, invalid_marks, value_axis, whiskers
+
+BAR_PX, ROW_GAP_PX, HEAD_PX, BOTTOM_PX = 19, 24, 26, 56
+PLOT_PX_AT_MOST = 820
+_PATTERNS = ("", "/", "x", ".", "-", "+")
+
+
+class DrawnBars(NamedTuple):
+    """One drawing of some bars: what it shows, and of what it was made."""
+
+    name: str
+    bars: list[Bar]
+    plot: Plot
+
+
+def drawn_bars(name: str, bars: Sequence[Bar], value_name: str = "") -> list[DrawnBars]:
+    """Drawings of bars, no taller than a sheet each, all on the same scale and in the same colours.
+
+    Parameters
+    ----------
+    name : str
+        What they show.
+    bars : sequence of Bar
+        Bars, those of a drive and row behind each other.
+    value_name : str
+        What the axis of the values is called; default: what has such a unit.
+    """
+    if not bars:
+        return []
+    common = Common.of(bars)
+    draw, height = (dot_plot, dot_height) if common.scale.is_log else (_bar_plot, _bar_height)
+    return [DrawnBars(name, piece, draw(name, piece, common, value_name)) for piece in _sheets(bars, height)]
+
+
+def _sheets(bars: Sequence[Bar], height: Callable[[Sequence[Bar]], int]) -> list[list[Bar]]:
+    """Bars by sheet: a drive is parted only where it does not fit one, and a row never."""
+    drives: dict[str, list[Bar]] = {}
+    for bar in bars:
+        drives.setdefault(bar.drive, []).append(bar)
+    pieces: list[list[Bar]] = []
+    for members in drives.values():
+        is_whole = height(members) <= PLOT_PX_AT_MOST
+        for part in [members] if is_whole else rows_of(members).values():
+            if not pieces or height([*pieces[-1], *part]) > PLOT_PX_AT_MOST:
+                pieces.append([])
+            pieces[-1] += part
+    return pieces
+
+
+def _bar_height(bars: Sequence[Bar]) -> int:
+    rows = rows_of(bars)
+    heads = len({drive for drive, row in rows if row})
+    return sum(ROW_GAP_PX + BAR_PX * len(members) for members in rows.values()) + HEAD_PX * heads
+
+
+def _bar_plot(name: str, bars: Sequence[Bar], common: Common, value_name: str) -> Plot:
+    """Bars from zero, with the number at the end of each."""
+    scale, (_, high), series = common.scale, common.ends, common.series
+    places, labels, inner = _places(bars)
+    shown = {bar.series for bar in bars}
+    is_named = shown != {""}
+    wrong = invalid_marks([(scale.drawn(bar.point.value), places[id(bar)]) for bar in bars if bar.point.invalid_trials])
+    legend = is_named * len(shown) + (wrong is not None)
+    top = 14 + theme.LEGEND_ROW_PX * legend
+    height = round(inner) + top + BOTTOM_PX
+    layout = theme.layout(height, barmode="overlay", annotations=labels, showlegend=is_named or wrong is not None)
+    theme.legend_rows(layout, legend)
+    layout["margin"] |= {"b": BOTTOM_PX, "l": 14}
+    layout["xaxis"] = value_axis(scale, 0, high * 1.12, value_name)
+    layout["yaxis"] = theme.axis("", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="")
+    seen: set[str] = set()
+    data: list[Mapping[str, Any]] = []
+    for is_hollow in (False, True):
+        for place, level in enumerate(series):
+            found = [bar for bar in bars if bar.series == level and bar.is_hollow == is_hollow]
+            if found:
+                is_first = is_named and level not in seen
+                seen.add(level)
+                positions = [places[id(bar)] for bar in found]
+                data.append(_trace(found, positions, place, scale, is_hollow=is_hollow, is_first=is_first))
+    data.append(_best_words(bars, places, scale))
+    return Plot([*data, *([wrong] if wrong else [])], layout, height, name)
+
+
+def _places(bars: Sequence[Bar]) -> tuple[dict[int, float], list[dict[str, Any]], float]:
+    """Middle of each bar in px from the top, the labels of rows and drives, and the height of all."""
+    places: dict[int, float] = {}
+    labels: list[dict[str, Any]] = []
+    at, last = 0.0, ""
+    for (drive, row), members in rows_of(bars).items():
+        if drive != last and row:
+            labels.append(theme.row_label(f"<b>{theme.escaped(drive)}</b>", at + HEAD_PX / 2, color=theme.INK))
+            at += HEAD_PX
+        last = drive
+        text = theme.escaped(row) if row else f"<b>{theme.escaped(drive)}</b>"
+        labels.append(theme.row_label(text, at + 11, color=theme.MUTED if row else theme.INK))
+        at += ROW_GAP_PX - 5
+        for bar in members:
+            places[id(bar)] = at + BAR_PX / 2
+            at += BAR_PX
+        at += 5
+    return places, labels, at
+
+
+def _trace(
+    bars: Sequence[Bar], positions: Sequence[float], place: int, scale: Scale, *, is_hollow: bool, is_first: bool
+) -> dict[str, Any]:
+    color = theme.SERIES[place % len(theme.SERIES)]
+    pattern = _PATTERNS[place % len(_PATTERNS)]
+    found = [bar.point for bar in bars]
+    marker: dict[str, Any] = {"color": color, "line": {"width": 1.4, "color": color}}
+    if is_hollow:
+        marker |= {"color": theme.PAPER, "pattern": {"shape": pattern, "fgcolor": color, "bgcolor": theme.PAPER}}
+        marker["pattern"] |= {"size": 6, "solidity": 0.12}
+    else:
+        marker["pattern"] = {"shape": pattern, "bgcolor": color, "fgcolor": theme.PAPER, "size": 6, "solidity": 0.2}
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": theme.escaped(bars[0].series),
+        "legendgroup": theme.escaped(bars[0].series),
+        "showlegend": is_first,
+        "x": [scale.drawn(point.value) for point in found],
+        "y": list(positions),
+        "width": [BAR_PX - 5] * len(found),
+        "hovertext": [hover_text(bar, scale) for bar in bars],
+        "hoverinfo": "text",
+        "marker": marker,
+        "error_x": whiskers(found, scale, theme.INK),
+    }
+
+
+def _best_words(bars: Sequence[Bar], places: Mapping[int, float], scale: Scale) -> dict[str, Any]:
+    """The number at the end of every bar, and the word at the best ones and at those that are not what they say."""
+    texts = []
+    for bar in bars:
+        word = "  not taken" if bar.not_taken else "  <b>best</b>" if bar.is_best else ""
+        texts.append(f"  {number_of(bar, scale)}{word}")
+    return theme.scatter(
+        "text",
+        [scale.drawn(max(bar.high, bar.point.value)) for bar in bars],
+        [places[id(bar)] for bar in bars],
+        texts,
+        textposition="middle right",
+        textfont={"size": theme.SMALL_TEXT_SIZE, "color": theme.INK},
+        showlegend=False,
+        cliponaxis=False,
+    )
