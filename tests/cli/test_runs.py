@@ -34,7 +34,7 @@ def test_runs_are_listed_with_their_targets_and_answers(kept: Path, capsys: pyte
     assert lines[first + 1].startswith("  Yes, this carries etcd: ")
     assert lines[second].startswith("20260102T000000Z-queue-depth-grid  ")
     # an experiment has no verdict: its first sentence, in whole clauses
-    assert lines[second + 1].startswith("  Random reads (block size 4 KiB): 64 at a time give 313 000 IOPS")
+    assert lines[second + 1].startswith("  Random reads (block size 4 KiB): 32 at a time are the best trade,")
     assert len(lines) <= 6
     assert out.endswith("instead of 71.9 us\n")
     assert all(len(line) <= 80 for line in lines)

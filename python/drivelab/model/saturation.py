@@ -1,24 +1,20 @@
 """Where more outstanding I/Os stop to pay: the knee of a rate over queue depth, and what lies beyond it.
 
-The knee is the point that lies furthest above the straight line from the first
-to the last point, both axes logarithmic: the rule of Kneedle (V. Satopaa,
-J. Albrecht, D. Irwin, B. Raghavan, "Finding a 'Kneedle' in a Haystack: Detecting
-Knee Points in System Behavior", ICDCS Workshops 2011) without its smoothing,
-for which queue depths are too few. On logarithmic axes a drive that serves
-twice as many I/Os at twice the depth is a straight line.
+The knee is the depth of the greatest power, rate over latency (L. Kleinrock,
+"Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer
+Communications", ICC 1979): up to it the rate grows faster than the latency, and
+behind it the latency grows faster. With a fixed number outstanding the mean
+latency is that number over the rate (Little's law), so the power is the square
+of the rate over the depth, and a doubling of the depth pays where it brings 41 %
+more. It does not depend on how far the depths were varied.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 POINTS_MIN = 3
-# less than this from the first to the highest is no growth
-LEAST_GROWTH = 1.1
-# a point less than this above the line could be chance, and the line is as good as straight
-LEAST_BEND = 1.1
 
 
 def knee_place(depths: Sequence[float], rates: Sequence[float]) -> int | None:
@@ -34,20 +30,14 @@ def knee_place(depths: Sequence[float], rates: Sequence[float]) -> int | None:
     Returns
     -------
     int or None
-        0 where the rate grows by less than 10 % in all: one depth is as good as
-        another, and the first has the shortest latency. None with fewer than
-        three points, and where no point lies 10 % above the straight line: the
-        rate still grows at the last depth as it did at the first.
+        0 where the first doubling does not pay. None with fewer than three points, and where the last
+        depth has the greatest power: the rate still grows there.
     """
     if len(depths) < POINTS_MIN:
         return None
-    if max(rates) < LEAST_GROWTH * rates[0]:
-        return 0
-    x, y = [math.log(depth) for depth in depths], [math.log(rate) for rate in rates]
-    slope = (y[-1] - y[0]) / (x[-1] - x[0])
-    above = [b - y[0] - slope * (a - x[0]) for a, b in zip(x, y, strict=True)]
-    place = max(range(len(above)), key=above.__getitem__)
-    return place if above[place] >= math.log(LEAST_BEND) else None
+    power = [rate * rate / depth for depth, rate in zip(depths, rates, strict=True)]
+    place = max(range(len(power)), key=power.__getitem__)
+    return None if place == len(power) - 1 else place
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +78,7 @@ class Saturation:
 def saturation(
     depths: Sequence[float], rates: Sequence[float], latencies_ns: Sequence[float | None]
 ) -> Saturation | None:
-    """What lies beyond the knee; None without a knee, or where it is the last depth.
+    """What lies beyond the knee; None without a knee.
 
     Parameters
     ----------
@@ -98,7 +88,7 @@ def saturation(
         Latency at each depth.
     """
     place = knee_place(depths, rates)
-    if place is None or place == len(depths) - 1:
+    if place is None:
         return None
     at, last = latencies_ns[place], latencies_ns[-1]
     ratio = last / at if at and last else None

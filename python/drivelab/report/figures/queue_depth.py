@@ -42,8 +42,8 @@ from drivelab.report.numerals import THIN_SPACE
 PANEL_PX, BOTTOM_PX = 210, 56
 LINES_PER_PLOT, PLOTS_AT_MOST, SENTENCES_AT_MOST = 6, 6, 6
 RULE = (
-    "The ring marks the knee: the depth that lies furthest above the straight line from the first to the last (both "
-    "axes logarithmic; Kneedle, Satopää and others 2011), if the rate there is 10\u00a0% above that line."
+    "The ring marks the knee: behind it the latency grows faster than the rate (the greatest power, rate over "
+    "latency, of Kleinrock 1979), so that twice as many outstanding bring less than 41\u00a0% more I/Os."
 )
 
 

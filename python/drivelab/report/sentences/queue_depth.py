@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.judged_metric import LATENCY, RATE
 from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.saturation import knee_place
 from drivelab.report.numerals import latency_text, number_text
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
 
 QUEUE_DEPTH = "queue_depth"
-# of the highest rate: what lies above it nobody would wait longer for
-_ENOUGH = 1 / 1.1
 
 
 def depth_sentences(answer: RunAnswer) -> Iterator[str]:
-    """The lowest depth that gives as good as the highest rate, beside the first; nothing where depths were not varied.
+    """The depth behind which more only makes each wait, beside the first; nothing where depths were not varied.
 
     Parameters
     ----------
@@ -46,15 +45,27 @@ def _depth(one: CombinationResult) -> int:
 
 def _best(members: Sequence[CombinationResult]) -> str:
     first, last = members[0], members[-1]
-    most = max(one.metrics[RATE].median for one in members)
-    enough = next(one for one in members if one.metrics[RATE].median >= _ENOUGH * most)
-    if enough is first:
-        told = f"{_depth(first)} at a time is enough, {_rate(first)}: {_depth(last)} bring less than 10\u00a0% more"
-        return f"{told}{_waits(last, first)}."
-    times = number_text(enough.metrics[RATE].median / first.metrics[RATE].median, 2)
-    told = f"{_depth(enough)} at a time give {_rate(enough)}, {times} times those of {_depth(first)}"
-    rest = "the rate still grows there" if enough is last else "more bring less than 10\u00a0% more"
-    return f"{told}{_waits(enough, first)}; {rest}."
+    rates = [one.metrics[RATE].median for one in members]
+    place = knee_place([_depth(one) for one in members], rates)
+    knee = last if place is None else members[place]
+    times = number_text(knee.metrics[RATE].median / first.metrics[RATE].median, 2)
+    grown = "" if knee is first else f", {times} times those of {_depth(first)}{_waits(knee, first)}"
+    if knee is last:
+        return f"{_depth(knee)} at a time give {_rate(knee)}{grown}; the rate still grows there."
+    return f"{_depth(knee)} at a time {_verb(knee)} the best trade, {_rate(knee)}{grown}; {_beyond(last, knee)}."
+
+
+def _verb(one: CombinationResult) -> str:
+    return "is" if _depth(one) == 1 else "are"
+
+
+def _beyond(last: CombinationResult, knee: CombinationResult) -> str:
+    """What more of them bring, and what they cost."""
+    percent = round(100 * (last.metrics[RATE].median / knee.metrics[RATE].median - 1))
+    told = f"{_depth(last)} bring {abs(percent)}\u00a0% {'more' if percent >= 0 else 'fewer'}"
+    if not all(LATENCY in each.metrics for each in (last, knee)):
+        return told
+    return f"{told}, at {number_text(last.metrics[LATENCY].median / knee.metrics[LATENCY].median, 2)} times the latency"
 
 
 def _rate(one: CombinationResult) -> str:
