@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ _BAR_CELLS_MIN = 12
 _LABEL_SHARE_MAX = 0.55
 _HEAD_CELLS_MIN = 6
 _GAP = 2
+_IN_PARENTHESES = re.compile(r" \([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,11 @@ def _label_lines(heads: Sequence[str], bars: Sequence[Bar], room: int, plain: bo
     rows = [[terminal_text(text, plain) for text in bar.labels] for bar in bars]
     head = [terminal_text(text, plain) for text in (*heads, *([""] * columns))][:columns]
     widths = [max(_cells(row[place]) for row in (head, *rows)) for place in range(columns)]
+    bare = [[_IN_PARENTHESES.sub("", text) for text in row] for row in rows]
+    if sum(widths) + 2 * (columns - 1) > room and len(set(map(tuple, bare))) == len(set(map(tuple, rows))):
+        # the number of a model that its name stands beside
+        rows = bare
+        widths = [max(_cells(row[place]) for row in (head, *rows)) for place in range(columns)]
     if sum(widths) + 2 * (columns - 1) > room:
         # heads give way before labels, which tell rows apart
         widths = [
@@ -121,11 +128,13 @@ def _label_lines(heads: Sequence[str], bars: Sequence[Bar], room: int, plain: bo
         widths[widths.index(max(widths))] -= 1
     texts = ["  ".join(_fixed(text, size) for text, size in zip(head, widths, strict=True))]
     above: list[str] = []
+    cut = {tuple(map(_fixed, row, widths)) for row in rows}
+    fixed = _fixed if len(cut) == len(set(map(tuple, rows))) else _with_its_end
     for row in rows:
         # a label is left out only where all before it are the same too
         same = next((place for place, text in enumerate(row) if place >= len(above) or text != above[place]), columns)
         cells = ["" if place < min(same, columns - 1) else text for place, text in enumerate(row)]
-        texts.append("  ".join(_fixed(text, size) for text, size in zip(cells, widths, strict=True)))
+        texts.append("  ".join(fixed(text, size) for text, size in zip(cells, widths, strict=True)))
         above = row
     return texts, sum(widths) + 2 * (columns - 1)
 
@@ -189,6 +198,12 @@ def _fixed(text: str, width: int) -> str:
     from rich.cells import set_cell_size
 
     return text + " " * (width - _cells(text)) if _cells(text) <= width else f"{set_cell_size(text, width - 1)}~"
+
+
+def _with_its_end(text: str, width: int) -> str:
+    """The same, cut before its end, which tells it from others."""
+    end = text[-(width // 3) :]
+    return _fixed(text, width) if _cells(text) <= width else _fixed(text, width - _cells(end)) + end
 
 
 def _fitted(line: str, width: int) -> str:

@@ -378,5 +378,20 @@ def test_what_is_only_below_a_number_is_an_upper_bound() -> None:
 
 def test_one_model_in_several_machines_is_told_apart_by_them() -> None:
     (plot, *_) = run_plots([load_reference("intel-530")], 100)
-    assert any("Intel 530 (SSDSC2BW120A4) on flygecko" in line for line in plot.lines)
+    assert any("Intel 530 on flygecko" in line for line in plot.lines)
     assert not any("Crucial M4 on" in line for line in plot.lines)
+
+
+def test_names_that_begin_alike_are_cut_so_that_they_stay_apart() -> None:
+    def labels(*names: str) -> list[str]:
+        plot = bar_plot(BarGroup("latency", "ns", tuple(Bar((name,), 1e6) for name in names)), 80)
+        assert plot is not None
+        return [line.partition("  ")[0] for line in plot.lines[: len(names)]]
+
+    long = "Intel 530 attached over a USB-to-SATA adapter of no name on"
+    first, second = labels(f"{long} rc66", f"{long} flygecko")
+    assert first.startswith("Intel 530 attached")
+    assert (first[-4:], second[-8:]) == ("rc66", "flygecko")
+    # the number of a model goes first where the name is enough
+    named = labels("Intel 520 (SSDSC2CW120A3) on the machine rcmonster", "Intel 530 (SSDSC2BW120A4) on rc66")
+    assert named == ["Intel 520 on the machine rcmonster", "Intel 530 on rc66"]
