@@ -19,10 +19,10 @@ MEANINGS = {
     "Q2G": "Q2G: until it has a request",
     "S2G": "S2G: asleep for a request",
     "preflush_wait": "flush before the data",
-    "G2I": "G2I: to the scheduler",
-    "G2D": "G2D: past the scheduler",
+    "G2I": "G2I: until it is queued",
+    "G2D": "G2D: until it is issued",
     "Q2M": "Q2M: until it joins another",
-    "I2D": "I2D: in the scheduler",
+    "I2D": "I2D: queued, until issued",
     "M2D": "M2D: joined, until issued",
     "D2C": "D2C: at the device",
     "Q2C": "Q2C: queued to completed",
@@ -41,7 +41,8 @@ _DEPTH_CELLS = 40
 def title_text(found: BlockPhases) -> str:
     """One line about the recording: ``8:0: 1.14 s, 4 006 bios, 24 376 records``."""
     recording = found.recording
-    counted = f"{count_text(found.more['counts']['bios_opened'])} bios, {count_text(recording.records)} records"
+    counts = {"bio": found.more["counts"]["bios_opened"], "record": recording.records}
+    counted = ", ".join(f"{count_text(count)} {name}{'' if count == 1 else 's'}" for name, count in counts.items())
     return f"{', '.join(recording.devices)}: {format_duration_ns(recording.duration_ns)}, {counted}"
 
 
