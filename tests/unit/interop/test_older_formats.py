@@ -78,7 +78,6 @@ min/avg/max/mdev = 300.1 us / 301.2 us / 302.3 us / 1.10 us
 @pytest.mark.parametrize(
     ("text", "words", "advice"),
     [
-        (NORMAL_FIO, "fio's normal output, which is not read", "--output-format=json+"),
         (OLD_IOPING, "ioping before 1.0, which is not read", "ioping 1.0 or newer"),
         (THROUGHPUT_IOZONE, r"throughput mode \(-t\)", "without -t"),
     ],

@@ -133,7 +133,7 @@ def _trial(
         histograms=histograms,
         measured_ns=max((stats.runtime_ns for stats in directions.values()), default=0),
         backend=job.asked.backend,
-        is_direct=job.asked.known.direct if job.asked.is_known else None,
+        is_direct=job.asked.known.direct if "direct" in job.asked.known.model_fields_set else None,
         processor_ns=_processor_ns(job),
         failure=failure,
         details={"job": job.name, "groupid": job.group, "description": first.text("desc")},

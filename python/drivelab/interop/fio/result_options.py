@@ -14,6 +14,9 @@ from drivelab.model.workload import BackendName, Durability, Limits, Pacing, Tar
 
 _PACED = ("rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "rate_process", "flow")
 _MIXED_SIZES = ("bsrange", "blocksize_range", "bssplit", "bs_unaligned", "blocksize_unaligned")
+# what the line before a job's normal output decides
+_TOLD_BY_A_LINE = {"target", "queue_depth", "job_count", "operations", "block_sizes", "access", "backend"}
+_LEVELS_OF_A_LINE = {"rw", "block_size", "queue_depth", "job_count", "backend"}
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)(i?)(b?)", re.IGNORECASE)
 # the other names of options that decide what is issued
 _ALIASES = {
@@ -58,13 +61,15 @@ class Asked:
     clones: int = 1
 
 
-def asked_of(given: Mapping[str, str]) -> Asked:
+def asked_of(given: Mapping[str, str], *, is_whole: bool = True) -> Asked:
     """What the options of a job and of its globals say, with fio's defaults where nothing was written.
 
     Parameters
     ----------
     given : mapping of str to str
         As the JSON has them; none at all where a version does not tell them.
+    is_whole : bool
+        Whether all options stand there that are not at their defaults; else what others would decide is not known.
     """
     options = {_ALIASES.get(name, name): value for name, value in given.items()}
     path = options.get("filename", options.get("directory", ""))
@@ -85,13 +90,18 @@ def asked_of(given: Mapping[str, str]) -> Asked:
         fields["pacing"] = Pacing(kind="closed")
     if runtime_ns := _runtime_ns(options):
         fields["limits"] = Limits(runtime_ns=runtime_ns)
+    told = {*fields} if is_whole else _TOLD_BY_A_LINE
     # what is None could not be understood, and is as unknown as what nobody wrote
-    known = Workload(**{name: value for name, value in fields.items() if value is not None})
+    known = Workload(**{name: value for name, value in fields.items() if value is not None and name in told})
     return Asked(
         known=known,
         engine=engine,
         backend=_backend(engine),
-        parameters=_parameters(options, engine, known),
+        parameters={
+            name: level
+            for name, level in _parameters(options, engine, known).items()
+            if is_whole or name in _LEVELS_OF_A_LINE
+        },
         drive=path.removeprefix("/dev/") if re.fullmatch(r"/dev/[A-Za-z0-9_.!-]+", path) else "",
         sync_every=_sync_every(known.durability),
         clones=known.job_count,

@@ -1,4 +1,4 @@
-"""Reads the results of fio: JSON and JSON+, of one program or of clients, of versions 2 and 3."""
+"""Reads the results of fio: JSON, JSON+, terse and normal, of one program or of clients, of versions 2 and 3."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from drivelab.interop.fio.printed_results import printed_documents
 from drivelab.interop.fio.result_jobs import JobResult, trial_of_job
 from drivelab.interop.fio.result_options import asked_of
+from drivelab.interop.fio.terse_results import terse_documents
 from drivelab.interop.foreign import ForeignFile, ForeignTrial, SourceText, nothing_in
 from drivelab.interop.json_fields import JsonFields
-from drivelab.interop.json_place import json_documents, line_at
+from drivelab.interop.json_place import JsonDocument, json_documents, line_at
 from drivelab.model.errors import DrivelabError
 
 ALL_CLIENTS = "All clients"
@@ -52,6 +54,8 @@ class _Run:
 
     fields: JsonFields
     end: int
+    # made of text, in which only some options stand
+    is_printed: bool = False
 
     @property
     def jobs(self) -> list[JsonFields]:
@@ -67,7 +71,7 @@ class _Run:
 
 
 def read_results(source: SourceText) -> ForeignFile:
-    """The results of a fio JSON file.
+    """The results of a fio JSON file, or where it has no JSON of terse lines or of normal output.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ def read_results(source: SourceText) -> ForeignFile:
     Raises
     ------
     DrivelabError
-        I502: no JSON. I503: a field that cannot be read. I505: no results. I507: terse or normal output.
+        I502: no JSON. I503: a field that cannot be read. I505: no results.
     """
     documents, failure = json_documents(source)
     runs = [
@@ -85,15 +89,13 @@ def read_results(source: SourceText) -> ForeignFile:
         for one in documents
         if isinstance(one.value, Mapping) and ("jobs" in one.value or "client_stats" in one.value)
     ]
-    if not runs and is_terse(source.text):
-        what = "it is fio's terse output, which is not read"
-        raise DrivelabError("I507", what, where=source.name, do="measure with fio --output-format=json+")
-    if not runs and is_normal(source.text):
-        what = "it is fio's normal output, which is not read"
-        raise DrivelabError("I507", what, where=source.name, do="measure with fio --output-format=json+")
+    notes: list[str] = []
+    if runs:
+        notes += _cut_off(source, runs, failure)
+    else:
+        runs, notes = _printed(source)
     if not runs:
         raise failure or nothing_in(source, "fio")
-    notes = _cut_off(source, runs, failure)
     last, told = _last_of_each(runs)
     trials, more = _trials(last)
     if not trials:
@@ -117,6 +119,23 @@ def is_normal(text: str) -> bool:
 def is_terse(text: str) -> bool:
     """Whether a text holds a line of fio's terse output, which has its version in front."""
     return _TERSE.search(text) is not None
+
+
+def _printed(source: SourceText) -> tuple[list[_Run], list[str]]:
+    """The runs of text that is no JSON, and what it leaves open."""
+    # beside each other the text for people tells more
+    is_short = is_terse(source.text) and not is_normal(source.text)
+    found = terse_documents(source.text) if is_short else printed_documents(source.text)
+    runs = [
+        _Run(JsonFields(source, JsonDocument(value, begin, end), value), end, is_printed=True)
+        for value, begin, end in found
+    ]
+    if not runs:
+        return [], []
+    lacks = "no options" if is_short else "of the options only the order, the sizes, the engine and the depth"
+    return runs, [
+        f"fio's {'terse' if is_short else 'normal'} output is rounded, and tells {lacks}: JSON+ has all of it"
+    ]
 
 
 def _version(text: str) -> str:
@@ -233,7 +252,7 @@ def _jobs(run: _Run, notes: list[str]) -> Iterator[JobResult]:
         key = (job.text("hostname"), job.text("port"), name, int(job.number("groupid", 0)), tuple(sorted(own.items())))
         groups.setdefault(key, []).append(job)
     for (host, _, name, group, own_options), members in groups.items():
-        asked = asked_of({**shared, **dict(own_options)})
+        asked = asked_of({**shared, **dict(own_options)}, is_whole=not run.is_printed)
         # more of one name than clones that were asked for are jobs of their own
         sets = [members] if len(members) <= asked.clones else [[member] for member in members]
         if any(len(parts) > 1 for parts in sets):
