@@ -277,3 +277,17 @@ def test_a_thread_is_refused_and_its_process_named(drivelab: Drivelab) -> None:
         assert f"{thread} is a thread of process {program.pid}" in answer.stderr
         assert f"--pid {program.pid}" in answer.stderr
         program.communicate("")
+
+
+@pytest.mark.needs_tool("setpriv")
+def test_a_process_whose_files_are_hidden_is_not_said_to_have_none(drivelab: Drivelab, mounted: Path) -> None:
+    writer = start_writer(mounted / "log")
+    assert writer.stdout is not None
+    pid = writer.stdout.readline().strip()
+    without = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all")
+    command = [*without, sys.executable, "-m", "drivelab", "explain", "--pid", pid]
+    answer = subprocess.run(command, capture_output=True, text=True, env=drivelab.environment)
+    assert answer.returncode != 0
+    assert "may not be looked at" in answer.stderr
+    assert "CAP_SYS_PTRACE" in answer.stderr
+    writer.communicate("go\nend\n")

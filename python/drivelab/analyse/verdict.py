@@ -17,6 +17,7 @@ burst of the slow kind fits into the measurement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -69,7 +70,8 @@ def judge_need(
     told = forecast(need.program, by_name)
     checks = [check_threshold(asked.threshold, by_name, findings) for asked in need.thresholds]
     if at_least_per_s:
-        checks.append(check_rate(need, at_least_per_s, told, findings))
+        # what was asked for by name is told first
+        checks.insert(0, check_rate(need, at_least_per_s, told, findings))
     checks.sort(key=lambda check: check.threshold.force != "required")
     written = [PROGRAMS[need.program].write.trial] if told else []
     caveats = _caveats(checks, findings, written)
@@ -149,7 +151,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         direction="at_least",
         limit=at_least_per_s,
         unit="1/s",
-        text="it would commit about {value} times a second with one client",
+        text="{value} commits a second by one client",
         force="required",
         source="asked for with --at-least",
     )
@@ -158,8 +160,14 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         return Check(threshold, None, "undecided", None, why, why)
     estimate = told.commits_per_s
     margin = _margin_ratio(threshold, estimate)
-    outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
     text = f"{_told(threshold, estimate)}; {limit_text(threshold)}{_margin_text(margin)}"
+    most_per_s = 1e9 / told.own_time_ns if told.own_time_ns else math.inf
+    if at_least_per_s > most_per_s:
+        # whatever the drive does, and whoever else was there
+        taken, most = format_quantity(told.own_time_ns, "ns"), format_quantity(most_per_s, "1/s")
+        own = f"its own {taken} a commit allow at most {most}"
+        return Check(threshold, estimate, "fail", margin, f"{text}; {own}", own)
+    outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
     return Check(threshold, estimate, outcome, margin, text, why)
 
 

@@ -19,6 +19,8 @@ SCHEMA = 1
 _WARNINGS_MAX = 3
 # of the starts; and of the length, as a share
 _LATE_SHARE_MAX, _LENGTH_SHARE_MAX = 0.01, 0.001
+# closer together than this nothing is seen
+_APART_FROM = 1.1
 _QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99}
 _HEADS = ("operation", "count", "recorded p50", "p99", "replayed p50", "p99", "from its start p50", "p99")
 
@@ -50,6 +52,7 @@ def recording_json(recording: Recording) -> dict[str, Any]:
         "length_ns": recording.length_ns,
         "end_bytes": recording.end_bytes,
         "notes": list(recording.notes),
+        "made_room": recording.made_room,
         "operations": operations,
     }
 
@@ -66,8 +69,8 @@ def replay_json(recording: Recording, speed: float, done: Sequence[Replayed], di
 
     Notes
     -----
-    Targets are ranked by how long the load waited in all: the sum of the response latencies, each from the recorded
-    start; as fast as possible by the time that all of it took.
+    Targets are ranked by how long their calls took in all, and as fast as possible by the time that all of it took. How
+    late calls began is told beside it: one stall makes thousands of them late.
     """
     targets = [_target_json(each, speed) for each in done]
     return {
@@ -102,7 +105,7 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
         },
         "measured_ns": engine["measured_ns"],
         "waited_ns": waited,
-        "rank_ns": waited if speed else engine["measured_ns"],
+        "rank_ns": _waited_ns(measured, list(recorded), 0.0) if speed else engine["measured_ns"],
         "stopped_by": engine["stopped_by"],
         "errors": engine["errors"],
         "operations": {
@@ -154,12 +157,17 @@ def replay_lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _ranking(document: Mapping[str, Any]) -> str:
+    """Which target looked best: one pass each has nothing to tell that from chance by."""
     best, *others = document["targets"]
-    what = "waited" if document["speed"] else "took"
+    what = "its calls took" if document["speed"] else "it took"
+    told = f"{what} {format_duration_ns(best['rank_ns'])} there in all"
+    if others[0]["rank_ns"] < _APART_FROM * best["rank_ns"]:
+        alike = [best, *(one for one in others if one["rank_ns"] < _APART_FROM * best["rank_ns"])]
+        names = " and ".join(one["target"] for one in alike)
+        times = " and ".join(format_duration_ns(one["rank_ns"]) for one in alike)
+        return f"{names} cannot be told apart for this load: {what} {times} in all."
     worse = ", ".join(f"{_times(one['rank_ns'], best['rank_ns'])} as long on {one['target']}" for one in others)
-    return (
-        f"{best['target']} suits this load best: it {what} {format_duration_ns(best['rank_ns'])} there in all, {worse}."
-    )
+    return f"{best['target']} looked best for this load: {told}, {worse}; one pass each cannot tell that from chance."
 
 
 def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
@@ -175,6 +183,11 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     median = format_duration_ns(replayed["p50_ns"])
     if recorded is None:
         return f"On {one['target']} this load's {plural} took {median} at the median{ends}."
+    if document["recording"]["made_room"]:
+        return (
+            f"On {one['target']} this load's {plural} took {median} at the median{ends}; not comparable with the "
+            f"recorded {format_duration_ns(recorded['p50_ns'])}, of writes that gave their file its room."
+        )
     compared = f"{_times(replayed['p50_ns'], recorded['p50_ns'])} as long as recorded"
     against = f"median {median} against {format_duration_ns(recorded['p50_ns'])}"
     return f"On {one['target']} this load's {plural} took {compared} ({against}){ends}."

@@ -53,7 +53,7 @@ class Place:
     @property
     def makes_file(self) -> bool:
         """Whether a file is made for it."""
-        return self.target.kind in ("directory", "missing_file")
+        return self.target.kind == "directory"
 
     @staticmethod
     def of(text: str, recording: Recording, *, file_bytes: int, buffered: bool) -> Place:
@@ -65,7 +65,10 @@ class Place:
             T101 to T108: nothing that a load could be issued to. U004: a size for what has one.
         """
         target = find_target(text, is_null=False, makes_file=True)
-        makes = target.kind in ("directory", "missing_file")
+        if target.kind == "missing_file":
+            do = f"name its directory, in which a file is made: {shlex.quote(str(Path(target.path).parent))}"
+            raise DrivelabError("T101", f"{target.path} does not exist", where="drivelab replay", do=do)
+        makes = target.kind == "directory"
         if file_bytes and not makes:
             raise DrivelabError("U004", f"{text} has a size already", where="option --size", do="leave out --size")
         size = (file_bytes or recording.end_bytes) if makes else target.size_bytes
@@ -104,6 +107,8 @@ def _why_buffered(target: TargetFacts, recording: Recording) -> str:
 def told_before(recording: Recording, places: Sequence[Place]) -> Iterator[str]:
     """What is not as it was recorded, before anything is issued."""
     yield from recording.notes
+    if recording.made_room:
+        yield "the recorded writes gave their file its room; here it is there already, and sync calls have less to do"
     if recording.direct is None and any(place.direct for place in places):
         yield "the recording does not tell whether it bypassed the page cache: here it does (--buffered)"
     for place in places:

@@ -63,6 +63,9 @@ class Recording:
         Whether it bypassed the page cache; None where it does not tell.
     notes : tuple of str
         What is not as it was.
+    made_room : bool
+        Whether its writes gave their file its room, which is there when they are issued again: sync calls have less to
+        do then, and their latencies are not comparable.
     """
 
     source: str
@@ -72,6 +75,7 @@ class Recording:
     durability: DurableFlag = "none"
     direct: bool | None = None
     notes: tuple[str, ...] = ()
+    made_room: bool = False
 
     @cached_property
     def end_bytes(self) -> int:

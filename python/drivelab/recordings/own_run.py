@@ -17,7 +17,6 @@ from drivelab.store.parts import read_parquet
 from drivelab.store.read import StoredRun, open_run
 
 _COLUMNS = ("job", "operation", "issue_ns", "offset_bytes", "size_bytes", "total_latency_ns")
-_STATE_NOTE = "the recorded writes gave their file its room; here it is there already, and sync calls have less to do"
 _SIZE_MAX, _VALUE_MAX = 1 << 30, 1 << 62
 _FLAGS: dict[str, DurableFlag] = {flag: flag for flag in get_args(DurableFlag)}
 
@@ -119,5 +118,5 @@ def _recording(rows: pa.Table | None, source: str, workload: Workload | None) ->
         sync=recorded.sync if recorded else "fsync" if method == "fsync" else "fdatasync",
         durability=_FLAGS.get(method, "none"),
         direct=workload.direct if workload else None,
-        notes=(_STATE_NOTE,) if workload and workload.file_state != "overwrite" else (),
+        made_room=workload is not None and workload.file_state != "overwrite",
     )

@@ -296,7 +296,13 @@ def test_a_rate_is_asked_for_beside_published_limits() -> None:
     assert float(rounded[1]) == pytest.approx(rate, rel=0.01)
     asked = judge_need(ETCD, [*etcd_trials(near(1.2 * MS)), log], [], at_least_per_s=5000)
     assert asked.outcome == "fail"
-    assert [check.outcome for check in asked.checks] == ["pass", "fail", "pass"]
+    assert [check.outcome for check in asked.checks] == ["fail", "pass", "pass"]
+    # what was asked for by name is what is answered; and others have no part in what etcd itself can't do
+    assert re.match(r"etcd: \d+ commits a second by one client \(.*at least 5.000 a second wanted\)", asked.sentence)
+    foreign = replace(NEIGHBOUR, trial=PROGRAMS["etcd"].write.trial)
+    alone = judge_need(ETCD, [*etcd_trials(near(1.2 * MS)), log], [foreign], at_least_per_s=5000)
+    assert alone.outcome == "fail"
+    assert re.search(r"allow at most 2.?000", alone.checks[0].why)
 
 
 def test_fitness_tells_every_need_in_one_sentence() -> None:

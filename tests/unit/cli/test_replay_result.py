@@ -37,7 +37,7 @@ def document(*findings: dict[str, Any]) -> dict[str, Any]:
         "operations": {"write": operation},
         "findings": list(findings),
     }
-    return {"targets": [target], "speed": 0.0, "recording": {"queue_depth": 1}}
+    return {"targets": [target], "speed": 0.0, "recording": {"queue_depth": 1, "made_room": False}}
 
 
 def finding(severity: str, text: str) -> dict[str, Any]:
@@ -56,3 +56,26 @@ def test_a_replay_that_holds_begins_with_its_answer() -> None:
     lines = list(replay_lines(document()))
     assert lines[0].startswith("On /srv this load's writes took ")
     assert not any("trusted" in line for line in lines)
+
+
+def test_one_pass_each_ranks_nothing_for_sure() -> None:
+    told = document()
+    first, second = (told["targets"][0] | {"target": name} for name in ("/a", "/b"))
+    told["targets"] = [first, second | {"rank_ns": 3 * 10**6}]
+    assert next(iter(replay_lines(told))) == (
+        "/a looked best for this load: it took 1 ms there in all, 3.00x as long on /b; one pass each cannot tell "
+        "that from chance."
+    )
+    told["targets"] = [first, second | {"rank_ns": 1_050_000}]
+    assert next(iter(replay_lines(told))) == (
+        "/a and /b cannot be told apart for this load: it took 1 ms and 1.05 ms in all."
+    )
+
+
+def test_appends_that_become_overwrites_are_not_compared() -> None:
+    told = document()
+    told["recording"]["made_room"] = True
+    told["targets"][0]["operations"]["write"]["recorded"] = {"p50_ns": 3e5, "p99_ns": 4e5}
+    first = next(iter(replay_lines(told)))
+    assert "not comparable with the recorded 300 us" in first
+    assert "as long as recorded" not in first

@@ -142,6 +142,8 @@ def test_sides_are_called_by_what_people_know_them_by() -> None:
     assert side_names(short) == ("monday", "tuesday")
     long = replace(short, new=(ComparedRun("20261122T094946Z-" + "x" * 30, ""),))
     assert side_names(long) == ("BASE", "NEW")
+    lengths = (SideDifference("length of sync-write-512", ("800 ms",), ("4 s",)),)
+    assert side_names(replace(short, differences=lengths)) == ("monday", "tuesday")
     answer = answers(comparison(row(levels={}, label="word " * 60)))[0]
     assert len(answer.split()) <= 30
 

@@ -18,6 +18,8 @@ _AS_FOUND = "as-found"
 # closer to 1 a ratio is not called a change
 _SAME_WITHIN = 0.005
 _UNNAMED = frozenset((LATENCY, RESPONSE, THROUGHPUT, RATE))
+# how long and where a trial of many was measured
+_OF_A_TRIAL = ("length of ", "range of ")
 # what differs beside what is compared, or because of it
 _BESIDE = frozenset(
     (
@@ -46,7 +48,8 @@ def side_names(comparison: Comparison) -> tuple[str, str]:
         if _are_names(*pair):
             return pair
     for one in comparison.differences:
-        if one.what not in _BESIDE and len(one.base) == len(one.new) == 1 and _are_names(one.base[0], one.new[0]):
+        is_beside = one.what in _BESIDE or one.what.startswith(_OF_A_TRIAL)
+        if not is_beside and len(one.base) == len(one.new) == 1 and _are_names(one.base[0], one.new[0]):
             prefix = f"{one.what} " if one.base[0][:1].isdigit() or one.new[0][:1].isdigit() else ""
             return f"{prefix}{one.base[0]}", f"{prefix}{one.new[0]}"
     if len(comparison.base) == len(comparison.new) == 1 and _are_names(comparison.base[0].name, comparison.new[0].name):

@@ -88,9 +88,25 @@ def place_of(pids: Sequence[int]) -> TargetFacts:
     found = written or read
     if not found:
         names = ", ".join(map(str, pids))
+        hidden = [pid for pid in pids if not _may_be_looked_at(pid)]
+        if hidden:
+            what = f"the open files of process {', '.join(map(str, hidden))} may not be looked at"
+            raise DrivelabError("R440", what, where="--pid", do="run as root, in a container with CAP_SYS_PTRACE")
         do = "name the directory of its files, on a disk of this machine: --path DIR"
         raise DrivelabError("R440", f"process {names} has no file open that lies on a disk", where="--pid", do=do)
     return resolve_target(paths[found.most_common(1)[0][0]])
+
+
+def _may_be_looked_at(pid: int) -> bool:
+    """Whether its descriptors can be read; of what is gone, nothing is hidden."""
+    try:
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+            os.readlink(f"/proc/{pid}/fd/{descriptor}")
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _open_now(pids: Sequence[int]) -> Iterator[SeenFile]:
