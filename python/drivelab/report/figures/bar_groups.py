@@ -45,7 +45,9 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     words = [event_words(shown), words_of([bar for one in drawn for bar in one.bars]), caption_end(shown)]
     plots = [one.plot for one in drawn[:PLOTS_AT_MOST]]
     if any("log" in plot.layout["xaxis"]["title"]["text"] for plot in plots):
-        words.append("On a logarithmic axis equal distances are equal ratios.")
+        words.append(
+            "On a logarithmic axis equal distances are equal ratios; the numbers of a row stand in the order of the legend."
+        )
     return Figure(
         key="bar-groups",
         title="Drives and settings side by side",

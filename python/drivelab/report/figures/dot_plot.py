@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drivelab.report.card.letters import cut, width_px
+from drivelab.report.card.letters import width_px
 from drivelab.report.figures import theme
 from drivelab.report.figures.bars import Bar, Common, hover_text, number_of, rows_of
 from drivelab.report.figures.figure import Plot
 from drivelab.report.figures.quantity import Scale, invalid_marks, value_axis, whiskers
 
 _ROW_PX, _HEAD_PX, _BOTTOM_PX = 22, 26, 56
-_DOT_PX, _GAP_PX, _NAMES_PX_AT_MOST = 11, 10, 300
-# of a column of numbers, and of its head
-_NUMBER_PX, _HEAD_PX_AT_MOST = 64, 130
+_DOT_PX, _GAP_PX, _MARGIN_PX = 11, 10, 14
+# wider names of rows stand above their dots: beside them they would leave a telephone no room
+_NAMES_PX_AT_MOST = 130
+_MARKUP = re.compile(r"<[^>]*>")
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "cross")
 
 
 def dot_height(bars: Sequence[Bar]) -> int:
     """Height of the rows in px."""
-    rows = rows_of(bars)
-    return _ROW_PX * len(rows) + _HEAD_PX * len({drive for drive, row in rows if row})
+    return round(_places(bars)[2])
 
 
 def dot_plot(name: str, bars: Sequence[Bar], common: Common, value_name: str) -> Plot:
@@ -46,11 +47,14 @@ def dot_plot(name: str, bars: Sequence[Bar], common: Common, value_name: str) ->
     wrong = invalid_marks(dots)
     legend = is_named * len(shown) + (wrong is not None)
     height = round(inner) + 14 + theme.LEGEND_ROW_PX * legend + _BOTTOM_PX
-    columns = _columns(shown)
-    numbers = _numbers(bars, places, columns, common) + (_heads(columns, common) if is_named else [])
+    numbers, numbers_px = _numbers(bars, places, shown, common)
     layout = theme.layout(height, annotations=[*labels, *numbers], showlegend=is_named or wrong is not None)
     theme.legend_rows(layout, legend)
-    layout["margin"] |= {"b": _BOTTOM_PX, "l": _names_px(bars), "r": max(end for _, end in columns.values())}
+    layout["margin"] |= {
+        "b": _BOTTOM_PX,
+        "l": _MARGIN_PX + (_names_px(bars) if _are_beside(bars) else 0),
+        "r": numbers_px,
+    }
     layout["xaxis"] = value_axis(scale, low / 1.2, high * 1.2, value_name)
     layout["yaxis"] = theme.axis("", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="")
     data: list[Mapping[str, Any]] = [_line_between(bars, places, scale)]
@@ -65,64 +69,54 @@ def dot_plot(name: str, bars: Sequence[Bar], common: Common, value_name: str) ->
 
 
 def _names_px(bars: Sequence[Bar]) -> int:
-    """The room that the names of the rows take at the left."""
-    names = [width_px(bar.row or bar.drive, theme.SMALL_TEXT_SIZE, bold=not bar.row) for bar in bars]
-    return round(min(_NAMES_PX_AT_MOST, max(names) + 2 * _GAP_PX))
+    """The room that the names of the rows take."""
+    return round(max(width_px(bar.row, theme.SMALL_TEXT_SIZE) for bar in bars)) + _GAP_PX
+
+
+def _are_beside(bars: Sequence[Bar]) -> bool:
+    """Whether the names of the rows stand at the left of their dots; a drive has its name above them."""
+    return any(bar.row for bar in bars) and _names_px(bars) <= _NAMES_PX_AT_MOST
 
 
 def _places(bars: Sequence[Bar]) -> tuple[dict[tuple[str, str], float], list[dict[str, Any]], float]:
     """Middle of each row in px from the top, the names of rows and drives, and the height of all."""
     places: dict[tuple[str, str], float] = {}
     labels: list[dict[str, Any]] = []
+    are_beside = _are_beside(bars)
     at, last = 0.0, ""
     for drive, row in rows_of(bars):
-        if drive != last and row:
+        if drive != last:
             labels.append(theme.row_label(f"<b>{theme.escaped(drive)}</b>", at + _HEAD_PX / 2, color=theme.INK))
             at += _HEAD_PX
         last = drive
-        text = theme.escaped(row) if row else f"<b>{theme.escaped(drive)}</b>"
-        beside = {"name": "beside", "xanchor": "right", "xshift": -_GAP_PX}
-        labels.append(theme.row_label(text, at + _ROW_PX / 2, color=theme.INK) | beside)
+        if row and not are_beside:
+            labels.append(theme.row_label(theme.escaped(row), at + _ROW_PX / 2))
+            at += _ROW_PX
+        elif row:
+            beside = {"name": "beside", "xanchor": "right", "xshift": -_GAP_PX}
+            labels.append(theme.row_label(theme.escaped(row), at + _ROW_PX / 2, color=theme.INK) | beside)
         places[drive, row] = at + _ROW_PX / 2
         at += _ROW_PX
     return places, labels, at
 
 
-def _columns(series: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Where the numbers of each series begin and end, in px from the right end of the axis."""
-    columns: dict[str, tuple[int, int]] = {}
-    at = _GAP_PX
-    for name in series:
-        head = min(_HEAD_PX_AT_MOST, width_px(name, theme.SMALL_TEXT_SIZE))
-        end = at + round(max(_NUMBER_PX, head) + _GAP_PX)
-        columns[name] = (at, end)
-        at = end
-    return columns
-
-
-def _heads(columns: Mapping[str, tuple[int, int]], common: Common) -> list[dict[str, Any]]:
-    """What the columns of numbers are of."""
-    return [
-        theme.row_label(cut(name, end - begin, theme.SMALL_TEXT_SIZE), 1, color=_colour(name, common))
-        | {"name": "head", "yref": "paper", "yanchor": "bottom", "x": 1, "xshift": begin}
-        for name, (begin, end) in columns.items()
-    ]
-
-
 def _numbers(
-    bars: Sequence[Bar],
-    places: Mapping[tuple[str, str], float],
-    columns: Mapping[str, tuple[int, int]],
-    common: Common,
-) -> list[dict[str, Any]]:
-    """The numbers of the rows, a column for each series."""
-    found = []
-    for bar in bars:
-        word = " not taken" if bar.not_taken else " <b>best</b>" if bar.is_best else ""
-        text = f"{number_of(bar, common.scale)}{word}"
-        at = {"name": "number", "x": 1, "xshift": columns[bar.series][0]}
-        found.append(theme.row_label(text, places[bar.drive, bar.row], color=theme.INK) | at)
-    return found
+    bars: Sequence[Bar], places: Mapping[tuple[str, str], float], series: Sequence[str], common: Common
+) -> tuple[list[dict[str, Any]], int]:
+    """The numbers of the rows at their ends, a column for each series in their order, and the width of all."""
+    found: list[dict[str, Any]] = []
+    begin = _GAP_PX
+    for name in series:
+        members = [bar for bar in bars if bar.series == name]
+        words = [" not taken" if bar.not_taken else " <b>best</b>" if bar.is_best else "" for bar in members]
+        texts = [f"{number_of(bar, common.scale)}{word}" for bar, word in zip(members, words, strict=True)]
+        for bar, text in zip(members, texts, strict=True):
+            at = {"name": "number", "x": 1, "xshift": begin}
+            found.append(theme.row_label(text, places[bar.drive, bar.row], color=theme.INK) | at)
+        begin += (
+            round(max(width_px(_MARKUP.sub("", text), theme.SMALL_TEXT_SIZE, bold=True) for text in texts)) + _GAP_PX
+        )
+    return found, begin
 
 
 def _colour(series: str, common: Common) -> str:
