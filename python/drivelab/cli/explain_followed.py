@@ -31,10 +31,20 @@ from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation
 from drivelab.model.units import parse_duration_ns
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.waterfall import waterfall
-from drivelab.report.followed_calls import answer, calls_table, left_out_lines, slowest_table, story
+from drivelab.report.followed_calls import (
+    answer,
+    calls_table,
+    left_out_lines,
+    main_call,
+    over_words,
+    part_meanings,
+    slowest_table,
+    story,
+)
 from drivelab.report.html import FILE_NAME
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import count_text, latency_text
+from drivelab.report.sentences.explanation import asked_of_drive
 from drivelab.report.tables.device_work import device_work_table
 from drivelab.report.tables.parts import parts_table
 from drivelab.report.tables.trace_conduct import trace_conduct_table
@@ -70,6 +80,7 @@ class _Answer:
     slowest: tuple[SlowCall, ...]
     at_drive_ns: Mapping[str, int]
     explanations: tuple[Explanation, ...]
+    over: str = ""
 
     @property
     def refusal(self) -> str:
@@ -233,6 +244,7 @@ def _answer_of(name: str, followed: Followed, over_ns: int) -> _Answer:
         slowest=slowest_calls(rows, at_work, _STORIES, over_ns),
         at_drive_ns={who: int(times[chosen].sum()) for who, times in at_work.items()},
         explanations=explanations,
+        over=over_words(rows["latency_ns"].to_numpy(), over_ns) if over_ns else "",
     )
 
 
@@ -293,6 +305,12 @@ def _joint(found: _Answer) -> Joint:
 def _first(found: _Answer) -> list[str]:
     """The answer; how much of the program's I/O it leaves out where that is more than little; how the program ended."""
     told = [answer(found.name, found.summaries, found.refusal)]
+    main = main_call(found.summaries)
+    work = asked_of_drive(found.explanations[0]) if found.explanations and main is not None else ""
+    if work and main is not None:
+        told.append(f"Each {main.call} made the drive do {work}.")
+    if found.over:
+        told.append(found.over)
     beside = found.counted.left_out.get(SUBMISSIONS, 0)
     followed = found.counted.operations.num_rows
     share = beside / (beside + followed)
@@ -351,6 +369,7 @@ def _print(found: _Answer, directory: Path, page: Path | None) -> None:
     table = calls_table(found.summaries[:_CALLS_IN_TERMINAL])
     rows = [[column.name for column in table.columns], *([cell.text for cell in row] for row in table.rows)]
     lines += table_lines(rows, plain)
+    lines += [line for meaning in part_meanings(found.summaries) for line in wrapped(meaning, width, plain)]
     lines.append("")
     remarks = [line for remark in (*_meanwhile(found), *_left_out(found)) for line in wrapped(remark, width, plain)]
     lines += remarks[:_REMARK_LINES]

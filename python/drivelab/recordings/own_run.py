@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -46,7 +47,10 @@ def read_own_run(directory: Path, only: str) -> Recording:
         raise DrivelabError("U005", what, where="option --only", do=f"name one: --only {kept[0]}")
     name = only or kept[0]
     rows = run.ios(name)
-    return _recording(rows, f"{directory}: {name}", _workload_of(run, name))
+    found = _recording(rows, f"{directory}: {name}", _workload_of(run, name))
+    if len(run.trial_names) == 1:
+        return found
+    return replace(found, notes=(*found.notes, f"of the {len(run.trial_names)} trials of the run {name} is played"))
 
 
 def read_kept_ios(path: Path) -> Recording:

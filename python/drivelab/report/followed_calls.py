@@ -106,6 +106,23 @@ def where(parts_ns: Mapping[Part, int]) -> str:
     )
 
 
+def over_words(latency_ns: Any, over_ns: int) -> str:
+    """How many calls took longer than somebody asked about, and how much of the time they are."""
+    slow = latency_ns[latency_ns > over_ns]
+    share = 100 * float(slow.sum()) / max(1.0, float(latency_ns.sum()))
+    counted = f"{count_text(len(slow))} of {count_text(len(latency_ns))} calls took longer than {latency_text(over_ns)}"
+    return f"{counted}: {share:.0f} % of the time." if len(slow) else f"{counted}."
+
+
+def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
+    """What the parts of software are that the table names: by their names alone nobody knows them."""
+    named = " ".join(where(one.parts_ns) for one in summaries)
+    parts: tuple[Part, ...] = ("fs_in", "between", "return")
+    told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in parts if f"{_SHORT[part]} " in named]
+    if told:
+        yield f"Software is {'; '.join(told)}."
+
+
 def calls_table(summaries: Sequence[Summary]) -> Table:
     """The calls by name."""
     names = ("calls", "calls a second", "p50", "p99", "slowest")

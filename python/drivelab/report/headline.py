@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from drivelab.report.content import ReportContent, TrialContent
 from drivelab.store.run_record import RunRecord
 
 _FILES_NAMED = 5
+# before what an error says
+_CODE = re.compile(r"^error\[[A-Z]\d+\] ")
 # a program that was killed could not say so
 _STOPPED = {
     "running": "it is still running, or was killed",
@@ -51,6 +54,15 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
         return ""
     planned = sum(not step.get("is_reference") for step in record.plan.get("steps", ()))
     return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{trial_count} trials so far; {why}"
+
+
+def failed_words(record: RunRecord, trial_count: int) -> str:
+    """How many trials of a run failed, and why the first did; empty where none did."""
+    if not record.failures:
+        return ""
+    first = next(iter(record.failures.values())).splitlines()[0]
+    failed = trials_of(len(record.failures), trial_count + len(record.failures))
+    return f"{failed} failed, the first because {_CODE.sub('', first)}"
 
 
 def busy_words(trials: Sequence[TrialContent]) -> str:

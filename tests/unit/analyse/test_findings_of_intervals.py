@@ -70,8 +70,12 @@ class TestNotMeasured:
         left_out = ["write-cache on, off on scratch-1GiB: a loop device has none of its own", self.MISSING]
         found = run_findings(RunEvidence(left_out))
         assert [(one.code, one.severity, one.text) for one in found] == [
-            ("not-measured", "warning", f"not measured: {self.MISSING}")
+            ("not-measured", "warning", f"not measured: {self.MISSING}"),
+            ("not-measured", "note", f"not measured: {left_out[0]}"),
         ]
 
-    def test_what_a_target_cannot_have_is_no_fault(self) -> None:
-        assert not_measured.find_in_run(RunEvidence(["trim device on data: a file cannot be trimmed"])) == []
+    def test_what_a_target_cannot_have_is_one_note(self) -> None:
+        left_out = ["trim device on data: a file cannot be trimmed", "apm 1 on data: a file has none"]
+        (found,) = not_measured.find_in_run(RunEvidence(left_out))
+        assert (found.severity, found.text) == ("note", f"not measured: {'; '.join(left_out)}")
+        assert not_measured.find_in_run(RunEvidence()) == []

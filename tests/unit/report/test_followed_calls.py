@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from drivelab.analyse.followed_calls import CallSummary
 from drivelab.model.trace import PARTS
-from drivelab.report.followed_calls import answer, calls_table, left_out_lines
+from drivelab.report.followed_calls import answer, calls_table, left_out_lines, over_words, part_meanings
 
 
 def summary(call: str, **parts: int) -> CallSummary:
@@ -32,3 +34,19 @@ def test_what_was_left_out_is_told() -> None:
         "Left out: 2 calls that failed, 1 call without its entry or return.",
         "Lost: 3 events of calls.",
     ]
+
+
+def test_how_many_calls_took_longer_than_asked_is_told_with_their_share_of_the_time() -> None:
+    latency = np.array([1_000_000] * 96 + [6_000_000] * 4)
+    told = over_words(latency, 5_000_000).replace("\u00a0", " ")
+    assert told == "4 of 100 calls took longer than 5.00 ms: 20 % of the time."
+    assert over_words(latency, 9_000_000).startswith("0 of 100 calls took longer than 9.00")
+
+
+def test_parts_of_software_are_explained_where_the_table_names_them() -> None:
+    assert list(part_meanings([summary("fsync", flush=90, device=10)])) == []
+    (told,) = part_meanings([summary("fsync", device=50, between=50), summary("write", fs_in=9)])
+    assert told == (
+        "Software is file system: from the call until its first bio; between: nothing is at the device: journal, "
+        "wake-ups, hand-over."
+    )

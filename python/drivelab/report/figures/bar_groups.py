@@ -46,7 +46,8 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     plots = [one.plot for one in drawn[:PLOTS_AT_MOST]]
     if any("log" in plot.layout["xaxis"]["title"]["text"] for plot in plots):
         words.append(
-            "On a logarithmic axis equal distances are equal ratios; the numbers of a row stand in the order of the legend."
+            "On a logarithmic axis equal distances are equal ratios; the numbers of a row stand in the order of the "
+            "legend."
         )
     return Figure(
         key="bar-groups",

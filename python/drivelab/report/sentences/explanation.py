@@ -96,6 +96,30 @@ def work_words(explanation: Explanation) -> str:
     return ", ".join(told) + (f" ({amplification_words(times or 1.0)} what was asked)" if is_more else "")
 
 
+def asked_of_drive(explanation: Explanation) -> str:
+    """What one operation made the drive do, as a part of a sentence: ``3 writes (2 by the journal) and 1 flush``.
+
+    Empty where nothing is known of it, or nothing was asked of the drive.
+    """
+    work = explanation.work
+    if explanation.refusal or work.get("bios", 0.0) < COUNT_SLACK:
+        return ""
+    told = [
+        _number_of(work[name], one, several)
+        for name, one, several in (
+            ("device_reads", "read", "reads"),
+            ("device_writes", "write", "writes"),
+            ("flushes", "flush", "flushes"),
+        )
+        if work[name] >= COUNT_SLACK
+    ]
+    if work["journal_writes"] >= COUNT_SLACK:
+        place = next((at for at, words in enumerate(told) if "write" in words), None)
+        if place is not None:
+            told[place] += f" ({count_of_words(work['journal_writes'])} by the journal)"
+    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+
+
 def amplification_words(times: float) -> str:
     """Bytes written per byte asked for: ``4096 times``, ``1.26 times``."""
     return f"{count_text(times) if times >= 100 else f'{times:.3g}'} times"

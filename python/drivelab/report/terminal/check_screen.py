@@ -15,7 +15,7 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
-from drivelab.report.headline import busy_words, headline_facts, what_is_missing
+from drivelab.report.headline import busy_words, failed_words, headline_facts, what_is_missing
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
 from drivelab.report.parts_of_text import clauses_within, parts_within
 from drivelab.report.reported_findings import ReportedFinding
@@ -71,6 +71,8 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     parts: list[RenderableType] = [write.head(content)]
     if missing:
         parts.append(Text(f"!    not complete: {missing}", style="bold red"))
+    if failed := failed_words(content.record, content.trial_count):
+        parts += [Text(f"{sign:5}{line}", style="bold red") for sign, line in _signed(failed, plain)]
     if len(answer.verdicts) == 1:
         parts += write.need(answer.verdicts[0])
     else:
@@ -83,6 +85,12 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     parts += [Text(), write.reads_beside_writes(others)] if others else []
     parts += [Text(), *write.warnings(warned)] if warned else []
     return Group(*parts)
+
+
+def _signed(text: str, plain: bool) -> Iterator[tuple[str, str]]:
+    """The lines of a remark, the first with a sign."""
+    for number, line in enumerate(wrapped(text, _WIDTH - 5, plain)[:2]):
+        yield "" if number else "!", line
 
 
 def _is_shown(finding: ReportedFinding, trials: Sequence[TrialContent]) -> bool:

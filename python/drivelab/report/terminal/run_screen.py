@@ -28,9 +28,9 @@ _TABLE_LINES_MIN = 4
 # of a table besides its rows: the gap above it, its title, and its heads
 _OTHER_LINES = 3
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
-# codes of findings: the reference moved, and trials were shorter than a second
 _WORD_LENGTH = 16
-DRIFT, SHORT = "reference-drift", "short-measurement"
+# codes of findings: the reference moved, trials were shorter than a second, levels were left out
+DRIFT, SHORT, NOT_MEASURED = "reference-drift", "short-measurement", "not-measured"
 
 
 def render_run_screen(
@@ -114,21 +114,24 @@ def with_drifts(answer: RunAnswer, findings: Sequence[FindingLine]) -> list[Find
 
 
 def warning_lines(findings: Sequence[FindingLine], plain: bool, most: int = WARNINGS_MAX) -> Iterator[RenderableType]:
-    """The gravest findings, a line or two each; of notes only that trials were short."""
+    """The gravest findings, a line or two each; of notes that trials were short, and what was not measured."""
     from rich.text import Text
 
-    found = [one for one in findings if one.severity in _STYLES or one.code == SHORT]
-    for one in found[:most]:
+    found = [one for one in findings if one.severity in _STYLES or one.code in (SHORT, NOT_MEASURED)]
+    # what somebody asked for and will look for in vain is told however much there is to warn of
+    told = [*found[:most], *(one for one in found[most:] if one.code == NOT_MEASURED)]
+    for one in told:
         # in how many trials; which of them was the first has no room
         where = f"{one.where.partition(',')[0].removesuffix(']')}]" if one.where else ""
         # what voids a number is called so: everything else only limits it
-        mark = "invalid:" if one.severity == "invalid" else "!"
+        is_note = one.code == NOT_MEASURED and one.severity == "note"
+        mark = "invalid:" if one.severity == "invalid" else "i" if is_note else "!"
         style = _STYLES.get(one.severity, "")
         for line in _in_two_lines(one.text, where, wrapped.WIDTH - len(mark) - 1, plain):
             yield Text.assemble((mark, style), " ", line)
             mark, style = " " * len(mark), ""
-    if len(found) > most:
-        yield Text(f"  and {len(found) - most} more: --details", style="dim")
+    if len(found) > len(told):
+        yield Text(f"  and {len(found) - len(told)} more: --details", style="dim")
 
 
 def _in_two_lines(text: str, where: str, room: int, plain: bool) -> list[str]:

@@ -277,3 +277,15 @@ def test_a_machine_that_was_busy_is_told_below_the_verdict(whole: ReportContent,
         assert lines[lines.index(told) - 1].startswith("?    etcd")
     # once, and not twice
     assert ("not alone" in "\n".join(lines)) != is_told
+
+
+def test_trials_that_failed_are_counted_above_the_verdict_with_why(whole: ReportContent) -> None:
+    why = "error[R452] the file system of /srv is full: 0 B are free\n  where: /srv\n  do:    free space"
+    failures = {"random-read-qd1": why, "random-write-qd1": "error[R454] no data"}
+    lines = shown(replace(whole, facts={**whole.facts, "failures": failures}))
+    (place,) = (number for number, line in enumerate(lines) if "failed, the first because" in line)
+    count = whole.trial_count + 2
+    assert lines[place] == f"!    2 of {count} trials failed, the first because the file system of /srv is full:"
+    assert lines[place + 1] == "     0 B are free"
+    assert place <= 1
+    assert len(lines) <= LINES_MAX + 2

@@ -75,3 +75,11 @@ def test_no_warning_is_cut_within_a_word() -> None:
     (cut,) = warning_lines([FindingLine("warning", "endless " * 30, line.where)], plain=False)
     assert str(cut).endswith("endless… [in 3 of 6 trials]")
     assert len(str(cut)) <= 80
+
+
+def test_what_was_left_out_is_told_however_much_there_is_to_warn_of() -> None:
+    warned = [FindingLine("warning", f"warning {number}", code=str(number)) for number in range(5)]
+    left_out = FindingLine("note", "not measured: write-cache on, off on sdb: it has none", code="not-measured")
+    told = [str(line) for line in warning_lines([*warned, left_out], plain=False)]
+    assert told[3] == "i not measured: write-cache on, off on sdb: it has none"
+    assert told[4:] == ["  and 2 more: --details"]
