@@ -231,7 +231,7 @@ def second_loop_over_the_file_of_a_swap_drive(device: Path, folder: Path) -> Ite
 @contextmanager
 def loop_over_a_mounted_drive_by_a_name_that_is_no_text(device: Path, folder: Path) -> Iterator[Typed]:
     node = folder / os.fsdecode(b"n\xe9")
-    call("mknod", node, "b", *(str(part(device.stat().st_rdev)) for part in (os.major, os.minor)))
+    os.mknod(node, device.stat().st_mode, device.stat().st_rdev)
     with mounted(device, folder / "place") as place, attached(node) as upper:
         says = f"error[C202] {device.name}, beneath {upper.name}, is mounted on {place}"
         yield Typed(upper, (f"{upper.name}+contents",), device, says)
@@ -240,9 +240,7 @@ def loop_over_a_mounted_drive_by_a_name_that_is_no_text(device: Path, folder: Pa
 @contextmanager
 def mounted_on_a_place_whose_name_is_no_text(device: Path, folder: Path) -> Iterator[Typed]:
     with mounted(device, folder / os.fsdecode(b"a\x0cb\xe9")):
-        yield Typed(
-            device, (device.name, f"{device.name}+contents"), device, f"error[C202] {device.name} is mounted on"
-        )
+        yield Typed(device, (f"{device.name}+contents",), device, f"error[C202] {device.name} is mounted on")
 
 
 @contextmanager
@@ -264,7 +262,7 @@ def drive_of_somebody_over_a_file_with_the_name_of_a_scratch_file(device: Path, 
 
 @contextmanager
 def open_by_a_node_elsewhere(device: Path, folder: Path) -> Iterator[Typed]:
-    call("mknod", folder / "node", "b", *(str(part(device.stat().st_rdev)) for part in (os.major, os.minor)))
+    os.mknod(folder / "node", device.stat().st_mode, device.stat().st_rdev)
     with opened_by_sleep(folder / "node") as pid:
         says = f"error[C205] {device.name} is open in sleep (process {pid})"
         yield Typed(device, (device.name,), device, says)
@@ -338,9 +336,8 @@ def test_a_drive_that_holds_the_results_or_another_target_is_refused(
     device = make_loop_device()
     with mounted(device, tmp_path / "place", "rw") as place:
         targets = [str(device), "--out", str(place)] if use == "--out" else [str(place), str(device)]
-        answer = drivelab.run(
-            "run", str(without_file_systems(drivelab)), *targets, "--erase", f"{device.name}+contents"
-        )
+        erase = f"{device.name}+contents"
+        answer = drivelab.run("run", str(without_file_systems(drivelab)), *targets, "--erase", erase)
         assert (answer.returncode, f"error[{code}]" in answer.stderr) == (3, True), answer.stderr
         assert [path.name for path in place.iterdir()] == ["lost+found"]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from drivelab.cli.failure import print_error, print_message
-from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.model.errors import EXIT_OK
 from drivelab.streams import make_console
 from drivelab.trace.btt_table import btt_table
 from drivelab.trace.phases import BlockPhases, block_phases
@@ -39,7 +39,7 @@ def command(
     Every bio is followed through splits, merges and requeues to its end. Flushes
     are a phase of their own. Each trap that btt falls into on these files is named.
 
-    Exit code 4: records are missing, so that the numbers are those of a part, or there are none.
+    Exit code 4: records are missing, so that the numbers are those of a part.
 
     Raises
     ------
@@ -67,8 +67,6 @@ def _tell_phases(paths: list[Path], *, per_device: bool, as_json: bool) -> int:
         print("The recording holds no records.")
     else:
         _print_phases(found, per_device=per_device)
-    if not found.recording.records:
-        return EXIT_NOT_TRUSTED
     return _tell_damages(found.recording, as_json=as_json)
 
 
