@@ -18,13 +18,15 @@ _ALL = "all trials on "
 # a number that is no part of a name, with its unit
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+# what follows from used processors stands behind them
+_PRESSURE = "cpu_pressure_some_share"
 _SIGNS_OF_OTHERS = {
     "foreign_request_share": "{} of all requests were others'",
     "excess_read_share": "the drive read {} more than they account for",
     "excess_write_share": "the drive wrote {} more than they account for",
     "cpu_steal_share": "the hypervisor took {} of the processors",
     "other_processor_share": "others used {} of the processors",
-    "cpu_pressure_some_share": "tasks waited for a processor {} of the time",
+    _PRESSURE: "tasks waited for a processor {} of the time",
     "other_bytes_share": "others used the drive just before, with {} of its rate",
 }
 
@@ -138,10 +140,11 @@ def _rounded_up(value: float) -> float:
 
 
 def _others(of: str, ranges: Mapping[str, Range]) -> str:
+    """What disturbed the trials, the strongest sign first: a line that is cut keeps it."""
+    shown = sorted(_SIGNS_OF_OTHERS.keys() & ranges.keys(), key=lambda name: (name == _PRESSURE, -ranges[name][1]))
     signs = [
-        words.format(_span(f"{100 * ranges[name][0]:.0f} %", f"{100 * ranges[name][1]:.0f} %"))
-        for name, words in _SIGNS_OF_OTHERS.items()
-        if name in ranges
+        _SIGNS_OF_OTHERS[name].format(_span(f"{100 * ranges[name][0]:.0f} %", f"{100 * ranges[name][1]:.0f} %"))
+        for name in shown
     ]
     return f"{of} were not alone: {'; '.join(signs)}" if signs else ""
 

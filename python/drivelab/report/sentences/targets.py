@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import number_text
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.contest import Contest
 from drivelab.report.sentences.several_drives import (
     TIMES_FROM,
@@ -20,6 +22,9 @@ from drivelab.report.sentences.several_drives import (
     ratio_of,
     shortened,
 )
+
+_TOLD_TOGETHER_FROM = 2
+_NAMES_MAX = 3
 
 
 def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
@@ -39,8 +44,43 @@ def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
     by_title: dict[str, list[Contest]] = {}
     for contest in contests((ResultSet("", "", "", "", observations=observations),)):
         by_title.setdefault(contest.title, []).append(contest)
+    alike = {title: members for title, members in by_title.items() if _is_undecided(members)}
+    # what is the same of several workloads is said once
+    if len(alike) < _TOLD_TOGETHER_FROM:
+        alike = {}
     for title, members in by_title.items():
-        yield f"{_told(members, f'{title[:1].lower()}{title[1:]}')}{_left_out(members)}."
+        if title not in alike:
+            yield f"{_told(members, _in_sentence(title))}{_left_out(members)}."
+    if alike:
+        yield _undecided(list(alike.values()), [_in_sentence(title) for title in alike], len(by_title))
+
+
+def _in_sentence(title: str) -> str:
+    return f"{title[:1].lower()}{title[1:]}"
+
+
+def _is_undecided(members: Sequence[Contest]) -> bool:
+    """Whether repeats tell that nothing can be told, and every drive takes part."""
+    return all(one.is_beyond_noise is False and not one.left_out for one in members)
+
+
+def _undecided(groups: Sequence[Sequence[Contest]], titles: Sequence[str], count: int) -> str:
+    """``A and B cannot be told apart by 2 repeats in any of 5 workloads``; of some of them their names."""
+    names = sorted({shortened(drive) for members in groups for one in members for (drive, _), _ in one.ranked})
+    pair = " and ".join(names) if len(names) == 2 else "the drives"
+    where = f"in any of {count} workloads" if len(groups) == count else f"at {_listed(titles)}"
+    return f"{capitalised(pair)} cannot be told apart {_by_repeats(list(chain.from_iterable(groups)))} {where}."
+
+
+def _listed(titles: Sequence[str]) -> str:
+    if len(titles) > _NAMES_MAX:
+        return f"{titles[0]} and {len(titles) - 1} other workloads"
+    return " and ".join([", ".join(titles[:-1]), titles[-1]])
+
+
+def _by_repeats(members: Sequence[Contest]) -> str:
+    repeats = max(one.trial_count for contest in members for _, one in contest.ranked)
+    return f"by {repeats} repeats" if repeats > 1 else "by one repeat each"
 
 
 def _told(members: Sequence[Contest], title: str) -> str:
@@ -65,11 +105,9 @@ def _told(members: Sequence[Contest], title: str) -> str:
     if all(one.is_beyond_noise is None for one in members):
         seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
         return f"{seen}; one repeat each cannot tell that from chance"
-    repeats = max(one.trial_count for contest in members for _, one in contest.ranked)
-    by = f"by {repeats} repeats" if repeats > 1 else "by one repeat each"
     # the numbers of one combination of several would be those of another order than the next one's
     told = f", {numbers}" if count == 1 else f" in any of {count} combinations"
-    return f"{leader} and {other[0]} cannot be told apart {by} at {title}{told}"
+    return f"{leader} and {other[0]} cannot be told apart {_by_repeats(members)} at {title}{told}"
 
 
 def _apart_words(members: Sequence[Contest]) -> str:

@@ -113,13 +113,21 @@ def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
 
 
 def _of_workloads(members: Sequence[CombinationResult], factor: str) -> str:
-    """``ext4: etcd 531 us; PostgreSQL 146 us``, what is durable first."""
+    """``Median latency with ext4: etcd 531 us; PostgreSQL 146 us; not durable: Kafka 5 us``: what is durable first."""
+    metrics = {one.judged_metric for one in members}
+    # which of the latencies it is the unit does not tell
+    is_latency = len(metrics) == 1 and metric_of(min(metrics)).quantity == "latency"
+    what = metric_of(min(metrics)).words if is_latency else ""
     level = members[0].levels.get(factor, "")
-    told = f"{capitalised(levels_phrase({factor: level}))}: " if level else ""
+    where = levels_phrase({factor: level}) if level else ""
+    lead = " with ".join(filter(None, (what, where)))
+    told = f"{capitalised(lead)}: " if lead else ""
     # what survives a power cut is what counts
     ordered = sorted(members, key=lambda one: not one.is_durable)
+    first_lost = next((at for at, one in enumerate(ordered) if not one.is_durable), 0)
     for count, one in enumerate(ordered):
-        more = f"{'; ' if count else ''}{one.label.partition(_AFTER_NAME)[0]} {_value(one)}"
+        mark = "not durable: " if count and count == first_lost else ""
+        more = f"{'; ' if count else ''}{mark}{one.label.partition(_AFTER_NAME)[0]} {_value(one)}"
         if len(f"{told}{more}".split()) > WORDS_MAX - _WORDS_OF_REST:
             return f"{told}; and {len(ordered) - count} more."
         told += more

@@ -10,6 +10,7 @@ from drivelab.joint_report import joint_report
 from drivelab.model.judged_metric import DURATION
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.sentences.run import plain_text, run_sentences
+from drivelab.report.sentences.targets import target_sentences
 from drivelab.store.read import open_run
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
@@ -20,9 +21,10 @@ def row(target: str, *repeats: float, metric: str = LATENCY, **changes: object) 
     unit = "B/s" if metric == THROUGHPUT else "ns"
     middle = sorted(repeats)[len(repeats) // 2]
     found = {metric: RepeatedMetric(middle, min(repeats), max(repeats), unit, len(repeats))}  # type: ignore[arg-type]
-    given: dict[str, object] = {"levels": {}, "achieved": {}, "metrics": found, "judged_metric": metric}
+    given: dict[str, object] = {"workload": "small", "label": "synced writes"}
+    given |= {"levels": {}, "achieved": {}, "metrics": found, "judged_metric": metric}
     given |= {"trials": tuple(map(str, repeats)), "block_size_bytes": 512, "is_durable": True}
-    return CombinationResult(target, "small", "synced writes", **(given | changes))  # type: ignore[arg-type]
+    return CombinationResult(target, **(given | changes))  # type: ignore[arg-type]
 
 
 def first(*rows: CombinationResult, of_tasks: bool = False) -> str:
@@ -53,6 +55,24 @@ def test_each_of_two_targets_tells_both_ends_of_its_curve() -> None:
 def test_targets_that_scatter_into_each_other_are_not_told_apart() -> None:
     told = first(row("Alpha", 1.0e6, 1.2e6, 1.4e6), row("Beta", 1.1e6, 1.3e6, 1.5e6))
     assert told == "Alpha and Beta cannot be told apart by 3 repeats at synced writes, 1.20 ms against 1.30 ms."
+
+
+def test_workloads_that_tell_nothing_share_one_sentence_behind_those_that_do() -> None:
+    def both(name: str, factor: float) -> list[CombinationResult]:
+        return [
+            row(target, *(times * value for value in (1.0e6, 1.2e6, 1.4e6)), workload=name, label=name)
+            for target, times in (("Alpha", 1.0), ("Beta", factor))
+        ]
+
+    alike = [*both("stat files", 1.1), *both("rename files", 1.1)]
+    none = "Alpha and Beta cannot be told apart by 3 repeats in any of 2 workloads."
+    assert [plain_text(text) for text in target_sentences(RunAnswer(tuple(alike)))] == [none]
+    told = [plain_text(text) for text in target_sentences(RunAnswer((*alike, *both("syncs", 9.0))))]
+    assert told[0].startswith("Alpha is 9.0 times faster than Beta at syncs")
+    assert told[1:] == ["Alpha and Beta cannot be told apart by 3 repeats at stat files and rename files."]
+    many = [one for name in "abcd" for one in both(name, 1.1)]
+    told = [plain_text(text) for text in target_sentences(RunAnswer((*many, *both("syncs", 9.0))))]
+    assert told[1:] == ["Alpha and Beta cannot be told apart by 3 repeats at a and 3 other workloads."]
 
 
 def test_a_phase_is_compared_by_its_rate_and_a_task_by_its_time() -> None:

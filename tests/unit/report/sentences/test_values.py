@@ -52,7 +52,7 @@ def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
         )
         for name in ("ext4", "xfs")
     ]
-    assert told(*rows) == ["ext4: etcd 530 us; PostgreSQL 146 us; Kafka 5.00 us."]
+    assert told(*rows) == ["Median latency with ext4: etcd 530 us; PostgreSQL 146 us; not durable: Kafka 5.00 us."]
 
 
 def test_of_many_workloads_at_several_levels_which_level_leads_in_how_many() -> None:
