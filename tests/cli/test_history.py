@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from drivelab.answers.history import history_of
+from drivelab.answers.history import history_of, is_on
 from drivelab.cli import main
 from drivelab.cli.history import history_lines
 from drivelab.model.history import NUMBERS
@@ -66,6 +66,17 @@ def test_a_drive_is_followed_by_its_serial_wherever_it_is_mounted(kept: Kept) ->
     assert history.others == 1, "the drive that was beneath before"
     assert history_of(kept.runs(), "S3EV").rows == history.rows
     assert not history_of(kept.runs(), "/nowhere").rows
+
+
+def test_the_name_that_a_drive_has_in_the_kernel_means_the_one_that_had_it_last(kept: Kept) -> None:
+    kept.check(serial="OLD", name="vdq")
+    kept.check(serial="NEW", name="vdr")
+    kept.check(serial="NEW", name="vdq", label="/srv/other")
+    for typed in ("vdq", "/dev/vdq"):
+        history = history_of(kept.runs(), typed)
+        assert [row.started_utc[:10] for row in history.rows] == ["2026-02-02", "2026-02-03"]
+        assert history.others == 1
+    assert [is_on("vdr", run.record) for run in kept.runs()] == [False, True, False]
 
 
 def test_without_a_serial_the_path_tells(kept: Kept) -> None:

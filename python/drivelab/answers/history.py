@@ -38,12 +38,13 @@ def history_of(runs: Iterable[StoredRun], target: str) -> History:
 
 
 def is_on(target: str, record: RunRecord) -> bool:
-    """Whether a run was made on what was typed: a label, or a path that leads to the same place."""
+    """Whether a run was made on what was typed: a label, a path that leads to the same place, or the drive beneath."""
     path = os.path.realpath(target)
     labels = [as_text(one.get("label")) for one in record.targets]
     paths = [label for label in labels if label.startswith("/")]
     paths += [as_text((one.get("facts_before") or {}).get("path")) for one in record.targets]
-    return target in labels or path in [os.path.realpath(one) for one in paths if one]
+    is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(record)]
+    return is_beneath or target in labels or path in [os.path.realpath(one) for one in paths if one]
 
 
 def drive_names(record: RunRecord) -> frozenset[str]:
@@ -51,12 +52,16 @@ def drive_names(record: RunRecord) -> frozenset[str]:
 
     A scratch drive is none: it lies on whatever drive there was room on.
     """
-    facts = _before(record)
-    drives = facts.get("drives") or []
-    if len(drives) != 1 or facts.get("kind") == "scratch":
+    drives = _drives(record)
+    if len(drives) != 1:
         return frozenset()
     found = (*(drives[0].get("serials") or ()), drives[0].get("wwn"))
     return frozenset(as_text(name) for name in found if name)
+
+
+def _drives(record: RunRecord) -> Sequence[Mapping[str, Any]]:
+    facts = _before(record)
+    return () if facts.get("kind") == "scratch" else facts.get("drives") or ()
 
 
 def _before(record: RunRecord) -> Mapping[str, Any]:

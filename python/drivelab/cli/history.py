@@ -21,7 +21,7 @@ _OUTCOME_WIDTH = 11
 
 
 def command(
-    target: Annotated[str, typer.Argument(help="A directory, file or drive, its serial, or a label of runs.")],
+    target: Annotated[str, typer.Argument(help="A directory, file or drive (vda), its serial, or a label of runs.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html, .md, .csv or .json.")
     ] = None,
