@@ -15,7 +15,7 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
-from drivelab.report.headline import busy_words, failed_words, headline_facts, what_is_missing
+from drivelab.report.headline import busy_words, failed_words, headline_facts, surer_words, what_is_missing
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
 from drivelab.report.parts_of_text import clauses_within, parts_within
 from drivelab.report.reported_findings import ReportedFinding
@@ -79,6 +79,9 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
         parts += write.needs(answer.sentence, answer.verdicts)
     if busy:
         parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
+    is_undecided = any(one.outcome == "undecided" for one in answer.verdicts)
+    if is_undecided and (surer := surer_words(content.record, is_busy=bool(busy))):
+        parts.append(write.undecided(surer))
     durable = [trial for trial in trials if trial.is_durable]
     others = [trial for trial in trials if not trial.is_durable]
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
@@ -148,6 +151,10 @@ class _Writer:
         for block in without:
             yield self._told(block.outcome, self._in_a_line(block))
 
+    def undecided(self, text: str) -> Text:
+        """What to do about what is undecided."""
+        return self._told("undecided", text)
+
     def _in_a_line(self, block: VerdictBlock) -> str:
         """A need, what was measured for it, and the limit."""
         decisive = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
@@ -159,7 +166,9 @@ class _Writer:
         """``etcd: p99 of 2300 B appended 1.2 ms (0.9–1.5), asks at most 10 ms``; what is met needs no interval."""
         metric = metric_of(check.metric)
         label = self._labels.get(check.trial, check.trial)
-        measured, interval = (text.replace(" a second", "/s") for text in (check.measured, check.interval))
+        measured, interval = (
+            text.replace(" a second", "/s").replace("at least ", "≥\u00a0") for text in (check.measured, check.interval)
+        )
         what = f"{metric.head} of {label}" if metric.quantity == "latency" else label
         ends = interval.split(" to ")
         span = span_beside(measured, *ends) if len(ends) == 2 else interval

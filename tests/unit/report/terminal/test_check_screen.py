@@ -120,6 +120,23 @@ def test_a_long_reason_is_cut_between_its_clauses(whole: ReportContent) -> None:
     assert shown(replace(whole, verdict=inside))[1] == "Yes  etcd: fast (2 ms; limit 10 ms)"
 
 
+def test_what_is_undecided_says_what_would_decide_it(whole: ReportContent) -> None:
+    def screen(command_line: str, outcome: str, others: float) -> list[str]:
+        used = {"count": 2, "busy": others, "own": 0.0, "kernel_threads": 0.0, "duration_ns": 10**9}
+        trials = tuple(replace(one, context={"processors": used}) for one in whole.trials)
+        verdict = {"outcome": outcome, "sentence": "x", "verdicts": [need("etcd", outcome), need("redis", "pass")]}
+        return shown(replace(whole, trials=trials, facts={"command_line": command_line}, verdict=verdict))
+
+    again = "?    to be sure: check again"
+    assert f"{again} without --quick" in screen("drivelab check . --quick", "undecided", 0.0)
+    assert f"{again} when the machine is quiet" in screen("drivelab check .", "undecided", 1.5)
+    assert f"{again} when the machine is quiet and without --quick" in screen(
+        "drivelab check --quick .", "undecided", 1.5
+    )
+    assert not [line for line in screen("drivelab check .", "undecided", 0.0) if line.startswith(again)]
+    assert not [line for line in screen("drivelab check . --quick", "pass", 0.0) if line.startswith(again)]
+
+
 def test_every_stored_check_fits(stored_run: StoredRun) -> None:
     content = gather(stored_run)
     if (content.facts.get("experiment") or {}).get("name") != "check":
