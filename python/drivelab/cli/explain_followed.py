@@ -38,6 +38,7 @@ from drivelab.report.followed_calls import (
     main_call,
     over_words,
     part_meanings,
+    processor_words,
     slowest_table,
     story,
 )
@@ -329,7 +330,9 @@ def _first(found: _Answer) -> list[str]:
 
 def _meanwhile(found: _Answer) -> list[str]:
     told = [] if found.refusal else [f"{who} {latency_text(time)}" for who, time in _by_time(found.at_drive_ns)]
-    return [f"While it waited for syncs, bios were on their way: {', '.join(told)}."] if told else []
+    busy = processor_words(found.followed.processor_wait_ns, found.followed.ended_ns - found.followed.began_ns)
+    at_drive = f"While it waited for syncs, bios were on their way: {', '.join(told)}." if told else ""
+    return [sentence for sentence in (busy, at_drive) if sentence]
 
 
 def _left_out(found: _Answer) -> list[str]:
@@ -352,6 +355,7 @@ def _document(found: _Answer, directory: Path, page: Path | None) -> dict[str, A
         "answer": answer(found.name, found.summaries, found.refusal),
         "command_status": found.followed.status,
         "duration_ns": found.followed.ended_ns - found.followed.began_ns,
+        "processor_wait_ns": found.followed.processor_wait_ns,
         "calls": [one.to_json() for one in found.summaries],
         "slowest": [one.to_json() for one in found.slowest],
         "at_drive_ns": dict(found.at_drive_ns),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -11,6 +12,9 @@ from drivelab.report.numerals import count_text, latency_text, number_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
 
 _TOLD_FROM = 0.05
+# a thread that sleeps in each I/O waits a little for its processor each time, on an idle machine too
+_WAIT_TOLD_FROM = 0.1
+_PLURALS = re.compile(r"\b(call|read|write)s\b")
 _TOLD_AT_MOST = 3
 _SHORT: Mapping[Part, str] = {
     "fs_in": "file system",
@@ -125,7 +129,7 @@ def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
 
 def calls_table(summaries: Sequence[Summary]) -> Table:
     """The calls by name."""
-    names = ("calls", "calls a second", "p50", "p99", "slowest")
+    names = ("calls", "calls a second", "median", "p99", "slowest")
     return Table(
         key="followed-calls",
         title="The calls of the program",
@@ -177,9 +181,22 @@ def slowest_table(stories: Sequence[str]) -> Table | None:
     )
 
 
+def processor_words(wait_ns: int, duration_ns: int) -> str:
+    """How long the program was ready to run and found no processor; empty where that is little."""
+    if wait_ns < _WAIT_TOLD_FROM * duration_ns:
+        return ""
+    waited = f"its threads waited {latency_text(wait_ns)} of {latency_text(duration_ns)} for a processor"
+    return f"The machine is busy: {waited}, which is told as software."
+
+
+def _of_one(reason: str) -> str:
+    """``call that failed`` for ``calls that failed``."""
+    return _PLURALS.sub(r"\1", reason).replace("read and write", "read or write")
+
+
 def left_out_lines(left_out: Mapping[str, int], unfinished: int, lost_events: int) -> Iterator[str]:
     """What does not count, and why; what was lost."""
-    told = [f"{count_text(count)} {reason}" for reason, count in left_out.items()]
+    told = [f"{count_text(count)} {_of_one(reason) if count == 1 else reason}" for reason, count in left_out.items()]
     if unfinished:
         what = "call without its" if unfinished == 1 else "calls without their"
         told.append(f"{count_text(unfinished)} {what} entry or return")

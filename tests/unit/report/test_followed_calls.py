@@ -6,7 +6,14 @@ import numpy as np
 
 from drivelab.analyse.followed_calls import CallSummary
 from drivelab.model.trace import PARTS
-from drivelab.report.followed_calls import answer, calls_table, left_out_lines, over_words, part_meanings
+from drivelab.report.followed_calls import (
+    answer,
+    calls_table,
+    left_out_lines,
+    over_words,
+    part_meanings,
+    processor_words,
+)
 
 
 def summary(call: str, **parts: int) -> CallSummary:
@@ -34,6 +41,21 @@ def test_what_was_left_out_is_told() -> None:
         "Left out: 2 calls that failed, 1 call without its entry or return.",
         "Lost: 3 events of calls.",
     ]
+
+
+def test_one_call_that_was_left_out_is_told_as_one() -> None:
+    reasons = {"calls that failed": 1, "reads and writes of what was closed before it was seen": 1}
+    assert list(left_out_lines(reasons, 0, 0)) == [
+        "Left out: 1 call that failed, 1 read or write of what was closed before it was seen."
+    ]
+
+
+def test_waiting_for_a_processor_is_told_from_a_tenth_of_the_time() -> None:
+    assert processor_words(99_000_000, 1_000_000_000) == ""
+    told = processor_words(711_000_000, 3_540_000_000).replace("\u00a0", " ")
+    assert told == (
+        "The machine is busy: its threads waited 711 ms of 3.54 s for a processor, which is told as software."
+    )
 
 
 def test_how_many_calls_took_longer_than_asked_is_told_with_their_share_of_the_time() -> None:

@@ -18,7 +18,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest
 from drivelab.run.following.calls_trace import CallsTrace, RecordedCalls, calls_traced
 from drivelab.run.following.open_files import OpenFiles, SeenFile, disk_of_number, seen_file
-from drivelab.run.following.processes import Lives, StartedCommand, open_links
+from drivelab.run.following.processes import Lives, StartedCommand, open_links, waited_for_processor_ns
 from drivelab.run.trace_environment import before_and_after, trace_environment
 from drivelab.run.traced_pass import traced_device
 from drivelab.run.tracing.collect import RunningTrace, collected_trace
@@ -48,6 +48,8 @@ class Followed:
         By thread its process, and its name.
     began_ns, ended_ns : int
         From when to when, CLOCK_MONOTONIC.
+    processor_wait_ns : int
+        How long threads that are there at the end were ready to run without a processor meanwhile, all together.
     environment : dict
         Of the disk, before and after.
     status : int or None
@@ -63,6 +65,7 @@ class Followed:
     names: dict[int, str]
     began_ns: int
     ended_ns: int
+    processor_wait_ns: int
     environment: dict[str, object] = field(default_factory=dict)
     status: int | None = None
 
@@ -155,12 +158,14 @@ def follow(
     status = None
     try:
         with collected_trace(disk, into, "tracefs") as trace, _traced(pids, disk) as (calls, files):
+            waited = waited_for_processor_ns(pids)
             began_ns = time.monotonic_ns()
             begun()
             if command is not None:
                 command.begin()
             _wait(pids, began_ns + runtime_ns if runtime_ns is not None else None, stop)
             ended_ns = time.monotonic_ns()
+            waits = waited_for_processor_ns(pids)
             files.end()
             recorded = calls.stop()
     finally:
@@ -176,6 +181,7 @@ def follow(
         names=recorded.names | files.names,
         began_ns=began_ns,
         ended_ns=ended_ns,
+        processor_wait_ns=sum(total - waited.get(thread, 0) for thread, total in waits.items()),
         environment=before_and_after(before, trace_environment(disk)),
         status=status,
     )

@@ -75,6 +75,19 @@ def threads_of(pid: int) -> list[int]:
     return []
 
 
+def waited_for_processor_ns(pids: Sequence[int]) -> dict[int, int]:
+    """How long each thread of processes and of all they started was ready to run without a processor, in its life.
+
+    Of what has gone, and where the kernel keeps no such numbers, nothing.
+    """
+    found = {}
+    every = {one for pid in pids for one in with_descendants(pid)}
+    for thread in [thread for pid in every for thread in threads_of(pid)]:
+        with suppress(OSError, IndexError):
+            found[thread] = int((_PROC / str(thread) / "schedstat").read_text().split()[1])
+    return found
+
+
 def with_descendants(pid: int) -> list[int]:
     """A process and all that it has started, as far as they are there; not this program, which a shell has started."""
     found = [pid]
