@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from drivelab.analyse.commands import commands_per_operation
 from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
 from drivelab.analyse.quantile import quantile_estimates_from_histogram, quantile_estimates_from_intervals
-from drivelab.analyse.ratio import mean_estimate_from_intervals, rate_estimate_from_intervals
+from drivelab.analyse.ratio import floored_mean, mean_estimate_from_intervals, rate_estimate_from_intervals
 from drivelab.analyse.throughput_change import throughput_tenths
 from drivelab.analyse.trial_course import DATA_OPERATIONS, course_estimates, course_of_trial, writes_until_one_sync
 from drivelab.model.estimate import Estimate, Unit
@@ -139,7 +139,10 @@ def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, 
         start = f"{prefix}{latency}_latency_ns_"
         quantiles = quantile_estimates_from_intervals(series, list(QUANTILES.values()))
         estimates |= {start + name: found for name, found in zip(QUANTILES, quantiles, strict=True)}
-        estimates[start + "mean"] = mean_estimate_from_intervals(series)
+        smallest = series.merged.minimum_ns
+        estimates[start + "mean"] = floored_mean(
+            mean_estimate_from_intervals(series), estimates[start + "p50"], smallest
+        )
         estimates |= _extremes(series.merged, start)
     for latency in _WHOLE_WINDOW:
         histogram = measured.histograms.get((operation, latency))

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from drivelab.analyse.ratio import mean_estimate_from_series, rate_estimate_from_intervals, ratio_estimate
+from drivelab.analyse.quantile import quantile_estimate_from_series
+from drivelab.analyse.ratio import (
+    floored_mean,
+    mean_estimate_from_series,
+    rate_estimate_from_intervals,
+    ratio_estimate,
+)
 
 
 def test_the_mean_is_exact_and_its_interval_near_students() -> None:
@@ -32,6 +38,29 @@ def test_skewed_data_reach_further_up_than_down() -> None:
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.high - estimate.value > 1.1 * (estimate.value - estimate.low)
+
+
+def test_a_mean_of_few_stalls_does_not_reach_below_what_most_operations_took() -> None:
+    rng = np.random.default_rng(7)
+    floors, hits, reached_zero = 0, [0, 0], 0
+    for _ in range(300):
+        stalls = np.where(rng.random(300) < 0.01, rng.exponential(20e6, 300), 0.0)
+        values = rng.gamma(16, 100e3 / 16, 300) + stalls
+        plain, median = mean_estimate_from_series(values), quantile_estimate_from_series(values, 0.5)
+        floored = floored_mean(plain, median, values.min())
+        for place, one in enumerate((plain, floored)):
+            assert one.low is not None
+            assert one.high is not None
+            hits[place] += one.low <= 100e3 + 0.01 * 20e6 <= one.high
+        floors += floored != plain
+        reached_zero += plain.low == 0
+        assert (floored.value, floored.high) == (plain.value, plain.high)
+        assert floored.low is not None
+        # half of them took 100 us and more, the rest at least the shortest
+        assert floored.low > 60e3
+    assert floors > 20
+    assert reached_zero > 5
+    assert hits[0] == hits[1], "the interval misses no more often"
 
 
 def test_a_short_last_interval_has_its_own_weight() -> None:
