@@ -143,10 +143,7 @@ def _trace(
 
 def _best_words(bars: Sequence[Bar], places: Mapping[int, float], scale: Scale) -> dict[str, Any]:
     """The number at the end of every bar, and the word at the best ones and at those that are not what they say."""
-    texts = []
-    for bar in bars:
-        word = "  not taken" if bar.not_taken else "  <b>best</b>" if bar.is_best else ""
-        texts.append(f"  {number_of(bar, scale)}{word}")
+    texts = [f"  {number_of(bar, scale)}{bar.word and f' {bar.word}'}" for bar in bars]
     return theme.scatter(
         "text",
         [scale.drawn(max(bar.high, bar.point.value)) for bar in bars],

@@ -79,6 +79,11 @@ class Bar:
         return self.first.observation.not_taken
 
     @property
+    def word(self) -> str:
+        """What stands behind its number: that it is the best, or not what it says."""
+        return " not taken" if self.not_taken else " <b>best</b>" if self.is_best else ""
+
+    @property
     def repeat_count(self) -> int:
         """Trials behind each number in it, of the one with the fewest."""
         return min(one.observation.trial_count for one in self.point.members)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,12 +10,12 @@ from drivelab.report.figures import theme
 from drivelab.report.figures.bars import Bar, Common, hover_text, number_of, rows_of
 from drivelab.report.figures.figure import Plot
 from drivelab.report.figures.quantity import Scale, invalid_marks, value_axis, whiskers
+from drivelab.report.svg.words import wide
 
 _ROW_PX, _HEAD_PX, _BOTTOM_PX = 22, 26, 56
 _DOT_PX, _GAP_PX, _MARGIN_PX = 11, 10, 14
 # wider names of rows stand above their dots: beside them they would leave a telephone no room
 _NAMES_PX_AT_MOST = 130
-_MARKUP = re.compile(r"<[^>]*>")
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "cross")
 
 
@@ -108,14 +107,11 @@ def _numbers(
     begin = _GAP_PX
     for name in series:
         members = [bar for bar in bars if bar.series == name]
-        words = [" not taken" if bar.not_taken else " <b>best</b>" if bar.is_best else "" for bar in members]
-        texts = [f"{number_of(bar, common.scale)}{word}" for bar, word in zip(members, words, strict=True)]
+        texts = [f"{number_of(bar, common.scale)}{bar.word}" for bar in members]
         for bar, text in zip(members, texts, strict=True):
             at = {"name": "number", "x": 1, "xshift": begin}
             found.append(theme.row_label(text, places[bar.drive, bar.row], color=theme.INK) | at)
-        begin += (
-            round(max(width_px(_MARKUP.sub("", text), theme.SMALL_TEXT_SIZE, bold=True) for text in texts)) + _GAP_PX
-        )
+        begin += round(max(wide(f"<b>{text}</b>", theme.SMALL_TEXT_SIZE) for text in texts)) + _GAP_PX
     return found, begin
 
 
