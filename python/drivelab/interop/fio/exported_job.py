@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,20 +60,21 @@ def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> di
 
 def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The job results, with what part each has of the bytes a second of its group, in %."""
-    found = []
+    moved: Counter[tuple[int, str]] = Counter()
+    longest_ms: dict[tuple[int, str], int] = {}
     for job in jobs:
-        of_group = [each for each in jobs if each["groupid"] == job["groupid"]]
-        shares = {direction: job[direction] | {"bw_agg": _share(job, of_group, direction)} for direction in _DIRECTIONS}
-        found.append(job | shares)
-    return found
+        for direction in _DIRECTIONS:
+            key = job["groupid"], direction
+            moved[key] += job[direction]["io_bytes"]
+            longest_ms[key] = max(longest_ms.get(key, 0), job[direction]["runtime"])
 
+    def share(job: Mapping[str, Any], direction: str) -> float:
+        key = job["groupid"], direction
+        if not moved[key] or not longest_ms[key]:
+            return 0.0
+        return min(100.0, 100.0 * float(job[direction]["bw_mean"]) / (moved[key] * 1000 / longest_ms[key] / 1024))
 
-def _share(job: Mapping[str, Any], group: Sequence[Mapping[str, Any]], direction: str) -> float:
-    moved = float(sum(each[direction]["io_bytes"] for each in group))
-    longest_ms = float(max(each[direction]["runtime"] for each in group))
-    if not moved or not longest_ms:
-        return 0.0
-    return min(100.0, 100.0 * float(job[direction]["bw_mean"]) / (moved * 1000 / longest_ms / 1024))
+    return [job | {name: job[name] | {"bw_agg": share(job, name)} for name in _DIRECTIONS} for job in jobs]
 
 
 def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ _PERCENTILES = re.compile(r"^\s+(?P<name>slat|clat|lat|sync) percentiles \((?P<u
 _PERCENTILE = re.compile(r"(\d+\.\d+)th=\[\s*(\d+)\]")
 _CPU = re.compile(r"^\s+cpu\s*: usr=([\d.]+)%, sys=([\d.]+)%")
 _ISSUED = re.compile(
-    r"^\s+issued(?: rwts: total=(\d+),(\d+),(\d+)(?:,(\d+))?|\s*: total=r=(\d+)/w=(\d+)/d=(\d+)())[, ]+short="
+    r"^\s+issued(?: rwts: total=(\d+),(\d+),(\d+)(?:,(\d+))?|\s*: total=r=(\d+)/w=(\d+)/d=(\d+))[, ]+short="
 )
 # an array stands further in than its members, and than drives that are none
 _DISK = re.compile(r"^( {2}| {4})(?P<name>[^\s:]+): ios=", re.MULTILINE)
@@ -117,11 +117,9 @@ def _job(match: re.Match[str], text: str, options: Mapping[str, str]) -> dict[st
         elif line.strip().startswith(_NAME_OF_SYNC):
             current = job.setdefault("sync", {})
         elif found := _LATENCY.match(line):
-            key = "lat_ns" if found["name"] == "sync" else f"{found['name']}_ns"
-            current.setdefault(key, {}).update(_latency(found))
+            current.setdefault(_key(found["name"]), {}).update(_latency(found))
         elif found := _PERCENTILES.match(line):
-            key = "lat_ns" if found["name"] == "sync" else f"{found['name']}_ns"
-            percentiles = current.setdefault(key, {}).setdefault("percentile", {})
+            percentiles = current.setdefault(_key(found["name"]), {}).setdefault("percentile", {})
             unit_ns = _UNIT_NS[found["unit"]]
         elif line.lstrip().startswith("|"):
             percentiles |= {at: int(value) * unit_ns for at, value in _PERCENTILE.findall(line)}
@@ -136,10 +134,15 @@ def _job(match: re.Match[str], text: str, options: Mapping[str, str]) -> dict[st
     return job
 
 
+def _key(name: str) -> str:
+    """What a latency is called in JSON, where that of a sync is its only one."""
+    return "lat_ns" if name == "sync" else f"{name}_ns"
+
+
 def _moved(found: re.Match[str]) -> dict[str, Any]:
     runtime_ms = int(found["runtime"])
     is_old = found["old_moved"] is not None
-    moved = _old_bytes(found["old_moved"]) if is_old else _plain(found["moved"])
+    moved = _plain(found["old_moved"], 1024) if is_old else _plain(found["moved"])
     return {
         "io_bytes": round(moved),
         "runtime": runtime_ms,
@@ -175,18 +178,15 @@ def _count(job: dict[str, Any], counts: list[int]) -> None:
             own |= {"io_bytes": moved, "bw_bytes": moved * 1000 / own["runtime"]}
 
 
-def _plain(text: str) -> float:
-    """A number with its prefix: ``30.8k``, ``120MiB``, ``126MB``, ``4096B``; ``4K`` of a size is 4096."""
+def _plain(text: str, base: int = 0) -> float:
+    """A number with its prefix: ``30.8k``, ``120MiB``, ``126MB``, ``4096B``; ``4K`` of a size is 4096.
+
+    Version 2 means 1024 by every prefix of bytes: ``1024.0MB`` is a GiB.
+    """
     match = _NUMBER.match(text.strip())
     if match is None:
         return 0.0
     power = " kmgtp".index(match[2].lower() or " ")
     # fio writes the K of sizes large and that of thousands small
-    base = 1024 if match[3] or match[2] == "K" else 1000
+    base = base or (1024 if match[3] or match[2] == "K" else 1000)
     return float(match[1]) * float(base) ** power
-
-
-def _old_bytes(text: str) -> float:
-    """Bytes as version 2 prints them: ``1024.0MB`` is a GiB."""
-    match = _NUMBER.match(text.strip())
-    return float(match[1]) * 1024.0 ** " kmgtp".index(match[2].lower() or " ") if match else 0.0

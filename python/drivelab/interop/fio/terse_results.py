@@ -10,8 +10,8 @@ from typing import Any
 _HEAD = 5
 _PERCENTILES = 20
 # of a direction: bytes, rates and time; slat and clat; percentiles; lat; scatter of the bandwidth, since 5 of IOPS too
-_FIELDS = {3: 4 + 4 + 4 + _PERCENTILES + 4 + 5, 4: 4 + 4 + 4 + _PERCENTILES + 4 + 5}
-_FIELDS[5] = _FIELDS[4] + 1 + 5
+_OF_DIRECTION = 4 + 4 + 4 + _PERCENTILES + 4 + 5
+_FIELDS = {3: _OF_DIRECTION, 4: _OF_DIRECTION, 5: _OF_DIRECTION + 1 + 5}
 _DIRECTIONS = {3: ("read", "write"), 4: ("read", "write", "trim"), 5: ("read", "write", "trim")}
 # behind the directions: processor, depths, latencies in us and in ms
 _TAIL = 5 + 7 + 10 + 12
