@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import capitalised, clauses_in_lines
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import fitted, wrapped
 from drivelab.store.find_run import kept_runs
@@ -23,7 +23,6 @@ SCHEMA = 1
 SHOWN_MAX = 10
 _ANSWER_LINES_MAX = 2
 _INDENT = "  "
-_END_OF_CLAUSE = re.compile(r"[;.] ")
 _OUTCOMES = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 
 
@@ -69,17 +68,10 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
         outcome = _OUTCOMES.get(row["outcome"], "")
         lead = [row["status"]] * (row["status"] != "complete") + [outcome] * (not told.lower().startswith(outcome))
         yield fitted(terminal_text("  ".join([row["run"], ", ".join(row["targets"])]), plain), width)
-        yield from _whole_clauses(": ".join([*lead, told]), width, plain)
-
-
-def _whole_clauses(text: str, width: int, plain: bool) -> list[str]:
-    """A text in few lines, of a long one as many clauses as have room."""
-    ends = [len(text), *(found.start() for found in reversed(list(_END_OF_CLAUSE.finditer(text))))]
-    for end in ends:
-        lines = wrapped(text[:end], width - len(_INDENT), plain)
-        if len(lines) <= _ANSWER_LINES_MAX:
-            break
-    return [_INDENT + line for line in lines[:_ANSWER_LINES_MAX]]
+        lines_of = partial(wrapped, width=width - len(_INDENT), plain=plain)
+        text = ": ".join([*lead, told])
+        for line in clauses_in_lines(text, lines_of, _ANSWER_LINES_MAX) or lines_of(text)[:_ANSWER_LINES_MAX]:
+            yield f"{_INDENT}{line}"
 
 
 def _row(run: StoredRun) -> dict[str, Any]:

@@ -16,7 +16,12 @@ DURATION = "duration_ns"
 # from this size on an I/O is issued for the bytes that it moves
 LARGE_BLOCK_BYTES = 1 << 20
 # below this size I/Os that nobody waits for are counted, not weighed
-COUNTED_BELOW_BYTES = 1 << 16
+_COUNTED_BELOW_BYTES = 1 << 16
+
+
+def is_counted(metric: str, block_size_bytes: float | None) -> bool:
+    """Whether IOPS are what a reader looks for, where a workload is judged by its throughput."""
+    return metric == THROUGHPUT and 0 < (block_size_bytes or 0) < _COUNTED_BELOW_BYTES
 
 
 def are_waited_for(kinds: Iterable[tuple[int | None, bool, int]]) -> bool:

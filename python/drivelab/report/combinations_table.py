@@ -8,7 +8,7 @@ from functools import partial
 
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import trials_of
-from drivelab.model.judged_metric import COUNTED_BELOW_BYTES, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT, is_counted
 from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.operations_apart import OPERATION
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
@@ -169,7 +169,7 @@ def _headers(
         found = [one.metrics[metric].median for one in combinations if metric in one.metrics]
         found += [one.bounds[metric][0] for one in combinations if metric in one.bounds]
         is_dull = metric == REACHED and all(each >= REACHED_WHOLE for each in found)
-        is_dull = is_dull or (metric == RATE and not any(map(_is_counted, combinations)))
+        is_dull = is_dull or (metric == RATE and not any(map(_has_rate, combinations)))
         # beside a median the mean tells little; some programs tell nothing else
         is_dull = is_dull or (metric == MEAN_LATENCY and not any(map(_has_mean_alone, combinations)))
         if not found or is_dull or (metric in TENTHS and not over_time):
@@ -185,10 +185,9 @@ def _has_mean_alone(one: CombinationResult) -> bool:
     )
 
 
-def _is_counted(one: CombinationResult) -> bool:
+def _has_rate(one: CombinationResult) -> bool:
     """Whether IOPS are what its reader looks for: small I/Os, several at a time or by a schedule, mixed, no bytes."""
-    is_small = one.block_size_bytes is not None and one.block_size_bytes < COUNTED_BELOW_BYTES
-    return bool(one.operation) or one.judged_metric == RATE or (is_small and one.judged_metric == THROUGHPUT)
+    return bool(one.operation) or one.judged_metric == RATE or is_counted(one.judged_metric, one.block_size_bytes)
 
 
 def _group(

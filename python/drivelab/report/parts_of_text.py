@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 # before what explains, adds to or bounds what was said
 _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
@@ -24,6 +25,12 @@ def parts_within(text: str, length_max: int) -> str:
 def clauses_within(text: str, length_max: int) -> str:
     """The same, ended only where a clause ends."""
     return _within(text, length_max, _END_OF_CLAUSE, len(text))
+
+
+def clauses_in_lines(text: str, lines_of: Callable[[str], list[str]], count_max: int) -> list[str]:
+    """The lines of as many clauses of a text as have room in so many; none where not even the first clause has."""
+    ends = [len(text), *(found.start() for found in reversed(list(_END_OF_CLAUSE.finditer(text))))]
+    return next((lines for end in ends if len(lines := lines_of(text[:end])) <= count_max), [])
 
 
 def _within(text: str, length_max: int, end: re.Pattern[str], whole: int) -> str:

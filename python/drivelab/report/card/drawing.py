@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -14,6 +13,7 @@ from drivelab.report.card.rows import Row, Rows
 from drivelab.report.figures.limit_gauge import Gauge
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import round_latency_text, typeset
+from drivelab.report.parts_of_text import clauses_in_lines
 from drivelab.report.report_file import report_file
 from drivelab.report.static_figure import FONT, page_colours, png_maker
 
@@ -25,7 +25,6 @@ _NAME_PX, _VALUE_PX = 430, 270
 _ROW_PX_MAX = 64
 _TWO_LINES_PX = 34
 _SENTENCE_LINES_MAX = 3
-_END_OF_CLAUSE = re.compile(r"[;.:] ")
 # beyond this the shortest bar is not seen, and places on a logarithmic axis are drawn instead
 _SPAN_LINEAR = 40
 _TINTS = {"pass": "pass", "fail": "fail"}
@@ -248,12 +247,10 @@ class _Drawing:
 
 def _sentence_lines(sentence: str, room: float) -> list[str]:
     """The sentence in lines, with as many of its clauses as there is room for."""
-    ends = [len(sentence), *(found.start() for found in reversed(list(_END_OF_CLAUSE.finditer(sentence))))]
-    for end in ends:
-        lines = wrapped(sentence[:end], room, 23, _SENTENCE_LINES_MAX + 1)
-        if len(lines) <= _SENTENCE_LINES_MAX:
-            return lines
-    return wrapped(sentence, room, 23, _SENTENCE_LINES_MAX)
+    whole = clauses_in_lines(
+        sentence, lambda text: wrapped(text, room, 23, _SENTENCE_LINES_MAX + 1), _SENTENCE_LINES_MAX
+    )
+    return whole or wrapped(sentence, room, 23, _SENTENCE_LINES_MAX)
 
 
 class _LinearPlaces:

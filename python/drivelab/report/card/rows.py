@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from drivelab.model.judged_metric import COUNTED_BELOW_BYTES, RATE, THROUGHPUT
+from drivelab.model.judged_metric import RATE, is_counted
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import ResultSet
 from drivelab.model.setting import AS_FOUND
@@ -105,8 +105,7 @@ def _judged(items: Sequence[Measured]) -> Sequence[Measured]:
 
 def _counted(members: Sequence[Measured], items: Sequence[Measured]) -> Sequence[Measured]:
     """Small I/Os that nobody waits for by their number a second; all others as they are."""
-    is_small = all(0 < one.numbers.get(BLOCK_SIZE, 0) < COUNTED_BELOW_BYTES for one in members)
-    if not is_small or {one.observation.metric for one in members} != {THROUGHPUT}:
+    if not all(is_counted(one.observation.metric, one.numbers.get(BLOCK_SIZE)) for one in members):
         return members
     places = [_place(one) for one in members]
     rates = [one for one in items if one.observation.metric == RATE and _place(one) in places]

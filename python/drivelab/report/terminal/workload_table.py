@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from drivelab.model.judged_metric import COUNTED_BELOW_BYTES, LATENCY, P99, RATE, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, P99, RATE, is_counted
 from drivelab.model.level_words import is_quantity, level_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult
@@ -30,7 +30,6 @@ _PADDING = (0, _GAP, 0, 0)
 # rows from which two factors make a square
 _SQUARE_ROWS_MIN = 10
 _SQUARE_COLUMNS_MAX = 5
-# smaller random I/Os are counted and not weighed
 _WORK, _SLOWEST = "the drive does", "p99 latency"
 _NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
 Cell = TypeVar("Cell")
@@ -207,9 +206,7 @@ def _spread(count: int, most: int) -> list[int]:
 def _metric(group: Sequence[CombinationResult]) -> str:
     """What a table shows: small random I/Os are counted, everything else is what it is judged by."""
     judged = group[0].judged_metric
-    sizes = [one.block_size_bytes or COUNTED_BELOW_BYTES for one in group]
-    is_small = judged == THROUGHPUT and max(sizes) < COUNTED_BELOW_BYTES
-    return RATE if is_small and all(RATE in one.metrics for one in group) else judged
+    return RATE if all(is_counted(judged, one.block_size_bytes) and RATE in one.metrics for one in group) else judged
 
 
 def _kind(metric: str) -> str:
