@@ -59,7 +59,7 @@ def headline(explanation: Explanation) -> str:
     named = [
         f"{latency_text(time)} {'' if place else f'{verb} '}{name}" for place, (time, verb, name) in enumerate(told)
     ]
-    return f"Of {whole}, {', '.join(named)}."
+    return f"Of a typical {whole}, {', '.join(named)}."
 
 
 def operation_words(explanation: Explanation) -> str:

@@ -58,7 +58,9 @@ def effect(ratio: float, level: str = "off", **changes: object) -> LevelEffect:
 
 def test_the_flush_is_named_first_then_the_write_then_software() -> None:
     sentence, slowest, btt = told()
-    assert sentence == ("Of 333 us, 151 us is the cache flush (1 per operation), 36.4 us the write, 145 us software.")
+    assert sentence == (
+        "Of a typical 333 us, 151 us is the cache flush (1 per operation), 36.4 us the write, 145 us software."
+    )
     assert slowest == "The slowest 1 % (10 operations) take 390 us: 51.0 us more in the flush."
     assert btt == "btt, which drops every flush, would show 51.0 us (its Q2C)."
 
@@ -96,7 +98,7 @@ def test_counts_that_are_not_whole_are_told_as_they_are() -> None:
 
 def test_a_read_has_no_flush_and_btt_nothing_to_drop() -> None:
     sentences = told("read")
-    assert sentences[0] == "Of 92.4 us, 80.3 us is the read, 12.1 us software and the queue."
+    assert sentences[0] == "Of a typical 92.4 us, 80.3 us is the read, 12.1 us software and the queue."
     assert not any("btt" in text or "flush" in text for text in sentences)
 
 
