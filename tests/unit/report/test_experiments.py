@@ -243,7 +243,7 @@ def test_the_combinations_come_first_and_the_single_trials_are_folded_below(
 ) -> None:
     for run, answer, count in ((filled, answer_of_run(filled, SHOWN_METRICS), 6), (scan, scanned, 25)):
         text = page_text(run, answer, tmp_path)
-        combined, folded = text.index('class="results combinations"'), text.index('<details class="single-trials">')
+        combined, folded = text.index('class="results combinations'), text.index('<details class="single-trials">')
         assert combined < folded < text.index('id="trial-') < text.index("</details>", folded)
         assert f"The {count} trials, one by one" in text
         assert text.count('class="results"') == 1
