@@ -19,7 +19,7 @@ from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
-from drivelab.model.level_words import level_phrase
+from drivelab.model.level_words import level_phrase, level_size
 
 Floats = NDArray[np.float64]
 Levels = tuple[tuple[str, str], ...]
@@ -92,6 +92,11 @@ class _Draft:
     trials: tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]]
 
     @property
+    def is_durable(self) -> bool:
+        """Whether it is about writes that survive a power cut."""
+        return self.trials[0][0].trial.kind.is_durable
+
+    @property
     def family(self) -> str:
         """What it lends its scatter to: judged numbers to each other, others to those of their name."""
         return "" if self.row.is_judged else self.row.metric
@@ -151,7 +156,11 @@ def compare_sides(
             is_judged = place == 0 or bool(metrics)
             drafts.append(_Draft(replace(row, margin=margin, why=reasons, is_judged=is_judged), pair, both))
     rows = _judged(drafts, margin)
-    order = sorted(range(len(rows)), key=lambda place: _place(rows[place]))
+    workloads = list(dict.fromkeys(row.workload for row in rows))
+    order = sorted(
+        range(len(rows)),
+        key=lambda at: _place(rows[at], (not drafts[at].is_durable, workloads.index(rows[at].workload))),
+    )
     pairs = {id(drafts[place].trials[0]): drafts[place].trials for place in order if not drafts[place].row.why}
     return Compared(
         rows=tuple(rows[place] for place in order),
@@ -354,7 +363,13 @@ def _too_few(shift: Shift) -> str:
     return "one run each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} runs"
 
 
-def _place(row: MetricComparison) -> tuple[bool, int, bool, float]:
-    """What became worse beyond the margin first, then by verdict, judged numbers first, the largest change first."""
+def _place(row: MetricComparison, as_seen: tuple[float, ...]) -> tuple[object, ...]:
+    """What became worse beyond the margin first, then by verdict, judged numbers first, the largest change first.
+
+    Of what was only seen the largest change is the loudest noise: there workloads stand as in `as_seen`, which puts
+    durable writes first, and their levels by size.
+    """
+    is_seen = row.verdict == "seen only"
     change = abs(math.log(row.ratio.value or 1.0))
-    return not row.is_regression, VERDICTS.index(row.verdict), not row.is_judged, -change
+    last = (*as_seen, *map(level_size, row.levels.values())) if is_seen else (-change,)
+    return not row.is_regression, VERDICTS.index(row.verdict), not row.is_judged, last

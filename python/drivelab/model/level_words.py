@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -19,6 +20,14 @@ _QUANTITY = re.compile(r"\d+(\.\d+)?\s*([kKMGT]i?B?|B|%)?")
 def is_quantity(level: str) -> bool:
     """Whether a level is a number, with a unit or without: ``32``, ``4KiB``, ``20%``."""
     return _QUANTITY.fullmatch(level) is not None
+
+
+def level_size(level: str) -> float:
+    """What puts levels of numbers in order: ``4KiB`` comes after ``512``; names have none, and are infinite."""
+    try:
+        return float(parse_bytes(level.removesuffix("%"))) if is_quantity(level) else math.inf
+    except DrivelabError:
+        return math.inf
 
 
 def level_text(name: str, level: str) -> str:

@@ -107,6 +107,8 @@ def test_one_run_each_is_seen_only_however_far_apart(made: MakeRun) -> None:
     assert {(row.verdict, row.why) for row in found.rows} == {("seen only", ("one run each",))}
     assert all(row.ratio.value and row.ratio.low is None for row in found.rows)
     assert not found.is_anything_judged
+    judged = [row.is_judged for row in found.rows]
+    assert judged == sorted(judged, reverse=True), "what is told beside them comes last"
     assert "at least 5 runs a side, alternately" in found.notes[0]
 
 

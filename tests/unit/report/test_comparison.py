@@ -162,6 +162,26 @@ def test_a_screen_has_thirty_lines_and_says_what_has_more() -> None:
     assert len(comparison_text(wide).splitlines()) > 100
 
 
+def test_what_was_only_seen_is_a_line_a_number_and_says_once_that_it_is_no_answer() -> None:
+    def seen(ratio: float, size: str, **changes: object) -> MetricComparison:
+        found = Estimate(ratio, None, None, "1", 2, 2.0, "")
+        given: dict[str, object] = {"levels": {"block_size": size}, "detectable_ratio": None}
+        return with_ratio(found, "seen only", why=("one run each",), **(given | changes))
+
+    rows = [seen(1.5, "512"), seen(0.7, "4096"), seen(1.1, "512", metric="total_latency_ns_p99", is_judged=False)]
+    notes = ("Below 3 runs a side nothing is judged.",)
+    lines = comparison_text(comparison(*rows, notes=notes), is_whole=False).splitlines()
+    assert [line.split()[:2] for line in lines if "fdatasync, " in line] == [["4", "KiB"]] * 2
+    assert [line.split()[-1] for line in lines if "fdatasync, " in line] == ["1.50", "0.700"]
+    assert not [line for line in lines if "p99" in line or "seen only" in line]
+    assert [line for line in lines if "nothing is judged" in line] == list(notes)
+    many = [seen(1.5, str(2**n), label=f"{n} {'of a long name ' * 9}") for n in range(40)]
+    facts = tuple(SideDifference(f"fact {n}", ("a " * 60,), ("b",)) for n in range(30))
+    lines = comparison_text(comparison(*many, notes=notes * 9, differences=facts), is_whole=False).splitlines()
+    assert len(lines) <= LINES_MAX
+    assert all(len(line) <= 80 for line in lines)
+
+
 def test_slower_within_the_margin_is_no_regression() -> None:
     small = comparison(row(1.03), margin=0.05)
     assert small.regressions == ()

@@ -30,6 +30,8 @@ from drivelab.report.terminal.wrapped import WIDTH
 COMBINATIONS_MAX = 40
 LINES_MAX = 30
 _SUMMARY_LINES_MAX, _TABLE_LINES_MAX, _REMARK_LINES_MAX, _DIFFERENCE_LINES_MAX = 3, 9, 4, 4
+# names of both sides, and an empty line below them and below the answer
+_HEAD_LINES = 4
 _HEADS = ("", "BASE", "NEW", "ratio", "95 % interval", "verdict")
 _AT_RIGHT = (False, True, True, True, False, False)
 
@@ -68,6 +70,9 @@ def _screen(comparison: Comparison) -> Iterator[str]:
         yield textwrap.shorten(f"{name} {runs_words(runs)}", WIDTH, placeholder=" ...")
     answer, *summary = answers(comparison)
     yield from ("", *_wrapped(answer), "")
+    if comparison.is_anything_compared and not comparison.is_anything_judged:
+        yield from _screen_of_seen(comparison, LINES_MAX - len(_wrapped(answer)) - _HEAD_LINES)
+        return
     for sentence in summary:
         yield from (*_within(_wrapped(sentence), _SUMMARY_LINES_MAX), "")
     rows = [line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..." for line in _tables(comparison) if line]
@@ -76,6 +81,26 @@ def _screen(comparison: Comparison) -> Iterator[str]:
     remarks = [*(line for sentence in told for line in _wrapped(sentence, "  ")), *_remarks(comparison)]
     yield from _within(remarks, _REMARK_LINES_MAX)
     yield from _within([line for line in _differences(comparison) if line], _DIFFERENCE_LINES_MAX)
+
+
+def _screen_of_seen(comparison: Comparison, lines_max: int) -> Iterator[str]:
+    """What was seen of each number, a line each, then what it takes to tell more."""
+    constant = constant_levels(comparison.rows)
+    judged = [row for row in comparison.rows if row.is_judged]
+    several = len({target_words(row) for row in judged}) > 1
+    names = [f"{row_words(row, constant)}{f' on {target_words(row)}' * several}" for row in judged]
+    numbers = [(*value_words(row), ratio_words(row.ratio.value)) for row in judged]
+    widths = [max(map(len, column)) for column in zip(_HEADS[1:4], *numbers, strict=True)]
+    room = WIDTH - sum(width + len("  ") for width in widths)
+    shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
+    widths = [max(map(len, shown)), *widths]
+    rows = [_HEADS[:4], *((name, *row) for name, row in zip(shown, numbers, strict=True))]
+    told = [*comparison.notes, *(one for one in remarks(comparison) if one not in comparison.notes)]
+    below = ["", *_within([line for one in told for line in _wrapped(one, "  ")], _REMARK_LINES_MAX)]
+    differences = [line for line in _differences(comparison) if line]
+    left = lines_max - len(below) - len(rows)
+    below += _within(differences, max(2, min(_DIFFERENCE_LINES_MAX, left)))
+    yield from (*_within([_line(row, widths) for row in rows], lines_max - len(below)), *below)
 
 
 def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:
@@ -153,7 +178,7 @@ def _cells(row: MetricComparison) -> tuple[str, ...]:
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(
         cell.rjust(width) if at_right else cell.ljust(width)
-        for cell, width, at_right in zip(cells, widths, _AT_RIGHT, strict=True)
+        for cell, width, at_right in zip(cells, widths, _AT_RIGHT, strict=False)
     )
 
 
