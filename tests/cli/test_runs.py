@@ -41,6 +41,25 @@ def test_runs_are_listed_with_their_targets_and_answers(kept: Path, capsys: pyte
     assert "left out: 20260103T000000Z-damaged" in err
 
 
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("Fit for etcd; undecided for Consul.", "  Fit for etcd; undecided for Consul."),
+        ("Not fit for etcd.", "  Not fit for etcd."),
+        ("PostgreSQL: 6 000 commits a second", "  yes: PostgreSQL: 6 000 commits a second"),
+    ],
+)
+def test_an_outcome_stands_before_what_does_not_say_it(
+    kept: Path, capsys: pytest.CaptureFixture[str], sentence: str, told: str
+) -> None:
+    path = kept / "20260101T000000Z-check-etcd" / "run.json"
+    document = json.loads(path.read_text())
+    document["verdict"] |= {"sentence": sentence, "outcome": "pass"}
+    path.write_text(json.dumps(document))
+    assert main.run(["runs"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == told
+
+
 def test_only_the_runs_of_a_target_are_listed(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["runs", "/var/lib/../lib/etcd/", "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["runs"]

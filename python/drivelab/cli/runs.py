@@ -66,7 +66,9 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
     for row in rows:
         told = row["answer"] or "nothing was measured"
         outcome = _OUTCOMES.get(row["outcome"], "")
-        lead = [row["status"]] * (row["status"] != "complete") + [outcome] * (not told.lower().startswith(outcome))
+        # "Fit for etcd; undecided for Consul." says it of each
+        says_it = told.lower().startswith((outcome, "fit for", "not fit for"))
+        lead = [row["status"]] * (row["status"] != "complete") + [outcome] * (not says_it)
         yield fitted(terminal_text("  ".join([row["run"], ", ".join(row["targets"])]), plain), width)
         lines_of = partial(wrapped, width=width - len(_INDENT), plain=plain)
         text = ": ".join([*lead, told])
