@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from drivelab.report.figures import theme
-from drivelab.report.figures.bars import Bar, Common, hover_text, number_of, rows_of
+from drivelab.report.figures.bars import Bar, Common, drawn_alike, hover_text, number_of, rows_layout, rows_of
 from drivelab.report.figures.dot_plot import dot_height, dot_plot
 from drivelab.report.figures.figure import Plot
-from drivelab.report.figures.quantity import Scale, invalid_marks, value_axis, whiskers
+from drivelab.report.figures.quantity import Scale, value_axis, whiskers
 
-BAR_PX, ROW_GAP_PX, HEAD_PX, BOTTOM_PX = 19, 24, 26, 56
+BAR_PX, ROW_GAP_PX, HEAD_PX = 19, 24, 26
 PLOT_PX_AT_MOST = 820
 _PATTERNS = ("", "/", "x", ".", "-", "+")
 
@@ -66,31 +66,12 @@ def _bar_height(bars: Sequence[Bar]) -> int:
 
 def _bar_plot(name: str, bars: Sequence[Bar], common: Common, value_name: str) -> Plot:
     """Bars from zero, with the number at the end of each."""
-    scale, (_, high), series = common.scale, common.ends, common.series
     places, labels, inner = _places(bars)
-    shown = {bar.series for bar in bars}
-    is_named = shown != {""}
-    wrong = invalid_marks([(scale.drawn(bar.point.value), places[id(bar)]) for bar in bars if bar.point.invalid_trials])
-    legend = is_named * len(shown) + (wrong is not None)
-    top = 14 + theme.LEGEND_ROW_PX * legend
-    height = round(inner) + top + BOTTOM_PX
-    layout = theme.layout(height, barmode="overlay", annotations=labels, showlegend=is_named or wrong is not None)
-    theme.legend_rows(layout, legend)
-    layout["margin"] |= {"b": BOTTOM_PX, "l": 14}
-    layout["xaxis"] = value_axis(scale, 0, high * 1.12, value_name)
-    layout["yaxis"] = theme.axis("", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="")
-    seen: set[str] = set()
-    data: list[Mapping[str, Any]] = []
-    for is_hollow in (False, True):
-        for place, level in enumerate(series):
-            found = [bar for bar in bars if bar.series == level and bar.is_hollow == is_hollow]
-            if found:
-                is_first = is_named and level not in seen
-                seen.add(level)
-                positions = [places[id(bar)] for bar in found]
-                data.append(_trace(found, positions, place, scale, is_hollow=is_hollow, is_first=is_first))
-    data.append(_best_words(bars, places, scale))
-    return Plot([*data, *([wrong] if wrong else [])], layout, height, name)
+    layout, wrong = rows_layout(bars, places, inner, common)
+    layout |= {"barmode": "overlay", "annotations": labels}
+    layout["xaxis"] = value_axis(common.scale, 0, common.ends[1] * 1.12, value_name)
+    traces = [_trace(found, places, common, is_first=is_first) for found, is_first in drawn_alike(bars, common)]
+    return Plot([*traces, _best_words(bars, places, common.scale), *wrong], layout, layout["height"], name)
 
 
 def _places(bars: Sequence[Bar]) -> tuple[dict[int, float], list[dict[str, Any]], float]:
@@ -113,14 +94,13 @@ def _places(bars: Sequence[Bar]) -> tuple[dict[int, float], list[dict[str, Any]]
     return places, labels, at
 
 
-def _trace(
-    bars: Sequence[Bar], positions: Sequence[float], place: int, scale: Scale, *, is_hollow: bool, is_first: bool
-) -> dict[str, Any]:
+def _trace(bars: Sequence[Bar], places: Mapping[int, float], common: Common, *, is_first: bool) -> dict[str, Any]:
+    place, scale = common.series.index(bars[0].series), common.scale
     color = theme.SERIES[place % len(theme.SERIES)]
     pattern = _PATTERNS[place % len(_PATTERNS)]
     found = [bar.point for bar in bars]
     marker: dict[str, Any] = {"color": color, "line": {"width": 1.4, "color": color}}
-    if is_hollow:
+    if bars[0].is_hollow:
         marker |= {"color": theme.PAPER, "pattern": {"shape": pattern, "fgcolor": color, "bgcolor": theme.PAPER}}
         marker["pattern"] |= {"size": 6, "solidity": 0.12}
     else:
@@ -132,7 +112,7 @@ def _trace(
         "legendgroup": theme.escaped(bars[0].series),
         "showlegend": is_first,
         "x": [scale.drawn(point.value) for point in found],
-        "y": list(positions),
+        "y": [places[id(bar)] for bar in bars],
         "width": [BAR_PX - 5] * len(found),
         "hovertext": [hover_text(bar, scale) for bar in bars],
         "hoverinfo": "text",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from drivelab.model.apart import are_apart
 from drivelab.model.estimate import Estimate
@@ -27,6 +28,7 @@ from drivelab.report.figures.quantity import (
     ends_of,
     evidence_words,
     exact_text,
+    invalid_marks,
     owners,
     scale_of,
 )
@@ -37,6 +39,7 @@ SERIES_AT_MOST = 6
 NUMBERS_AT_MOST = 2
 # a linear axis on which the shortest bar is still seen
 _SPAN_LINEAR = 40
+_MARGIN_PX, _BOTTOM_PX = 14, 56
 _VALUE_COLUMNS = {
     "latency": "latency_ns",
     "throughput": "throughput_bytes_per_s",
@@ -199,6 +202,33 @@ def rows_of(bars: Sequence[Bar]) -> dict[tuple[str, str], list[Bar]]:
     for bar in bars:
         rows.setdefault((bar.drive, bar.row), []).append(bar)
     return rows
+
+
+def drawn_alike(bars: Sequence[Bar], common: Common) -> Iterator[tuple[list[Bar], bool]]:
+    """Bars of one series, hollow ones last, and whether the legend has its name from them."""
+    seen = {""} if all(not bar.series for bar in bars) else set()
+    for is_hollow in (False, True):
+        for series in common.series:
+            found = [bar for bar in bars if bar.series == series and bar.is_hollow == is_hollow]
+            if found:
+                yield found, series not in seen
+                seen.add(series)
+
+
+def rows_layout(
+    bars: Sequence[Bar], places: Mapping[int, float], inner: float, common: Common
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Layout of rows of such a height with their legend, and crosses over what must not be believed."""
+    found = [bar for bar in bars if bar.point.invalid_trials]
+    wrong = invalid_marks([(common.scale.drawn(bar.point.value), places[id(bar)]) for bar in found])
+    entries = sum(is_named for _, is_named in drawn_alike(bars, common)) + (wrong is not None)
+    layout = theme.layout(
+        round(inner) + _MARGIN_PX + theme.LEGEND_ROW_PX * entries + _BOTTOM_PX, showlegend=entries > 0
+    )
+    theme.legend_rows(layout, entries)
+    layout["margin"] |= {"b": _BOTTOM_PX, "l": _MARGIN_PX}
+    layout["yaxis"] = theme.axis("", range=[inner, 0], tickvals=[], ticktext=[], showgrid=False, ticks="")
+    return layout, [wrong] if wrong else []
 
 
 def hover_text(bar: Bar, scale: Scale) -> str:
