@@ -72,7 +72,8 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     if missing:
         parts.append(Text(f"!    not complete: {missing}", style="bold red"))
     if failed := failed_words(content.record, content.trial_count):
-        parts += [Text(f"{sign:5}{line}", style="bold red") for sign, line in _signed(failed, plain)]
+        lines = wrapped(failed, _WIDTH - _WORD_WIDTH, plain)[:2]
+        parts.append(Text("!    " + "\n     ".join(lines), style="bold red"))
     if len(answer.verdicts) == 1:
         parts += write.need(answer.verdicts[0])
     else:
@@ -88,12 +89,6 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     parts += [Text(), write.reads_beside_writes(others)] if others else []
     parts += [Text(), *write.warnings(warned)] if warned else []
     return Group(*parts)
-
-
-def _signed(text: str, plain: bool) -> Iterator[tuple[str, str]]:
-    """The lines of a remark, the first with a sign."""
-    for number, line in enumerate(wrapped(text, _WIDTH - 5, plain)[:2]):
-        yield "" if number else "!", line
 
 
 def _is_shown(finding: ReportedFinding, trials: Sequence[TrialContent]) -> bool:
