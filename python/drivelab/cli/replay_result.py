@@ -88,7 +88,7 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
     arrivals = engine["arrivals"] or {}
     starts = arrivals.get("starts") or {}
     recorded = recording_json(recording)["operations"]
-    waited = _waited_ns(measured, list(recorded), speed)
+    latency = "response" if speed else "total"
     counts = {name: int(engine["operations"].get(name, {}).get("count", 0)) for name in recorded}
     return {
         "target": one.target.text,
@@ -104,15 +104,15 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
             "queue_depth_max": engine["achieved"]["queue_depth_max"],
         },
         "measured_ns": engine["measured_ns"],
-        "waited_ns": waited,
-        "rank_ns": _waited_ns(measured, list(recorded), 0.0) if speed else engine["measured_ns"],
+        "waited_ns": _waited_ns(measured, list(recorded), latency),
+        "rank_ns": _waited_ns(measured, list(recorded), "total") if speed else engine["measured_ns"],
         "stopped_by": engine["stopped_by"],
         "errors": engine["errors"],
         "operations": {
             name: {
                 "count": counts[name],
                 "recorded_count": facts["count"],
-                "waited_ns": _waited_ns(measured, [name], speed),
+                "waited_ns": _waited_ns(measured, [name], latency),
                 "recorded": facts["latency"],
                 "replayed": _replayed(measured, name, "total"),
                 "response": _replayed(measured, name, "response"),
@@ -123,9 +123,8 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
     }
 
 
-def _waited_ns(measured: Measurement, operations: Sequence[str], speed: float) -> int:
-    """How long operations were waited for in all: each from its recorded start, where it had one."""
-    latency = "response" if speed else "total"
+def _waited_ns(measured: Measurement, operations: Sequence[str], latency: str) -> int:
+    """How long operations were waited for in all; a response begins at its recorded start."""
     found = (measured.histograms.get((operation, latency)) for operation in operations)
     return sum(histogram.sum_ns for histogram in found if histogram is not None)
 
