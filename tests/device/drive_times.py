@@ -46,7 +46,7 @@ class TimedPart:
         misses = np.flatnonzero((self.found_ns < self.least_ns) | (self.found_ns > self.most_ns))
         seen = [(int(self.least_ns[at]), int(self.found_ns[at]), int(self.most_ns[at])) for at in misses]
         assert self.found_ns.size > 0
-        assert seen == [], "least, found, most"
+        assert not seen, f"of {self.found_ns.size} (least, found, most): {seen}"
 
 
 def timed_part(run: StoredRun, answered: Sequence[Answered], part: str, command: str) -> TimedPart:
