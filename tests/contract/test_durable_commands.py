@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from mounted import device_on
+
 from .conftest import DIRECT_BACKENDS
 
 WRITES = 40
@@ -106,7 +108,7 @@ def test_overwriting_a_file_flushes_the_device_below_it(method, direct_backend, 
     if (direct_backend, method) == ("posixaio", "rwf_dsync"):
         return
     directory = mount_filesystem("ext4", size_bytes=64 * 2**20)
-    device = device_of(directory)
+    device = device_on(directory)
     path = directory / "data"
     setting = Path("/sys/block") / device.name / "queue" / "write_cache"
     before = setting.read_text()
@@ -119,11 +121,6 @@ def test_overwriting_a_file_flushes_the_device_below_it(method, direct_backend, 
         setting.write_text(before)
     # the journal may flush now and then on its own
     assert WRITES <= flushes <= WRITES + 4
-
-
-def device_of(directory: Path) -> Path:
-    lines = Path("/proc/mounts").read_text().splitlines()
-    return next(Path(line.split()[0]) for line in lines if line.split()[1] == str(directory))
 
 
 def test_a_durable_write_takes_longer_than_its_sync_call(data_backend, caching_device, run_engine):

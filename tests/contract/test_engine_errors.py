@@ -17,6 +17,7 @@ from drivelab import _engine
 from drivelab.model.errors import KINDS, DrivelabError
 from drivelab.model.workload import Workload
 from drivelab.run.engine import run_workload
+from mounted import device_on
 
 from .conftest import DIRECT_BACKENDS, ONE_AT_A_TIME
 
@@ -229,8 +230,7 @@ def test_what_the_c_library_held_back_and_a_full_file_system_refuses_is_an_error
 @pytest.mark.provokes("E307")
 def test_a_device_that_is_mounted(data_backend, mount_filesystem):
     directory = mount_filesystem("ext4", size_bytes=16 * MIB)
-    lines = Path("/proc/mounts").read_text().splitlines()
-    device = next(line.split()[0] for line in lines if line.split()[1] == str(directory))
+    device = str(device_on(directory))
     before = Path(device).read_bytes()
     error = refusal_of(data_backend, device, operations=WRITES, target={"exclusive": True})
     assert error.code == "E307"

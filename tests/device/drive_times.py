@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from drivelab.store.read import StoredRun
 from shaped_drive.server import Answered
 
+_OF_OPERATIONS = ("write", "flush")
 Integers = NDArray[np.int64]
 
 
@@ -61,13 +62,15 @@ def timed_part(run: StoredRun, answered: Sequence[Answered], part: str, command:
     part, command : str
         ``device`` and ``write``, ``flush`` and ``flush``.
     """
+    # whoever asks what drives hold reads some blocks of every drive, while an operation has its own command there
+    own = [one for one in answered if one.command in _OF_OPERATIONS]
     columns: list[tuple[int, int, int, int]] = []
     for trial in run.traced_trials:
         rows = run.operations(trial)
         assert rows is not None
         for row in rows.select([f"{part}_ns", "start_ns", "latency_ns"]).to_pylist():
             start_ns, end_ns = row["start_ns"], row["start_ns"] + row["latency_ns"]
-            within = [one for one in answered if start_ns <= one.taken_ns and one.answered_ns <= end_ns]
+            within = [one for one in own if start_ns <= one.taken_ns and one.answered_ns <= end_ns]
             columns.append((row[f"{part}_ns"], *_bounds_ns(within, command, start_ns, end_ns), row["latency_ns"]))
     return TimedPart(*np.array(columns, dtype=np.int64).T)
 

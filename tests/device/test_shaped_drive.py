@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from drivelab.cli import main
+from mounted import is_anything_mounted_below
 from shaped_drive.loop import LoopDrive
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "qemu-storage-daemon")]
@@ -221,7 +222,7 @@ def test_nothing_is_left_when_the_drive_is_closed(tmp_path: Path) -> None:
     path, socket_path = drive.path, drive.socket_path
     drive.kernel_cache_mode.write_text("write through")
     drive.close()
-    assert str(tmp_path) not in Path("/proc/mounts").read_text()
+    assert not is_anything_mounted_below(tmp_path)
     assert not Path("/sys/class/block", path.name, "loop").exists()
     assert not socket_path.exists()
     assert list(tmp_path.iterdir()) == []

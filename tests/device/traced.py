@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from drivelab.run.tracing.tracefs import tracefs
+from mounted import device_on
 
 WRITES = 200
 _SETTINGS = ("current_tracer", "trace_clock", "options/overwrite", "tracing_on")
@@ -52,5 +53,4 @@ def is_armed(device: Path) -> bool:
 
 def device_below(directory: Path) -> str:
     """Kernel name of what is mounted on a directory."""
-    lines = Path("/proc/mounts").read_text().splitlines()
-    return Path(next(line.split()[0] for line in lines if line.split()[1] == str(directory))).name
+    return device_on(directory).name

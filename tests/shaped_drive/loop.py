@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from mounted import is_anything_mounted_below
 from shaped_drive.process import MIB, ShapedDrive, run_first
 
 _START_S = 60
@@ -178,7 +179,7 @@ class LoopDrive(ShapedDrive):
                 self._daemon.wait()
             self._daemon = None
         # a daemon that was killed leaves its mount behind
-        if str(self._file) in Path("/proc/self/mounts").read_text():
+        if is_anything_mounted_below(self._file):
             complaints.append(_run_until_done("umount", str(self._file)))
         found = "; ".join(filter(None, complaints))
         if found:
