@@ -134,8 +134,9 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
 
 def _device_of_mount(process: int, mount: str) -> str:
     with suppress(OSError):
-        for line in (_PROC / str(process) / "mountinfo").read_text(errors="replace").splitlines():
-            words = line.split()
+        # names hold characters that end a line elsewhere
+        for line in (_PROC / str(process) / "mountinfo").read_bytes().split(b"\n"):
+            words = line.decode(errors="replace").split(" ")
             if words[0] == mount:
                 return words[2]
     return ""
