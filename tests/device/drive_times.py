@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from drivelab.store.read import StoredRun
 from shaped_drive.server import Answered
 
-_OF_OPERATIONS = ("write", "flush")
+_OF_DURABLE_WRITES = ("write", "flush")
 Integers = NDArray[np.int64]
 
 
@@ -63,7 +63,7 @@ def timed_part(run: StoredRun, answered: Sequence[Answered], part: str, command:
         ``device`` and ``write``, ``flush`` and ``flush``.
     """
     # whoever asks what drives hold reads some blocks of every drive, while an operation has its own command there
-    own = [one for one in answered if one.command in _OF_OPERATIONS]
+    own = [one for one in answered if one.command in (command, *_OF_DURABLE_WRITES)]
     columns: list[tuple[int, int, int, int]] = []
     for trial in run.traced_trials:
         rows = run.operations(trial)
