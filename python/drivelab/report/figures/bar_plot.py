@@ -43,7 +43,7 @@ def drawn_bars(name: str, bars: Sequence[Bar], value_name: str = "") -> list[Dra
     return [DrawnBars(name, piece, draw(name, piece, common, value_name)) for piece in _sheets(bars, height)]
 
 
-def _sheets(bars: Sequence[Bar], height: Callable[[Sequence[Bar]], int]) -> list[list[Bar]]:
+def _sheets(bars: Sequence[Bar], height: Callable[[Sequence[Bar]], float]) -> list[list[Bar]]:
     """Bars by sheet: a drive is parted only where it does not fit one, and a row never."""
     drives: dict[str, list[Bar]] = {}
     for bar in bars:
@@ -58,10 +58,8 @@ def _sheets(bars: Sequence[Bar], height: Callable[[Sequence[Bar]], int]) -> list
     return pieces
 
 
-def _bar_height(bars: Sequence[Bar]) -> int:
-    rows = rows_of(bars)
-    heads = len({drive for drive, row in rows if row})
-    return sum(ROW_GAP_PX + BAR_PX * len(members) for members in rows.values()) + HEAD_PX * heads
+def _bar_height(bars: Sequence[Bar]) -> float:
+    return _places(bars)[2]
 
 
 def _bar_plot(name: str, bars: Sequence[Bar], common: Common, value_name: str) -> Plot:
