@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivelab.inventory.block_devices import disk_of, name_of_number, number_of_node
+from drivelab.inventory.mounts import parse_mountinfo
+from drivelab.inventory.sysfs import read_text
 from drivelab.run.following.processes import name_of, open_links, status_number
 
 _PROC = Path("/proc")
@@ -133,13 +135,8 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
 
 
 def _device_of_mount(process: int, mount: str) -> str:
-    with suppress(OSError):
-        # names hold characters that end a line elsewhere
-        for line in (_PROC / str(process) / "mountinfo").read_bytes().split(b"\n"):
-            words = line.decode(errors="replace").split(" ")
-            if words[0] == mount:
-                return words[2]
-    return ""
+    mounts = parse_mountinfo(read_text(_PROC / str(process) / "mountinfo") or "")
+    return next((one.device_number for one in mounts if str(one.mount_id) == mount), "")
 
 
 def disk_of_number(number: str) -> str:
