@@ -25,6 +25,7 @@ from drivelab.analyse.findings import DURABILITY_CODES, foreign_work
 from drivelab.analyse.forecast import forecast
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
+from drivelab.model.names import names_in_words
 from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
@@ -112,11 +113,11 @@ def judge_fitness(needs: Iterable[Need], summaries: Sequence[TrialSummary], find
         titles[verdict.outcome].append(verdict.title)
     parts = []
     if titles["pass"]:
-        parts.append(f"fit for {_listed(titles['pass'])}")
+        parts.append(f"fit for {names_in_words(titles['pass'])}")
     if titles["fail"]:
-        parts.append(f"not fit for {_listed(titles['fail'])}")
+        parts.append(f"not fit for {names_in_words(titles['fail'])}")
     if titles["undecided"]:
-        parts.append(f"undecided for {_listed(titles['undecided'])}")
+        parts.append(f"undecided for {names_in_words(titles['undecided'])}")
     text = "; ".join(parts)
     return Fitness(f"{text[0].upper()}{text[1:]}.", _of_all({one.outcome for one in limited}), verdicts)
 
@@ -374,7 +375,3 @@ def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast |
     interval = estimate.interval_text()
     meaning = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"
     return [name], f"{need.title}: here {meaning}", ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

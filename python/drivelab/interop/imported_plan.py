@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from drivelab.interop.foreign import ForeignFile, ForeignTrial, Kind
 from drivelab.model.errors import DrivelabError
+from drivelab.model.level_words import is_quantity, level_size
 from drivelab.model.names import free_name
 from drivelab.model.setting import SettingName
-from drivelab.model.units import parse_bytes
 from drivelab.store import layout
 
 TRIALS_MAX = 20_000
@@ -222,10 +222,4 @@ def _placed(
 
 def _in_order(levels: Mapping[str, None]) -> list[str]:
     """Numbers and sizes by their value, everything else as it came."""
-    sizes: dict[str, float] = {}
-    for level in levels:
-        try:
-            sizes[level] = float(parse_bytes(level))
-        except DrivelabError:
-            return list(levels)
-    return sorted(levels, key=lambda level: sizes[level])
+    return sorted(levels, key=level_size) if all(map(is_quantity, levels)) else list(levels)

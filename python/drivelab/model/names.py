@@ -1,4 +1,4 @@
-"""Names that mean one thing each: with a number, with what tells their owners apart, or guessed from what was typed."""
+"""Names: each meaning one thing, guessed from what was typed, or several of them in a sentence."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ def did_you_mean(written: str, known: Sequence[str]) -> str:
     """The known name that looks most like what was written, as a question; empty where none does."""
     near = get_close_matches(written, known, n=1)
     return f"did you mean {near[0]}?" if near else ""
+
+
+def names_in_words(names: Sequence[str]) -> str:
+    """``a, b and c``; one name as it is."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def free_name(wanted: str, taken: Collection[str], form: str = "{}-{}") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.names import names_in_words
 from drivelab.model.trace import Explanation, Part
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import count_text, latency_text
@@ -117,7 +118,7 @@ def asked_of_drive(explanation: Explanation) -> str:
         place = next((at for at, words in enumerate(told) if "write" in words), None)
         if place is not None:
             told[place] += f" ({count_of_words(work['journal_writes'])} by the journal)"
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    return names_in_words(told)
 
 
 def amplification_words(times: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.level_words import level_text
+from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import LevelEffect
 from drivelab.model.trace import DEVICE_WORK, PART_TITLES, ExplanationDifference, PartDifference
 from drivelab.model.units import format_bytes
@@ -81,7 +82,7 @@ def level_sentence(effect: LevelEffect, difference: ExplanationDifference) -> st
     if len(reasons) == 1:
         return f"{name} is {change} because {_part_words(reasons[0])} ({signed_text(values[0])} {whole})."
     told = [f"{_part_words(one)} ({signed_text(value)})" for one, value in zip(reasons, values, strict=True)]
-    return f"{name} is {change} because {_listed(told)}, together {signed_text(sum(values))} {whole}."
+    return f"{name} is {change} because {names_in_words(told)}, together {signed_text(sum(values))} {whole}."
 
 
 def work_change_words(difference: ExplanationDifference) -> str:
@@ -122,9 +123,9 @@ def _whole(difference: ExplanationDifference, subject: str) -> str:
     told = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
     if not total.is_beyond_noise:
         text = f"{subject} an operation takes {sides}, which may be chance (difference {interval})"
-        return f"{text}, but {_listed(told)}." if told else f"{text}, and so may the difference of every part."
+        return f"{text}, but {names_in_words(told)}." if told else f"{text}, and so may the difference of every part."
     text = f"{subject} an operation takes {latency_text(abs(value))} {'less' if value < 0 else 'more'} ({sides})"
-    return f"{text}: {_listed(told)}." if told else f"{text}; no single part differs by more than chance."
+    return f"{text}: {names_in_words(told)}." if told else f"{text}; no single part differs by more than chance."
 
 
 def _telling(difference: ExplanationDifference) -> list[PartDifference]:
@@ -163,10 +164,6 @@ def _part_words(one: PartDifference) -> str:
     if one.base_ns <= _GONE_SHARE * one.new_ns:
         return f"{name} is new"
     return f"{name} is {'shorter' if one.new_ns < one.base_ns else 'longer'}"
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 def explained_levels(pairs: Sequence[tuple[LevelEffect, ExplanationDifference]]) -> Iterator[str]:

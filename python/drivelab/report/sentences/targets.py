@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.names import names_in_words
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
@@ -75,7 +76,7 @@ def _undecided(groups: Sequence[Sequence[Contest]], titles: Sequence[str], count
 def _listed(titles: Sequence[str]) -> str:
     if len(titles) > _NAMES_MAX:
         return f"{titles[0]} and {len(titles) - 1} other workloads"
-    return " and ".join([", ".join(titles[:-1]), titles[-1]])
+    return names_in_words(titles)
 
 
 def _by_repeats(members: Sequence[Contest]) -> str:
