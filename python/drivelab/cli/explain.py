@@ -8,7 +8,7 @@ from typing import Any
 
 from drivelab.cli.conduct import conduct_for, exit_status, progress_of, put_back_left_over
 from drivelab.cli.explain_experiment import advice_on_writes, experiment_from
-from drivelab.cli.explain_followed import explain_followed, is_followed
+from drivelab.cli.explain_followed import explain_again, explain_followed, is_followed
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import show_difference, show_explanations
 from drivelab.cli.io_options import with_options_of
@@ -20,6 +20,8 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.recorded import record_run
 from drivelab.state.stuck import require_apart
+from drivelab.store.find_run import stored_in
+from drivelab.store.followed import holds_followed
 from drivelab.store.layout import JOURNAL, RUN_JSON, TRIALS, default_parent
 from drivelab.store.read import open_run
 
@@ -56,7 +58,16 @@ def explain(options: ExplainOptions) -> int:
         return explain_followed(options)
     if not options.what:
         raise DrivelabError("U021", "nothing to explain was named", where="drivelab explain")
-    stored = [found for name in options.what if (found := stored_run(name)) is not None]
+    stored = [found for name in options.what if (found := stored_in(name)) is not None]
+    programs = [directory for directory in stored if holds_followed(directory)]
+    if programs and len(options.what) == 1:
+        return explain_again(options, programs[0])
+    if programs:
+        what = f"{programs[0].name} is a program that was followed, which is explained alone"
+        raise DrivelabError("U021", what, where="drivelab explain")
+    if options.over:
+        do = "drivelab explain --pid PID --over 5ms"
+        raise DrivelabError("U004", "--over is for a program that is followed", where="option --over", do=do)
     if len(stored) == len(options.what) and len(stored) <= 2:
         return _explain_stored(options, stored)
     if len(options.what) > 1:
@@ -74,14 +85,6 @@ def _require_no_cut_off_run(target: str) -> None:
     if any((Path(target) / name).is_file() for name in (JOURNAL, TRIALS)):
         what = f"{target} is the directory of a run, without its {RUN_JSON}"
         raise DrivelabError("S504", what, where=target, do="name another run, or the directory to measure in")
-
-
-def stored_run(name: str) -> Path | None:
-    """The directory of the run that is meant; None where a target is."""
-    path, kept = Path(name), default_parent() / name
-    if (path / RUN_JSON).is_file():
-        return path
-    return kept if name and "/" not in name and not path.exists() and (kept / RUN_JSON).is_file() else None
 
 
 def _explain_stored(options: ExplainOptions, directories: list[Path]) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pyarrow as pa
 import typer
 
 from drivelab.answers.result_set import result_set_of
@@ -21,6 +23,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.report.report_file import report_file
 from drivelab.report.tables.iozone_shape import spreadsheet_text, surface_tables
 from drivelab.store.find_run import find_run
+from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
 from drivelab.store.layout import IMPORTED
 from drivelab.store.read import StoredRun, open_run
 
@@ -59,8 +62,9 @@ def command(
     openmetrics: each number as a gauge, for the directory of text files that
     node_exporter reads.
 
-    perfetto: the traced passes of an explained run, a track for each thread,
-    layer and slot of a queue, for ui.perfetto.dev.
+    perfetto: the traced passes of an explained run, or a program that was
+    followed: a track for each thread, layer and slot of a queue, for
+    ui.perfetto.dev.
 
     Raises
     ------
@@ -68,15 +72,21 @@ def command(
         S504 to S506: not a run, or a damaged one. O811: nothing in it has this format. O802, O812: it cannot be
         written.
     """
-    stored = open_run(find_run(run))
-    if form not in ("csv", "openmetrics"):
+    directory = find_run(run)
+    is_program = form == "perfetto" and holds_followed(directory)
+    stored = open_followed(directory) if is_program else open_run(directory)
+    if isinstance(stored, StoredRun) and form not in ("csv", "openmetrics"):
         _refuse_imported(stored)
     try:
-        files, left_out = _written(form, stored, out, logs=logs)
+        if isinstance(stored, StoredFollowed):
+            files, left_out = _program_written(stored, Path(out) if out else stored.directory / _TRACE)
+        else:
+            files, left_out = _written(form, stored, out, logs=logs)
     except OSError as error:
         raise DrivelabError("O812", f"the export cannot be written: {error.strerror}", where=error.filename) from error
     if as_json:
-        document = {"schema": 1, "run": stored.name, "files": [str(path) for path in files], "left_out": left_out}
+        name = directory.resolve().name
+        document = {"schema": 1, "run": name, "files": [str(path) for path in files], "left_out": left_out}
         print(json.dumps(document, indent=2))
         return 0
     for reason in left_out:
@@ -131,8 +141,17 @@ def _trace_written(stored: StoredRun, path: Path) -> tuple[list[Path], list[str]
     if not stored.traced_trials:
         do = "trace one: drivelab explain --operation append TARGET"
         raise DrivelabError("O811", "no trial of the run was traced", where=stored.name, do=do)
+    return _packets_written(traced_tables(stored.traced_trials, stored.operations, stored.events), path)
+
+
+def _program_written(stored: StoredFollowed, path: Path) -> tuple[list[Path], list[str]]:
+    return _packets_written([(stored.record.program, stored.calls(), stored.events())], path)
+
+
+def _packets_written(
+    tables: Iterable[tuple[str, pa.Table, pa.Table | None]], path: Path
+) -> tuple[list[Path], list[str]]:
     left_out: list[str] = []
-    tables = traced_tables(stored.traced_trials, stored.operations, stored.events)
     with report_file(path) as aside, aside.open("wb") as file:
         file.writelines(perfetto_packets(tables, left_out))
     return [path], left_out

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from drivelab.answers.followed import followed_answer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.followed_result import followed_joint, print_followed
 from drivelab.cli.price_option import PriceOption
 from drivelab.cli.report_output import (
     chosen_format,
@@ -19,7 +23,7 @@ from drivelab.cli.report_output import (
     named_place,
     write_report,
 )
-from drivelab.cli.report_sources import MATCHING, matching_pages, split_sources
+from drivelab.cli.report_sources import MATCHING, followed_source, matching_pages, split_sources
 from drivelab.cli.run_results import print_results, print_text
 from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.errors import DrivelabError
@@ -27,12 +31,13 @@ from drivelab.model.price import parse_priced
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.reference.load import PREFIX, load_reference
-from drivelab.report.formats import SUFFIXES, Format
+from drivelab.report.formats import SUFFIXES, Format, PictureFormat
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.plots import TextPlots
 from drivelab.report.terminal.wrapped import without_trailing_blanks
+from drivelab.store.followed import StoredFollowed
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
 
@@ -99,7 +104,11 @@ def command(
     _require_alone(others, text=text, details=details)
     place = named_place(out, format_name)
     chosen = chosen_format(format_name, place)
-    pictures = chosen_pictures(figures, chosen, is_brief=brief)
+    asked = _Asked(chosen, place, chosen_pictures(figures, chosen, is_brief=brief), brief, as_json)
+    program = followed_source(run)
+    if program is not None:
+        _require_no_numbers({"--with-reference": with_reference is not None, "--price": price is not None})
+        return _report_program(program, asked, text=text, details=details)
     runs, pages = split_sources(run)
     answers = [answer_of_run(stored, SHOWN_METRICS) for stored in runs]
     if with_reference is not None:
@@ -107,13 +116,46 @@ def command(
     if text:
         _print_text(runs, pages, answers, details=details)
         return 0
-    path = destination(chosen, place, runs, pages)
-    _require_file(path, chosen, as_json=as_json)
-    prices = dict(map(parse_priced, price or ()))
-    joint = joint_report(runs, [load_reference(page) for page in pages], answers, prices)
-    written = write_report(joint, chosen, path, pictures, is_brief=brief)
-    print(_json(runs, pages, written, chosen) if as_json else "\n".join(map(str, written)), end="\n" if written else "")
+    published, prices = [load_reference(page) for page in pages], dict(map(parse_priced, price or ()))
+    joint = partial(joint_report, runs, published, answers, prices)
+    return _write(asked, [stored.directory for stored in runs], pages, joint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How the report is to be written."""
+
+    format_name: Format
+    place: Path | None
+    pictures: PictureFormat | None
+    is_brief: bool
+    as_json: bool
+
+
+def _write(asked: _Asked, directories: Sequence[Path], pages: Sequence[str], joint: Callable[[], Joint]) -> int:
+    path = destination(asked.format_name, asked.place, directories, pages)
+    if asked.as_json and path is None:
+        what = f"--json says where a file is, and {asked.format_name} goes to stdout"
+        raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
+    written = write_report(joint(), asked.format_name, path, asked.pictures, is_brief=asked.is_brief)
+    told = _json(directories, pages, written, asked.format_name) if asked.as_json else "\n".join(map(str, written))
+    print(told, end="\n" if written else "")
     return 0
+
+
+def _report_program(program: StoredFollowed, asked: _Asked, *, text: bool, details: bool) -> int:
+    found = followed_answer(program.record, program.calls(), program.events())
+    if text:
+        print_followed(found, program.directory, None, details=details)
+        return 0
+    return _write(asked, [program.directory], [], partial(followed_joint, found))
+
+
+def _require_no_numbers(others: dict[str, bool]) -> None:
+    given = next((name for name, is_given in others.items() if is_given), None)
+    if given:
+        what = f"{given} is for numbers of a workload, and a program was followed"
+        raise DrivelabError("U004", what, where="drivelab report", do="leave one of them out")
 
 
 def _print_text(
@@ -126,12 +168,6 @@ def _print_text(
         (print_results if details else print_text)(runs[0], answers[0])
     else:
         print_answer(runs[0])
-
-
-def _require_file(path: Path | None, format_name: Format, *, as_json: bool) -> None:
-    if as_json and path is None:
-        what = f"--json says where a file is, and {format_name} goes to stdout"
-        raise DrivelabError("U004", what, where="drivelab report", do="name a file: --out")
 
 
 def _require_alone(others: dict[str, bool], *, text: bool, details: bool) -> None:
@@ -151,12 +187,12 @@ def _with_pages(asked: str, pages: Sequence[str], sets: Sequence[ResultSet]) -> 
     return list(dict.fromkeys([*pages, *more]))
 
 
-def _json(runs: Sequence[StoredRun], pages: Sequence[str], files: Sequence[Path], format_name: Format) -> str:
+def _json(directories: Sequence[Path], pages: Sequence[str], files: Sequence[Path], format_name: Format) -> str:
     facts: dict[str, object] = {"schema": 1}
-    if len(runs) == 1 and not pages:
-        facts["run"] = str(runs[0].directory)
+    if len(directories) == 1 and not pages:
+        facts["run"] = str(directories[0])
     else:
-        facts["runs"] = [*(str(one.directory) for one in runs), *(f"{PREFIX}{page}" for page in pages)]
+        facts["runs"] = [*map(str, directories), *(f"{PREFIX}{page}" for page in pages)]
     if format_name != "html":
         facts["format"] = format_name
     facts["report"] = str(files[0])

@@ -13,7 +13,6 @@ from drivelab.model.errors import DrivelabError
 from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, Format, PictureFormat, write_report_files
 from drivelab.report.joint import Joint
 from drivelab.store.durable import followed
-from drivelab.store.read import StoredRun
 from drivelab.streams import verbatim_stdout
 
 WITHOUT_PICTURES = "none"
@@ -80,7 +79,9 @@ def typed_file(path: Path) -> Path:
         raise DrivelabError("O802", error.what, where=str(path)) from error
 
 
-def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun], pages: Sequence[str]) -> Path | None:
+def destination(
+    format_name: Format, out: Path | None, directories: Sequence[Path], pages: Sequence[str]
+) -> Path | None:
     """The file, or for CSV also the directory, to write; None for stdout.
 
     Parameters
@@ -89,8 +90,8 @@ def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun]
         html, markdown, csv, json or card.
     out : Path or None
         As typed; ``-`` is stdout, and a directory takes a file under the name of the run.
-    runs : sequence of StoredRun
-        What the report is about.
+    directories : sequence of Path
+        Of the runs that the report is about.
     pages : sequence of str
         Names of the published pages in it.
 
@@ -103,18 +104,18 @@ def destination(format_name: Format, out: Path | None, runs: Sequence[StoredRun]
     """
     if out is not None and str(out) == STDOUT:
         return None
-    several = len(runs) + len(pages) > 1
+    several = len(directories) + len(pages) > 1
     if out is not None:
         # CSV takes a directory for itself: a file per table
         if not out.is_dir() or format_name == "csv":
             return typed_file(out)
-        name = _OF_SEVERAL if several else runs[0].name if runs else pages[0]
+        name = _OF_SEVERAL if several else directories[0].resolve().name if directories else pages[0]
         return out / f"{name}{SUFFIXES[format_name]}"
     if format_name != "html":
         return None
-    if not runs:
+    if not directories:
         return Path(f"{_OF_SEVERAL if several else pages[0]}{SUFFIXES[format_name]}")
-    return runs[0].directory / (f"{_OF_SEVERAL}.html" if several else "report.html")
+    return directories[0] / (f"{_OF_SEVERAL}.html" if several else "report.html")
 
 
 def chosen_pictures(name: str | None, format_name: Format, *, is_brief: bool = False) -> PictureFormat | None:

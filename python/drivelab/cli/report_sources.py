@@ -10,6 +10,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.reference.load import PREFIX, load_reference, reference_names
 from drivelab.store.find_run import find_run
+from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
 from drivelab.store.read import StoredRun, open_run
 
 OPTION = "--with-reference"
@@ -35,6 +36,22 @@ def with_matching(arguments: Sequence[str]) -> list[str]:
         for argument, after in zip(options, following, strict=True)
     ]
     return [*filled, *arguments[len(options) :]]
+
+
+def followed_source(names: Sequence[str]) -> StoredFollowed | None:
+    """The followed program, where one is named; it stands alone, as its calls are no numbers of a workload.
+
+    Raises
+    ------
+    DrivelabError
+        S504: there is no such run. S505, S506: it cannot be read. U004: something else is named, too.
+    """
+    found = [path for name in names if not name.startswith(PREFIX) and holds_followed(path := find_run(name))]
+    if found and len(names) > 1:
+        more = "1 more is" if len(names) == 2 else f"{len(names) - 1} more are"
+        what = f"{found[0].name} is a program that was followed, and {more} named"
+        raise DrivelabError("U004", what, where="drivelab report", do=f"drivelab report {found[0]}")
+    return open_followed(found[0]) if found else None
 
 
 def split_sources(names: Sequence[str]) -> tuple[list[StoredRun], list[str]]:

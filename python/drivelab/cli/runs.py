@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -15,14 +16,17 @@ from drivelab.model.errors import DrivelabError
 from drivelab.report.parts_of_text import capitalised, clauses_in_lines
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import fitted, wrapped
-from drivelab.store.find_run import kept_runs
+from drivelab.store.find_run import kept_followed, kept_runs
+from drivelab.store.followed import StoredFollowed, open_followed
 from drivelab.store.read import StoredRun, open_run
+from drivelab.store.run_record import RunRecord
 from drivelab.streams import make_console
 
 SCHEMA = 1
 SHOWN_MAX = 10
 _ANSWER_LINES_MAX = 2
 _INDENT = "  "
+_Stored = TypeVar("_Stored")
 _OUTCOMES = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 
 
@@ -34,8 +38,10 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the runs that are kept, the newest last; each name works wherever RUN is asked for, and so does LAST."""
-    found = [run for run in readable_runs() if target is None or is_on(target, run.record)]
-    shown = [_row(run) for run in (found if all_runs or as_json else found[-SHOWN_MAX:])]
+    kept: list[StoredRun | StoredFollowed] = [*readable_runs(), *_readable(kept_followed(), open_followed)]
+    kept.sort(key=lambda one: one.directory.name)
+    found = [one for one in kept if target is None or is_on(target, _record(one))]
+    shown = [_row(one) for one in (found if all_runs or as_json else found[-SHOWN_MAX:])]
     if as_json:
         print(json.dumps({"schema": SCHEMA, "runs": shown}, indent=2))
         return
@@ -52,13 +58,19 @@ def command(
 
 def readable_runs() -> Iterator[StoredRun]:
     """The runs that are kept, the oldest first; one that cannot be read is named, and left out."""
-    for directory in kept_runs():
+    yield from _readable(kept_runs(), open_run)
+
+
+def _readable(directories: Sequence[Path], opened: Callable[[Path], _Stored]) -> Iterator[_Stored]:
+    for directory in directories:
         try:
-            run = open_run(directory)
+            yield opened(directory)
         except DrivelabError as error:
             print(f"left out: {directory.name}: {error.what}", file=sys.stderr)
-            continue
-        yield run
+
+
+def _record(stored: StoredRun | StoredFollowed) -> RunRecord:
+    return stored.as_run if isinstance(stored, StoredFollowed) else stored.record
 
 
 def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterator[str]:
@@ -76,16 +88,17 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
             yield f"{_INDENT}{line}"
 
 
-def _row(run: StoredRun) -> dict[str, Any]:
-    record = run.record
+def _row(stored: StoredRun | StoredFollowed) -> dict[str, Any]:
+    record = _record(stored)
+    told = record.verdict.get("sentence")
     return {
-        "run": run.directory.name,
+        "run": stored.directory.name,
         "started_utc": record.started_utc or None,
         "experiment": record.experiment.get("name", ""),
         "targets": [str(one.get("label", "")) for one in record.targets],
         "status": record.status,
         "outcome": record.verdict.get("outcome") or None,
-        "answer": record.verdict.get("sentence") or _first_sentence(run),
+        "answer": told if told or isinstance(stored, StoredFollowed) else _first_sentence(stored),
     }
 
 

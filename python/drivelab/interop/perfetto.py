@@ -119,12 +119,20 @@ def _operation_slices(operations: pa.Table, first_flow: int) -> Iterator[tuple[s
     columns = [operations[name].to_pylist() for name in ("thread", "operation", "start_ns", "latency_ns")]
     places = [operations[name].to_pylist() for name in ("offset_bytes", "size_bytes")]
     parts = [operations[name].to_pylist() for name in _PARTS]
-    rows = zip(*columns, *places, zip(*parts, strict=True), strict=True)
-    for flow, (thread, kind, start_ns, latency_ns, offset, size, times) in enumerate(rows, start=first_flow):
-        name = _OPERATIONS[kind] if kind < len(_OPERATIONS) else f"operation {kind}"
-        facts = [("offset_bytes", offset), *((part, time) for part, time in zip(_PARTS, times, strict=True) if time)]
+    own = [_own(operations, name) for name in ("call", "file")]
+    rows = zip(*columns, *places, *own, zip(*parts, strict=True), strict=True)
+    for flow, (thread, kind, start_ns, latency_ns, offset, size, call, file, times) in enumerate(rows, first_flow):
+        name = call or (_OPERATIONS[kind] if kind < len(_OPERATIONS) else f"operation {kind}")
+        facts: list[tuple[str, int | str]] = [("offset_bytes", offset)]
+        facts += [("file", file)] if file else []
+        facts += [(part, time) for part, time in zip(_PARTS, times, strict=True) if time]
         told = f"{name} {format_bytes(size)}" if size else name
         yield f"thread {thread}", Slice(start_ns, start_ns + latency_ns, told, "program", tuple(facts), flow)
+
+
+def _own(operations: pa.Table, name: str) -> list[str]:
+    """A column that only calls of a followed program have; empty words for other operations."""
+    return operations[name].to_pylist() if name in operations.column_names else [""] * operations.num_rows
 
 
 def _event_slices(events: pa.Table, first_flow: int, trial: str, left_out: list[str]) -> Iterator[tuple[str, Slice]]:

@@ -9,7 +9,8 @@ from drivelab.interop.fio.iolog import BEGINNING, read_iolog
 from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import Recording
 from drivelab.recordings.own_run import read_kept_ios, read_own_run
-from drivelab.store.layout import RUN_JSON, default_parent
+from drivelab.store.find_run import stored_in
+from drivelab.store.followed import RECORDING, holds_followed
 
 _PARQUET = b"PAR1"
 _THREADS_MAX, _DEPTH_MAX = 1024, 4096
@@ -45,10 +46,10 @@ def read_recording(name: str, *, only: str = "", queue_depth: int = 0) -> Record
 
 def _read(name: str, only: str, queue_depth: int) -> Recording:
     path = Path(name)
-    run = next((each for each in (path, default_parent() / name) if (each / RUN_JSON).is_file()), None)
-    if run is not None:
-        return _with_depth(read_own_run(run, only), queue_depth)
-    begin = _beginning(path)
+    stored = stored_in(name)
+    if stored is not None and not holds_followed(stored):
+        return _with_depth(read_own_run(stored, only), queue_depth)
+    begin = None if stored is not None else _beginning(path)
     if begin == b"":
         raise DrivelabError("B922", "the file is empty", where=name)
     if begin is not None and begin.startswith(_PARQUET):
@@ -60,7 +61,7 @@ def _read(name: str, only: str, queue_depth: int) -> Recording:
     from drivelab.recordings.block_trace import read_block_trace
 
     try:
-        return _with_depth(read_block_trace(name, only), queue_depth)
+        return _with_depth(read_block_trace(str(stored / RECORDING) if stored is not None else name, only), queue_depth)
     except DrivelabError as error:
         if error.code != "B902":
             raise

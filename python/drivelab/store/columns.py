@@ -143,6 +143,13 @@ OPERATION_COLUMNS = (
     Column("is_shared", "bool", "whether other operations waited for the same commands"),
 )
 
+CALL_COLUMNS = (
+    *OPERATION_COLUMNS,
+    Column("call", "string", "name of the system call"),
+    Column("process", "int32", "the kernel's id of its process"),
+    Column("file", "string", "what its descriptor stood for; empty where it was not seen"),
+)
+
 EVENT_COLUMNS = (
     Column("kind", "string", "bio (handed to the block layer) or command (handed to the device)"),
     Column("operation_index", "int32", "row of the operation that it is charged to, from 0; -1 without one"),

@@ -16,6 +16,8 @@ from pathlib import Path
 SCHEMA = 2
 
 RUN_JSON = "run.json"
+# in place of it where a program was followed
+FOLLOWED_JSON = "followed.json"
 JOURNAL = "journal.jsonl"
 TRIALS = "trials.parquet"
 INTERVALS = "intervals.parquet"
@@ -24,6 +26,8 @@ IOS = "ios"
 # of trials with a traced pass: a row per operation, a row per bio and command, and what the tracer wrote
 OPERATIONS = "operations"
 EVENTS = "events"
+# the calls of a program that was followed
+CALLS = "calls"
 RECORDINGS = "recordings"
 # files of other programs that a run was imported from, as they were
 IMPORTED = "imported"

@@ -50,6 +50,9 @@ def open_run(path: Path | str) -> StoredRun:
     try:
         content, status = read_regular(file, bytes_max=RUN_JSON_BYTES_MAX)
     except OSError as error:
+        if (directory / layout.FOLLOWED_JSON).is_file():
+            what = f"{directory.name} is a program that was followed, and no run"
+            raise DrivelabError("S504", what, do=f"drivelab explain {directory}") from None
         raise DrivelabError("S504", f"{directory} holds no readable run.json: {error.strerror}") from error
     return StoredRun(directory, _understood(content, file), status)
 

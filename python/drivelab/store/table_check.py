@@ -11,6 +11,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.histogram import SUB_BUCKET_BITS, SUB_BUCKET_COUNT
 from drivelab.store import layout
 from drivelab.store.columns import (
+    CALL_COLUMNS,
     EVENT_COLUMNS,
     HISTOGRAM_COLUMNS,
     INTERVAL_COLUMNS,
@@ -27,6 +28,7 @@ COLUMNS = {
     layout.IOS: RECORD_COLUMNS,
     layout.OPERATIONS: OPERATION_COLUMNS,
     layout.EVENTS: EVENT_COLUMNS,
+    layout.CALLS: CALL_COLUMNS,
 }
 # what an older drivelab, or a trial of another kind, has not
 _MAY_BE_MISSING = {
@@ -41,6 +43,7 @@ _NEVER_NULL = {
     layout.IOS: tuple(column.name for column in RECORD_COLUMNS),
     layout.OPERATIONS: tuple(column.name for column in OPERATION_COLUMNS),
     layout.EVENTS: ("kind", "operation_index", "class"),
+    layout.CALLS: tuple(column.name for column in CALL_COLUMNS),
 }
 # a factor's levels are texts, a metric is a number
 _OF_LEVELS = ("asked_", "achieved_")

@@ -1,0 +1,157 @@
+"""What a program that was followed comes to, on the terminal, as a report and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from drivelab.answers.followed import FollowedAnswer
+from drivelab.report.content import TracedCombination
+from drivelab.report.figures.waterfall import waterfall
+from drivelab.report.followed_calls import (
+    answer,
+    calls_table,
+    left_out_lines,
+    main_call,
+    over_words,
+    part_meanings,
+    processor_words,
+    slowest_table,
+    story,
+)
+from drivelab.report.joint import Joint
+from drivelab.report.numerals import count_text, latency_text
+from drivelab.report.sentences.explanation import asked_of_drive
+from drivelab.report.tables.device_work import device_work_table
+from drivelab.report.tables.parts import parts_table
+from drivelab.report.tables.trace_conduct import trace_conduct_table
+from drivelab.report.terminal.wrapped import table_lines, wrapped
+from drivelab.store.followed import CALLS
+from drivelab.streams import make_console
+from drivelab.trace.operations_of_calls import ELSEWHERE, SUBMISSIONS
+
+SCHEMA = 1
+_STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _REMARK_LINES = 3, 2, 5, 8
+_QUESTION = "Where does the time of this program go?"
+# a share of its calls that is not followed, from which the answer says so itself
+_BESIDE_TOLD_FROM = 0.1
+
+
+def followed_joint(found: FollowedAnswer) -> Joint:
+    """What a program came to, as a report."""
+    traced = [TracedCombination(one, one.label, (found.calls,), (found.events,)) for one in found.explanations]
+    calls = calls_table(found.summaries)
+    tables = (
+        replace(calls, caption=" ".join((f"{calls.caption}.", *_left_out(found)))),
+        slowest_table(_stories(found)),
+        parts_table(traced),
+        device_work_table(traced),
+        trace_conduct_table(traced),
+    )
+    figure = waterfall(traced)
+    return Joint(
+        title=f"{found.record.program} on {found.record.disk}",
+        question=_QUESTION,
+        sentences=(*_first(found), *_meanwhile(found)),
+        tables=tuple(table for table in tables if table is not None),
+        figures=(figure,) if figure is not None else (),
+    )
+
+
+def answer_words(found: FollowedAnswer) -> str:
+    """Where the time went, in one sentence."""
+    return answer(found.record.program, found.summaries, found.refusal)
+
+
+def _first(found: FollowedAnswer) -> list[str]:
+    """The answer; how much of the program's I/O it leaves out where that is more than little; how the program ended."""
+    told = [answer_words(found)]
+    main = main_call(found.summaries)
+    work = asked_of_drive(found.explanations[0]) if found.explanations and main is not None else ""
+    if work and main is not None:
+        told.append(f"Each {main.call} made the drive do {work}.")
+    if found.over_ns:
+        told.append(over_words(found.calls["latency_ns"].to_numpy(), found.over_ns))
+    beside = found.record.left_out.get(SUBMISSIONS, 0)
+    followed = found.calls.num_rows
+    share = beside / (beside + followed)
+    if share > _BESIDE_TOLD_FROM:
+        told.append(f"That is not all of its I/O: {100 * share:.0f} % of the calls are {SUBMISSIONS}.")
+    elsewhere = found.record.left_out.get(ELSEWHERE, 0)
+    if elsewhere > followed:
+        told.append(
+            f"Most of its calls ({count_text(elsewhere)}) are on files of other disks: name theirs with --path."
+        )
+    # one that drivelab asked to end has a negative one
+    if (found.record.command_status or 0) > 0:
+        told.append(f"{found.record.program} ended with status {found.record.command_status}.")
+    return told
+
+
+def _meanwhile(found: FollowedAnswer) -> list[str]:
+    told = [] if found.refusal else [f"{who} {latency_text(time)}" for who, time in _by_time(found.at_drive_ns)]
+    busy = processor_words(found.record.processor_wait_ns, found.record.duration_ns)
+    at_drive = f"While it waited for syncs, bios were on their way: {', '.join(told)}." if told else ""
+    return [sentence for sentence in (busy, at_drive) if sentence]
+
+
+def _left_out(found: FollowedAnswer) -> list[str]:
+    record = found.record
+    return list(left_out_lines(record.left_out, record.unpaired_calls, record.lost_events))
+
+
+def _by_time(times: Mapping[str, int]) -> Sequence[tuple[str, int]]:
+    return [(who, time) for who, time in sorted(times.items(), key=lambda one: -one[1]) if time > 0][:4]
+
+
+def followed_document(found: FollowedAnswer, directory: Path, page: Path | None) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "schema": SCHEMA,
+        "program": found.record.program,
+        "disk": found.record.disk,
+        "directory": str(directory),
+        "report": str(page) if page is not None else None,
+        "answer": answer_words(found),
+        "command_status": found.record.command_status,
+        "duration_ns": found.record.duration_ns,
+        "processor_wait_ns": found.record.processor_wait_ns,
+        "calls": [one.to_json() for one in found.summaries],
+        "slowest": [one.to_json() for one in found.slowest],
+        "at_drive_ns": dict(found.at_drive_ns),
+        "explanations": [one.to_json() for one in found.explanations],
+        "left_out": dict(found.record.left_out),
+        "lost_events": found.record.lost_events,
+        "calls_trace": dict(found.record.calls_trace),
+    }
+
+
+def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *, details: bool) -> None:
+    """Print it, as much as has room on a screen or all of it."""
+    console = make_console()
+    width, plain = console.width, not console.encoding.startswith("utf")
+    lines = [line for sentence in _first(found) for line in wrapped(sentence, width, plain)] + [""]
+    table = calls_table(found.summaries if details else found.summaries[:_CALLS_IN_TERMINAL])
+    rows = [[column.name for column in table.columns], *([cell.text for cell in row] for row in table.rows)]
+    lines += table_lines(rows, plain)
+    lines += [line for meaning in part_meanings(found.summaries) for line in wrapped(meaning, width, plain)]
+    lines.append("")
+    remarks = [line for remark in (*_meanwhile(found), *_left_out(found)) for line in wrapped(remark, width, plain)]
+    lines += remarks if details else remarks[:_REMARK_LINES]
+    stories = [wrapped(text, width, plain) for text in _stories(found)]
+    shown = stories if details else [told[:_STORY_LINES] for told in stories[:_STORIES_IN_TERMINAL]]
+    lines += ["", *chain.from_iterable(shown), ""]
+    print("\n".join(lines))
+    if page is not None:
+        print(f"report: {page}")
+    print(f"calls:  {directory / CALLS}")
+
+
+def _stories(found: FollowedAnswer) -> list[str]:
+    """The slowest calls, a line each; none where nobody knows where their time went."""
+    names = found.record.names
+    known = () if found.refusal else found.slowest
+    return [story(one, names.get(one.thread, found.record.program)) for one in known]

@@ -1,0 +1,149 @@
+"""A program that was followed stays: it is listed, explained, reported and exported again, and its load played."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from drivelab.cli import main
+from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+NAME = "20260103T000000Z-followed-python3"
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place with a run, and a program that was followed after it."""
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    shutil.copytree(GOLDEN / "runs" / "check-directory", tmp_path / "runs" / "20260101T000000Z-check-etcd")
+    shutil.copytree(GOLDEN / "followed" / "writer", tmp_path / "runs" / NAME)
+    return tmp_path / "runs" / NAME
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
+    assert main.run([*arguments]) == status
+    return capsys.readouterr().out
+
+
+def test_it_is_listed_among_the_runs_with_its_answer_and_by_its_place(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = told(capsys, "runs").splitlines()
+    place = lines.index(f"{NAME}  /srv/data")
+    assert lines[place + 1].startswith("  python3's 40 fdatasync calls took ")
+    assert lines[0].startswith("20260101T000000Z-check-etcd")
+    assert [one["run"] for one in json.loads(told(capsys, "runs", "/srv/data", "--json"))["runs"]] == [NAME]
+
+
+@pytest.mark.parametrize("name", [NAME, "LAST"])
+def test_it_is_explained_again_in_the_words_of_its_list(
+    kept: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    answer = json.loads((kept / "followed.json").read_text())["answer"]
+    found = json.loads(told(capsys, "explain", name, "--json"))
+    assert found["answer"] == answer
+    assert found["report"] is None
+    calls = {one["call"]: one["count"] for one in found["calls"]}
+    rows = pq.read_table(kept / "calls.parquet")
+    assert calls == {call: rows["call"].to_pylist().count(call) for call in set(rows["call"].to_pylist())}
+
+
+def test_another_bound_is_asked_about_later_and_details_tell_every_slow_call(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    latencies = pq.read_table(kept / "calls.parquet")["latency_ns"].to_numpy()
+    slow = int((latencies > 300_000).sum())
+    text = told(capsys, "explain", NAME, "--over", "300us")
+    assert f"{slow} of {latencies.size} calls took longer than 300 us" in text
+    assert text.count("at the drive meanwhile") + text.count("at the\ndrive meanwhile") <= 3
+    whole = " ".join(told(capsys, "explain", NAME, "--details").split())
+    assert whole.count("at the drive meanwhile") == 20
+
+
+def test_its_report_comes_in_every_format(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "report", NAME) == f"{kept / 'report.html'}\n"
+    assert "fdatasync" in (kept / "report.html").read_text()
+    assert told(capsys, "report", "LAST", "--format", "markdown", "--figures", "none").startswith("# Where does the")
+    assert told(capsys, "report", NAME, "--text").startswith("python3's 40 fdatasync calls took ")
+    written = json.loads(told(capsys, "report", NAME, "--out", str(tmp_path / "tables"), "--format", "csv", "--json"))
+    assert (written["run"], len(written["files"])) == (str(kept), 7)
+    assert (tmp_path / "tables" / "table-followed-calls.csv").read_text().count("\n") == 3
+
+
+def test_its_calls_are_slices_of_a_trace_by_name_and_file(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "export", "perfetto", NAME) == f"{kept / 'trace.pftrace'}\n"
+    content = (kept / "trace.pftrace").read_bytes()
+    assert content.count(b"fdatasync") == 40
+    assert b"/srv/data/wal" in content
+
+
+def test_what_its_drive_did_is_played_again(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    options = ("--size", "16MiB", "--scale-to-target", "--as-fast-as-possible", "--buffered", "--json")
+    # what others do meanwhile to these few I/Os may make their times invalid
+    assert main.run(["replay", NAME, str(target), *options]) in (EXIT_OK, EXIT_NOT_TRUSTED)
+    found = json.loads(capsys.readouterr().out)
+    assert found["targets"][0]["operations"]["sync"]["count"] == 40
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.provokes("S504", "S505", "S506", "U004", "U021")
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("compare", NAME, "LAST"), "S504", "is a program that was followed"),
+        (("export", "fio", NAME), "S504", "is a program that was followed"),
+        (("report", NAME, "20260101T000000Z-check-etcd"), "U004", "1 more is named"),
+        (("report", NAME, "--with-reference"), "U004", "--with-reference is for numbers of a workload"),
+        (("explain", NAME, "--runtime", "5s"), "U004", "--runtime is for what is measured now"),
+        (("explain", NAME, "20260101T000000Z-check-etcd"), "U021", "explained alone"),
+        (("explain", "20260101T000000Z-check-etcd", "--over", "5ms"), "U004", "--over is for a program"),
+    ],
+)
+def test_what_makes_no_sense_of_it_is_refused(
+    kept: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: str, words: str
+) -> None:
+    assert main.run([*arguments]) == 2
+    err = capsys.readouterr().err
+    assert f"error[{code}]" in err
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"schema": 99}, "S505"),
+        ({"schema": "1"}, "S506"),
+        ({"names": {"x": 1}}, "S506"),
+        ({"conduct": {"source": 1}}, "S506"),
+        ({"duration_ns": "long"}, "S506"),
+        ({"threads": None}, "S506"),
+    ],
+)
+def test_a_damaged_one_is_refused_and_left_out_of_the_list(
+    kept: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object], code: str
+) -> None:
+    file = kept / "followed.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    assert main.run(["explain", NAME]) == 1
+    assert f"error[{code}]" in capsys.readouterr().err
+    assert main.run(["runs"]) == 0
+    out, err = capsys.readouterr()
+    assert NAME not in out
+    assert f"left out: {NAME}" in err
+
+
+@pytest.mark.parametrize("file", ["calls.parquet", "events.parquet"])
+def test_a_table_that_is_damaged_or_missing_is_named(kept: Path, capsys: pytest.CaptureFixture[str], file: str) -> None:
+    (kept / file).write_bytes(b"PAR1")
+    assert main.run(["report", NAME]) == 1
+    assert "error[S506]" in capsys.readouterr().err
+    (kept / file).unlink()
+    assert main.run(["report", NAME]) == 1
+    assert file in capsys.readouterr().err
