@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from drivelab.answers.history import history_of, is_on
 from drivelab.cli import main
 from drivelab.cli.history import history_lines
+from drivelab.model.estimate import Estimate
 from drivelab.model.history import NUMBERS
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.history_joint import joint_of_history
@@ -134,6 +136,30 @@ def test_runs_of_experiments_are_rows_without_numbers(kept: Kept) -> None:
     (row,) = history_of(kept.runs(), label).rows
     assert not row.numbers
     assert history_lines(history_of(kept.runs(), label), plain=False)[1].split()[-5:] == ["–"] * 5
+
+
+def test_a_run_whose_p99_is_only_a_bound_is_the_last_one_all_the_same(kept: Kept) -> None:
+    kept.check()
+    kept.check()
+    kept.check()
+    history = history_of(kept.runs(), TARGET)
+    worse = {
+        "durable_write_p50": Estimate(19.8e6, 5.1e6, 37.2e6, "ns", 41, 41.0, ""),
+        "durable_write_p99": Estimate(None, 22.9e6, None, "ns", 41, 41.0, ""),
+    }
+    rows = (*history.rows[:2], replace(history.rows[2], numbers=worse, need="etcd", outcome="undecided"))
+    joint = joint_of_history(replace(history, rows=rows))
+    assert "in the first of them, ≥ 22.9 ms in the last." in plain(joint.sentences[1])
+    assert joint.sentences[2].endswith(f"{rows[0].run} {rows[2].run}.")
+    cells = {row[0].text: [plain(cell.text) for cell in row[1:]] for row in joint.tables[0].rows}
+    # a row is of one run
+    assert cells["last"] == ["19.8 ms", "≥ 22.9 ms", "–", "–", "–"]
+    assert cells["highest"][:2] == ["19.8 ms", "≥ 22.9 ms"]
+    assert [row[1].text for row in joint.tables[1].rows] == ["yes", "yes", "etcd ?"]
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
 
 
 def test_the_page_draws_the_latency_over_dates_with_marks(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,6 +93,7 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...]) -> 
         run=run.name,
         started_utc=record.started_utc,
         experiment=as_text(record.experiment.get("name")),
+        need=as_text(record.verdict.get("need")),
         outcome=as_text(record.verdict.get("outcome")) or record.status,
         answer=as_text(record.verdict.get("sentence")),
         numbers={

@@ -17,7 +17,7 @@ from drivelab.streams import make_console
 
 SCHEMA = 1
 _LINES_MAX = 25
-_OUTCOME_WIDTH = 11
+_OUTCOME_WIDTH = 15
 
 
 def command(

@@ -29,8 +29,9 @@ class HistoryRow:
     ----------
     run, started_utc, experiment : str
         Its name, when it began, and what was run.
-    outcome, answer : str
-        How it ended in a word (``pass``, ``complete``), and the sentence of its verdict.
+    need, outcome, answer : str
+        The one program that was asked about, how it ended in a word (``pass``, ``complete``), and the sentence of
+        its verdict.
     numbers : mapping of str to Estimate
         By the names of `NUMBERS`; what a run did not measure is missing.
     facts : mapping of str to str
@@ -42,6 +43,7 @@ class HistoryRow:
     run: str
     started_utc: str
     experiment: str
+    need: str
     outcome: str
     answer: str
     numbers: Mapping[str, Estimate]
@@ -54,6 +56,7 @@ class HistoryRow:
             "run": self.run,
             "started_utc": self.started_utc,
             "experiment": self.experiment,
+            "need": self.need,
             "outcome": self.outcome,
             "answer": self.answer,
             "numbers": {name: estimate.to_json() for name, estimate in self.numbers.items()},

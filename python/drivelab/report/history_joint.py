@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.history import NUMBERS, History, HistoryRow
@@ -26,14 +25,9 @@ _CAPTION = (
     "reads of 4 KiB, 32 outstanding; flushes of the drive for each append. These are numbers of drivelab check: runs "
     "of experiments have none."
 )
-_OUTCOMES = {"pass": "yes", "fail": "no", "no_limit": "measured"}
-_UNKNOWN = "–"
-_ENDS: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "first": itemgetter(0),
-    "last": itemgetter(-1),
-    "lowest": min,
-    "highest": max,
-}
+_OUTCOMES = {"pass": "yes", "fail": "no", "no_limit": "measured", "undecided": "?"}
+_UNKNOWN, _NOTHING = "–", "?"
+_ENDS: Mapping[str, Callable[[Sequence[tuple[float, str]]], tuple[float, str]]] = {"lowest": min, "highest": max}
 
 
 def joint_of_history(history: History) -> Joint:
@@ -52,10 +46,11 @@ def sentences(history: History) -> list[str]:
     """How many runs there are, the p99 of the first and of the last that have one, and what compares these."""
     rows = history.rows
     told = [f"{_counted(len(rows), 'run')}, from {when(rows[0])} to {when(rows[-1])} UTC."]
-    known = [row for row in rows if (one := row.numbers.get("durable_write_p99")) and one.value is not None]
+    # a bound is of the worst ones, and counts
+    known = [row for row in rows if cell_text("durable_write_p99", row.numbers) not in (_UNKNOWN, _NOTHING)]
     if len(known) > 1:
         first, last = (cell_text("durable_write_p99", row.numbers) for row in (known[0], known[-1]))
-        told.append(f"99 % of durable 4 KiB writes took at most {first} in the first of them, {last} in the last.")
+        told.append(f"The p99 of durable 4 KiB writes was {first} in the first of them, {last} in the last.")
         names = " ".join(shlex.quote(row.run) for row in (known[0], known[-1]))
         told.append(f"How these two differ: drivelab compare {names}.")
     if changes := sum(bool(row.changes) for row in rows):
@@ -66,21 +61,26 @@ def sentences(history: History) -> list[str]:
 
 
 def ends_table(rows: Sequence[HistoryRow]) -> Table:
-    """Of each number the first, the last, the lowest and the highest."""
-    found: dict[str, list[float]] = {name: [] for name in HEADS}
-    for row in rows:
+    """The numbers of the first run that has any and of the last one, and of each number the lowest and the highest."""
+    known = [row for row in rows if row.numbers]
+    found: dict[str, list[tuple[float, str]]] = {name: [] for name in HEADS}
+    for row in known:
         for name, one in row.numbers.items():
-            found[name] += [] if one.value is None else [one.value]
+            least = one.low if one.value is None else one.value
+            found[name] += [] if least is None else [(least, cell_text(name, row.numbers))]
     return Table(
         key="history-ends",
         title="First and last, lowest and highest",
         columns=(TableColumn("of all checks"), *_number_columns()),
-        rows=tuple(
-            (
-                TableCell(word),
-                *(TableCell(_written(name, end(values)) if values else _UNKNOWN) for name, values in found.items()),
-            )
-            for word, end in _ENDS.items()
+        rows=(
+            *(
+                (TableCell(word), *(TableCell(cell_text(name, row.numbers)) for name in HEADS))
+                for word, row in zip(("first", "last"), (*known[:1], *known[-1:]), strict=False)
+            ),
+            *(
+                (TableCell(word), *(TableCell(end(values)[1] if values else _UNKNOWN) for values in found.values()))
+                for word, end in _ENDS.items()
+            ),
         ),
         caption=_CAPTION,
     )
@@ -111,8 +111,12 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
 
 
 def outcome(row: HistoryRow) -> str:
-    """Whether a check found the drive fit; what was run where that was no check."""
-    return _OUTCOMES.get(row.outcome, row.outcome) if row.experiment == "check" else row.experiment
+    """Whether a check found the drive fit, and for what; what was run where that was no check."""
+    if row.experiment != "check":
+        return row.experiment
+    if row.need and row.outcome == "no_limit":
+        return f"{row.need} {_UNKNOWN}"
+    return " ".join(filter(None, (row.need, _OUTCOMES.get(row.outcome, row.outcome))))
 
 
 def when(row: HistoryRow) -> str:
@@ -127,7 +131,7 @@ def cell_text(name: str, numbers: Mapping[str, Estimate]) -> str:
         return _UNKNOWN
     if one.value is not None:
         return _written(name, one.value)
-    return f"> {_written(name, one.low)}" if one.low is not None else "?"
+    return f"≥ {_written(name, one.low)}" if one.low is not None else _NOTHING
 
 
 def _interval(name: str, numbers: Mapping[str, Estimate]) -> str:
