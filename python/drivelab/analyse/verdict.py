@@ -83,6 +83,8 @@ def judge_need(
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
     sentence = f"{need.title}: {deciding.why if outcome == 'undecided' else _deciding_number(deciding)}"
+    if outcome == "fail" and deciding.why:
+        sentence += f"; no drive gives that: {deciding.why}"
     if told is not None and not at_least_per_s:
         sentence += f". {told.text}"
     return Verdict(need.name, need.title, outcome, sentence, deciding.why, tuple(checks), caveats, told)

@@ -32,6 +32,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     found = list(_signs(evidence))
     if not found:
         return []
+    # what disturbed it most is told first
+    found.sort(key=lambda sign: -max(value for name, value in sign[1].items() if name.endswith("_share")))
     text = f"this trial was not alone: {'; '.join(sentence for sentence, _ in found)}"
     facts = {key: value for _, facts in found for key, value in facts.items()}
     is_minor = set(facts) == {STEAL} and facts[STEAL] <= STEAL_SHARE_WARNING
@@ -74,8 +76,8 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
         foreign, own = counts.foreign_requests, counts.reads + counts.writes + counts.discards - counts.foreign_requests
     if foreign >= FOREIGN_REQUESTS_MIN and foreign > FOREIGN_SHARE_MAX * (own + foreign):
         share = foreign / (own + foreign)
-        names = ", ".join(sorted(traced.get("foreign", {})))
-        who = f" ({names})" if names else ""
+        by_count = sorted(traced.get("foreign", {}).items(), key=lambda one: (-one[1], one[0]))
+        who = f" ({', '.join(name for name, _ in by_count)})" if by_count else ""
         yield f"{100 * share:.0f} % of all requests were others'{who}", {"foreign_request_share": share}
 
 

@@ -34,6 +34,8 @@ _SENTENCE_LENGTH_MAX = 3 * 70
 # needs that are told in a line each; failures are told all
 _NEEDS_MAX = 5
 _WITHOUT_LIMIT_MAX = 1
+_FOREIGN_WORK = "foreign-work"
+_NO_LIMIT = "no limit is published for it: with --at-least RATE this becomes yes or no"
 _ORDER = ("fail", "undecided", "pass")
 _OUTCOMES = {
     "pass": ("Yes", "bold green"),
@@ -61,7 +63,7 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     missing = what_is_missing(content.record, content.trial_count)
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
-    told = {"interrupted" if missing else "", "foreign-work" if busy else ""}
+    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else ""}
     warned = [
         one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials) and one.code not in told
     ]
@@ -81,9 +83,10 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     if busy:
         parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
     is_undecided = any(one.outcome == "undecided" for one in answer.verdicts)
-    if is_undecided and (surer := surer_words(content.record, is_busy=bool(busy))):
+    is_disturbed = bool(busy) or any(one.code == _FOREIGN_WORK for one in warned)
+    if is_undecided and (surer := surer_words(content.record, is_busy=is_disturbed)):
         parts.append(write.undecided(surer))
-    durable = [trial for trial in trials if trial.is_durable]
+    durable = sorted((trial for trial in trials if trial.is_durable), key=lambda trial: _shape(trial)[0])
     others = [trial for trial in trials if not trial.is_durable]
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
     parts += [Text(), write.reads_beside_writes(others)] if others else []
@@ -122,11 +125,14 @@ class _Writer:
         return text.append(f"   {beside}", style="not bold dim") if len(target) + len(beside) < _WIDTH - 2 else text
 
     def need(self, block: VerdictBlock) -> Iterator[RenderableType]:
-        """One need: the verdict, and each limit that is only recommended."""
+        """One need: the verdict, and each limit that it does not tell of; without any, how to have one."""
         said = clauses_within(block.sentence or block.title, _SENTENCE_LENGTH_MAX)
         yield self._told(block.outcome, said)
+        if block.outcome == "no_limit":
+            yield self._told("", _NO_LIMIT)
+        told = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         for check in block.checks:
-            if check.force != "required":
+            if check is not told:
                 yield self._told("", self._criterion(f"{check.force}, {check.word}", check))
 
     def needs(self, sentence: str, blocks: Sequence[VerdictBlock]) -> Iterator[RenderableType]:
@@ -233,8 +239,10 @@ class _Writer:
         if estimate is None:
             return "", Text()
         if estimate.value is None:
-            seen = estimate.observed if estimate.observed is not None else estimate.low
-            return ("?" if seen is None else self._clean(f"≥ {write(seen)}")), Text()
+            # the largest of too few is no bound
+            bound, seen = estimate.low, estimate.observed
+            told = f"≥ {write(bound)}" if bound is not None else "?" if seen is None else f"seen {write(seen)}"
+            return self._clean(told), Text()
         value = self._clean(write(estimate.value))
         if estimate.low is None or estimate.high is None:
             return value, Text("?", style="dim")

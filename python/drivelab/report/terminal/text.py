@@ -43,8 +43,8 @@ _LABEL_WIDTH = 24
 # with their notes; of more the verdict, which is said first, has left the screen
 _TRIALS_ON_A_SCREEN = 5
 _OUTCOMES = {
-    "pass": ("Pass", "bold green"),
-    "fail": ("Fail", "bold red"),
+    "pass": ("Yes", "bold green"),
+    "fail": ("No", "bold red"),
     "undecided": ("Undecided", "bold yellow"),
     "no_limit": ("No published limit", "bold"),
     "mixed": ("For some", "bold"),

@@ -133,8 +133,31 @@ def test_what_is_undecided_says_what_would_decide_it(whole: ReportContent) -> No
     assert f"{again} when the machine is quiet and without --quick" in screen(
         "drivelab check --quick .", "undecided", 1.5
     )
+    # processors were idle, and the drive was not
+    neighbour = reported([Finding("foreign-work", "warning", "this trial was not alone", whole.trials[0].name)])
+    disturbed = replace(whole, verdict=need("etcd", "undecided"), findings=neighbour, facts={"command_line": "check ."})
+    assert f"{again} when the machine is quiet" in shown(disturbed)
     assert not [line for line in screen("drivelab check .", "undecided", 0.0) if line.startswith(again)]
     assert not [line for line in screen("drivelab check . --quick", "pass", 0.0) if line.startswith(again)]
+
+
+def test_a_need_without_a_limit_says_how_to_have_one(whole: ReportContent) -> None:
+    lines = shown(replace(whole, verdict=need("PostgreSQL", "no_limit")))
+    assert lines[1:3] == [
+        "-    PostgreSQL: 5 a second",
+        "     no limit is published for it: with --at-least RATE this becomes yes or no",
+    ]
+
+
+def test_durable_writes_stand_by_their_size(whole: ReportContent) -> None:
+    sizes = (16384, 512, 4096, 2300)
+    (of,) = whole.trials[:1]
+    trials = tuple(
+        replace(of, name=f"sync-write-{size}", label=f"{size} B appended", workload={"block_sizes": [{"bytes": size}]})
+        for size in sizes
+    )
+    lines = shown(replace(whole, trials=trials))
+    assert [line.split()[0] for line in lines if " B " in line[:8]] == [f"{size}" for size in sorted(sizes)]
 
 
 def test_every_stored_check_fits(stored_run: StoredRun) -> None:
@@ -275,6 +298,14 @@ def test_a_bound_is_no_number(whole: ReportContent, make_estimate: MakeEstimate)
     text = "\n".join(shown(replace(whole, trials=(only,))))
     assert "≥ 900 us" in text
     assert "?" in text
+    # the largest of 41 is no bound of their p99
+    largest = replace(make_estimate(None, 22_900_000, None), observed=37.2e6)
+    few = replace(only, estimates={"total_latency_ns_p99": largest})
+    lines = "\n".join(shown(replace(whole, trials=(few,))))
+    assert "≥ 22.9 ms" in lines
+    assert "37.2" not in lines
+    few = replace(only, estimates={"total_latency_ns_p99": replace(largest, low=None)})
+    assert "seen 37.2 ms" in "\n".join(shown(replace(whole, trials=(few,))))
     assert "\n".join(shown(replace(whole, trials=(only,)), plain=True)).isascii()
 
 

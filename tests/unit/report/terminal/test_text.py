@@ -103,8 +103,8 @@ def test_several_needs_have_a_line_each(summary: TrialSummary) -> None:
     one = Verdict("etcd", "etcd", "pass", "Yes, this carries etcd.", "", ())
     other = Verdict("kafka", "Kafka", "fail", "No, this is too slow for Kafka.", "", ())
     text = shown(render_check("Fit?", [summary], [], Fitness("Fit for some.", "fail", (one, other))))
-    assert "  Pass  Yes, this carries etcd." in text
-    assert "  Fail  No, this is too slow for Kafka." in text
+    assert "  Yes  Yes, this carries etcd." in text
+    assert "  No  No, this is too slow for Kafka." in text
 
 
 def test_plain_text_is_ascii(stored_run: StoredRun) -> None:
