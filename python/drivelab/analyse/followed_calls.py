@@ -15,7 +15,9 @@ from drivelab.model.trace import PARTS, Part
 
 Integers = NDArray[np.int64]
 OWN = "its own"
+WRITEBACK = "writeback (kworker)"
 _KERNEL_WORKER = "kworker"
+_JOURNALS = ("jbd2/", "xfsaild/", "btrfs-", "f2fs_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +156,25 @@ def slowest_calls(
     return tuple(found)
 
 
+def neighbour(at_drive_ns: Mapping[str, int], waited_ns: int) -> tuple[str, float]:
+    """The other program whose bios were at the drive longest while calls waited, and for which part of that time.
+
+    Notes
+    -----
+    What the kernel writes back and the journals of file systems work for the program, too: they are no others.
+    """
+    others = {
+        who: time for who, time in at_drive_ns.items() if who not in (OWN, WRITEBACK) and not who.startswith(_JOURNALS)
+    }
+    name = max(others, key=lambda who: others[who], default="")
+    return (name, others[name] / waited_ns) if name and waited_ns else ("", 0.0)
+
+
 def _plain(name: str | None) -> str:
     """Workers of the kernel are one; others go by their name."""
     if not name:
         return "a process without a name"
-    return "the kernel's writeback (kworker)" if name.startswith(_KERNEL_WORKER) else name
+    return WRITEBACK if name.startswith(_KERNEL_WORKER) else name
 
 
 def _union(begins: Integers, ends: Integers) -> tuple[Integers, Integers]:

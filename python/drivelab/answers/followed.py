@@ -36,6 +36,8 @@ class FollowedAnswer:
         The slowest of those that were asked about.
     at_drive_ns : mapping of str to int
         By process how long its bios were on their way while the program waited for syncs.
+    sync_wait_ns : int
+        How long it waited for syncs in all.
     explanations : tuple of Explanation
         Where the time of each kind of operation went.
     """
@@ -47,6 +49,7 @@ class FollowedAnswer:
     summaries: tuple[CallSummary, ...]
     slowest: tuple[SlowCall, ...]
     at_drive_ns: Mapping[str, int]
+    sync_wait_ns: int
     explanations: tuple[Explanation, ...]
 
     @property
@@ -82,6 +85,7 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
         summaries=summaries,
         slowest=slowest_calls(calls, at_work, SLOWEST_MAX, over_ns),
         at_drive_ns={who: int(times[is_awaited].sum()) for who, times in at_work.items()},
+        sync_wait_ns=int(calls["latency_ns"].to_numpy()[is_awaited].sum()),
         explanations=explanations,
     )
 

@@ -8,14 +8,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from drivelab.analyse.followed_calls import neighbour
 from drivelab.answers.followed import FollowedAnswer
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.waterfall import waterfall
 from drivelab.report.followed_calls import (
+    SOFTWARE,
     answer,
     calls_table,
     left_out_lines,
     main_call,
+    neighbour_words,
     over_words,
     part_meanings,
     processor_words,
@@ -34,7 +37,7 @@ from drivelab.streams import make_console
 from drivelab.trace.operations_of_calls import ELSEWHERE, SUBMISSIONS
 
 SCHEMA = 1
-_STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _REMARK_LINES = 3, 2, 5, 8
+_STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _REMARK_LINES = 3, 3, 5, 8
 _QUESTION = "Where does the time of this program go?"
 # a share of its calls that is not followed, from which the answer says so itself
 _BESIDE_TOLD_FROM = 0.1
@@ -67,8 +70,14 @@ def answer_words(found: FollowedAnswer) -> str:
 
 
 def _first(found: FollowedAnswer) -> list[str]:
-    """The answer; how much of the program's I/O it leaves out where that is more than little; how the program ended."""
-    told = [answer_words(found)]
+    """The answer and its cause; what of the program's I/O it leaves out where that is much; how the program ended."""
+    record = found.record
+    software_ns = sum(one.parts_ns[part] for one in found.summaries for part in SOFTWARE)
+    causes = (
+        neighbour_words(*neighbour(found.at_drive_ns, 0 if found.refusal else found.sync_wait_ns)),
+        processor_words(record.processor_wait_ns, record.duration_ns, software_ns),
+    )
+    told = [answer_words(found), *filter(None, causes)]
     main = main_call(found.summaries)
     work = asked_of_drive(found.explanations[0]) if found.explanations and main is not None else ""
     if work and main is not None:
@@ -93,9 +102,7 @@ def _first(found: FollowedAnswer) -> list[str]:
 
 def _meanwhile(found: FollowedAnswer) -> list[str]:
     told = [] if found.refusal else [f"{who} {latency_text(time)}" for who, time in _by_time(found.at_drive_ns)]
-    busy = processor_words(found.record.processor_wait_ns, found.record.duration_ns)
-    at_drive = f"While it waited for syncs, bios were on their way: {', '.join(told)}." if told else ""
-    return [sentence for sentence in (busy, at_drive) if sentence]
+    return [f"At the drive while it waited for syncs: {', '.join(told)}."] if told else []
 
 
 def _left_out(found: FollowedAnswer) -> list[str]:

@@ -14,6 +14,10 @@ from drivelab.report.tables.table import Table, TableColumn, text_rows
 _TOLD_FROM = 0.05
 # a thread that sleeps in each I/O waits a little for its processor each time, on an idle machine too
 _WAIT_TOLD_FROM = 0.1
+# ... a few per cent of the software of its calls; where it is so much of that, and not a moment, it is a cause
+_WAIT_OF_SOFTWARE_FROM, _WAIT_TOLD_NS = 0.3, 50_000_000
+# from such a share on a neighbour is a cause
+_NEIGHBOUR_TOLD_FROM = 0.2
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
 _TOLD_AT_MOST = 3
 _SHORT: Mapping[Part, str] = {
@@ -24,11 +28,12 @@ _SHORT: Mapping[Part, str] = {
     "between": "between",
     "return": "return",
 }
+SOFTWARE: tuple[Part, ...] = ("fs_in", "between", "return")
 _IN_SENTENCE: Mapping[str, tuple[Part, ...]] = {
     "flush": ("flush",),
     "device": ("device",),
     "queue": ("queue",),
-    "software": ("fs_in", "between", "return"),
+    "software": SOFTWARE,
 }
 
 
@@ -121,8 +126,7 @@ def over_words(latency_ns: Any, over_ns: int) -> str:
 def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
     """What the parts of software are that the table names: by their names alone nobody knows them."""
     named = " ".join(where(one.parts_ns) for one in summaries)
-    parts: tuple[Part, ...] = ("fs_in", "between", "return")
-    told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in parts if f"{_SHORT[part]} " in named]
+    told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in SOFTWARE if f"{_SHORT[part]} " in named]
     if told:
         yield f"Software is {'; '.join(told)}."
 
@@ -181,9 +185,25 @@ def slowest_table(stories: Sequence[str]) -> Table | None:
     )
 
 
-def processor_words(wait_ns: int, duration_ns: int) -> str:
-    """How long the program was ready to run and found no processor; empty where that is little."""
-    if wait_ns < _WAIT_TOLD_FROM * duration_ns:
+def neighbour_words(name: str, share: float) -> str:
+    """That another program used the drive while this one waited for it; empty where that is little."""
+    if share < _NEIGHBOUR_TOLD_FROM:
+        return ""
+    there = f"its requests were there {100 * share:.0f} % of the time spent waiting for syncs"
+    return f"{name} uses the same drive: {there}."
+
+
+def processor_words(wait_ns: int, duration_ns: int, software_ns: int) -> str:
+    """How long the program was ready to run and found no processor; empty where that is little.
+
+    Parameters
+    ----------
+    wait_ns, duration_ns : int
+        How long its threads waited, and how long it was followed.
+    software_ns : int
+        What of its calls is told as software: the wait is in it.
+    """
+    if wait_ns < min(_WAIT_TOLD_FROM * duration_ns, max(_WAIT_OF_SOFTWARE_FROM * software_ns, _WAIT_TOLD_NS)):
         return ""
     waited = f"its threads waited {latency_text(wait_ns)} of {latency_text(duration_ns)} for a processor"
     return f"The machine is busy: {waited}, which is told as software."

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from drivelab.analyse.followed_calls import OWN, at_drive, call_summaries, slowest_calls
+from drivelab.analyse.followed_calls import OWN, WRITEBACK, at_drive, call_summaries, neighbour, slowest_calls
 from drivelab.model.trace import PARTS
 
 
@@ -46,7 +46,13 @@ def test_time_at_the_drive_is_told_by_process_and_never_exceeds_the_latency() ->
         (10, "dd", 209, None),
     )
     found = {name: times.tolist() for name, times in at_drive(rows, events, {7}).items()}
-    assert found == {OWN: [30, 0], "jbd2/sda-8": [10, 5], "the kernel's writeback (kworker)": [0, 0], "dd": [0, 1]}
+    assert found == {OWN: [30, 0], "jbd2/sda-8": [10, 5], WRITEBACK: [0, 0], "dd": [0, 1]}
+
+
+def test_a_neighbour_is_neither_the_program_nor_what_the_kernel_does_for_it() -> None:
+    found = {OWN: 90, WRITEBACK: 80, "jbd2/sda-8": 70, "dd": 50, "cp": 10}
+    assert neighbour(found, 100) == ("dd", 0.5)
+    assert neighbour({OWN: 90, "jbd2/sda-8": 70}, 100) == neighbour(found, 0) == ("", 0.0)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -10,6 +10,7 @@ from drivelab.report.followed_calls import (
     answer,
     calls_table,
     left_out_lines,
+    neighbour_words,
     over_words,
     part_meanings,
     processor_words,
@@ -50,9 +51,18 @@ def test_one_call_that_was_left_out_is_told_as_one() -> None:
     ]
 
 
-def test_waiting_for_a_processor_is_told_from_a_tenth_of_the_time() -> None:
-    assert processor_words(99_000_000, 1_000_000_000) == ""
-    told = processor_words(711_000_000, 3_540_000_000).replace("\u00a0", " ")
+def test_another_program_at_the_drive_is_told_as_the_cause() -> None:
+    assert neighbour_words("dd", 0.19) == ""
+    told = "dd uses the same drive: its requests were there 81 % of the time spent waiting for syncs."
+    assert neighbour_words("dd", 0.812) == told
+
+
+def test_waiting_for_a_processor_is_told_from_a_tenth_of_the_time_or_a_third_of_the_software() -> None:
+    assert processor_words(99_000_000, 1_000_000_000, 900_000_000) == ""
+    # what a thread that sleeps in each I/O always waits
+    assert processor_words(20_000_000, 1_000_000_000, 60_000_000) == ""
+    assert processor_words(99_000_000, 1_000_000_000, 300_000_000)
+    told = processor_words(711_000_000, 3_540_000_000, 3_000_000_000).replace("\u00a0", " ")
     assert told == (
         "The machine is busy: its threads waited 711 ms of 3.54 s for a processor, which is told as software."
     )
