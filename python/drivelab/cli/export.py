@@ -139,7 +139,7 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
 
 def _trace_written(stored: StoredRun, path: Path) -> tuple[list[Path], list[str]]:
     if not stored.traced_trials:
-        do = "trace one: drivelab explain --operation append TARGET"
+        do = "trace one: drivelab explain --file-state append TARGET"
         raise DrivelabError("O811", "no trial of the run was traced", where=stored.name, do=do)
     return _packets_written(traced_tables(stored.traced_trials, stored.operations, stored.events), path)
 

@@ -189,7 +189,7 @@ def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> Drive
     """A mistake in the arguments, in the form that all errors have."""
     chosen = next((argument for argument in arguments if argument in BY_NAME), None)
     asked = " ".join(word for word in ("drivelab", chosen, "--help") if word)
-    what = " ".join(error.format_message().split())
+    what = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
     return DrivelabError("U006", what[:1].lower() + what[1:], where=_command_line(arguments), do=asked)
 
 
