@@ -93,6 +93,8 @@ def answer_of_run(
         with_effects=EFFECTS_TABLE in record.experiment.get("tables", ()),
         factorial_metrics=factorial_metrics,
     )
+    if record.answer:
+        answer = replace(answer, told=record.answer)
     if not asks_over_time(run):
         return answer
     judged_by_it = [name for one in answer.combinations if one.judged_metric == THROUGHPUT for name in one.trials]

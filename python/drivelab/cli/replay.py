@@ -16,7 +16,7 @@ import typer
 
 from drivelab import __version__
 from drivelab.cli.io import exit_code, wrapped
-from drivelab.cli.replay_result import Replayed, recording_json, replay_json, replay_lines
+from drivelab.cli.replay_result import Replayed, answer_words, recording_json, replay_json, replay_lines
 from drivelab.cli.replay_target import Place, held, require_allowed, told_before
 from drivelab.inventory.consent import require_unused
 from drivelab.inventory.host import host_facts
@@ -147,10 +147,11 @@ def _replay(asked: _Asked, places: Sequence[Place], parent: Path, *, as_json: bo
     if not done:
         writer.give_up(status="interrupted")
         return stop.exit_code
+    document = replay_json(asked.recording, asked.speed, done, str(writer.directory))
+    writer.write_run_json({"answer": answer_words(document)})
     writer.finish(
         [finding for each in done for finding in each.findings], status="interrupted" if stop.is_set() else "complete"
     )
-    document = replay_json(asked.recording, asked.speed, done, str(writer.directory))
     if as_json:
         print(json.dumps(document, indent=2))
     else:

@@ -143,7 +143,7 @@ def replay_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for one in targets:
         voids = [finding["text"] for finding in one["findings"] if finding["severity"] == "invalid"]
         yield from (f"Not to be trusted on {one['target']}: {text}." for text in voids)
-    yield _ranking(document) if len(targets) > 1 else _sentence(document, targets[0])
+    yield answer_words(document)
     for one in targets:
         yield ""
         if len(targets) > 1:
@@ -153,6 +153,12 @@ def replay_lines(document: Mapping[str, Any]) -> Iterator[str]:
     warnings = [warning for one in targets for warning in _warnings(document, one, several=len(targets) > 1)]
     for warning in warnings[:_WARNINGS_MAX]:
         yield f"  {warning}"
+
+
+def answer_words(document: Mapping[str, Any]) -> str:
+    """How the load did, in one sentence: beside its recording, or on which target best."""
+    targets = document["targets"]
+    return _ranking(document) if len(targets) > 1 else _sentence(document, targets[0])
 
 
 def _ranking(document: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ SHOWN_MAX = 10
 _ANSWER_LINES_MAX = 2
 _INDENT = "  "
 _Stored = TypeVar("_Stored")
+_EXPLAIN = "explain"
 _OUTCOMES = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 
 
@@ -90,7 +91,7 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
 
 def _row(stored: StoredRun | StoredFollowed) -> dict[str, Any]:
     record = _record(stored)
-    told = record.verdict.get("sentence")
+    told = record.verdict.get("sentence") or record.answer
     return {
         "run": stored.directory.name,
         "started_utc": record.started_utc or None,
@@ -105,10 +106,14 @@ def _row(stored: StoredRun | StoredFollowed) -> dict[str, Any]:
 def _first_sentence(run: StoredRun) -> str:
     """The first sentence of what an experiment came to, without the name of its only workload; empty where none is."""
     # imported here: where only checks are kept, nothing is analysed
+    from drivelab.answers.explanations import explanations_of
     from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+    from drivelab.report.sentences.explanation import headline
     from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 
     try:
+        if run.record.experiment.get("name") == _EXPLAIN:
+            return next(filter(None, map(headline, explanations_of(run))), "")
         answer = answer_of_run(run, SHOWN_METRICS)
     except DrivelabError:
         # a run without a single trial, or one that is damaged: its report says why

@@ -318,6 +318,8 @@ class RunAnswer:
         latency stands beside the rate of others.
     pairs : tuple of LevelEffect
         Of every level beside each other one that is not the first of its factor.
+    told : str
+        What the run came to in its own words, where its trials alone can't tell: how a load did beside its recording.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -330,6 +332,7 @@ class RunAnswer:
     shapes: tuple[SurfaceShape, ...] = ()
     apart: tuple[CombinationResult, ...] = ()
     pairs: tuple[LevelEffect, ...] = ()
+    told: str = ""
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:

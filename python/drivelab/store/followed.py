@@ -106,7 +106,7 @@ class StoredFollowed:
             command_line=self.record.typed,
             experiment={"name": NAME},
             targets=(target,),
-            verdict={"sentence": self.record.answer},
+            answer=self.record.answer,
         )
 
     @property

@@ -169,6 +169,7 @@ class RunRecord:
     finished_utc: Moment = ""
     command_line: str = ""
     drivelab_version: str = ""
+    answer: str = ""
     title: str = ""
     question: str = ""
     experiment: Annotated[Facts, Held(_Experiment)] = field(default_factory=dict)

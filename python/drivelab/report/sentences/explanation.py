@@ -56,6 +56,9 @@ def headline(explanation: Explanation) -> str:
     if explanation.work["bios"] < COUNT_SLACK:
         return f"All of the {whole} is software and memory: nothing was sent to the drive."
     told = [one for one in _told(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
+    untraced = explanation.untraced_ns
+    if untraced is not None and untraced.value is not None:
+        whole += f" ({_value(untraced)} untraced)"
     # the first has the verb
     named = [
         f"{latency_text(time)} {'' if place else f'{verb} '}{name}" for place, (time, verb, name) in enumerate(told)

@@ -48,6 +48,8 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     of_tasks : bool
         Whether its workloads are tasks as a whole, of which the time is what counts (`asks_total_time`).
     """
+    if answer.told:
+        return (answer.told,)
     beside = tuple(target_sentences(answer, DURATION if of_tasks else ""))
     if of_tasks:
         return (*beside, *duration_sentences(answer))
