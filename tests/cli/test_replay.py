@@ -243,6 +243,12 @@ def test_several_targets_are_ranked_for_this_load(replay: Replay, tmp_path: Path
         assert main.run(arguments) == 0
     told = capsys.readouterr().out
     assert all(name.name in told for name in names)
+    # its list and its report say what it said itself, and nothing of which it knows no more than chance
+    assert main.run(["runs", "--json"]) == 0
+    *_, last = json.loads(capsys.readouterr().out)["runs"]
+    assert "looked best for this load" in last["answer"] or "cannot be told apart for this load" in last["answer"]
+    assert last["answer"].split()[0] in told
+    assert "times faster" not in told
 
 
 def test_two_replays_are_compared(replay: Replay, tmp_path: Path, capsys: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ def test_runs_are_listed_with_their_targets_and_answers(kept: Path, capsys: pyte
     assert out.endswith("instead of 71.9 us\n")
     assert all(len(line) <= 80 for line in lines)
     assert "left out: 20260103T000000Z-damaged" in err
+
+
+def test_an_explained_run_is_listed_by_where_its_time_went(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(GOLDEN / "explained-appends", kept / "20260104T000000Z-explain-srv")
+    assert main.run(["runs", "--json"]) == 0
+    *_, last = json.loads(capsys.readouterr().out)["runs"]
+    assert re.match(r"Of a typical \S+\s[uµ]s \(\S+\s[uµ]s untraced\), ", last["answer"])
 
 
 @pytest.mark.parametrize(
