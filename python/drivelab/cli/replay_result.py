@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,9 @@ def replay_lines(document: Mapping[str, Any]) -> Iterator[str]:
             yield _sentence(document, one)
         yield from table_lines([_HEADS, *_rows(one)], plain=True)
         yield f"  {_asked_and_achieved(one)}"
-    warnings = [warning for one in targets for warning in _warnings(document, one, several=len(targets) > 1)]
+    # the gravest of each target before the second of any
+    of_targets = zip_longest(*(_warnings(document, one, several=len(targets) > 1) for one in targets))
+    warnings = [warning for one_of_each in of_targets for warning in one_of_each if warning]
     for warning in warnings[:_WARNINGS_MAX]:
         yield f"  {warning}"
 

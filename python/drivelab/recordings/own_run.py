@@ -50,7 +50,8 @@ def read_own_run(directory: Path, only: str) -> Recording:
     found = _recording(rows, f"{directory}: {name}", _workload_of(run, name))
     if len(run.trial_names) == 1:
         return found
-    return replace(found, notes=(*found.notes, f"of the {len(run.trial_names)} trials of the run {name} is played"))
+    note = f"only {name} is played, of the {len(run.trial_names)} trials of the run"
+    return replace(found, notes=(*found.notes, note))
 
 
 def read_kept_ios(path: Path) -> Recording:

@@ -72,6 +72,14 @@ def test_one_pass_each_ranks_nothing_for_sure() -> None:
     )
 
 
+def test_the_gravest_warning_of_each_target_has_its_line() -> None:
+    three = [finding("warning", f"warning {number}") for number in range(3)]
+    first = document(*three)["targets"][0] | {"target": "/a"}
+    second = document(finding("warning", "all of it was late"))["targets"][0] | {"target": "/b"}
+    lines = list(replay_lines(document() | {"targets": [first, second]}))
+    assert lines[-3:] == ["  warning: /a: warning 0", "  warning: /b: all of it was late", "  warning: /a: warning 1"]
+
+
 def test_appends_that_become_overwrites_are_not_compared() -> None:
     told = document()
     told["recording"]["made_room"] = True
