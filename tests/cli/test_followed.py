@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -65,6 +66,31 @@ def test_another_bound_is_asked_about_later_and_details_tell_every_slow_call(
     assert whole.count("at the drive meanwhile") == 20
 
 
+def test_two_are_explained_beside_each_other(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = kept.parent / "20260104T000000Z-followed-python3"
+    shutil.copytree(kept, other)
+    rows = pq.read_table(kept / "calls.parquet")
+    slower = rows.set_column(
+        rows.column_names.index("latency_ns"), rows.schema.field("latency_ns"), pc.add(rows["latency_ns"], 100_000)
+    )
+    waited = pc.add(slower["queue_ns"], 100_000)
+    slower = slower.set_column(rows.column_names.index("queue_ns"), rows.schema.field("queue_ns"), waited)
+    pq.write_table(slower, other / "calls.parquet")
+    found = json.loads(told(capsys, "explain", NAME, other.name, "--json"))
+    # its writes take hardly any time in one, and more in the other
+    assert [one["operation"] for one in found["differences"]] == ["sync", "write"]
+    sync = {one["part"]: one["difference_ns"]["value"] for one in found["differences"][0]["parts"]}
+    assert sync["total"] == sync["queue"] == pytest.approx(100_000)
+    assert sync["device"] == sync["flush"] == 0
+    text = told(capsys, "explain", NAME, other.name)
+    assert "an operation takes 100 us more" in " ".join(text.split())
+    lossy = json.loads((other / "followed.json").read_text())
+    lossy["conduct"]["lost_events"] = 3
+    (other / "followed.json").write_text(json.dumps(lossy))
+    assert main.run(["explain", NAME, other.name]) == 2
+    assert "error[U022]" in capsys.readouterr().err
+
+
 def test_its_report_comes_in_every_format(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "report", NAME) == f"{kept / 'report.html'}\n"
     assert "fdatasync" in (kept / "report.html").read_text()
@@ -102,7 +128,7 @@ def test_what_its_drive_did_is_played_again(kept: Path, tmp_path: Path, capsys: 
         (("report", NAME, "20260101T000000Z-check-etcd"), "U004", "1 more is named"),
         (("report", NAME, "--with-reference"), "U004", "--with-reference is for numbers of a workload"),
         (("explain", NAME, "--runtime", "5s"), "U004", "--runtime is for what is measured now"),
-        (("explain", NAME, "20260101T000000Z-check-etcd"), "U021", "explained alone"),
+        (("explain", NAME, "20260101T000000Z-check-etcd"), "U021", "alone, or beside another one"),
         (("explain", "20260101T000000Z-check-etcd", "--over", "5ms"), "U004", "--over is for a program"),
     ],
 )

@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drivelab.analyse.explanation import TracedPass, explanation_of
+from drivelab.analyse.explanation import TracedPass, explanation_of, whole_passes
+from drivelab.analyse.explanation_difference import explanation_difference
 from drivelab.analyse.followed_calls import CallSummary, SlowCall, at_drive, call_summaries, slowest_calls
 from drivelab.analyse.operation_parts import operation_parts
-from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation
-from drivelab.store.followed import FollowedRecord
+from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation, ExplanationDifference
+from drivelab.store.followed import FollowedRecord, StoredFollowed
 
 SLOWEST_MAX = 20
 _SYNCS = ("sync", "durable_write")
+# of all calls' time; less than that explains no difference
+_TIME_TOLD_FROM = 0.02
+_KINDS = (*_SYNCS, "write", "read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,52 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
     )
 
 
+def followed_differences(base: StoredFollowed, new: StoredFollowed) -> tuple[ExplanationDifference, ...]:
+    """How the parts differ between two programs that were followed, or one that was followed twice.
+
+    Parameters
+    ----------
+    base, new : StoredFollowed
+        What was recorded of them.
+
+    Returns
+    -------
+    tuple of ExplanationDifference
+        Syncs first. Left out are kinds of operations that one of them has not, that take hardly any time, or whose
+        trace is not whole.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table cannot be read.
+    """
+    calls = base.calls(), new.calls()
+    names = base.directory.resolve().name, new.directory.resolve().name
+    found = []
+    for operation in _KINDS:
+        passes = [_pass_of(side.record, rows, operation) for side, rows in zip((base, new), calls, strict=True)]
+        whole = [[one.operations for one in whole_passes(side)] for side in passes]
+        if all(whole) and max(_share_of_time(rows, operation) for rows in calls) >= _TIME_TOLD_FROM:
+            difference = explanation_difference(*whole, names=names)
+            found.append(replace(difference, operation=operation, label=f"{new.record.program}: {operation}"))
+    return tuple(found)
+
+
+def _share_of_time(calls: pa.Table, operation: str) -> float:
+    """Which part of the time of all calls those of a kind took."""
+    of_kind = calls.filter(pc.equal(calls["operation"], OPERATION_NAMES.index(operation)))
+    return (pc.sum(of_kind["latency_ns"]).as_py() or 0) / max(1, pc.sum(calls["latency_ns"]).as_py() or 0)
+
+
+def _pass_of(record: FollowedRecord, calls: pa.Table, operation: str) -> list[TracedPass]:
+    """The calls of a kind, as a traced pass has them; none where there are none."""
+    if not pc.any(pc.equal(calls["operation"], OPERATION_NAMES.index(operation))).as_py():
+        return []
+    return [TracedPass(operation, operation_parts(calls, operation), record.conduct)]
+
+
 def _explanations(record: FollowedRecord, calls: pa.Table) -> Iterator[Explanation]:
-    for operation in (*_SYNCS, "write", "read"):
-        if pc.any(pc.equal(calls["operation"], OPERATION_NAMES.index(operation))).as_py():
-            passed = TracedPass(operation, operation_parts(calls, operation), record.conduct)
-            explanation = explanation_of([passed], operation, label=f"{record.program}: {operation}")
+    for operation in _KINDS:
+        if passes := _pass_of(record, calls, operation):
+            explanation = explanation_of(passes, operation, label=f"{record.program}: {operation}")
             yield replace(explanation, target=record.disk)

@@ -8,7 +8,7 @@ from typing import Any
 
 from drivelab.cli.conduct import conduct_for, exit_status, progress_of, put_back_left_over
 from drivelab.cli.explain_experiment import advice_on_writes, experiment_from
-from drivelab.cli.explain_followed import explain_again, explain_followed, is_followed
+from drivelab.cli.explain_followed import explain_again, explain_both, explain_followed, is_followed
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import show_difference, show_explanations
 from drivelab.cli.io_options import with_options_of
@@ -62,8 +62,10 @@ def explain(options: ExplainOptions) -> int:
     programs = [directory for directory in stored if holds_followed(directory)]
     if programs and len(options.what) == 1:
         return explain_again(options, programs[0])
+    if len(programs) == len(options.what) == 2:
+        return explain_both(options, programs)
     if programs:
-        what = f"{programs[0].name} is a program that was followed, which is explained alone"
+        what = f"{programs[0].name} is a program that was followed: it is explained alone, or beside another one"
         raise DrivelabError("U021", what, where="drivelab explain")
     if options.over:
         do = "drivelab explain --pid PID --over 5ms"

@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from drivelab.answers.followed import FollowedAnswer, followed_answer
+from drivelab.answers.followed import FollowedAnswer, followed_answer, followed_differences
 from drivelab.cli.explain_options import ExplainOptions
+from drivelab.cli.explain_result import print_differences
 from drivelab.cli.followed_result import answer_words, followed_document, followed_joint, print_followed
 from drivelab.cli.page import write_page
 from drivelab.cli.workload_arguments import located
@@ -45,6 +46,7 @@ from drivelab.trace.operations_of_calls import operations_of_calls
 # options that say something of a program that is followed; all others are of I/O that drivelab makes itself
 _OF_FOLLOWED = ("what", "pid", "path", "is_command", "over", "runtime", "out", "details", "as_json")
 _OF_STORED = ("what", "over", "details", "as_json")
+_OF_BOTH = ("what", "as_json")
 
 
 def is_followed(options: ExplainOptions) -> bool:
@@ -107,6 +109,20 @@ def explain_again(options: ExplainOptions, directory: Path) -> int:
     found = followed_answer(stored.record, stored.calls(), stored.events(), over_ns)
     page = directory / FILE_NAME
     return _show(found, directory, page if page.is_file() else None, options)
+
+
+def explain_both(options: ExplainOptions, directories: Sequence[Path]) -> int:
+    """Exit status, after the parts of two followed programs were shown beside each other.
+
+    Raises
+    ------
+    DrivelabError
+        S505, S506: one cannot be read. U004: an option that says nothing of them. U022: they have nothing in common.
+    """
+    _require_only(options, _OF_BOTH, "is for what is measured now, and two programs were followed")
+    base, new = map(open_followed, directories)
+    print_differences(followed_differences(base, new), directories, (), as_json=options.as_json)
+    return EXIT_OK
 
 
 def _show(found: FollowedAnswer, directory: Path, page: Path | None, options: ExplainOptions) -> int:

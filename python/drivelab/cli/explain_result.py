@@ -94,14 +94,27 @@ def show_difference(runs: Sequence[StoredRun], trials: Sequence[str], *, as_json
             if not run.traced_trials:
                 raise _not_traced(run)
         found = explanation_differences(runs[0], runs[1])
+    print_differences(found, [run.directory for run in runs], trials, as_json=as_json)
+
+
+def print_differences(
+    found: Sequence[ExplanationDifference], directories: Sequence[Path], trials: Sequence[str], *, as_json: bool
+) -> None:
+    """Print which parts differ.
+
+    Raises
+    ------
+    DrivelabError
+        U022: there is nothing in common.
+    """
     if not found:
-        names = " and ".join(trials or [run.name for run in runs])
+        names = " and ".join(trials or [directory.resolve().name for directory in directories])
         what = f"{names} have no operations in common whose traces are whole"
-        raise DrivelabError("U022", what, where=", ".join(str(run.directory) for run in runs))
+        raise DrivelabError("U022", what, where=", ".join(map(str, directories)))
     if as_json:
         document = {
             "schema": SCHEMA,
-            "runs": [str(run.directory) for run in runs],
+            "runs": [str(directory) for directory in directories],
             "trials": list(trials),
             "differences": [one.to_json() for one in found],
         }
