@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from drivelab.interop.fio.logs import joined_logs
 from drivelab.interop.foreign import ForeignFile, ForeignTrial, Kind
 from drivelab.model.errors import DrivelabError
 from drivelab.model.level_words import is_quantity, level_size
@@ -139,7 +140,7 @@ def plan_import(files: Sequence[ForeignFile], drive: str = "") -> ImportedPlan:
     DrivelabError
         I508: more results than a run should hold.
     """
-    results = [(file, trial) for file in files for trial in file.trials]
+    results = joined_logs((file, trial) for file in files for trial in file.trials)
     if len(results) > TRIALS_MAX:
         what = f"the files hold {len(results)} results, and a run at most {TRIALS_MAX}"
         raise DrivelabError("I508", what, where=", ".join(file.source.name for file in files[:3]))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from drivelab.interop import dd, diskbenchmark, ioping, pg_test_fsync
 from drivelab.interop.bonnie import results as bonnie
 from drivelab.interop.fio import results as fio
+from drivelab.interop.fio.logs import is_log
 from drivelab.interop.foreign import PROGRAMS, ForeignFile, Kind, SourceText
 from drivelab.interop.iozone import results as iozone
 from drivelab.model.errors import DrivelabError
@@ -57,6 +58,7 @@ def recognised_kind(text: str) -> Kind | None:
     begin = text[:_LOOKED_AT_CHARACTERS]
     stripped = begin.lstrip()
     tests: tuple[tuple[Kind, bool], ...] = (
+        ("fio", is_log(begin)),
         ("fio", fio.is_terse(begin)),
         ("fio", re.search(r'"(fio version|jobname|client_stats)"\s*:', begin) is not None),
         ("fio", fio.is_normal(begin)),

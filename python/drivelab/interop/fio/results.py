@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from drivelab.interop.fio.logs import is_log, read_log
 from drivelab.interop.fio.printed_results import printed_documents
 from drivelab.interop.fio.result_jobs import JobResult, trial_of_job
 from drivelab.interop.fio.result_options import asked_of
@@ -71,7 +72,7 @@ class _Run:
 
 
 def read_results(source: SourceText) -> ForeignFile:
-    """The results of a fio JSON file, or where it has no JSON of terse lines or of normal output.
+    """The results of a fio JSON file; where it has no JSON of terse lines, of normal output or of a log.
 
     Parameters
     ----------
@@ -83,6 +84,8 @@ def read_results(source: SourceText) -> ForeignFile:
     DrivelabError
         I502: no JSON. I503: a field that cannot be read. I505: no results.
     """
+    if is_log(source.text):
+        return read_log(source)
     documents, failure = json_documents(source)
     runs = [
         _Run(JsonFields(source, one, one.value), one.end)
