@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WARNINGS_MAX = 3
 _WIDTH = 80
 _WORD_WIDTH = 5
-_SENTENCE_LENGTH_MAX = 3 * 70
+_SENTENCE_LENGTH_MAX = 4 * 70
 # needs that are told in a line each; failures are told all
 _NEEDS_MAX = 5
 _WITHOUT_LIMIT_MAX = 1
