@@ -20,7 +20,7 @@ _NEW_BLOCKS = "sync-write-4096"
 _BLOCK_BYTES = 4096
 # processor time of a commit as a share of its time in memory: as much where clients sleep in each sync (1.5 to 5 were
 # found), and as little where the processors share the work (0.54 to 0.77)
-_PROCESSOR_SHARES = (3.0, 0.75)
+_PROCESSOR_SHARES = (3.0, 0.5)
 
 
 def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | None:

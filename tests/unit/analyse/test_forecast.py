@@ -10,7 +10,7 @@ import pytest
 from drivelab.analyse.forecast import MARKS, commit_rate, forecast, log_latency, place_on_scale, rate_bands, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.program import Background, OwnTime, Program
-from drivelab.model.programs import CLIENT_COUNTS, POSTGRESQL, PROGRAMS, SQLITE
+from drivelab.model.programs import CLIENT_COUNTS, ETCD, MARIADB, POSTGRESQL, PROGRAMS, REDIS_ALWAYS, SQLITE, ZOOKEEPER
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.reference.load import load_reference
 
@@ -62,8 +62,26 @@ def test_a_band_reaches_from_half_the_clients_a_sync_to_all_of_them() -> None:
     assert (few.client_count, many.client_count) == CLIENT_COUNTS
     assert few.low == pytest.approx(1e6 / (2 * 800 / 8 + 3 * 30))
     assert few.high == pytest.approx(1e6 / (800 / 8))
+    assert many.high == pytest.approx(1e6 / (800 / 32))
     # the processors are the limit where syncs are fast
-    assert many.high == pytest.approx(1e6 / (0.75 * 40))
+    assert rate_bands(MADE_UP, mean(320 * US, None, None))[1].high == pytest.approx(1e6 / (0.5 * 40))
+
+
+@pytest.mark.parametrize(
+    ("program", "log_us", "of_eight", "of_many"),
+    [
+        (POSTGRESQL, 95, 25_253, 34_934),
+        (REDIS_ALWAYS, 131, 26_249, 60_589),
+        (ETCD, 115, 4_901, 8_061),
+        (MARIADB, 93, 25_886, 45_326),
+        (ZOOKEEPER, 140, 15_944, 30_465),
+    ],
+    ids=lambda value: value.need if isinstance(value, Program) else None,
+)
+def test_bands_hold_what_the_programs_committed(program: Program, log_us: float, of_eight: int, of_many: int) -> None:
+    # medians of docs/performance.md, "Programs beside their forecasts"
+    for band, rate in zip(rate_bands(program, mean(log_us * US, None, None)), (of_eight, of_many), strict=True):
+        assert band.low <= rate <= band.high
 
 
 def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often() -> None:
