@@ -11,13 +11,14 @@ use std::io;
 use std::os::fd::RawFd;
 
 use self::page_fault::Watched;
+use super::Command;
+use super::blocking::Call;
 use super::sync::{sync, trim};
-use super::{Backend, Command, Completion, Wait};
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
 use crate::workload::{CacheAdvice, DurabilityMethod, Operation, Workload};
 
-/// Executes each command in `submit`.
+/// Makes the calls.
 #[derive(Debug)]
 pub struct Mmap {
     // No longer watched when it is unmapped: others may then get its addresses.
@@ -26,8 +27,6 @@ pub struct Mmap {
     fd: RawFd,
     is_block_device: bool,
     method: DurabilityMethod,
-    queued: Option<Command>,
-    done: Option<Completion>,
 }
 
 /// Mapped memory; unmapped when dropped.
@@ -59,24 +58,7 @@ impl Mmap {
             fd: target.fd(),
             is_block_device: target.is_block_device(),
             method: workload.durability.method,
-            queued: None,
-            done: None,
         })
-    }
-
-    #[inline]
-    fn execute(&mut self, command: &Command) -> i32 {
-        let size = command.size as usize;
-        let result = match command.operation {
-            Operation::Read | Operation::Write => {
-                self.copy(command, size);
-                if self.watched.has_failed() { self.reason(command) } else { command.size as i32 }
-            }
-            Operation::Trim => trim(self.fd, self.is_block_device, command),
-            Operation::Sync => self.sync(),
-            operation => unreachable!("{operation:?} is not for the blocks of a target"),
-        };
-        if result == -1 { -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { result }
     }
 
     #[inline]
@@ -125,27 +107,20 @@ impl Mmap {
     }
 }
 
-impl Backend for Mmap {
-    const IS_ASYNCHRONOUS: bool = false;
-
+impl Call for Mmap {
     #[inline]
-    fn queue(&mut self, command: &Command) {
-        debug_assert!(self.queued.is_none(), "a synchronous backend takes one command at a time");
-        self.queued = Some(*command);
-    }
-
-    #[inline]
-    fn submit(&mut self) -> Result<()> {
-        if let Some(command) = self.queued.take() {
-            self.done = Some(Completion { slot: command.slot, result: self.execute(&command) });
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, _wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
-        completions.extend(self.done.take());
-        Ok(())
+    fn execute(&mut self, command: &Command) -> i32 {
+        let size = command.size as usize;
+        let result = match command.operation {
+            Operation::Read | Operation::Write => {
+                self.copy(command, size);
+                if self.watched.has_failed() { self.reason(command) } else { command.size as i32 }
+            }
+            Operation::Trim => trim(self.fd, self.is_block_device, command),
+            Operation::Sync => self.sync(),
+            operation => unreachable!("{operation:?} is not for the blocks of a target"),
+        };
+        if result == -1 { -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { result }
     }
 }
 

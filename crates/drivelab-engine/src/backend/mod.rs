@@ -4,6 +4,7 @@
 //! completed with `reap`. It neither measures nor counts; the loop in `job.rs` does.
 
 pub mod aio;
+pub mod blocking;
 pub mod choose;
 pub mod mmap;
 pub mod null;

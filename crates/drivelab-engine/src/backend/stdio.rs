@@ -8,15 +8,16 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
+use super::Command;
+use super::blocking::Call;
 use super::sync::sync;
-use super::{Backend, Command, Completion, Wait};
 use crate::error::{EngineError, Result};
 use crate::target::Target;
 use crate::workload::{DurabilityMethod, Operation, Workload};
 
 const NOWHERE: u64 = u64::MAX;
 
-/// Executes each command in `submit`.
+/// Makes the calls.
 #[derive(Debug)]
 pub struct Stdio {
     stream: *mut libc::FILE,
@@ -25,8 +26,6 @@ pub struct Stdio {
     position: u64,
     /// What the last call did, `Sync` when there was none: another operation must move the stream first.
     last: Operation,
-    queued: Option<Command>,
-    done: Option<Completion>,
 }
 
 impl Stdio {
@@ -52,40 +51,7 @@ impl Stdio {
             drop(unsafe { OwnedFd::from_raw_fd(fd) });
             return Err(failed(error));
         }
-        Ok(Self {
-            stream,
-            method: workload.durability.method,
-            position: 0,
-            last: Operation::Sync,
-            queued: None,
-            done: None,
-        })
-    }
-
-    #[inline]
-    fn execute(&mut self, command: &Command) -> i32 {
-        if command.operation == Operation::Sync {
-            return self.sync();
-        }
-        let may_follow = self.last == command.operation || self.last == Operation::Sync;
-        if self.position != command.offset || !may_follow {
-            // SAFETY: the stream is open.
-            let moved = unsafe { libc::fseeko(self.stream, command.offset as libc::off_t, libc::SEEK_SET) };
-            if moved != 0 {
-                return self.failure();
-            }
-        }
-        let size = command.size as usize;
-        // SAFETY: the stream is open, and the buffer holds `size` bytes.
-        let count = unsafe {
-            match command.operation {
-                Operation::Read => libc::fread(command.buffer.cast(), 1, size, self.stream),
-                Operation::Write => libc::fwrite(command.buffer.cast(), 1, size, self.stream),
-                operation => unreachable!("{operation:?} is refused before a stream is opened"),
-            }
-        };
-        (self.position, self.last) = (command.offset + count as u64, command.operation);
-        if count == size { command.size as i32 } else { self.short(count) }
+        Ok(Self { stream, method: workload.durability.method, position: 0, last: Operation::Sync })
     }
 
     /// Bytes that a call moved that did not move all; the error when there were none.
@@ -122,28 +88,33 @@ impl Stdio {
     }
 }
 
-impl Backend for Stdio {
-    const IS_ASYNCHRONOUS: bool = false;
+impl Call for Stdio {
     const HAS_BUFFER: bool = true;
 
     #[inline]
-    fn queue(&mut self, command: &Command) {
-        debug_assert!(self.queued.is_none(), "a synchronous backend takes one command at a time");
-        self.queued = Some(*command);
-    }
-
-    #[inline]
-    fn submit(&mut self) -> Result<()> {
-        if let Some(command) = self.queued.take() {
-            self.done = Some(Completion { slot: command.slot, result: self.execute(&command) });
+    fn execute(&mut self, command: &Command) -> i32 {
+        if command.operation == Operation::Sync {
+            return self.sync();
         }
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, _wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
-        completions.extend(self.done.take());
-        Ok(())
+        let may_follow = self.last == command.operation || self.last == Operation::Sync;
+        if self.position != command.offset || !may_follow {
+            // SAFETY: the stream is open.
+            let moved = unsafe { libc::fseeko(self.stream, command.offset as libc::off_t, libc::SEEK_SET) };
+            if moved != 0 {
+                return self.failure();
+            }
+        }
+        let size = command.size as usize;
+        // SAFETY: the stream is open, and the buffer holds `size` bytes.
+        let count = unsafe {
+            match command.operation {
+                Operation::Read => libc::fread(command.buffer.cast(), 1, size, self.stream),
+                Operation::Write => libc::fwrite(command.buffer.cast(), 1, size, self.stream),
+                operation => unreachable!("{operation:?} is refused before a stream is opened"),
+            }
+        };
+        (self.position, self.last) = (command.offset + count as u64, command.operation);
+        if count == size { command.size as i32 } else { self.short(count) }
     }
 
     fn write_buffer(&mut self) -> i32 {

@@ -3,12 +3,12 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use super::{Backend, Command, Completion, Wait};
-use crate::error::Result;
+use super::blocking::Call;
+use super::{Command, Completion};
 use crate::target::Target;
 use crate::workload::{DurabilityMethod, Operation, Workload};
 
-/// Executes each command in `submit`.
+/// Makes the calls.
 #[derive(Debug)]
 pub struct Sync {
     fd: RawFd,
@@ -17,8 +17,6 @@ pub struct Sync {
     read_flags: i32,
     write_flags: i32,
     stat_before_write: bool,
-    queued: Option<Command>,
-    done: Option<Completion>,
 }
 
 impl Sync {
@@ -35,13 +33,13 @@ impl Sync {
             read_flags: polled,
             write_flags: polled | durable,
             stat_before_write: workload.stat_before_write,
-            queued: None,
-            done: None,
         }
     }
+}
 
+impl Call for Sync {
     #[inline]
-    fn execute(&self, command: &Command) -> i32 {
+    fn execute(&mut self, command: &Command) -> i32 {
         let offset = command.offset as libc::off_t;
         let size = command.size as usize;
         if self.stat_before_write && command.operation == Operation::Write {
@@ -68,30 +66,6 @@ impl Sync {
         } else {
             result as i32
         }
-    }
-}
-
-impl Backend for Sync {
-    const IS_ASYNCHRONOUS: bool = false;
-
-    #[inline]
-    fn queue(&mut self, command: &Command) {
-        debug_assert!(self.queued.is_none(), "a synchronous backend takes one command at a time");
-        self.queued = Some(*command);
-    }
-
-    #[inline]
-    fn submit(&mut self) -> Result<()> {
-        if let Some(command) = self.queued.take() {
-            self.done = Some(Completion { slot: command.slot, result: self.execute(&command) });
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, _wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
-        completions.extend(self.done.take());
-        Ok(())
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::os::fd::RawFd;
 
-use super::{Backend, Command, Completion, Wait};
+use super::Command;
+use super::blocking::Call;
 use crate::error::{EngineError, Result};
 use crate::tree::calls::{self, CallResult, Calls};
 use crate::tree::{FileData, OpenTree, Places, Updated, Variant};
 use crate::workload::{Operation, Workload};
 
-/// Executes each operation in `submit`.
+/// Makes the calls of each operation.
 #[derive(Debug)]
 pub struct Tree {
     places: Places,
@@ -19,8 +20,6 @@ pub struct Tree {
     syncs_directory: bool,
     /// A bit for each file: whether it has its other name; empty when no file is renamed.
     renamed: Vec<u64>,
-    queued: Option<Command>,
-    done: Option<Completion>,
 }
 
 impl Tree {
@@ -44,13 +43,11 @@ impl Tree {
             lists_only: crate::tree::lists_only(workload),
             syncs_directory: workload.durability.directory,
             renamed: vec![0; words as usize],
-            queued: None,
-            done: None,
         })
     }
 
     #[inline]
-    fn execute(&mut self, command: &Command) -> CallResult<u32> {
+    fn carry_out(&mut self, command: &Command) -> CallResult<u32> {
         let number = command.offset;
         let bytes = match command.operation {
             Operation::Create => {
@@ -150,28 +147,11 @@ impl Tree {
     }
 }
 
-impl Backend for Tree {
-    const IS_ASYNCHRONOUS: bool = false;
+impl Call for Tree {
     const IS_ON_TREE: bool = true;
 
     #[inline]
-    fn queue(&mut self, command: &Command) {
-        debug_assert!(self.queued.is_none(), "a synchronous backend takes one command at a time");
-        self.queued = Some(*command);
-    }
-
-    #[inline]
-    fn submit(&mut self) -> Result<()> {
-        if let Some(command) = self.queued.take() {
-            let result = self.execute(&command).map_or_else(|errno| -errno, |bytes| bytes as i32);
-            self.done = Some(Completion { slot: command.slot, result });
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, _wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
-        completions.extend(self.done.take());
-        Ok(())
+    fn execute(&mut self, command: &Command) -> i32 {
+        self.carry_out(command).map_or_else(|errno| -errno, |bytes| bytes as i32)
     }
 }

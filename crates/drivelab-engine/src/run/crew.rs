@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use super::gathered::Gathered;
 use super::{Listener, Message};
 use crate::backend::{
-    aio::Aio, choose::Choice, mmap::Mmap, null::Null, posixaio::Posixaio, stdio::Stdio, sync::Sync,
-    tree::Tree, uring::Uring, uring_cmd::UringCmd,
+    aio::Aio, blocking::Blocking, choose::Choice, mmap::Mmap, null::Null, posixaio::Posixaio, stdio::Stdio,
+    sync::Sync, tree::Tree, uring::Uring, uring_cmd::UringCmd,
 };
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -331,20 +331,20 @@ fn prepare_and_run(
         };
     }
     if let Some(tree) = target.tree() {
-        let backend = Tree::new(&workload, tree, parts.job);
+        let backend = Tree::new(&workload, tree, parts.job).map(Blocking::new);
         return run_with!(backend);
     }
     match backend {
-        BackendName::Sync => run_with!(Result::Ok(Sync::new(target, &workload))),
+        BackendName::Sync => run_with!(Result::Ok(Blocking::new(Sync::new(target, &workload)))),
         BackendName::Uring => run_with!(Uring::new(&workload, target, &buffers)),
         BackendName::UringCmd => run_with!(UringCmd::new(&workload, target, &buffers)),
         BackendName::Aio => run_with!(Aio::new(&workload, target)),
         BackendName::Posixaio => run_with!(Result::Ok(Posixaio::new(&workload, target))),
         BackendName::Mmap => {
-            let mapped = Mmap::new(&workload, target, parts.range);
+            let mapped = Mmap::new(&workload, target, parts.range).map(Blocking::new);
             run_with!(mapped)
         }
-        BackendName::Stdio => run_with!(Stdio::new(&workload, target)),
+        BackendName::Stdio => run_with!(Stdio::new(&workload, target).map(Blocking::new)),
         BackendName::Null | BackendName::Auto | BackendName::Simulated => {
             run_with!(Result::Ok(Null::new(workload.queue_depth)))
         }
