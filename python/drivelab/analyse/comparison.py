@@ -18,7 +18,16 @@ from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.judged_metric import (
+    LATENCY,
+    MEAN_LATENCY,
+    P99,
+    RATE,
+    RESPONSE,
+    RESPONSE_P99,
+    THROUGHPUT,
+    is_counted,
+)
 from drivelab.model.level_words import level_phrase, level_size
 
 Floats = NDArray[np.float64]
@@ -186,9 +195,12 @@ def compared_factors(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]
 def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
     """The metric that a workload is judged by, then what else is told of it.
 
-    The operations per second are left out beside a throughput, which says the same.
+    Small I/Os that nobody waits for are counted, larger ones weighed: operations per second and throughput say the
+    same, and one of them is told.
     """
     judged = judged_metric(one.trial.kind for one in trials)
+    if all(is_counted(judged, one.trial.kind.block_size_bytes) for one in trials):
+        judged = RATE
     more = {LATENCY: [P99, "iops"], RESPONSE: [RESPONSE_P99, "iops"]}
     return [judged, *more.get(judged, [P99])]
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.analyse.comparison import ComparedTrial, shown_metrics
+from drivelab.analyse.judged_metric import TrialKind
+from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import (
     ComparedRun,
     Comparison,
@@ -24,7 +27,7 @@ from drivelab.report.figures.comparison_ratios import comparison_ratios
 from drivelab.report.figures.quantile_shift import DRAWN_AT_MOST, quantile_shift_figure
 from drivelab.report.html import write_html_report
 from drivelab.report.markdown.comparison import FOLDED_ROWS_MAX, ROWS_SHOWN_MAX, comparison_markdown
-from drivelab.report.sentences.comparison import detection_sentence, summary_sentence
+from drivelab.report.sentences.comparison import detection_sentence, summary_sentence, value_words
 from drivelab.report.sentences.comparison_answer import answers, side_names
 from drivelab.report.tables.comparison import comparison_table
 from drivelab.report.terminal.comparison import LINES_MAX, comparison_text
@@ -379,3 +382,24 @@ def test_what_costs_more_stands_on_the_same_side_as_what_takes_longer() -> None:
     figure = comparison_ratios(comparison(row(1.5, metric="cpu_ns_per_io", unit="ns"), row(1.5)))
     assert figure is not None
     assert [plot.name for plot in figure.plots] == ["latencies and costs: right of 1 is worse"]
+
+
+@pytest.mark.parametrize(
+    ("block_size", "outstanding", "metric"),
+    [
+        (4096, 32, "iops"),
+        (4096, 1, "total_latency_ns_p50"),
+        (1 << 20, 8, "throughput_bytes_per_s"),
+    ],
+)
+def test_small_ios_that_nobody_waits_for_are_compared_by_their_number(
+    block_size: int, outstanding: int, metric: str
+) -> None:
+    kind = TrialKind(block_size, outstanding, is_durable=False)
+    trial = RunTrial("a", "sdb", "reads", 1, {}, {}, kind, {})
+    assert shown_metrics([ComparedTrial(0, "0", trial)])[0] == metric
+
+
+def test_a_rate_has_its_unit() -> None:
+    one = row(0.5, metric="iops", unit="1/s", base=SideValues(24_900, 24_900, 24_900, 1, 1), new=None)
+    assert value_words(one) == ("24 900/s", "-")

@@ -100,7 +100,10 @@ def _end_words(value: float) -> str:
 
 def value_words(row: MetricComparison) -> tuple[str, str]:
     """The medians of BASE and of NEW."""
-    base, new = ("-" if side is None else format_quantity(side.median, row.unit) for side in (row.base, row.new))
+    per_s = "/s" if row.unit == "1/s" else ""
+    base, new = (
+        "-" if side is None else f"{format_quantity(side.median, row.unit)}{per_s}" for side in (row.base, row.new)
+    )
     return base, new
 
 
