@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RATE, RESPONSE, THROUGHPUT, are_waited_for
+from drivelab.model.judged_metric import (
+    DURATION,
+    LATENCY,
+    MEAN_LATENCY,
+    RATE,
+    RESPONSE,
+    THROUGHPUT,
+    are_waited_for,
+    is_counted,
+)
 from drivelab.model.result_set import Observation
 
 # what a workload is judged by, the first that several have
@@ -24,4 +33,6 @@ def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:
     kinds = ((one.block_size_bytes, one.is_durable, one.queue_depth or 1) for one in members)
     order = JUDGED if are_waited_for(kinds) else _JUDGED_BY_BYTES
     judged = {one.metric for one in members if one.is_judged}
+    if all(is_counted(THROUGHPUT, one.block_size_bytes) for one in members):
+        judged = {RATE if metric == THROUGHPUT else metric for metric in judged}
     return tuple(sorted(order, key=lambda metric: judged != {metric}))

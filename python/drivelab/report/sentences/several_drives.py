@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ _RUN_TO_RUN = "what changes from run to run is not in these ranges"
 _OVERLAP = ", their intervals overlap"
 
 NAME_LETTERS_MAX = 64
+_UNIT = re.compile(r"\s\D+$")
 QUEUE_DEPTH, BLOCK_SIZE = "queue_depth", "block_size"
 
 
@@ -202,7 +204,7 @@ def _told(
         yield f"{title}, {metric_of(best.metric).words}: {_one(best, has_machines, drives)}{left_out}."
         return
     levels = ", ".join(f"{name.replace('_', ' ')} {shortened(level_text(name, level))}" for name, level in best.levels)
-    yield f"{title}, {metric_of(best.metric).words} at its best ({levels}): {_one(best, has_machines, drives)}."
+    yield f"{title}, {metric_of(best.metric).words} at best ({levels}): {_one(best, has_machines, drives)}."
     subjects = {subject for contest in members for subject, _ in contest.ranked}
     if not any(contest.of_other_drives for contest in members):
         yield f"{title}, {len(members)} combinations of settings: {_runs_apart(members)}{left_out}."
@@ -339,14 +341,17 @@ def _left_out(members: Sequence[Contest], has_machines: bool) -> str:
 
 
 def _number(one: Observation) -> str:
-    """The number with its interval: ``48.0 µs (5 repeats: 46.1 µs to 51.2 µs)``."""
+    """The number with its interval: ``48.0 µs (5 repeats: 46.1 to 51.2 µs)``."""
     write = _WRITERS.get(one.quantity, latency_text)
     value = number_alone(one)
     ends = _ends(one)
     if ends is None or ends[0] == ends[1]:
         return value
     of = f"{one.trial_count} repeats:" if one.trial_count > 1 else "95 %:"
-    return f"{value} ({of} {write(ends[0])} to {write(ends[1])})"
+    low, high = map(write, ends)
+    unit = _UNIT.search(high)
+    # the unit stands once where it is the same
+    return f"{value} ({of} {low.removesuffix(unit[0]) if unit else low} to {high})"
 
 
 def number_alone(one: Observation) -> str:

@@ -33,8 +33,8 @@ def test_two_runs_of_one_drive_are_told_run_by_run_with_the_command_that_judges(
     friday = result_set("friday", observed("A", 100, 95, 105), measured="2026-02-04")
     told, command = sentences(monday, friday)
     assert told.startswith(
-        "512 B durable write, median latency: the same drive, A, gave 110 µs (95 %: 108 µs to 112 µs) in monday and "
-        "100 µs (95 %: 95.0 µs to 105 µs) in friday, beyond the scatter of repeats"
+        "512 B durable write, median latency: the same drive, A, gave 110 µs (95 %: 108 to 112 µs) in monday and "
+        "100 µs (95 %: 95.0 to 105 µs) in friday, beyond the scatter of repeats"
     )
     assert "what changes from run to run is not in these ranges" in told
     assert "fast" not in told
@@ -53,7 +53,7 @@ def test_of_many_combinations_it_is_told_how_many_differ() -> None:
     best, count, command = sentences(
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 100, 301, 201))
     )
-    assert "at its best (filesystem raw): the same drive, A, gave 50.0 µs" in best
+    assert "at best (filesystem raw): the same drive, A, gave 50.0 µs" in best
     assert count == (
         "512 B durable write, 3 combinations of settings: in 1 of them the runs differ beyond the scatter of repeats."
     )
@@ -93,8 +93,8 @@ def test_beside_another_drive_its_runs_are_one_drive_too() -> None:
         result_set("c", observed("B", 240, 235, 245)),
     )
     told, command = sentences(*sets)
-    assert "A (2026-01-31) is fastest with 100 µs (95 %: 95.0 µs to 105 µs), 2.4 times faster than B" in told
-    assert "; the same drive, A, gave 100 µs (95 %: 95.0 µs to 105 µs) in a and 120 µs" in told
+    assert "A (2026-01-31) is fastest with 100 µs (95 %: 95.0 to 105 µs), 2.4 times faster than B" in told
+    assert "; the same drive, A, gave 100 µs (95 %: 95.0 to 105 µs) in a and 120 µs" in told
     assert command.endswith("drivelab compare a b.")
 
 
@@ -129,6 +129,6 @@ def test_the_command_names_the_first_and_the_last_of_many_runs_and_quotes_them()
         result_set(f"run {n}", observed("A", 100 + n, 95 + n, 105 + n), measured=f"2026-02-0{n}") for n in (1, 2, 3)
     ]
     told, command = sentences(*sets)
-    assert "gave from 101 µs (95 %: 96.0 µs to 106 µs) in run 1 to 103 µs" in told
+    assert "gave from 101 µs (95 %: 96.0 to 106 µs) in run 1 to 103 µs" in told
     assert ", over 3 runs, not beyond" in told
     assert command.endswith("drivelab compare 'run 1' 'run 3'.")

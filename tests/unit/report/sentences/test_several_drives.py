@@ -8,8 +8,8 @@ import pytest
 from made_up_results import levels, observed, result_set
 
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
-from drivelab.model.estimate import Estimate
-from drivelab.model.result_set import ResultSet
+from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.sentences.several_drives import contests, joint_sentences
 
 
@@ -21,10 +21,10 @@ def test_the_fastest_beyond_noise_is_named_with_numbers_and_intervals() -> None:
     )
     (sentence,) = joint_sentences(sets)
     assert sentence == (
-        "512 B durable write, median latency: A is fastest with 100\u00a0µs (95 %: 95.0\u00a0µs to "
+        "512 B durable write, median latency: A is fastest with 100\u00a0µs (95 %: 95.0 to "
         "105\u00a0µs), 2.5 times faster than "
-        "B with 250\u00a0µs (95 %: 240\u00a0µs to 260\u00a0µs); "
-        "last is C with 900\u00a0µs (95 %: 890\u00a0µs to 910\u00a0µs); what changes from run to run is not in these "
+        "B with 250\u00a0µs (95 %: 240 to 260\u00a0µs); "
+        "last is C with 900\u00a0µs (95 %: 890 to 910\u00a0µs); what changes from run to run is not in these "
         "ranges."
     )
 
@@ -51,7 +51,7 @@ def test_of_throughput_more_is_better() -> None:
         result_set("b", moved("B", 250, 245, 255)),  # type: ignore[arg-type]
     )
     (sentence,) = joint_sentences(sets)
-    assert "B is fastest with 250 MB/s (95 %: 245 MB/s to 255 MB/s), 25 % faster than A" in sentence
+    assert "B is fastest with 250 MB/s (95 %: 245 to 255 MB/s), 25 % faster than A" in sentence
 
 
 def test_a_number_without_an_interval_wins_nothing_beyond_noise() -> None:
@@ -65,7 +65,7 @@ def test_a_run_is_placed_among_published_numbers() -> None:
     run = result_set("a", observed("A", 100, 95, 105))
     (sentence,) = joint_sentences((run, page))
     assert sentence.replace("\u00a0", " ") == (
-        "512 B durable write: A 100 µs (95 %: 95.0 µs to 105 µs), behind P (10.0 µs) and ahead of Q (200 µs), as "
+        "512 B durable write: A 100 µs (95 %: 95.0 to 105 µs), behind P (10.0 µs) and ahead of Q (200 µs), as "
         "published."
     )
     best, placed, other = joint_sentences((run, result_set("b", observed("B", 300, 290, 310)), page))
@@ -90,9 +90,9 @@ def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
         "B is first in 2, A is first in 1; 2 of these are beyond the scatter of repeats."
     )
     assert best == (
-        "512 B durable write, median latency at its best (filesystem raw): A is fastest with "
-        "50.0\u00a0µs (95 %: 45.0\u00a0µs to "
-        "55.0\u00a0µs), 2.0 times faster than B with 100\u00a0µs (95 %: 95.0\u00a0µs to 105\u00a0µs); what changes "
+        "512 B durable write, median latency at best (filesystem raw): A is fastest with "
+        "50.0\u00a0µs (95 %: 45.0 to "
+        "55.0\u00a0µs), 2.0 times faster than B with 100\u00a0µs (95 %: 95.0 to 105\u00a0µs); what changes "
         "from run to run is not in these ranges."
     )
 
@@ -106,7 +106,7 @@ def test_ranges_of_few_repeats_that_do_not_overlap_settle_nothing(repeats: int, 
     (contest,) = contests(sets)
     assert contest.is_beyond_noise is is_beyond
     (sentence,) = joint_sentences(sets)
-    assert f"({repeats} repeats: 97.0\u00a0µs to 103\u00a0µs)" in sentence
+    assert f"({repeats} repeats: 97.0 to 103\u00a0µs)" in sentence
     unsettled = "A and B cannot be told apart, so few repeats may lie like that by chance"
     assert ("A is fastest with" if is_beyond else unsettled) in sentence
     # a difference that is large enough for two
@@ -205,3 +205,19 @@ def test_that_repeats_say_nothing_of_runs_is_told_with_the_first_claim() -> None
     assert joint_sentences((result_set("a", far[0]), result_set("b", far[1])))[0].endswith(words)
     # both in one run: there is no second run
     assert not joint_sentences((result_set("a", *far),))[0].endswith(words)
+
+
+def test_small_reads_that_nobody_waits_for_are_counted() -> None:
+    def rated(drive: str, metric: str, value: float, unit: Unit) -> Observation:
+        estimate = Estimate(value, 0.99 * value, 1.01 * value, unit, 10, 10.0, "")
+        is_judged = metric == "throughput_bytes_per_s"
+        changes = {"is_durable": False, "queue_depth": 32, "block_size_bytes": 4096, "is_judged": is_judged}
+        return replace(observed(drive, 1), metric=metric, estimate=estimate, **changes)
+
+    sets = tuple(
+        result_set(name, rated(drive, "throughput_bytes_per_s", rate * 4096, "B/s"), rated(drive, "iops", rate, "1/s"))
+        for name, drive, rate in (("a", "A", 400_000), ("b", "B", 3_000))
+    )
+    (sentence,) = joint_sentences(sets)
+    assert "I/Os per second: A is fastest with 400" in sentence
+    assert "MB/s" not in sentence
