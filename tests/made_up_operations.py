@@ -106,6 +106,7 @@ def table_of(
         "offset_bytes": np.arange(count) * size_bytes,
         "size_bytes": np.full(count, size_bytes),
         "is_shared": np.zeros(count, bool),
+        "layers_ns": [[]] * count,
         **parts,
         **{name: np.full(count, each) for name, each in work.items()},
     }

@@ -76,7 +76,8 @@ def test_a_device_begins_with_itself_and_a_partition_where_it_lies(make_loop_dev
     assert disk_extents(asked, on_part) == (DiskExtent(0, 2**20, 2**20),)
 
 
-def test_beneath_a_volume_nobody_knows_where_bytes_lie(make_loop_device: Callable[..., Path]) -> None:
+def test_bytes_of_a_volume_lie_on_the_volume_which_is_traced_too(make_loop_device: Callable[..., Path]) -> None:
     facts = resolve_measured(str(make_loop_device()))
     volume = BlockLayer("dm-0", "/dev/dm-0", "253:0", "dm", 2**20, 0, 512, 512, None, None, False, False, None)
-    assert disk_extents(TargetRange(path="x"), replace(facts, devices=(*facts.devices, volume))) == ()
+    on_volume = replace(facts, devices=(*facts.devices, volume), size_bytes=2**20)
+    assert disk_extents(TargetRange(path="x"), on_volume) == (DiskExtent(0, 0, 2**20),)

@@ -68,7 +68,8 @@ class MadeUpTrace:
             at += step.length_ns
         row = {"job": 0, "thread": OWN_THREAD, "operation": self.operation, "start_ns": start_ns}
         row |= {"latency_ns": at - start_ns, "offset_bytes": offset_bytes, "size_bytes": self.size_bytes}
-        self.rows.append(row | {f"{part}_ns": length for part, length in parts.items()} | work | {"is_shared": False})
+        row |= {f"{part}_ns": length for part, length in parts.items()} | work
+        self.rows.append(row | {"is_shared": False, "layers_ns": []})
         return at
 
     def _command(self, index: int, at: int, waited: int, step: Step) -> None:

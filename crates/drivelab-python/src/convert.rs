@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
-use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt8Array,
     UInt16Array,
@@ -133,6 +133,12 @@ impl ArrowTable {
         }
         Self::new(columns)
     }
+}
+
+/// A list of numbers for each row, none of them null.
+pub fn int64_lists(rows: impl Iterator<Item = impl Iterator<Item = i64>>) -> ListArray {
+    let lists = rows.map(|row| Some(row.map(Some)));
+    not_null(ListArray::from_iter_primitive::<Int64Type, _, _>(lists), DataType::Int64)
 }
 
 fn bucket_lists(rows: &[Row]) -> ListArray {

@@ -9,7 +9,9 @@ use arrow_array::{
     UInt64Array,
 };
 use drivelab_trace::follow::{Collected, Counts, Follower};
-use drivelab_trace::join::{Charge, Explained, Joined, Kind, Operation, Reason, Surroundings, Work, join};
+use drivelab_trace::join::{
+    Charge, Explained, Joined, Kind, LAYERS, Operation, Reason, Surroundings, Work, join,
+};
 use drivelab_trace::kernel_threads::KERNEL_THREADS;
 use drivelab_trace::lifetime::{Bio, Class, Command, Moment};
 use drivelab_trace::read::{DamageKind, ReadOptions, ReadSummary, Recording};
@@ -19,7 +21,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::convert::ArrowTable;
+use crate::convert::{ArrowTable, int64_lists};
 use crate::trace_read::to_python;
 
 /// After so many records Python may handle a Ctrl-C.
@@ -53,7 +55,8 @@ pub fn join_trace(
     let mut around: Surroundings =
         serde_json::from_str(options_json).map_err(|why| PyValueError::new_err(why.to_string()))?;
     py.detach(|| {
-        let (lives, counts, summary) = read(&paths)?;
+        let (mut lives, counts, summary) = read(&paths)?;
+        around.remaps = std::mem::take(&mut lives.remaps);
         for (pid, name) in &summary.processes {
             around.names.entry(*pid).or_insert_with(|| name.clone());
         }
@@ -61,7 +64,11 @@ pub fn join_trace(
         let joined = join(&operations, &lives.bios, &lives.commands, &around);
         let facts = facts(&lives, &joined, &around, &summary, &counts);
         let events = events_table(&lives, &joined, &around.names);
-        Ok((operations_table(&operations, &joined.operations), events, facts.to_string()))
+        Ok((
+            operations_table(&operations, &joined.operations, around.layers.len()),
+            events,
+            facts.to_string(),
+        ))
     })
 }
 
@@ -125,7 +132,8 @@ fn operations_of(py: Python<'_>, columns: &HashMap<String, PyBuffer<i64>>) -> Py
     (0..job.len()).map(operation).collect()
 }
 
-fn operations_table(operations: &[Operation], explained: &[Explained]) -> ArrowTable {
+fn operations_table(operations: &[Operation], explained: &[Explained], layers: usize) -> ArrowTable {
+    let layers = layers.min(LAYERS);
     let of_operation = |of: fn(&Operation) -> u64| -> ArrayRef {
         Arc::new(operations.iter().map(|operation| of(operation) as i64).collect::<Int64Array>())
     };
@@ -172,7 +180,15 @@ fn operations_table(operations: &[Operation], explained: &[Explained]) -> ArrowT
             "is_shared",
             Arc::new(explained.iter().map(|explained| Some(explained.is_shared)).collect::<BooleanArray>()),
         ),
+        (
+            "layers_ns",
+            Arc::new(int64_lists(explained.iter().map(|explained| uppermost_first(explained, layers)))),
+        ),
     ])
+}
+
+fn uppermost_first(explained: &Explained, layers: usize) -> impl Iterator<Item = i64> + '_ {
+    explained.parts.layers_ns[..layers].iter().rev().map(|&time| time as i64)
 }
 
 /// One row of the events: a bio or a command.

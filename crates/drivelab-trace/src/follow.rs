@@ -112,7 +112,7 @@ impl Follower {
             Action::Insert => self.insert(record),
             Action::BackMerge | Action::FrontMerge => self.merge(record),
             Action::Split => self.split(record, sink),
-            Action::Remap => self.remap(record),
+            Action::Remap => self.remap(record, sink),
             Action::Issue => self.issue(record, sink),
             Action::Requeue => self.requeue(record),
             Action::Complete => self.complete(record, sink),

@@ -13,12 +13,16 @@
 //! - A command is charged through the bios that it carries; a flush through the bios that asked for it.
 //! - Other programs are charged to nobody: behind their commands an operation's bio waits as it waits.
 //! - An asynchronous operation, one of several of its thread, is charged its own bios alone ([`flights`]).
+//! - What a layer between program and drive sends down is charged to those that it was for ([`layers`]); what is in
+//!   a layer and in none below it is that layer's own time. Commands are counted at the drives.
 //! - Time counts in every window that it overlaps, work in the window in which it was queued.
-//! - At every instant the first of flush, device, queue that goes on is charged, otherwise software.
+//! - At every instant the first of flush, device, queue that goes on is charged, then the layer furthest down in
+//!   which something is, otherwise software.
 
 mod carried;
 mod charge;
 mod flights;
+mod layers;
 mod parts;
 mod places;
 mod timeline;
@@ -29,9 +33,12 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::lifetime::{Bio, Command};
+use self::layers::Layers;
+use crate::lifetime::{Bio, Command, Remap};
 
+pub use layers::{Layer, Stretch};
 pub use parts::Parts;
+pub use timeline::LAYERS;
 pub use work::Work;
 
 /// What an operation does; the numbers are those of the stored records, and one more.
@@ -121,6 +128,11 @@ pub struct Surroundings {
     pub own_threads: Vec<u32>,
     /// By job. When a job has none, every device may be its target.
     pub targets: HashMap<u32, Target>,
+    /// Devices between the program and its drives, each before all that it lies on.
+    pub layers: Vec<Layer>,
+    /// What they sent on, as the trace tells it.
+    #[serde(skip)]
+    pub remaps: Vec<Remap>,
     /// Events that the trace lost: then every operation may lack something.
     pub lost_events: u64,
 }
@@ -230,10 +242,10 @@ pub fn join(operations: &[Operation], bios: &[Bio], commands: &[Command], around
     for pool in pools(operations, bios, commands, around) {
         join_pool(&pool, &who, around, &mut joined);
     }
-    let charged = |charges: &[Charge], index: usize| charges[index].ok();
-    for (index, bio) in bios.iter().enumerate() {
-        let work = Work::of_bio(bio);
-        work::book(&mut joined.operations, &mut joined.unmatched, charged(&joined.bios, index), &work);
+    let layers = Layers::new(&around.layers);
+    for (index, bio) in bios.iter().enumerate().filter(|(_, bio)| layers.rank(bio.device).is_none()) {
+        let work = Work::of_bio(bio, who.is_journal(bio));
+        work::book(&mut joined.operations, &mut joined.unmatched, joined.bios[index].ok(), &work);
     }
     joined
 }
@@ -249,7 +261,7 @@ fn pools<'a>(
     let mut devices: Vec<Option<u32>> = operations.iter().map(device_of).collect();
     devices.sort_unstable();
     devices.dedup();
-    if devices.is_empty() || devices.contains(&None) {
+    if devices.is_empty() || devices.contains(&None) || !around.layers.is_empty() {
         devices = vec![None];
     }
     let is_on = |device: u32, wanted: Option<u32>| wanted.is_none_or(|wanted| wanted == device);
@@ -266,19 +278,37 @@ fn pools<'a>(
 }
 
 fn join_pool(pool: &Pool<'_>, who: &who::Who, around: &Surroundings, joined: &mut Joined) {
-    let owners = charge::charge(pool, who, around);
+    let layers = Layers::new(&around.layers);
     let carried = carried::carried(pool);
-    let command_owners = charge::charge_commands(pool, who, &owners, &carried);
+    let lone: Vec<usize> = (0..pool.commands.len()).filter(|&at| carried.of(at).is_empty()).collect();
+    let is_kernel = |pid: u32| who.of(pid) == who::Thread::Kernel;
+    let above = layers::above(pool, &layers, &around.remaps, &lone, is_kernel);
+    let owners = charge::charge(pool, who, around, &layers, &above);
+    let command_owners = charge::charge_commands(pool, who, &owners, &carried, &above);
+    let mut is_journal: Vec<bool> = pool.bios.iter().map(|(_, bio)| who.is_journal(bio)).collect();
+    for at in above.sent(pool, &layers) {
+        is_journal[at] = above.of_bio(at).unwrap_or_default().iter().any(|&from| is_journal[from]);
+    }
     for (at, &(index, _)) in pool.bios.iter().enumerate() {
         joined.bios[index] = owners[at].charge.map(|local| pool.operations[local].0);
     }
     for (at, &(index, command)) in pool.commands.iter().enumerate() {
         let charge = command_owners[at].charge.map(|local| pool.operations[local].0);
         joined.commands[index] = charge;
-        let is_journal = carried.of(at).iter().any(|&bio| who.is_journal(pool.bios[bio].1));
+        if layers.rank(command.device).is_some() {
+            continue;
+        }
+        let is_journal = carried.of(at).iter().any(|&bio| is_journal[bio]);
         let work = Work::of_command(command, is_journal);
         work::book(&mut joined.operations, &mut joined.unmatched, charge.ok(), &work);
     }
-    let lives = parts::Lives { pool, bios: &owners, commands: &command_owners, carried: &carried };
+    let lives = parts::Lives {
+        pool,
+        bios: &owners,
+        commands: &command_owners,
+        carried: &carried,
+        layers: &layers,
+        above: &above,
+    };
     parts::explain(&lives, around.lost_events, &mut joined.operations);
 }

@@ -49,6 +49,23 @@ pub struct Bio {
     pub error: i32,
 }
 
+/// A device says that it sends something on to one below it: the next Q there, at this place, is that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Remap {
+    /// `major << 20 | minor` of the lower device.
+    pub device: u32,
+    /// First sector there.
+    pub sector: u64,
+    /// The device that it comes from; the same one where a partition becomes its disk.
+    pub from_device: u32,
+    /// First sector there.
+    pub from_sector: u64,
+    /// Length in bytes; 0 for a flush.
+    pub bytes: u32,
+    /// A.
+    pub time_ns: u64,
+}
+
 /// The life of one command of the device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
@@ -138,4 +155,6 @@ pub trait Sink {
     fn bio(&mut self, bio: Bio);
     /// A command has ended (or the trace has).
     fn command(&mut self, command: Command);
+    /// Something was sent on to a lower device; told at once.
+    fn remap(&mut self, _remap: Remap) {}
 }

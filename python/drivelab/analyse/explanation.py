@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,17 @@ from drivelab.analyse.paired_ratios import ratio_of_blocks
 from drivelab.analyse.quantile import quantile_estimates_from_series
 from drivelab.analyse.ratio import mean_estimate_from_series
 from drivelab.model.estimate import Estimate
-from drivelab.model.trace import DEVICE_WORK, PARTS, CommandCheck, Explanation, PartSummary, TraceConduct
+from drivelab.model.trace import (
+    DEVICE_WORK,
+    LAYERS,
+    PARTS,
+    CommandCheck,
+    Explanation,
+    MemberTime,
+    Part,
+    PartSummary,
+    TraceConduct,
+)
 
 # from so many repeats on they are what intervals of means are made of
 REPEATS_MIN = 3
@@ -54,6 +64,10 @@ class TracedPass:
     q2c : (int, int)
         Sum and number of the times that btt's Q2C is the mean of
         (`drivelab.analyse.operation_parts.q2c_of_data`); no number when unknown.
+    members : mapping of str to (int, int)
+        Sum and number of the times of each drive's commands (`drivelab.analyse.operation_parts.member_times`).
+    without_requests : tuple of str
+        Drives that have none (`drivelab.analyse.operation_parts.drives_without_requests`).
     """
 
     trial: str
@@ -61,6 +75,8 @@ class TracedPass:
     conduct: TraceConduct
     untraced_ns: Estimate | None = None
     q2c: tuple[int, int] = (0, 0)
+    members: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    without_requests: tuple[str, ...] = ()
 
 
 def refusal_of(one: TracedPass) -> str:
@@ -75,7 +91,7 @@ def refusal_of(one: TracedPass) -> str:
     - More than 1 % of this program's bios in no operation: the join is wrong.
     - More than 1 % of all bios, and more than 32, without an end: completions are missing.
     - More than 1 % of the operations with something in them that is not known to its end.
-    - Parts that do not sum to the latency: the table is damaged.
+    - Parts that do not sum to the latency, or another number of layers than was traced: the table is damaged.
     """
     conduct, operations = one.conduct, one.operations
     if not operations.count:
@@ -96,6 +112,8 @@ def refusal_of(one: TracedPass) -> str:
     if conduct.partial_operations > PARTIAL_SHARE_MAX * operations.count:
         # the pass may hold others than these
         return f"{_counted(conduct.partial_operations, 'operation is', 'operations are')} not known to the end"
+    if operations.parts_ns.shape[1] != len(PARTS) + len(conduct.layers):
+        return f"{operations.parts_ns.shape[1] - len(PARTS)} layers are in it, and {len(conduct.layers)} were traced"
     if operations.residual_ns:
         return f"the parts miss the latency by up to {operations.residual_ns} ns"
     return ""
@@ -140,7 +158,7 @@ def explanation_of(
     joined = joined_parts([one.operations for one in kept])
     order = np.argsort(joined.latency_ns, kind="stable")
     typical, slowest = typical_of(order), slowest_of(order)
-    count = joined.count
+    count, names = joined.count, kept[0].conduct.layers
     work = {name: joined.work[name] / count for name in DEVICE_WORK} if count and not refusal else {}
     median, p99 = quantile_estimates_from_series(joined.latency_ns.astype(np.float64), [0.5, 0.99])
     # as the untraced one: over the repeats; where some repeat withholds it, that of all operations
@@ -157,7 +175,7 @@ def explanation_of(
         slowest_ns=_mean(joined.latency_ns[slowest]),
         typical_count=int(typical.size),
         slowest_count=int(slowest.size),
-        parts=() if refusal else tuple(_summaries([one.operations for one in kept], joined, typical, slowest)),
+        parts=() if refusal else _summaries([one.operations for one in kept], joined, (typical, slowest), names),
         work=work,
         amplification=joined.work["bytes_written"] / joined.bytes_asked if work and joined.bytes_asked else None,
         residual_ns=joined.residual_ns,
@@ -173,6 +191,8 @@ def explanation_of(
         else None,
         tracing_cost=tracing_cost(kept),
         q2c_ns=None if refusal else _q2c(kept),
+        members=() if refusal else _members(kept),
+        without_requests=() if refusal else _without_requests(kept),
     )
 
 
@@ -293,15 +313,22 @@ def _added_in_squares(weighted: Sequence[tuple[Estimate, float]], middle: float)
 
 
 def _summaries(
-    passes: Sequence[OperationParts], joined: OperationParts, typical: NDArray[np.intp], slowest: NDArray[np.intp]
-) -> list[PartSummary]:
+    passes: Sequence[OperationParts],
+    joined: OperationParts,
+    groups: tuple[NDArray[np.intp], NDArray[np.intp]],
+    layers: Sequence[str],
+) -> tuple[PartSummary, ...]:
+    typical, slowest = groups
+    named: list[tuple[int, Part, str]] = [(place, part, "") for place, part in enumerate(PARTS)]
+    # after the call has come to its first bio this is in the layers, from above to below
+    named[1:1] = [(len(PARTS) + place, LAYERS, layer) for place, layer in enumerate(layers)]
     found = []
-    for place, part in enumerate(PARTS):
+    for place, part, layer in named:
         values = joined.parts_ns[:, place]
         mean = _mean_estimate(values, [one.parts_ns[:, place] for one in passes])
         p50, p99 = quantile_estimates_from_series(values.astype(np.float64), [0.5, 0.99])
-        found.append(PartSummary(part, mean, p50, p99, _mean(values[typical]), _mean(values[slowest])))
-    return found
+        found.append(PartSummary(part, mean, p50, p99, _mean(values[typical]), _mean(values[slowest]), layer))
+    return tuple(found)
 
 
 def _mean_estimate(joined: Integers, by_pass: Sequence[Integers]) -> Estimate:
@@ -329,6 +356,19 @@ def _mean(values: Integers) -> float:
 def _q2c(passes: Sequence[TracedPass]) -> float | None:
     number = sum(one.q2c[1] for one in passes)
     return sum(one.q2c[0] for one in passes) / number if number else None
+
+
+def _members(passes: Sequence[TracedPass]) -> tuple[MemberTime, ...]:
+    """How busy each drive was, where there are several."""
+    names = dict.fromkeys(name for one in passes for name in one.members)
+    if len(names) < 2:
+        return ()
+    sums = {name: np.sum([one.members.get(name, (0, 0)) for one in passes], axis=0) for name in names}
+    return tuple(MemberTime(name, int(count), float(time / max(1, count))) for name, (time, count) in sums.items())
+
+
+def _without_requests(passes: Sequence[TracedPass]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for one in passes for name in one.without_requests))
 
 
 def _check(count: int, work: Mapping[str, float], stack: Stack | None, refusal: str) -> CommandCheck:

@@ -19,10 +19,10 @@ from drivelab.analyse.distributions import student_t
 from drivelab.analyse.effects import SIGNIFICANCE, holm
 from drivelab.analyse.explanation import REPEATS_MIN, ratio_error
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
-from drivelab.analyse.operation_parts import OperationParts, joined_parts
+from drivelab.analyse.operation_parts import OperationParts, joined_parts, layers_together
 from drivelab.analyse.paired_ratios import two_sided_p
 from drivelab.model.estimate import Estimate
-from drivelab.model.trace import DEVICE_WORK, PARTS, ExplanationDifference, PartDifference
+from drivelab.model.trace import DEVICE_WORK, LAYERS, PARTS, ExplanationDifference, PartDifference
 
 Units = Literal["repeats", "operations"]
 # fewer operations a side say nothing of how they scatter
@@ -69,8 +69,10 @@ def explanation_difference(
     for the latency and its parts. A part that neither side has is not counted.
     """
     units: Units = "repeats" if min(len(base), len(new)) >= REPEATS_MIN else "operations"
-    ours, theirs = (_means(side, units) for side in (base, new))
-    drafts = [_difference(part, ours[place], theirs[place], units) for place, part in enumerate((TOTAL, *PARTS))]
+    has_layers = any(one.parts_ns.shape[1] > len(PARTS) for one in (*base, *new))
+    ours, theirs = (_means([_comparable(one, has_layers=has_layers) for one in side], units) for side in (base, new))
+    names_of_parts = (TOTAL, *PARTS, *([LAYERS] if has_layers else []))
+    drafts = [_difference(part, ours[place], theirs[place], units) for place, part in enumerate(names_of_parts)]
     tested = [place for place, draft in enumerate(drafts) if draft.p_value is not None]
     adjusted = dict(zip(tested, holm([drafts[place].p_value or 0.0 for place in tested]), strict=True))
     parts = tuple(
@@ -81,13 +83,21 @@ def explanation_difference(
     return ExplanationDifference(*names, parts, _changed_work(base, new), units, operations=counts)
 
 
+def _comparable(one: OperationParts, *, has_layers: bool) -> OperationParts:
+    """With all layers as one part: the sides may have different ones, or one of them none."""
+    parts = layers_together(one.parts_ns)
+    if has_layers and parts.shape[1] == len(PARTS):
+        parts = np.pad(parts, ((0, 0), (0, 1)))
+    return replace(one, parts_ns=parts)
+
+
 def _means(side: Sequence[OperationParts], units: Units) -> list[_Mean]:
     """Of the latency, then of each part."""
     between = _between_repeats(side) if len(side) > 1 else []
     if units == "repeats":
         return between
     joined = joined_parts(side)
-    within = [_of_series(joined.latency_ns), *(_of_series(joined.parts_ns[:, place]) for place in range(len(PARTS)))]
+    within = [_of_series(joined.latency_ns), *(_of_series(values) for values in joined.parts_ns.T)]
     if not between:
         return within
     # how far repeats lie apart is known from few: the larger error counts, and no more certainty than they give

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from drivelab.model.trace import PARTS, Part
+from drivelab.model.layer_times import layers_of
+from drivelab.model.trace import LAYERS, PARTS, Part
 
 Integers = NDArray[np.int64]
 OWN = "its own"
@@ -104,6 +105,8 @@ def call_summaries(operations: pa.Table, duration_ns: int) -> tuple[CallSummary,
         p50, p99 = np.quantile(latency, [0.5, 0.99], method="inverted_cdf")
         rate = latency.size * 1e9 / max(1, duration_ns)
         parts: dict[Part, int] = {part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}
+        if in_layers := int(layers_of(rows).sum()):
+            parts[LAYERS] = in_layers
         found.append(CallSummary(call, latency.size, rate, float(p50), float(p99), float(latency.max()), parts))
     return tuple(sorted(found, key=lambda one: -sum(one.parts_ns.values())))
 
@@ -150,6 +153,8 @@ def slowest_calls(
         row = operations.slice(place, 1).to_pylist()[0]
         told = {name: int(times[place]) for name, times in at_work.items() if times[place] > 0}
         parts: dict[Part, int] = {part: row[f"{part}_ns"] for part in PARTS}
+        if in_layers := sum(row.get("layers_ns") or ()):
+            parts[LAYERS] = in_layers
         by_time = dict(sorted(told.items(), key=lambda one: -one[1]))
         slow = SlowCall(row["call"], row["file"], row["thread"], row["start_ns"], row["latency_ns"], parts, by_time)
         found.append(slow)

@@ -11,7 +11,13 @@ from drivelab.analyse.command_check import Stack
 from drivelab.analyse.expected_commands import CacheKind, cache_kind_of
 from drivelab.analyse.explanation import TracedPass, explanation_of, seen, whole_passes
 from drivelab.analyse.explanation_difference import explanation_difference
-from drivelab.analyse.operation_parts import OperationParts, operation_parts, q2c_of_data
+from drivelab.analyse.operation_parts import (
+    OperationParts,
+    drives_without_requests,
+    member_times,
+    operation_parts,
+    q2c_of_data,
+)
 from drivelab.answers.measured_on import as_text
 from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.model.estimate import Estimate
@@ -101,7 +107,8 @@ def explanation_of_cell(run: StoredRun, cell: TracedCell) -> Explanation:
     operation = rows[0]["operation"]
     passes = [_pass(run, row, operation, with_events=True) for row in rows]
     found = explanation_of(passes, operation, label=cell.label, stack=_stack(run, cell, rows[0], passes[0].conduct))
-    layers = _layers(_target_facts(run, cell.target))
+    # a trace that knows them has told their time apart
+    layers = () if passes[0].conduct.drives else _layers(_target_facts(run, cell.target))
     return replace(found, target=cell.target, workload=cell.workload, levels=dict(cell.levels), layers=layers)
 
 
@@ -261,12 +268,15 @@ def _pass(run: StoredRun, row: Mapping[str, Any], operation: str, *, with_events
     name = row["trial"]
     context = cell_value("context_json", row["context_json"], name)
     events = run.events(name) if with_events else None
+    conduct = TraceConduct.from_json({"source": "", "reason": "", **(context.get("trace") or {})})
     return TracedPass(
         trial=name,
         operations=operation_parts(run.operations(name), operation),
-        conduct=TraceConduct.from_json({"source": "", "reason": "", **(context.get("trace") or {})}),
+        conduct=conduct,
         untraced_ns=_untraced(StoredRun.estimates_of(row).get(LATENCY)),
-        q2c=(0, 0) if events is None else q2c_of_data(events),
+        q2c=(0, 0) if events is None else q2c_of_data(events, conduct.drives),
+        without_requests=() if events is None else drives_without_requests(events, conduct.drives),
+        members={} if events is None or len(conduct.drives) < 2 else member_times(events, conduct.drives),
     )
 
 

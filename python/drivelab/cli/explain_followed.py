@@ -202,6 +202,7 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
     joined = join_trace(
         followed.trace.files,
         counted.operations,
+        layers=[(layer.number, layer.below) for layer in followed.trace.disk.layers],
         own_threads=sorted(threads),
         names=followed.names,
         lost_events=followed.trace.lost_events,
@@ -237,6 +238,8 @@ def _conduct(followed: Followed, joined: JoinedTrace) -> TraceConduct:
         reason="private trace instances, of the calls and of the disk",
         clock=followed.trace.clock,
         device=followed.disk,
+        layers=tuple(layer.title for layer in followed.trace.disk.layers),
+        drives=followed.trace.disk.drives,
         lost_events=max(joined.conduct.lost_events, followed.trace.lost_events, _untold_losses(followed)),
         # bios that the program queued outside of the calls that are followed (page faults, closing) explain no call
         unmatched_bios=0,

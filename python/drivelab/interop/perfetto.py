@@ -15,6 +15,7 @@ from itertools import count
 
 import pyarrow as pa
 
+from drivelab.model.layer_times import layers_of
 from drivelab.model.units import format_bytes
 
 # of operations, by their number in the table
@@ -120,12 +121,16 @@ def _operation_slices(operations: pa.Table, first_flow: int) -> Iterator[tuple[s
     places = [operations[name].to_pylist() for name in ("offset_bytes", "size_bytes")]
     parts = [operations[name].to_pylist() for name in _PARTS]
     own = [_own(operations, name) for name in ("call", "file")]
-    rows = zip(*columns, *places, *own, zip(*parts, strict=True), strict=True)
-    for flow, (thread, kind, start_ns, latency_ns, offset, size, call, file, times) in enumerate(rows, first_flow):
+    layers = layers_of(operations).sum(axis=1).tolist()
+    rows = zip(*columns, *places, *own, layers, zip(*parts, strict=True), strict=True)
+    for flow, (thread, kind, start_ns, latency_ns, offset, size, call, file, in_layers, times) in enumerate(
+        rows, first_flow
+    ):
         name = call or (_OPERATIONS[kind] if kind < len(_OPERATIONS) else f"operation {kind}")
         facts: list[tuple[str, int | str]] = [("offset_bytes", offset)]
         facts += [("file", file)] if file else []
         facts += [(part, time) for part, time in zip(_PARTS, times, strict=True) if time]
+        facts += [("layers_ns", in_layers)] if in_layers else []
         told = f"{name} {format_bytes(size)}" if size else name
         yield f"thread {thread}", Slice(start_ns, start_ns + latency_ns, told, "program", tuple(facts), flow)
 

@@ -10,16 +10,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
+from drivelab.model.trace_conduct import TraceConduct as TraceConduct
 
-Part = Literal["fs_in", "queue", "device", "flush", "between", "return"]
+Part = Literal["fs_in", "layers", "queue", "device", "flush", "between", "return"]
 
 # In the order in which an operation goes through them. At every instant the first of flush, device, queue that
-# applies is charged, otherwise software: before the first bio, between, after the last completion.
+# applies is charged, then the layer furthest down in which something is, otherwise software: before the first bio,
+# between, after the last completion.
 PARTS: tuple[Part, ...] = ("fs_in", "queue", "device", "flush", "between", "return")
+# the seventh, where layers lie between the program and its drives: each of them is a part of its own
+LAYERS: Part = "layers"
 PART_TITLES: Mapping[Part, str] = {
     "fs_in": "file system in",
+    "layers": "layers",
     "queue": "queue and scheduler",
     "device": "device",
     "flush": "flush",
@@ -28,6 +32,7 @@ PART_TITLES: Mapping[Part, str] = {
 }
 PART_MEANINGS: Mapping[Part, str] = {
     "fs_in": "from the call until its first bio",
+    "layers": "a bio is in a layer above the drives (device mapper, md, loop), and in none below that",
     "queue": "a bio waits for the driver (Q to D)",
     "device": "a read or write is at the device (D to C)",
     "flush": "the device empties its write cache (D to C of a flush)",
@@ -55,77 +60,6 @@ DEVICE_WORK = (
 )
 
 
-# what is not named is a count
-_CONDUCT_KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("source", "reason", "clock", "device"), str),
-    "environment": Mapping,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class TraceConduct:
-    """How a trace was taken, and whether it is whole.
-
-    Attributes
-    ----------
-    source : str
-        tracefs, relay, blk_tracer or recording.
-    reason : str
-        Why that source was taken.
-    clock : str
-        Clock of the trace: ``mono`` is that of the operations.
-    device : str
-        Kernel name of the traced disk.
-    lost_events : int
-        Events that the kernel could not keep.
-    unmatched_bios : int
-        Bios of this program's threads that lie in no operation.
-    foreign_bios : int
-        Bios of other programs, charged to nobody.
-    duplicate_records : int
-        Records that stood there twice.
-    open_at_end : int
-        Bios that had not ended when the trace did.
-    partial_operations : int
-        Operations in whose window something is not known to its end.
-    environment : mapping
-        Scheduler, nr_requests, write_cache, fua, rotational, lockdown, kernel:
-        before and after where they could change.
-    """
-
-    source: str
-    reason: str
-    clock: str = "mono"
-    device: str = ""
-    lost_events: int = 0
-    unmatched_bios: int = 0
-    foreign_bios: int = 0
-    duplicate_records: int = 0
-    open_at_end: int = 0
-    partial_operations: int = 0
-    environment: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(document: Mapping[str, Any]) -> TraceConduct:
-        """What `to_json` wrote; keys that are not known are left out.
-
-        Raises
-        ------
-        DrivelabError
-            S506: a value is of a wrong kind.
-        """
-        known = {name: document[name] for name in TraceConduct.__dataclass_fields__ if name in document}
-        for name, value in known.items():
-            kind = _CONDUCT_KINDS.get(name, int)
-            if not isinstance(value, kind) or isinstance(value, bool):
-                raise DrivelabError("S506", f"{name} of a stored trace is {value!r}")
-        return TraceConduct(**known)
-
-
 @dataclass(frozen=True, slots=True)
 class PartSummary:
     """One part of the latency over all operations of a traced pass; times in ns.
@@ -133,12 +67,14 @@ class PartSummary:
     Attributes
     ----------
     part : str
-        One of `PARTS`.
+        One of `PARTS`, or `LAYERS`.
     mean, p50, p99 : Estimate
         With their intervals, unit ns.
     typical_ns, slowest_ns : float
         Mean over the typical operations, and over the slowest 1 %: these sum
         to the latency of that group.
+    layer : str
+        Which layer, where the part is one: ``dm-crypt home``.
     """
 
     part: Part
@@ -147,18 +83,43 @@ class PartSummary:
     p99: Estimate
     typical_ns: float
     slowest_ns: float
+    layer: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is for people."""
+        return self.layer or PART_TITLES[self.part]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             "part": self.part,
-            "title": PART_TITLES[self.part],
+            "title": self.title,
             "mean_ns": self.mean.to_json(),
             "p50_ns": self.p50.to_json(),
             "p99_ns": self.p99.to_json(),
             "typical_ns": self.typical_ns,
             "slowest_ns": self.slowest_ns,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class MemberTime:
+    """One of several drives beneath: what it was sent for the operations, and how long that took.
+
+    Attributes
+    ----------
+    drive : str
+        Kernel name.
+    commands : int
+        Reads, writes and flushes for the operations.
+    mean_ns : float
+        Mean time of one at the drive (D to C).
+    """
+
+    drive: str
+    commands: int
+    mean_ns: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +192,11 @@ class Explanation:
         Mean Q2C that btt would print of this trace: data only, without what
         was split. None when the single bios are not known.
     layers : tuple of str
-        Devices between the program and the traced one that may hold a bio up: their time is in the parts of software.
+        Devices between the program and the traced one that were not traced: their time is in the parts of software.
+    members : tuple of MemberTime
+        How long each drive took for a command, where several lie beneath.
+    without_requests : tuple of str
+        Drives that take bios as they are (brd, zram, pmem): the kernel does not tell when they begin with one.
     """
 
     trial: str
@@ -263,6 +228,8 @@ class Explanation:
     tracing_cost: Estimate | None = None
     q2c_ns: float | None = None
     layers: tuple[str, ...] = ()
+    members: tuple[MemberTime, ...] = ()
+    without_requests: tuple[str, ...] = ()
 
     def part(self, part: Part) -> PartSummary:
         """One of its parts; an answer that was refused has none."""
@@ -277,6 +244,8 @@ class Explanation:
             "label": self.label,
             "target": self.target,
             "layers": list(self.layers),
+            "members": [asdict(member) for member in self.members],
+            "drives_without_requests": list(self.without_requests),
             "workload": self.workload,
             "levels": dict(self.levels),
             "operation": self.operation,
@@ -307,8 +276,10 @@ def _json_of(estimate: Estimate | None) -> dict[str, Any] | None:
 
 def _group_json(count: int, latency_ns: float, parts: tuple[PartSummary, ...], of: str) -> dict[str, Any]:
     """A group of operations: its mean latency, and the parts that sum to it."""
-    means = {f"{summary.part}_ns": getattr(summary, of) for summary in parts}
-    return {"operations": count, "latency_ns": latency_ns, "parts": means}
+    means = {f"{summary.part}_ns": getattr(summary, of) for summary in parts if not summary.layer}
+    layers = {summary.layer: getattr(summary, of) for summary in parts if summary.layer}
+    found = {"operations": count, "latency_ns": latency_ns, "parts": means}
+    return found | ({"layers_ns": layers} if layers else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ _PLURALS = re.compile(r"\b(call|read|write)s\b")
 _TOLD_AT_MOST = 3
 _SHORT: Mapping[Part, str] = {
     "fs_in": "file system",
+    "layers": "layers",
     "queue": "queue",
     "device": "device",
     "flush": "flush",
@@ -33,6 +34,7 @@ _IN_SENTENCE: Mapping[str, tuple[Part, ...]] = {
     "flush": ("flush",),
     "device": ("device",),
     "queue": ("queue",),
+    "layers": ("layers",),
     "software": SOFTWARE,
 }
 
@@ -101,7 +103,7 @@ def _shares(parts_ns: Mapping[Part, int]) -> str:
     whole = sum(parts_ns.values())
     if not whole:
         return "nothing of it is known"
-    sums = {name: sum(parts_ns[part] for part in parts) / whole for name, parts in _IN_SENTENCE.items()}
+    sums = {name: sum(parts_ns.get(part, 0) for part in parts) / whole for name, parts in _IN_SENTENCE.items()}
     told = sorted(((share, name) for name, share in sums.items() if share >= 0.005), reverse=True)
     return ", ".join(f"{100 * share:.0f} % {name}" for share, name in told)
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from drivelab.model.histogram import SUB_BUCKET_BITS, SUB_BUCKET_COUNT, Histogram
-from drivelab.model.trace import OPERATION_NAMES, PARTS
+from drivelab.model.layer_times import layers_of
+from drivelab.model.trace import LAYERS, OPERATION_NAMES, PARTS, Part
 from drivelab.report.content import IoRecords, TracedCombination
 
 Integers = NDArray[np.int64]
@@ -36,7 +37,7 @@ class PartSeries:
     counts : ndarray of int64, shape (columns,)
         Operations that began in each stretch.
     sums_ns : ndarray of int64, shape (parts, columns)
-        In the order of `PARTS`; over the operations of the stretch they add up to their latencies.
+        In the order of `shown_parts`; over the operations of the stretch they add up to their latencies.
     slowest_ns : ndarray of int64, shape (columns,)
         The longest latency in each stretch.
     """
@@ -50,6 +51,12 @@ class PartSeries:
     def means_ns(self) -> NDArray[np.float64]:
         """Mean of each part in each stretch; 0 where nothing began."""
         return np.asarray(self.sums_ns / np.maximum(self.counts, 1))
+
+
+def shown_parts(traced: TracedCombination) -> tuple[Part, ...]:
+    """The parts of a combination; all layers above its drives are one, where there are some."""
+    has_layers = any(part.layer for part in traced.explanation.parts)
+    return (PARTS[0], LAYERS, *PARTS[1:]) if has_layers else PARTS
 
 
 def part_series(traced: TracedCombination, columns_at_most: int) -> PartSeries | None:
@@ -67,12 +74,13 @@ def part_series(traced: TracedCombination, columns_at_most: int) -> PartSeries |
     # the last operation lies inside the last stretch
     width_ns = max(1, -(-(end - begin + 1) // columns))
     counts, slowest = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
-    sums = np.zeros((len(PARTS), columns), np.int64)
-    for batch in operation_batches(traced, passes, ("start_ns", _LATENCY, *PART_COLUMNS)):
+    names = [f"{part}_ns" for part in shown_parts(traced)]
+    sums = np.zeros((len(names), columns), np.int64)
+    for batch in operation_batches(traced, passes, ("start_ns", _LATENCY, *names)):
         place = (_column(batch, "start_ns") - begin) // width_ns
         counts += np.bincount(place, minlength=columns)
         np.maximum.at(slowest, place, _column(batch, _LATENCY))
-        for row, name in enumerate(PART_COLUMNS):
+        for row, name in enumerate(names):
             # sums stay below 2**53 ns, a hundred days, in which a double is exact
             sums[row] += np.bincount(place, weights=_column(batch, name), minlength=columns).astype(np.int64)
     used = int(np.flatnonzero(counts)[-1]) + 1
@@ -81,8 +89,8 @@ def part_series(traced: TracedCombination, columns_at_most: int) -> PartSeries |
 
 def part_histograms(traced: TracedCombination) -> dict[str, Histogram]:
     """How each part is distributed in all passes, by its name, and ``latency``; empty when no operation was stored."""
-    found = {name: _Counted() for name in ("latency", *PARTS)}
-    for batch in operation_batches(traced, traced.operations, (_LATENCY, *PART_COLUMNS)):
+    found = {name: _Counted() for name in ("latency", *shown_parts(traced))}
+    for batch in operation_batches(traced, traced.operations, [f"{name}_ns" for name in found]):
         for name, counted in found.items():
             counted.add(_column(batch, f"{name}_ns"))
     return {name: counted.histogram() for name, counted in found.items() if counted.count}
@@ -146,4 +154,6 @@ def _bucket_of(values_ns: Integers) -> Integers:
 
 
 def _column(batch: pa.RecordBatch, name: str) -> Integers:
+    if name == f"{LAYERS}_ns":
+        return np.asarray(layers_of(batch).sum(axis=1), np.int64)
     return np.asarray(batch[name], np.int64)

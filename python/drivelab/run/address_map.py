@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import TargetRange
-from drivelab.run.device_counters import counted_device
 from drivelab.run.extents import is_placed, read_extents
 
 # here the map of a file tells bytes of the block device; btrfs and others tell addresses of their own
@@ -24,7 +23,7 @@ class DiskExtent:
 
 
 def disk_extents(target: TargetRange, facts: TargetFacts) -> tuple[DiskExtent, ...]:
-    """The stretches of a target on the whole disk beneath; none where that is not known.
+    """The stretches of a target on the whole device beneath, a disk or a volume; none where that is not known.
 
     Parameters
     ----------
@@ -56,11 +55,5 @@ def disk_extents(target: TargetRange, facts: TargetFacts) -> tuple[DiskExtent, .
 
 
 def _begin_of_layer(facts: TargetFacts) -> int | None:
-    """Where the target's device begins on the traced disk; None where a volume or array lies in between."""
-    disk, layers = counted_device(facts.devices), facts.devices
-    if not layers or not disk:
-        return None
-    if layers[-1].name == disk:
-        return 0
-    is_partition_of_it = layers[-1].kind == "part" and len(layers) > 1 and layers[-2].name == disk
-    return layers[-1].start_bytes if is_partition_of_it else None
+    """Where the target's device begins on the whole device that it is, which is the uppermost that is traced."""
+    return facts.devices[-1].start_bytes if facts.devices else None

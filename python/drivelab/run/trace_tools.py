@@ -14,7 +14,7 @@ from drivelab.model.workload import Workload
 from drivelab.run.address_map import disk_extents
 from drivelab.run.engine import EngineRun
 from drivelab.run.trace_environment import trace_environment
-from drivelab.run.traced_pass import TraceTools, traced_device
+from drivelab.run.traced_pass import TraceTools, top_device, traced_device
 from drivelab.run.tracing.collect import collected_trace
 from drivelab.run.tracing.disk import traced_disk
 from drivelab.trace.join import JoinedTrace, join_trace
@@ -42,12 +42,13 @@ def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: 
         raise DrivelabError("R441", "the traced pass issued nothing", where=workload.target.path)
     threads = {int(thread["job"]): int(thread["thread_id"]) for thread in run.summary["threads"]}
     operations = operations_of(run.records, threads, workload, backend=run.summary["backend"]["name"])
-    number = traced_disk(traced_device(facts)).number
+    disk = traced_disk(traced_device(facts), top_device(facts))
     places = {job: [astuple(extent) for extent in disk_extents(workload.target.of_job(job), facts)] for job in threads}
     joined = join_trace(
         files,
         operations,
-        devices=dict.fromkeys(threads, number),
+        devices=dict.fromkeys(threads, disk.top),
+        layers=[(layer.number, layer.below) for layer in disk.layers],
         extents=places if all(places.values()) else None,
     )
     return joined if facts.filesystem else replace(joined, operations=_without_journal(joined.operations))

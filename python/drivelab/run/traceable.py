@@ -8,9 +8,9 @@ from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import TraceChoice
-from drivelab.model.target import TargetFacts
+from drivelab.model.target import MADE_KINDS, TargetFacts
 from drivelab.run.trace_counts import has_kernel_ids
-from drivelab.run.traced_pass import traced_device
+from drivelab.run.traced_pass import top_device, traced_device
 from drivelab.run.tracing.disk import traced_disk
 from drivelab.run.tracing.sources import choose_source
 from drivelab.run.tracing.tracefs import TraceUnavailableError, remove_stale_instances, tracefs
@@ -36,15 +36,13 @@ def require_traceable(targets: Sequence[TargetFacts], source: TraceChoice) -> No
     """
     asked = None if source == "auto" else source
     for facts in targets:
-        if facts.raid is not None:
-            what = f"{facts.text} joins {len(facts.raid.members)} drives, and only one can be traced"
-            raise DrivelabError("R440", what, where=facts.text, do="trace a member of it by itself")
         if facts.simulated is not None:
             what = f"{facts.text} is simulated: the kernel sees nothing of it"
             raise DrivelabError("R440", what, where=facts.text, do="leave out --trace")
-        name = _any_disk() if facts.kind == "scratch" else traced_device(facts)
+        name = _any_disk() if facts.kind in MADE_KINDS else traced_device(facts)
         if name:
-            choose_source(traced_disk(name), asked)
+            top = None if facts.kind in MADE_KINDS else top_device(facts)
+            choose_source(traced_disk(name, top), asked)
     if not has_kernel_ids():
         what = "threads have other ids here than in the kernel's trace: this is a container with its own processes"
         do = "run it outside of the container, or with the host's processes (--pid=host)"
@@ -59,6 +57,6 @@ def remove_left_over_traces() -> list[str]:
 
 
 def _any_disk() -> str:
-    """A disk to try with, in place of a scratch drive that is not made yet: a loop device where there is one."""
+    """A disk to try with, in place of what is not made yet: a loop device where there is one."""
     names = sorted((path.name for path in _DISKS.iterdir()), key=lambda name: (not name.startswith("loop"), name))
     return names[0] if names else ""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
@@ -32,6 +33,7 @@ from drivelab.run.tracing.collect import RunningTrace
 from drivelab.run.tree_cache import drop_cached
 from drivelab.store.traces import TraceSink
 from drivelab.trace.join import JoinedTrace
+from drivelab.trace.recording import device_name
 
 OPERATIONS = 2000
 LONGEST_NS = 10_000_000_000
@@ -56,14 +58,15 @@ class TraceTools:
     Attributes
     ----------
     collect : callable
-        ``collect(device, into, source)``: a context in which the device is traced.
+        ``collect(device, into, source, top)``: a context in which the device is traced, and what lies above it up
+        to `top`.
     join : callable
         ``join(files, run, workload, facts)``: operations and events of a recording.
     environment : callable
         ``environment(device)``: what of the kernel the explanation depends on.
     """
 
-    collect: Callable[[str, Path, str | None], AbstractContextManager[RunningTrace]]
+    collect: Callable[[str, Path, str | None, str | None], AbstractContextManager[RunningTrace]]
     join: Callable[[Sequence[Path], EngineRun, Workload, TargetFacts], JoinedTrace]
     environment: Callable[[str], Mapping[str, Any]]
 
@@ -135,7 +138,7 @@ class _Pass:
         self._renew(workload)
         before = self.tools.environment(drive)
         look_before(workload)
-        with self.tools.collect(drive, self.sink.recording, self.source) as trace:
+        with self.tools.collect(drive, self.sink.recording, self.source, top_device(self.trial.facts)) as trace:
             counters_before = read_counters([drive])
             run = run_workload(workload, stop=self.stop)
             counters_after = read_counters([drive])
@@ -148,12 +151,18 @@ class _Pass:
             # the recording's times are ours in any case: those of another clock were calibrated at both ends
             clock=trace.clock if trace.clock == "mono" else f"{trace.clock}, calibrated",
             device=drive,
+            layers=tuple(layer.title for layer in trace.disk.layers),
+            drives=trace.disk.drives,
             lost_events=max(joined.conduct.lost_events, trace.lost_events),
             environment=before_and_after(before, self.tools.environment(drive)),
         )
         found: dict[str, Any] = {"trace": conduct.to_json(), "trace_reason": _note(run)}
         if counts:
-            found |= self._command_counts(conduct, joined.events, run, (counters_before, counters_after))
+            events = joined.events
+            if trace.disk.layers:
+                # those of the disk that the kernel's counters are of
+                events = events.filter(pc.equal(events["device"], device_name(trace.disk.number)))
+            found |= self._command_counts(conduct, events, run, (counters_before, counters_after))
         return found
 
     def _renew(self, workload: Workload) -> None:
@@ -169,6 +178,8 @@ class _Pass:
         """The same as `drivelab.run.counting_pass.command_counts` finds, from this trace."""
         operations = int(run.summary["all_phases"].get("write", {}).get("count", 0))
         reason = "" if operations else "the traced pass wrote nothing"
+        if len(conduct.drives) > 1:
+            reason = f"commands are counted at the drives below {conduct.device}"
         if conduct.lost_events:
             reason = f"{conduct.lost_events} trace events were lost"
         if reason:
@@ -201,7 +212,7 @@ def traced_device(facts: TargetFacts) -> str:
     Raises
     ------
     DrivelabError
-        R440: there is none, or several.
+        R440: there is none, or several that nothing joins.
     """
     drive = counted_device(facts.devices)
     if not drive:
@@ -209,10 +220,15 @@ def traced_device(facts: TargetFacts) -> str:
         if facts.no_device_reason:
             what += f": {facts.no_device_reason}"
         raise DrivelabError("R440", what, where=facts.text)
-    if len(facts.drives) > 1:
-        what = f"{len(facts.drives)} drives lie beneath {facts.text}, and only one can be traced"
+    if len(facts.drives) > 1 and facts.devices[-1].kind in ("disk", "part"):
+        what = f"{len(facts.drives)} drives lie beneath {facts.text} itself, and only one can be traced"
         raise DrivelabError("R440", what, where=facts.text)
     return drive
+
+
+def top_device(facts: TargetFacts) -> str | None:
+    """Kernel name of the device that I/O is sent to; None where there is none."""
+    return facts.devices[-1].name if facts.devices else None
 
 
 def timed_operations(measured: Measurement) -> int:

@@ -21,6 +21,7 @@ _TYPES = {
     "double": pa.float64(),
     "list<uint32>": pa.list_(pa.uint32()),
     "list<uint64>": pa.list_(pa.uint64()),
+    "list<int64>": pa.list_(pa.int64()),
 }
 
 
@@ -121,7 +122,7 @@ OPERATION_COLUMNS = (
     Column("thread", "int32", "the kernel's id of its thread"),
     Column("operation", "uint8", "0 read, 1 write, 2 trim, 3 sync, 4 durable_write: a write with its sync call"),
     Column("start_ns", "int64", "when it was issued, CLOCK_MONOTONIC"),
-    Column("latency_ns", "int64", "from issued until done; the six parts below sum to it"),
+    Column("latency_ns", "int64", "from issued until done; the six parts below and `layers_ns` sum to it"),
     Column("offset_bytes", "int64", "where"),
     Column("size_bytes", "int32", "how much"),
     Column("fs_in_ns", "int64", "from the call until its first bio"),
@@ -141,6 +142,9 @@ OPERATION_COLUMNS = (
     Column("journal_bytes", "int64", "by the journal writes"),
     Column("bios", "int32", "bios that are charged to it"),
     Column("is_shared", "bool", "whether other operations waited for the same commands"),
+    Column(
+        "layers_ns", "list<int64>", "by layer above the drives, the uppermost first: something was in it, not below"
+    ),
 )
 
 CALL_COLUMNS = (

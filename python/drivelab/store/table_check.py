@@ -34,6 +34,8 @@ COLUMNS = {
 _MAY_BE_MISSING = {
     layout.TRIALS: {"is_reference", "failure"},
     layout.IOS: {"response_latency_ns"},
+    layout.OPERATIONS: {"layers_ns"},
+    layout.CALLS: {"layers_ns"},
 }
 # what every row has
 _NEVER_NULL = {

@@ -36,6 +36,8 @@ _COLUMNS = (
 _APART_MAX_S = 60
 # where an operation lies on the traced disk: first byte in the file, on the disk, and how many
 Extent = tuple[int, int, int]
+# a device between program and drives, and what it lies on directly: a whole device, first sector, first one after it
+Layer = tuple[int, Sequence[tuple[int, int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def join_trace(
     *,
     devices: Mapping[int, int] | None = None,
     extents: Mapping[int, Sequence[Extent]] | None = None,
+    layers: Sequence[Layer] = (),
     own_threads: Sequence[int] = (),
     names: Mapping[int, str] | None = None,
     lost_events: int = 0,
@@ -85,10 +88,13 @@ def join_trace(
     operations : pyarrow.Table
         From `drivelab.trace.operations_of.operations_of`.
     devices : mapping of int to int, optional
-        By job the disk it was sent to, ``major << 20 | minor``. Without it, all bios of the recording count.
+        By job the disk or volume it was sent to, ``major << 20 | minor``. Without it, all bios of the recording count.
     extents : mapping of int to sequence of (int, int, int), optional
         By job where its bytes lie on the disk: offset in the file or device, offset on the disk, length. Of
         several operations in flight it tells whose a bio is; without it their order does.
+    layers : sequence of (int, sequence of (int, int, int))
+        Devices between the program and its drives, each before all that it lies on: what they send down is
+        charged to those that it was for, and what is only in them is their own time.
     own_threads : sequence of int
         Other threads of this program.
     names : mapping of int to str, optional
@@ -116,6 +122,7 @@ def join_trace(
         "names": {str(pid): name for pid, name in (names or {}).items()},
         "own_threads": list(own_threads),
         "targets": _targets(devices or {}, extents or {}),
+        "layers": _layers(layers),
         "lost_events": lost_events,
     }
     with reading_errors(recording):
@@ -141,6 +148,14 @@ def _targets(devices: Mapping[int, int], extents: Mapping[int, Sequence[Extent]]
         }
         for job, device in devices.items()
     }
+
+
+def _layers(layers: Sequence[Layer]) -> list[dict[str, Any]]:
+    keys = ("device", "start", "end")
+    return [
+        {"device": device, "below": [dict(zip(keys, stretch, strict=True)) for stretch in below]}
+        for device, below in layers
+    ]
 
 
 def _conduct(facts: Mapping[str, Any]) -> TraceConduct:

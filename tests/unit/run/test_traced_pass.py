@@ -24,6 +24,7 @@ from drivelab.run.engine import EngineRun, prepare_target
 from drivelab.run.measure import measure
 from drivelab.run.prepared_trial import PreparedTrial
 from drivelab.run.traced_pass import TraceTools, traced_device, traced_pass, traced_workload
+from drivelab.run.tracing.disk import TracedDisk
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
 from unit.store.made_traces import events, operations
@@ -40,6 +41,7 @@ class MadeUpTrace:
     reason: str = "it was free"
     clock: str = "mono"
     files: tuple[Path, ...] = ()
+    disk: TracedDisk = field(default_factory=lambda: TracedDisk("loop7", 7 << 20 | 7, ()))
     lost_events: int = 0
     fails_at: str = ""
     failure: BaseException | None = None
@@ -53,7 +55,8 @@ class MadeUpTrace:
         return TraceTools(collect=self.collect, join=self.join, environment=self.environment)
 
     @contextmanager
-    def collect(self, device: str, into: Path, source: str | None) -> Iterator[MadeUpTrace]:
+    def collect(self, device: str, into: Path, source: str | None, top: str | None) -> Iterator[MadeUpTrace]:
+        assert top == device
         self.asked.append((device, source))
         self._fail("collect")
         self.size_before = self.path.stat().st_size if self.path else -1

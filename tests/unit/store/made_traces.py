@@ -30,6 +30,7 @@ def operations(count: int, *, first_ns: int = 10**15) -> pa.Table:
         "bytes_written": np.full(count, 4096),
         "bios": np.full(count, 2),
         "is_shared": np.zeros(count, bool),
+        "layers_ns": [[]] * count,
     }
     schema = arrow_schema(OPERATION_COLUMNS)
     return pa.table({name: pa.array(columns[name]).cast(schema.field(name).type) for name in schema.names})

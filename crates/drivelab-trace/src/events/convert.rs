@@ -17,10 +17,10 @@ const NO_SECTOR: u64 = u64::MAX;
 /// What a recording is of.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// `major << 20 | minor` of the whole disk.
+    /// `major << 20 | minor` of the device that notices name.
     pub device: u32,
-    /// The disk and its partitions: events name the partition that a bio was sent to.
-    pub devices: HashSet<u32>,
+    /// The disk that events of a device are recorded of: they name the partition that a bio was sent to.
+    pub devices: HashMap<u32, u32>,
     /// Names of threads that no event names.
     pub processes: HashMap<u32, String>,
     /// From the clock of the trace to CLOCK_MONOTONIC.
@@ -51,6 +51,9 @@ pub struct Converter<'a> {
     converted: Converted,
     // threads that hold a plug of this disk
     plugged: HashSet<u32>,
+    // last number of each device
+    sequences: HashMap<u32, u32>,
+    lost: u32,
     // the last record of ours is a G of this thread
     got_request: Option<u32>,
 }
@@ -67,6 +70,8 @@ impl<'a> Converter<'a> {
             record,
             converted: Converted::default(),
             plugged: HashSet::new(),
+            sequences: HashMap::new(),
+            lost: 0,
             got_request: None,
         }
     }
@@ -74,7 +79,7 @@ impl<'a> Converter<'a> {
     /// Leaves out numbers for events that were lost, so that readers see the gap.
     pub fn lose(&mut self, events: u64) {
         self.converted.lost = self.converted.lost.saturating_add(events);
-        self.record.sequence = self.record.sequence.wrapping_add(events as u32);
+        self.lost = self.lost.wrapping_add(events as u32);
         self.got_request = None;
     }
 
@@ -158,7 +163,10 @@ impl<'a> Converter<'a> {
         if let Some(notice) = self.notices.before(&self.record, process) {
             take(notice)?;
         }
-        self.record.sequence = self.record.sequence.wrapping_add(1);
+        let last = self.sequences.entry(self.record.device).or_default();
+        *last = last.wrapping_add(1);
+        // what was lost may have been of any device
+        self.record.sequence = last.wrapping_add(self.lost);
         self.converted.records += 1;
         let action = self.record.action();
         if let Some(count) = action.and_then(|action| self.converted.by_action.get_mut(action as usize)) {
@@ -176,17 +184,18 @@ impl<'a> Converter<'a> {
         let number =
             |field: &Option<super::format::Field>| field.as_ref().map_or(0, |field| field.number(event));
         let pid = station.pid.number(event) as u32;
-        let is_ours = match station.shape {
-            Shape::Marker => false,
+        let disk_of = |device: u32| self.subject.devices.get(&device).copied();
+        let subject = self.subject.device;
+        let disk = match station.shape {
+            Shape::Marker => None,
             // no device stands there: a plug comes right after the request that it is for
-            Shape::Plug => self.got_request == Some(pid) && self.plugged.insert(pid),
-            Shape::Unplug => self.plugged.remove(&pid),
-            _ => self.subject.devices.contains(&(number(&station.device) as u32)),
+            Shape::Plug => (self.got_request == Some(pid) && self.plugged.insert(pid)).then_some(subject),
+            Shape::Unplug => self.plugged.remove(&pid).then_some(subject),
+            _ => disk_of(number(&station.device) as u32),
         };
-        if !is_ours {
-            return false;
-        }
+        let Some(disk) = disk else { return false };
         let record = &mut self.record;
+        record.device = disk;
         record.pid = pid;
         record.action_bits = station.action as u16;
         record.error = number(&station.error) as u32 as i32;

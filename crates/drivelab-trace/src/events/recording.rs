@@ -1,6 +1,6 @@
 //! From what was collected to the files of a recording, `NAME.blktrace.CPU`, as blktrace leaves them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -44,6 +44,9 @@ pub struct Description {
     /// The same of its partitions.
     #[serde(default)]
     pub partitions: Vec<u32>,
+    /// Other devices that are traced with it, and their partitions: each with the whole device that it is recorded as.
+    #[serde(default)]
+    pub stack: Vec<(u32, u32)>,
     /// Names of threads.
     #[serde(default)]
     pub processes: HashMap<u32, String>,
@@ -91,7 +94,13 @@ pub fn write(raw: &mut Raw, description: &Description, base: &Path) -> io::Resul
     .map_err(invalid)?;
     let subject = Subject {
         device: description.device,
-        devices: description.partitions.iter().copied().chain([description.device]).collect::<HashSet<u32>>(),
+        devices: description
+            .partitions
+            .iter()
+            .chain([&description.device])
+            .map(|&number| (number, description.device))
+            .chain(description.stack.iter().copied())
+            .collect(),
         processes: description.processes.clone(),
         clock: clock(raw, &layout, description)?,
     };
@@ -239,6 +248,7 @@ mod tests {
             formats: EVENTS.iter().map(|event| NEW.format(event)).collect(),
             device: DISK,
             partitions: Vec::new(),
+            stack: Vec::new(),
             processes: HashMap::new(),
             markers: vec![("drivelab 1".to_owned(), 1000), ("drivelab 2".to_owned(), 1400)],
             began_ns: (990, 1_700_000_000_000_000_000),

@@ -1,6 +1,6 @@
 //! Events of made-up kernels.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::clock::ClockLine;
 use super::convert::{Converted, Converter, Subject};
@@ -14,7 +14,7 @@ use crate::record::{Action, Record, notice};
 fn subject() -> Subject {
     Subject {
         device: DISK,
-        devices: HashSet::from([DISK, PARTITION]),
+        devices: HashMap::from([(DISK, DISK), (PARTITION, DISK)]),
         processes: HashMap::from([(90, "kworker/1:1H".to_owned())]),
         clock: ClockLine::same(),
     }

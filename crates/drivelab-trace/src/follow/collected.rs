@@ -1,6 +1,6 @@
 //! A [`Sink`] that keeps everything.
 
-use crate::lifetime::{Bio, Command, Sink};
+use crate::lifetime::{Bio, Command, Remap, Sink};
 
 /// Lives in the order of their ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub struct Collected {
     pub bios: Vec<Bio>,
     /// Commands.
     pub commands: Vec<Command>,
+    /// What was sent on to lower devices, in the order of the records.
+    pub remaps: Vec<Remap>,
 }
 
 impl Sink for Collected {
@@ -18,5 +20,9 @@ impl Sink for Collected {
 
     fn command(&mut self, command: Command) {
         self.commands.push(command);
+    }
+
+    fn remap(&mut self, remap: Remap) {
+        self.remaps.push(remap);
     }
 }

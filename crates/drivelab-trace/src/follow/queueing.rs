@@ -3,7 +3,7 @@
 use super::open::{Fragment, OpenBio, State, Untold, Waiter, request_of};
 use super::places::{NONE, Place};
 use super::{Follower, end_of, is_flush};
-use crate::lifetime::{Bio, Command, Sink};
+use crate::lifetime::{Bio, Command, Remap, Sink};
 use crate::record::{Record, category};
 
 /// So many at one sector of one device are no queue but a damaged trace: the oldest is given up.
@@ -286,9 +286,17 @@ impl Follower {
     }
 
     /// The record is about the lower device; the payload says where the bio was queued.
-    pub(super) fn remap(&mut self, record: &Record) {
+    pub(super) fn remap<S: Sink>(&mut self, record: &Record, sink: &mut S) {
         self.counts.remaps += 1;
         let Some((number, sector)) = record.remapped_from() else { return };
+        sink.remap(Remap {
+            device: record.device,
+            sector: record.sector,
+            from_device: number,
+            from_sector: sector,
+            bytes: record.bytes,
+            time_ns: record.time_ns,
+        });
         let Some(&device) = self.device_places.get(&number) else { return };
         let place = Place { sector, device: device as u32 };
         let found = self.places.pick(&self.requests, place, false, |request| {

@@ -47,6 +47,15 @@ pub fn end_of(bio: &Bio) -> Option<u64> {
     bio.ended.or(bio.completed)
 }
 
+/// Whether the driver took a bio as it was: it has no requests (brd, zram, pmem), so no command is seen.
+pub fn is_without_requests(bio: &Bio) -> bool {
+    (bio.bytes > 0 || bio.category & category::FLUSH != 0)
+        && bio.issued_last.or(bio.issued_first).is_none()
+        && bio.got_request.is_none()
+        && bio.merged.is_none()
+        && end_of(bio).is_some()
+}
+
 /// Finds the bios of every command.
 pub fn carried(pool: &Pool<'_>) -> Carried {
     let room = LISTED_FREE + LISTED_PER_LIFE * (pool.bios.len() + pool.commands.len());

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::carried::{Carried, is_flush};
 use super::flights::{Flights, Progress};
+use super::layers::{Above, Layers};
 use super::places::Places;
 use super::who::{Thread, Who};
 use super::{Charge, Kind, Operation, Pool, Reason, Surroundings};
@@ -25,31 +26,13 @@ pub enum Owner {
     Nobody,
 }
 
-/// Whose a bio is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whose a bio or a command is.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charged {
     /// Whose work it is, by the operation's place in the pool.
     pub charge: Charge,
-    /// Whose time.
-    pub owner: Owner,
-    /// Whether all that wait for the kernel wait for it too: what an own thread writes into the journal.
-    pub is_common: bool,
-}
-
-impl Charged {
-    /// Everybody in whose windows its time counts.
-    pub fn owners(self) -> impl Iterator<Item = Owner> {
-        let common = self.is_common.then_some(Owner::Kernel { is_read: false });
-        std::iter::once(self.owner).filter(|&owner| owner != Owner::Nobody).chain(common)
-    }
-}
-
-/// Whose a command is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChargedCommand {
-    /// Whose work it is, by the operation's place in the pool.
-    pub charge: Charge,
-    /// Whose time: everyone's whose bios it carries.
+    /// In whose windows its time counts: of a command everyone's whose bios it carries; of what an own thread
+    /// writes into the journal its own, and that of all who wait for the kernel.
     pub owners: Vec<Owner>,
 }
 
@@ -160,14 +143,18 @@ impl<'a> Sweep<'a> {
             Thread::Kernel => return self.kernel(Class::of(bio.category, bio.bytes) == Class::Read),
             Thread::Own(thread) => thread,
         };
-        let is_common = who.is_journal(bio);
-        if let Some(place) = self.synchronous_of(thread) {
-            return Charged { is_common, ..charged(Ok(place), Owner::Thread(thread)) };
+        let mut found = if let Some(place) = self.synchronous_of(thread) {
+            charged(Ok(place), Owner::Thread(thread))
+        } else {
+            match self.flights.get_mut(&thread).and_then(|flights| flights.choose(bio, &mut self.progress)) {
+                Some(place) => charged(Ok(place), Owner::Operation(place)),
+                None => charged(Err(Reason::Outside), Owner::Thread(thread)),
+            }
+        };
+        if who.is_journal(bio) {
+            found.owners.push(Owner::Kernel { is_read: false });
         }
-        match self.flights.get_mut(&thread).and_then(|flights| flights.choose(bio, &mut self.progress)) {
-            Some(place) => Charged { is_common, ..charged(Ok(place), Owner::Operation(place)) },
-            None => Charged { is_common, ..charged(Err(Reason::Outside), Owner::Thread(thread)) },
-        }
+        found
     }
 
     /// A command of which no bio is known: charged by the thread that issued it.
@@ -200,13 +187,20 @@ fn steps_of(pool: &Pool<'_>) -> Vec<(u64, u8, usize)> {
 }
 
 fn charged(charge: Charge, owner: Owner) -> Charged {
-    Charged { charge, owner, is_common: false }
+    Charged { charge, owners: if owner == Owner::Nobody { Vec::new() } else { vec![owner] } }
 }
 
-/// Charges the bios of a pool.
-pub fn charge(pool: &Pool<'_>, who: &Who, around: &Surroundings) -> Vec<Charged> {
+/// Charges the bios of a pool: what a layer sent down to those that it was for.
+pub fn charge(
+    pool: &Pool<'_>,
+    who: &Who,
+    around: &Surroundings,
+    layers: &Layers<'_>,
+    above: &Above,
+) -> Vec<Charged> {
     let mut steps = steps_of(pool);
-    steps.extend(pool.bios.iter().enumerate().map(|(at, (_, bio))| (bio.queued, BIO, at)));
+    let first = (0..pool.bios.len()).filter(|&at| above.of_bio(at).is_none());
+    steps.extend(first.map(|at| (pool.bios[at].1.queued, BIO, at)));
     steps.sort_unstable();
     let mut sweep = Sweep::new(pool, around);
     let mut found = vec![charged(Err(Reason::Foreign), Owner::Nobody); pool.bios.len()];
@@ -217,7 +211,15 @@ pub fn charge(pool: &Pool<'_>, who: &Who, around: &Surroundings) -> Vec<Charged>
             sweep.step(step, at);
         }
     }
+    for at in above.sent(pool, layers) {
+        found[at] = of_bios(&found, above.of_bio(at).unwrap_or_default()).unwrap_or_else(nobodys);
+    }
     found
+}
+
+/// What a layer sends down while nothing waits in it.
+fn nobodys() -> Charged {
+    charged(Err(Reason::Background), Owner::Nobody)
 }
 
 /// Charges the commands of a pool through their bios.
@@ -226,11 +228,16 @@ pub fn charge_commands(
     who: &Who,
     bios: &[Charged],
     carried: &Carried,
-) -> Vec<ChargedCommand> {
-    let mut found: Vec<ChargedCommand> =
-        (0..pool.commands.len()).map(|at| of_bios(bios, carried.of(at))).collect();
+    above: &Above,
+) -> Vec<Charged> {
+    let of = |at: usize| of_bios(bios, carried.of(at));
+    let sent =
+        |at: usize| above.of_command(at).map(|bios_above| of_bios(bios, bios_above).unwrap_or_else(nobodys));
+    let mut found: Vec<Charged> =
+        (0..pool.commands.len()).map(|at| of(at).or_else(|| sent(at)).unwrap_or_else(nobodys)).collect();
     let mut steps = steps_of(pool);
-    let unknown = (0..pool.commands.len()).filter(|&at| carried.of(at).is_empty());
+    let unknown =
+        (0..pool.commands.len()).filter(|&at| carried.of(at).is_empty() && above.of_command(at).is_none());
     steps.extend(unknown.map(|at| (pool.commands[at].1.issued, COMMAND, at)));
     steps.sort_unstable();
     let around = Surroundings::default();
@@ -239,8 +246,7 @@ pub fn charge_commands(
         if step == COMMAND {
             let command = pool.commands[at].1;
             let is_read = !is_flush(command) && Class::of(command.category, command.bytes) == Class::Read;
-            let whose = sweep.command(command.pid, is_read, who);
-            found[at] = ChargedCommand { charge: whose.charge, owners: whose.owners().collect() };
+            found[at] = sweep.command(command.pid, is_read, who);
         } else {
             sweep.step(step, at);
         }
@@ -248,18 +254,19 @@ pub fn charge_commands(
     found
 }
 
-/// Work goes to the operation whose own bio is the first, else to that of the first bio; time to all.
-fn of_bios(bios: &[Charged], carried: &[usize]) -> ChargedCommand {
-    let charged = || carried.iter().map(|&at| bios[at]);
-    let is_own = |bio: &Charged| !matches!(bio.owner, Owner::Kernel { .. });
+/// Work goes to the operation whose own bio is the first, else to that of the first bio; time to all. Of no bio
+/// nothing is known.
+fn of_bios(bios: &[Charged], carried: &[usize]) -> Option<Charged> {
+    let charged = || carried.iter().map(|&at| &bios[at]);
+    let is_own = |bio: &&Charged| !matches!(bio.owners.first(), Some(Owner::Kernel { .. }));
     let with_operation = || charged().filter(|bio| bio.charge.is_ok());
     let first =
-        with_operation().find(is_own).or_else(|| with_operation().next()).or_else(|| charged().next());
+        with_operation().find(is_own).or_else(|| with_operation().next()).or_else(|| charged().next())?;
     let mut owners: Vec<Owner> = Vec::new();
-    for owner in charged().flat_map(Charged::owners) {
+    for &owner in charged().flat_map(|bio| &bio.owners) {
         if !owners.contains(&owner) {
             owners.push(owner);
         }
     }
-    ChargedCommand { charge: first.map_or(Err(Reason::Foreign), |bio| bio.charge), owners }
+    Some(Charged { charge: first.charge, owners })
 }

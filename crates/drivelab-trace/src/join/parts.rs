@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::carried::{Carried, end_of, is_flush};
-use super::charge::{Charged, ChargedCommand, Owner, Waits, waits};
-use super::timeline::{Interval, LEVELS, Level, Timeline, at_least_two};
+use super::carried::{Carried, end_of, is_flush, is_without_requests};
+use super::charge::{Charged, Owner, Waits, waits};
+use super::layers::{Above, Layers, matters_until};
+use super::timeline::{Interval, LAYERS, LEVELS, Level, Timeline, at_least_two};
 use super::{Explained, Operation, Pool};
 use crate::lifetime::Bio;
 
-/// Where the time of one operation went, in ns. The six sum to its latency.
+/// Where the time of one operation went, in ns. All of them sum to its latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parts {
     /// From the call until its first bio; all of it when there is none.
@@ -23,13 +24,22 @@ pub struct Parts {
     pub between_ns: u64,
     /// From the last end until the call returns.
     pub return_ns: u64,
+    /// A bio is in a layer above the drives, and in none below that: by the layers' height, the lowest first.
+    pub layers_ns: [u64; LAYERS],
 }
 
 impl Parts {
     /// The latency that they make up.
     #[must_use]
     pub fn sum(&self) -> u64 {
-        self.fs_in_ns + self.queue_ns + self.device_ns + self.flush_ns + self.between_ns + self.return_ns
+        let layers: u64 = self.layers_ns.iter().sum();
+        self.fs_in_ns
+            + layers
+            + self.queue_ns
+            + self.device_ns
+            + self.flush_ns
+            + self.between_ns
+            + self.return_ns
     }
 }
 
@@ -37,8 +47,10 @@ impl Parts {
 pub struct Lives<'a> {
     pub pool: &'a Pool<'a>,
     pub bios: &'a [Charged],
-    pub commands: &'a [ChargedCommand],
+    pub commands: &'a [Charged],
     pub carried: &'a Carried,
+    pub layers: &'a Layers<'a>,
+    pub above: &'a Above,
 }
 
 /// What goes on for somebody, and since when something goes on whose end is not known.
@@ -113,20 +125,20 @@ pub fn explain(lives: &Lives<'_>, lost_events: u64, explained: &mut [Explained])
     mark_shared_commands(lives, explained);
 }
 
-/// The instants of a window, each charged to the highest level of either line.
+/// The instants of a window, each charged to the first level of either line.
 fn parts_of(operation: &Operation, own: &Timeline, kernel: &Timeline) -> Parts {
     let (start, end) = (operation.start_ns, operation.end_ns.max(operation.start_ns));
     let mut sums = [0_u64; LEVELS];
     let mut add = |from: u64, until: u64, level: Option<Level>| {
         let mut rest = until - from;
-        for (higher, length) in kernel.lengths(from, until).into_iter().enumerate() {
-            if level.is_none_or(|level| higher > level as usize) {
-                sums[higher] += length;
+        for (before, length) in kernel.lengths(from, until).into_iter().enumerate() {
+            if level.is_none_or(|level| before < level.index()) {
+                sums[before] += length;
                 rest -= length;
             }
         }
         if let Some(level) = level {
-            sums[level as usize] += rest;
+            sums[level.index()] += rest;
         }
     };
     let mut now = start;
@@ -139,15 +151,17 @@ fn parts_of(operation: &Operation, own: &Timeline, kernel: &Timeline) -> Parts {
     let first = [own.first_in(start, end), kernel.first_in(start, end)].into_iter().flatten().min();
     let last = [own.last_in(start, end), kernel.last_in(start, end)].into_iter().flatten().max();
     let (first, last) = (first.unwrap_or(end), last.unwrap_or(end));
-    let (queue_ns, device_ns, flush_ns) =
-        (sums[Level::Queue as usize], sums[Level::Device as usize], sums[Level::Flush as usize]);
+    let of = |level: Level| sums[level.index()];
+    let (queue_ns, device_ns, flush_ns) = (of(Level::Queue), of(Level::Device), of(Level::Flush));
+    let layers_ns: [u64; LAYERS] = std::array::from_fn(|height| of(Level::Layer(height as u8)));
     Parts {
         fs_in_ns: first - start,
         queue_ns,
         device_ns,
         flush_ns,
-        between_ns: (last - first) - queue_ns - device_ns - flush_ns,
+        between_ns: (last - first) - queue_ns - device_ns - flush_ns - layers_ns.iter().sum::<u64>(),
         return_ns: end - last,
+        layers_ns,
     }
 }
 
@@ -157,9 +171,16 @@ fn goings_on(lives: &Lives<'_>) -> HashMap<Owner, Goings> {
     let horizon = ends.max().unwrap_or(0);
     let mut goings: HashMap<Owner, Goings> = HashMap::new();
     let mut first_issue: Vec<Option<u64>> = vec![None; lives.pool.bios.len()];
+    let untils: Vec<u64> =
+        (0..lives.pool.bios.len()).map(|at| matters_until(lives.pool, lives.above.of_bio(at))).collect();
     for (at, (_, command)) in lives.pool.commands.iter().enumerate() {
+        if lives.layers.rank(command.device).is_some() {
+            continue;
+        }
         let level = if is_flush(command) { Level::Flush } else { Level::Device };
-        let end = command.completed.unwrap_or(horizon);
+        let until = lives.carried.of(at).iter().map(|&bio| untils[bio]).max();
+        let until = until.unwrap_or_else(|| matters_until(lives.pool, lives.above.of_command(at)));
+        let end = command.completed.unwrap_or(horizon).min(until);
         let interval = Interval { start: command.issued, end, level };
         let open_since = command.completed.is_none().then_some(command.issued);
         for &owner in &lives.commands[at].owners {
@@ -172,8 +193,15 @@ fn goings_on(lives: &Lives<'_>) -> HashMap<Owner, Goings> {
     }
     for (at, &(_, bio)) in lives.pool.bios.iter().enumerate() {
         let open_since = end_of(bio).is_none().then_some(bio.queued);
-        let intervals = intervals_of(bio, first_issue[at], horizon);
-        for owner in lives.bios[at].owners() {
+        let end = end_of(bio).unwrap_or(horizon).min(untils[at]);
+        let intervals = match lives.layers.rank(bio.device) {
+            Some(rank) => {
+                let level = Level::Layer(lives.layers.height(rank));
+                [Interval { start: bio.queued, end, level }; 2]
+            }
+            None => intervals_of(bio, first_issue[at], end),
+        };
+        for &owner in &lives.bios[at].owners {
             goings.entry(owner).or_default().add(&intervals, open_since);
         }
     }
@@ -182,15 +210,13 @@ fn goings_on(lives: &Lives<'_>) -> HashMap<Owner, Goings> {
 
 /// A bio is open until it ends, and queued until its last D. A driver without requests (a bio that never got
 /// one) has no queue: the bio is at the device at once. What an empty flush waits for is issued in its name.
-fn intervals_of(bio: &Bio, first_issue: Option<u64>, horizon: u64) -> [Interval; 2] {
-    let end = end_of(bio).unwrap_or(horizon);
+fn intervals_of(bio: &Bio, first_issue: Option<u64>, end: u64) -> [Interval; 2] {
     let issue = bio.issued_last.or(bio.issued_first).or(if bio.bytes == 0 { first_issue } else { None });
-    let is_without_requests = bio.bytes > 0
-        && issue.is_none()
-        && bio.got_request.is_none()
-        && bio.merged.is_none()
-        && end_of(bio).is_some();
-    let level = if is_without_requests { Level::Device } else { Level::Queue };
+    let level = match is_without_requests(bio) && first_issue.is_none() {
+        true if bio.bytes == 0 => Level::Flush,
+        true => Level::Device,
+        false => Level::Queue,
+    };
     let waits_until = issue.unwrap_or(end).min(end);
     [
         Interval { start: bio.queued, end, level: Level::Open },

@@ -1,20 +1,49 @@
 //! What goes on at every instant, as one line with running sums: any stretch of it is asked for in O(log n).
 
-/// What goes on at an instant, in the order of what it is charged to: the highest that applies.
+/// What goes on at an instant, in the order of what it is charged to: the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// A bio has not ended, but neither waits nor is at the device.
-    Open,
-    /// A bio waits for the driver.
-    Queue,
-    /// A command with data is at the device.
-    Device,
     /// A flush is at the device.
     Flush,
+    /// A command with data is at the device.
+    Device,
+    /// A bio waits for the driver.
+    Queue,
+    /// A bio of a drive has not ended, but neither waits nor is at the device.
+    Open,
+    /// A bio is in a layer above the drives, and in none below that; the number is the layer's height.
+    Layer(u8),
 }
 
+/// Levels without layers.
+const PLAIN: usize = 4;
+/// Heights of layers that are told apart; those above share the last.
+pub const LAYERS: usize = 16;
 /// Number of levels.
-pub const LEVELS: usize = 4;
+pub const LEVELS: usize = PLAIN + LAYERS;
+
+impl Level {
+    /// Its place among all.
+    pub fn index(self) -> usize {
+        match self {
+            Self::Flush => 0,
+            Self::Device => 1,
+            Self::Queue => 2,
+            Self::Open => 3,
+            Self::Layer(height) => PLAIN + usize::from(height).min(LAYERS - 1),
+        }
+    }
+
+    fn of(index: usize) -> Self {
+        match index {
+            0 => Self::Flush,
+            1 => Self::Device,
+            2 => Self::Queue,
+            3 => Self::Open,
+            layer => Self::Layer((layer - PLAIN) as u8),
+        }
+    }
+}
 
 /// From `start` up to and without `end`, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,15 +56,17 @@ pub struct Interval {
     pub level: Level,
 }
 
-/// Many intervals laid over each other: at every instant the highest level.
+/// Many intervals laid over each other: at every instant the first level.
 #[derive(Debug, Default)]
 pub struct Timeline {
+    /// How many levels there may be: few, without layers.
+    width: usize,
     /// Where the level changes.
     times: Vec<u64>,
     /// The level from there on; None when nothing goes on.
     levels: Vec<Option<Level>>,
-    /// Length of every level before, in ns.
-    sums: Vec<[u64; LEVELS]>,
+    /// Length of every level before, in ns: `width` numbers for each change.
+    sums: Vec<u64>,
 }
 
 impl Timeline {
@@ -44,18 +75,19 @@ impl Timeline {
     pub fn of(intervals: &[Interval]) -> Self {
         let mut changes: Vec<(u64, usize, i32)> = Vec::with_capacity(2 * intervals.len());
         for interval in intervals.iter().filter(|interval| interval.start < interval.end) {
-            changes.push((interval.start, interval.level as usize, 1));
-            changes.push((interval.end, interval.level as usize, -1));
+            changes.push((interval.start, interval.level.index(), 1));
+            changes.push((interval.end, interval.level.index(), -1));
         }
         changes.sort_unstable_by_key(|change| change.0);
-        let mut line = Self::default();
+        let width = changes.iter().map(|change| change.1 + 1).max().unwrap_or(0).max(PLAIN);
+        let mut line = Self { width, ..Self::default() };
         let (mut open, mut position) = ([0_i32; LEVELS], 0);
         while let Some(&(time, _, _)) = changes.get(position) {
             while let Some(&(_, level, step)) = changes.get(position).filter(|change| change.0 == time) {
                 open[level] += step;
                 position += 1;
             }
-            line.change(time, highest(&open));
+            line.change(time, open.iter().position(|&count| count > 0).map(Level::of));
         }
         line
     }
@@ -67,7 +99,7 @@ impl Timeline {
         let sums = self.sums_at(time);
         self.times.push(time);
         self.levels.push(level);
-        self.sums.push(sums);
+        self.sums.extend_from_slice(&sums[..self.width]);
     }
 
     /// Length of every level before a moment, in ns.
@@ -75,9 +107,10 @@ impl Timeline {
         let Some(last) = self.times.partition_point(|&change| change <= time).checked_sub(1) else {
             return [0; LEVELS];
         };
-        let mut sums = self.sums[last];
+        let mut sums = [0; LEVELS];
+        sums[..self.width].copy_from_slice(&self.sums[last * self.width..(last + 1) * self.width]);
         if let Some(level) = self.levels[last] {
-            sums[level as usize] += time - self.times[last];
+            sums[level.index()] += time - self.times[last];
         }
         sums
     }
@@ -122,11 +155,6 @@ impl Timeline {
     }
 }
 
-fn highest(open: &[i32; LEVELS]) -> Option<Level> {
-    const ALL: [Level; LEVELS] = [Level::Open, Level::Queue, Level::Device, Level::Flush];
-    ALL.into_iter().rev().find(|&level| open[level as usize] > 0)
-}
-
 /// The moments at which at least two of these windows are open, as windows in order.
 #[must_use]
 pub fn at_least_two(windows: &[(u64, u64)]) -> Vec<(u64, u64)> {
@@ -165,10 +193,25 @@ mod tests {
     }
 
     #[test]
-    fn every_instant_counts_for_the_highest_level_that_is_open() {
-        assert_eq!(line().lengths(0, 100), [10, 8, 19, 3]);
-        assert_eq!(line().lengths(15, 26), [0, 3, 7, 1]);
+    fn every_instant_counts_for_the_first_level_that_is_open() {
+        assert_eq!(line().lengths(0, 100)[..PLAIN], [3, 19, 8, 10]);
+        assert_eq!(line().lengths(15, 26)[..PLAIN], [1, 7, 3, 0]);
         assert_eq!(line().lengths(40, 60), [0; LEVELS]);
+    }
+
+    #[test]
+    fn an_instant_is_that_of_the_layer_furthest_down_in_which_something_is() {
+        let line = Timeline::of(&[
+            Interval { start: 0, end: 100, level: Level::Layer(3) },
+            Interval { start: 10, end: 90, level: Level::Layer(0) },
+            Interval { start: 20, end: 80, level: Level::Open },
+            Interval { start: 20, end: 30, level: Level::Queue },
+            Interval { start: 30, end: 70, level: Level::Device },
+        ]);
+        let lengths = line.lengths(0, 100);
+        assert_eq!(lengths[..PLAIN], [0, 40, 10, 10]);
+        assert_eq!((lengths[Level::Layer(0).index()], lengths[Level::Layer(3).index()]), (20, 20));
+        assert_eq!(lengths.iter().sum::<u64>(), 100);
     }
 
     #[test]

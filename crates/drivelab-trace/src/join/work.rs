@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use super::Explained;
+use super::carried::is_without_requests;
 use crate::lifetime::{Bio, Class, Command};
 use crate::record::category;
 
@@ -52,16 +53,18 @@ impl Work {
         }
     }
 
-    /// What one bio is.
+    /// What one bio is; one that the driver took as it was is a command, too.
     #[must_use]
-    pub fn of_bio(bio: &Bio) -> Self {
+    pub fn of_bio(bio: &Bio, is_journal: bool) -> Self {
         let has = |bits: u32| bio.category & bits != 0;
         let writes = bio.bytes > 0 && has(category::WRITE) && !has(category::DISCARD);
+        let command = Command { bytes: bio.bytes, category: bio.category, ..Command::default() };
+        let taken = is_without_requests(bio).then(|| Self::of_command(&command, is_journal));
         Self {
             bios: 1,
             fua_writes: u32::from(writes && has(category::FUA)),
             preflush_writes: u32::from(writes && has(category::FLUSH)),
-            ..Self::default()
+            ..taken.unwrap_or_default()
         }
     }
 }

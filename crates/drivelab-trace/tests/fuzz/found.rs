@@ -1,6 +1,6 @@
 //! What hostile input has brought to light, as small as it gets.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::made_up::kernel::{DISK, NEW, entry};
 use crate::memory::measured;
@@ -124,7 +124,8 @@ fn the_number_of_a_cpu_or_a_device_takes_no_memory() {
 fn numbers_of_events_may_be_the_largest() {
     let layout = NEW.layout();
     let clock = ClockLine::through((0, 0), (1, u64::MAX)).expect("apart");
-    let subject = Subject { device: DISK, devices: HashSet::from([DISK]), processes: HashMap::new(), clock };
+    let subject =
+        Subject { device: DISK, devices: HashMap::from([(DISK, DISK)]), processes: HashMap::new(), clock };
     let split = [("dev", u64::from(DISK)), ("sector", 0), ("new_sector", u64::MAX)];
     let parts = [entry(0, &NEW.event("block_split", 9, &split, &[("rwbs", "W")]))];
     // both say that all events there could be were lost before them

@@ -3,7 +3,7 @@
 use crate::bytes::{any_number, is_rare, one_of};
 use crate::lives::Dice;
 use drivelab_trace::follow::Collected;
-use drivelab_trace::join::{Extent, Kind, Operation, Surroundings, Target, Work, join};
+use drivelab_trace::join::{Extent, Kind, Layer, Operation, Stretch, Surroundings, Target, Work, join};
 use drivelab_trace::read::ReadSummary;
 
 /// A moment at which something was, or nearly so.
@@ -39,6 +39,24 @@ fn extent(dice: &mut Dice) -> Extent {
     Extent { offset: any_number(dice), device_offset: any_number(dice), length: any_number(dice) }
 }
 
+/// Devices of the trace as layers above each other, in any order.
+fn layers(dice: &mut Dice, lives: &Collected) -> Vec<Layer> {
+    let mut devices: Vec<u32> = lives.bios.iter().map(|bio| bio.device).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let count = dice.roll(0, 4) as usize;
+    let below = |dice: &mut Dice| Stretch {
+        device: one_of(dice, &devices),
+        start: if dice.is_true() { 0 } else { any_number(dice) },
+        end: any_number(dice),
+    };
+    devices
+        .iter()
+        .take(count)
+        .map(|&device| Layer { device, below: vec![below(dice), below(dice)] })
+        .collect()
+}
+
 fn surroundings(dice: &mut Dice, lives: &Collected, summary: &ReadSummary) -> Surroundings {
     let target = |dice: &mut Dice| Target {
         device: lives.bios.first().map_or(8 << 20, |bio| bio.device),
@@ -48,6 +66,8 @@ fn surroundings(dice: &mut Dice, lives: &Collected, summary: &ReadSummary) -> Su
         names: if dice.is_true() { summary.processes.clone() } else { [].into() },
         own_threads: if dice.is_true() { vec![1, 2] } else { vec![] },
         targets: (0..dice.roll(0, 4) as u32).map(|job| (job, target(dice))).collect(),
+        layers: layers(dice, lives),
+        remaps: lives.remaps.clone(),
         lost_events: summary.lost_total(),
     }
 }
@@ -67,9 +87,14 @@ pub fn check(lives: &Collected, summary: &ReadSummary, dice: &mut Dice) {
         sum += &explained.work;
     }
     assert!(joined.bios.iter().chain(&joined.commands).flatten().all(|owner| *owner < operations.len()));
-    assert_eq!(sum.bios as usize, lives.bios.len());
+    // what is counted is counted at drives, one without requests by its bios
+    let is_at_drive = |device: u32| around.layers.iter().all(|layer| layer.device != device);
     let mut expected = Work::default();
-    for command in &lives.commands {
+    for bio in lives.bios.iter().filter(|bio| is_at_drive(bio.device)) {
+        expected += &Work::of_bio(bio, false);
+    }
+    assert_eq!(sum.bios, expected.bios);
+    for command in lives.commands.iter().filter(|command| is_at_drive(command.device)) {
         expected += &Work::of_command(command, false);
     }
     let of = |work: &Work| {

@@ -82,6 +82,7 @@ pub fn check_pages(case: &Case, header_page: &str, formats: &[&str], dice: &mut 
         formats: formats.iter().map(|&text| text.to_owned()).collect(),
         device: DISK,
         partitions: vec![],
+        stack: vec![],
         processes: HashMap::new(),
         markers: vec![],
         began_ns: (any_number(dice), dice.roll(0, 1 << 61)),

@@ -1,6 +1,6 @@
 //! Pages of the kernel's ring buffer that no kernel would write, and `format` files that none would show.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::bytes::{any_number, change, further, is_rare, one_of};
 use crate::campaign::{Kept, Reached};
@@ -128,7 +128,7 @@ pub fn check(case: &Case) -> Reached {
     let layouts = [Layout::parse(header_page, named("format")), Layout::of_blk_tracer(header_page)];
     let subject = Subject {
         device: DISK,
-        devices: HashSet::from([DISK, PARTITION]),
+        devices: HashMap::from([(DISK, DISK), (PARTITION, DISK)]),
         processes: HashMap::from([(71, "job".to_owned())]),
         clock: clock(&mut dice),
     };

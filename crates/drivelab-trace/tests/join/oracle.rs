@@ -76,7 +76,7 @@ impl Oracle<'_> {
             joined.operations[at] = self.explain(at, operation, &charged, &commands, &carried);
         }
         for (bio, charge) in self.bios.iter().zip(joined.bios.clone()) {
-            book(&mut joined, charge, &Work::of_bio(bio));
+            book(&mut joined, charge, &Work::of_bio(bio, self.is_journal(bio)));
         }
         for (at, command) in self.commands.iter().enumerate() {
             let is_journal = carried[at].iter().any(|&bio| self.is_journal(&self.bios[bio]));
@@ -324,15 +324,15 @@ impl Oracle<'_> {
             let serving =
                 serving.map(|command| self.commands[command].issued).min().filter(|_| bio.bytes == 0);
             let issue = bio.issued_last.or(bio.issued_first).or(serving);
-            let end = end_of(bio);
-            let was_request = bio.got_request.or(bio.merged).is_some();
-            let at_once = bio.bytes > 0 && issue.is_none() && !was_request && end.is_some();
+            let (end, was_request) = (end_of(bio), bio.got_request.or(bio.merged).is_some());
+            let at_once = issue.is_none() && !was_request && end.is_some();
             let until = match (issue, end) {
                 (Some(issue), Some(end)) => Some(issue.min(end)),
                 (issue, end) => issue.or(end),
             };
             goings.push((bio.queued, end, 0, owners.clone()));
-            goings.push((bio.queued, until, if at_once { 2 } else { 1 }, owners.clone()));
+            let at_device = 2 + u8::from(bio.bytes == 0);
+            goings.push((bio.queued, until, if at_once { at_device } else { 1 }, owners.clone()));
         }
         for (command, (_, owners)) in self.commands.iter().zip(commands) {
             goings.push((

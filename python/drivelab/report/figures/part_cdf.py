@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.model.histogram import Histogram
-from drivelab.model.trace import PARTS, Part
+from drivelab.model.trace import Part
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
@@ -89,7 +89,7 @@ def _line(name: str, histogram: Histogram, last: float) -> dict[str, Any]:
     ]
     without = zero_share(histogram)
     is_whole = name == LATENCY
-    part: Part = next((one for one in PARTS if one == name), "device")
+    part: Part = next((one for one in PART_COLOURS if one == name), "device")
     return theme.scatter(
         "lines",
         [float(f"{value:.5g}") for value in values[drawn]],

@@ -13,6 +13,7 @@ from drivelab.report.figures import theme
 NAMES_PX = 128
 PART_COLOURS: Mapping[Part, str] = {
     "fs_in": theme.GREEN,
+    "layers": theme.ORANGE,
     "queue": theme.SKY,
     "device": theme.BLUE,
     "flush": theme.VERMILLION,
@@ -21,6 +22,7 @@ PART_COLOURS: Mapping[Part, str] = {
 }
 PART_DASHES: Mapping[Part, str] = {
     "fs_in": "dot",
+    "layers": "dash",
     "queue": "dashdot",
     "device": "solid",
     "flush": "dash",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from drivelab.model.trace import PARTS
+from drivelab.model.trace import LAYERS, PARTS, Part
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.figures.part_style import answered, part_marker, part_title
 from drivelab.report.numerals import DisplayUnit, column_unit, count_text, latency_text, number_text
-from drivelab.report.part_series import PartSeries, part_series
+from drivelab.report.part_series import PartSeries, part_series, shown_parts
 from drivelab.report.sentences.explanation import operation_words
 
 PANEL_PX, TOP_PX, BOTTOM_PX, GAP_PX = 150, 44, 52, 26
@@ -59,7 +59,7 @@ def _plot(sheet: Sequence[tuple[TracedCombination, PartSeries]], name: str) -> P
     data: list[dict[str, Any]] = []
     for number, ((one, series), domain) in enumerate(zip(sheet, domains, strict=True), start=1):
         unit = column_unit(series.means_ns.sum(axis=0).tolist(), "ns")
-        data += _stack(series, unit, number)
+        data += _stack(shown_parts(one), series, unit, number)
         layout[theme.layout_key("x", number)] = theme.axis(
             "time since the first traced operation [s]" if number == len(sheet) else "",
             anchor=theme.axis_name("y", number),
@@ -81,13 +81,13 @@ def _plot(sheet: Sequence[tuple[TracedCombination, PartSeries]], name: str) -> P
     return Plot(data, layout, height, name)
 
 
-def _stack(series: PartSeries, unit: DisplayUnit, number: int) -> list[dict[str, Any]]:
+def _stack(parts: Sequence[Part], series: PartSeries, unit: DisplayUnit, number: int) -> list[dict[str, Any]]:
     edges = series.edges_s
     middles = [float(f"{value:.7g}") for value in (edges[:-1] + edges[1:]) / 2]
-    texts = [_hover(series, column) for column in range(series.counts.size)]
+    texts = [_hover(parts, series, column) for column in range(series.counts.size)]
     found = []
-    for row, part in enumerate(PARTS):
-        is_last = part == PARTS[-1]
+    for row, part in enumerate(parts):
+        is_last = part == parts[-1]
         found.append(
             {
                 "type": "bar",
@@ -108,27 +108,30 @@ def _stack(series: PartSeries, unit: DisplayUnit, number: int) -> list[dict[str,
     return found
 
 
-def _hover(series: PartSeries, column: int) -> str:
+def _hover(shown: Sequence[Part], series: PartSeries, column: int) -> str:
     begin, end = series.edges_s[column], series.edges_s[column + 1]
     when = f"{number_text(float(begin))} to {number_text(float(end))} s"
     count = int(series.counts[column])
     if not count:
         return f"{when}: nothing began"
     means = series.means_ns[:, column]
-    parts = "".join(f"<br>{part_title(part)} {latency_text(float(means[row]))}" for row, part in enumerate(PARTS))
+    parts = "".join(f"<br>{part_title(part)} {latency_text(float(means[row]))}" for row, part in enumerate(shown))
     mean, slowest = latency_text(float(means.sum())), latency_text(float(series.slowest_ns[column]))
     return f"{when}: {count_text(count)} operations<br><b>mean {mean}</b>, slowest {slowest}{parts}"
 
 
 def _table(found: Sequence[tuple[TracedCombination, PartSeries]]) -> DataTable:
-    names = tuple(f"{part}_mean_ns" for part in PARTS)
+    # one that has no layers has none of their time
+    parts = (PARTS[0], LAYERS, *PARTS[1:]) if any(LAYERS in shown_parts(one) for one, _ in found) else PARTS
+    names = tuple(f"{part}_mean_ns" for part in parts)
     columns = ("trial", "operation", "start_s", "duration_s", "operation_count", *names, "latency_max_ns")
     rows: list[list[Cell]] = []
     for one, series in found:
         about = [one.explanation.trial, one.explanation.operation]
         for column in np.flatnonzero(series.counts):
             begin, width = float(series.edges_s[column]), float(series.edges_s[1])
-            means = [round(float(mean), 1) for mean in series.means_ns[:, column]]
+            known = dict(zip(shown_parts(one), series.means_ns[:, column].tolist(), strict=True))
+            means = [round(known.get(part, 0.0), 1) for part in parts]
             counted = [int(series.counts[column]), *means, int(series.slowest_ns[column])]
             rows.append([*about, round(begin, 6), round(width, 9), *counted])
     return DataTable(columns, rows)

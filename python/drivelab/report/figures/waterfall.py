@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from drivelab.model.trace import PART_MEANINGS, PARTS, Explanation, Part
+from drivelab.model.trace import PART_MEANINGS, Explanation, PartSummary
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
@@ -15,7 +15,6 @@ from drivelab.report.figures.part_style import (
     PART_COLOURS,
     answered,
     label_beside_names,
-    part_title,
     rows_axis,
 )
 from drivelab.report.numerals import column_unit, count_text, latency_text, number_text
@@ -25,6 +24,8 @@ ROW_PX, TOP_PX, BOTTOM_PX, GAP_PX = 25, 14, 52, 52
 DRAWN_AT_MOST = 12
 # a label is as wide as this share of the drawing, about, on a narrow page
 _LABEL_SHARE = 0.38
+# so many letters of a row's name have room beside the drawing
+_NAME_LETTERS = 20
 CAPTION = (
     "Every bar is one part of the latency and begins where the one above it ends, so that together they are the whole "
     "operation, from the call until it returned. At every instant one part is charged: a flush at the device before "
@@ -41,7 +42,7 @@ class _Group:
     words: str
     total_ns: float
     count: int
-    parts_ns: tuple[tuple[Part, float], ...]
+    parts_ns: tuple[tuple[PartSummary, float], ...]
 
 
 def waterfall(traced: Sequence[TracedCombination]) -> Figure | None:
@@ -60,11 +61,9 @@ def waterfall(traced: Sequence[TracedCombination]) -> Figure | None:
 
 
 def _groups(explanation: Explanation) -> list[_Group]:
-    whole = {one.part: one for one in explanation.parts}
-    parts = [part for part in PARTS if part in whole]
     one = operation_words(explanation)
-    typical = tuple((part, whole[part].typical_ns) for part in parts)
-    slowest = tuple((part, whole[part].slowest_ns) for part in parts)
+    typical = tuple((part, part.typical_ns) for part in explanation.parts)
+    slowest = tuple((part, part.slowest_ns) for part in explanation.parts)
     words = "slowest 1\u00a0%"
     found = [
         _Group("typical", f"typical {one}", explanation.typical_ns, explanation.typical_count, typical),
@@ -75,7 +74,7 @@ def _groups(explanation: Explanation) -> list[_Group]:
 
 def _plot(traced: TracedCombination, *, has_name: bool) -> Plot:
     groups = _groups(traced.explanation)
-    row_px = ROW_PX * len(PARTS)
+    row_px = ROW_PX * len(traced.explanation.parts)
     height, domains = theme.panels(len(groups), row_px, top_px=TOP_PX, bottom_px=BOTTOM_PX, gap_px=GAP_PX)
     layout = theme.layout(height, annotations=[], showlegend=False, bargap=0.28)
     layout["margin"] |= {"t": TOP_PX, "b": BOTTOM_PX, "l": NAMES_PX, "r": 14}
@@ -88,7 +87,7 @@ def _plot(traced: TracedCombination, *, has_name: bool) -> Plot:
             anchor=theme.axis_name("y", number),
             range=[0, 1.02 * group.total_ns / unit.scale],
         )
-        titles = [part_title(part) for part, _ in group.parts_ns]
+        titles = [_row_name(part.title) for part, _ in group.parts_ns]
         layout[theme.layout_key("y", number)] = rows_axis(titles, domain, number)
         text = f"<b>{group.words}: {latency_text(group.total_ns)}</b>  mean of {count_text(group.count)}"
         layout["annotations"].append(label_beside_names(text, number))
@@ -112,7 +111,7 @@ def _bars(group: _Group, scale: float, number: int) -> dict[str, Any]:
         "x": [_rounded(length / scale) for _, length in group.parts_ns],
         "y": list(range(len(group.parts_ns))),
         # its row tells what a bar is, so colours need no pattern beside them
-        "marker": {"color": [PART_COLOURS[part] for part, _ in group.parts_ns]},
+        "marker": {"color": [PART_COLOURS[part.part] for part, _ in group.parts_ns]},
         "hovertext": [_hover(group, part, length) for part, length in group.parts_ns],
         "hoverinfo": "text",
         "xaxis": theme.axis_name("x", number),
@@ -166,9 +165,14 @@ def _label(length_ns: float, total_ns: float) -> str:
     return f"{latency_text(length_ns)} · {number_text(100 * length_ns / total_ns, 2)}\u00a0%" if length_ns else "none"
 
 
-def _hover(group: _Group, part: Part, length: float) -> str:
+def _row_name(title: str) -> str:
+    """The name of a row, cut to the room beside the drawing."""
+    return title if len(title) <= _NAME_LETTERS else f"{title[: _NAME_LETTERS - 1]}…"
+
+
+def _hover(group: _Group, part: PartSummary, length: float) -> str:
     return (
-        f"<b>{part_title(part)}: {_label(length, group.total_ns)}</b><br>{PART_MEANINGS[part]}"
+        f"<b>{part.title}: {_label(length, group.total_ns)}</b><br>{PART_MEANINGS[part.part]}"
         f"<br>{group.words}, mean of {count_text(group.count)}"
     )
 
@@ -186,5 +190,5 @@ def _table(traced: Sequence[TracedCombination]) -> DataTable:
             about: list[Cell] = [explanation.trial, explanation.operation, group.name, group.count]
             for begin, (part, length) in zip(_begins(group), group.parts_ns, strict=True):
                 share = round(length / group.total_ns, 6)
-                rows.append([*about, part, round(begin, 1), round(length, 1), share])
+                rows.append([*about, part.layer or part.part, round(begin, 1), round(length, 1), share])
     return DataTable(columns, rows)

@@ -19,6 +19,8 @@ QUEUE_TOLD_FROM = 0.10
 # the slowest operations are told apart where they take so much longer
 _SLOWER_FROM = 1.10
 _MORE_TOLD_SHARE = 0.20
+# a drive that takes so many times as long as any other beneath the same set is the slow one
+_SLOW_MEMBER_FROM = 1.25
 _MORE_TOLD_AT_MOST = 2
 # a byte written for a byte asked for is nothing to tell of
 _AMPLIFIED_FROM = 0.005
@@ -27,6 +29,7 @@ COUNT_SLACK = 0.05
 _SOFTWARE: tuple[Part, ...] = ("fs_in", "between", "return")
 _MORE_IN = {
     "fs_in": "before the first command",
+    "layers": "in the layers",
     "queue": "in the queue",
     "device": "at the drive",
     "flush": "in the flush",
@@ -211,10 +214,33 @@ def _remarks(explanation: Explanation) -> Iterator[str]:
             f"{count_text(explanation.shared_operations)} of {count_text(explanation.operations)} operations waited "
             "together for the same commands: each has the whole wait, and the drive's work is counted once."
         )
+    yield from _slow_member(explanation)
+    if explanation.without_requests:
+        names = names_in_words(explanation.without_requests)
+        several = len(explanation.without_requests) > 1
+        yield (
+            f"{names} {'have' if several else 'has'} no request queue: the kernel does not tell when the driver begins "
+            "with a bio, so waiting and working are one time here, called device, and bios are counted as commands."
+        )
     if changed := changed_environment(explanation):
         yield f"While it was traced {', '.join(changed)} changed: the operations do not all mean the same."
     for text in explanation.left_out:
         yield f"Left out: {text}."
+
+
+def _slow_member(explanation: Explanation) -> Iterator[str]:
+    """Which of several drives holds the others up."""
+    members = sorted((one for one in explanation.members if one.commands), key=lambda one: one.mean_ns)
+    if len(members) < 2:
+        return
+    *others, slow = members
+    usual = others[-1].mean_ns
+    if slow.mean_ns >= _SLOW_MEMBER_FROM * usual:
+        rest = f"{others[0].drive} takes" if len(others) == 1 else "none of the others takes more than"
+        yield (
+            f"Of its {len(explanation.members)} drives {slow.drive} is the slow one: {latency_text(slow.mean_ns)} for "
+            f"a command, where {rest} {latency_text(usual)}."
+        )
 
 
 def slowest_words(explanation: Explanation) -> str:
@@ -233,11 +259,11 @@ def _slowest(explanation: Explanation) -> str:
     if explanation.slowest_ns < _SLOWER_FROM * explanation.typical_ns:
         return f"{text}, hardly more."
     extra = explanation.slowest_ns - explanation.typical_ns
-    more = sorted(((one.slowest_ns - one.typical_ns, one.part) for one in explanation.parts), reverse=True)
-    told = [(value, part) for value, part in more if value >= _MORE_TOLD_SHARE * extra][:_MORE_TOLD_AT_MOST]
-    named = [
-        f"{latency_text(value)}{'' if place else ' more'} {_MORE_IN[part]}" for place, (value, part) in enumerate(told)
-    ]
+    words = [f"in {one.layer}" if one.layer else _MORE_IN[one.part] for one in explanation.parts]
+    differences = (one.slowest_ns - one.typical_ns for one in explanation.parts)
+    more = sorted(zip(differences, words, strict=True), reverse=True)
+    told = [(value, where) for value, where in more if value >= _MORE_TOLD_SHARE * extra][:_MORE_TOLD_AT_MOST]
+    named = [f"{latency_text(value)}{'' if place else ' more'} {where}" for place, (value, where) in enumerate(told)]
     return f"{text}: {' and '.join(named)}." if named else f"{text}, a little more of everything."
 
 
@@ -249,6 +275,9 @@ def _told(explanation: Explanation) -> Iterator[tuple[float, str, str]]:
     number = f"the cache flush ({count_of_words(work['flushes'])} per operation)"
     yield times["flush"], "is", number if is_own else "waiting for flushes of others"
     yield times["device"], "are" if _is_several(explanation) else "is", _commands(explanation)
+    for one in explanation.parts:
+        if one.layer:
+            yield one.typical_ns, "is", f"{one.layer} itself"
     software = sum(times[part] for part in _SOFTWARE)
     if times["queue"] >= QUEUE_TOLD_FROM * explanation.typical_ns:
         yield times["queue"], "is", "waiting in the queue"

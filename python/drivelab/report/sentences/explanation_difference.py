@@ -22,6 +22,7 @@ _REASON_ENOUGH = 0.8
 _GONE_SHARE = 0.01
 _NAMES = {
     "fs_in": "the way to the first command",
+    "layers": "the layers above the drive",
     "queue": "the queue",
     "device": "the drive's own time",
     "flush": "the flush",

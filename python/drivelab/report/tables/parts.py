@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.trace import PART_TITLES, Explanation
+from drivelab.model.trace import Explanation
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import DisplayUnit, column_unit, estimate_numbers, number_text
@@ -54,7 +54,7 @@ def _rows(explanation: Explanation, unit: DisplayUnit) -> list[tuple[TableCell, 
         share = (part.mean.value or 0.0) / explanation.mean_ns if explanation.mean_ns else 0.0
         found.append(
             (
-                TableCell(PART_TITLES[part.part]),
+                TableCell(part.title),
                 *(_cell(estimate, unit) for estimate in (part.mean, part.p50, part.p99)),
                 TableCell(f"{100 * share:.1f}"),
                 *(TableCell(number_text(value / unit.scale)) for value in (part.typical_ns, part.slowest_ns)),
@@ -84,7 +84,7 @@ def _data(traced: Sequence[TracedCombination]) -> DataTable:
         about: list[Cell] = [explanation.trial, one.label, explanation.operation, explanation.operations]
         for part in explanation.parts:
             ends: list[Cell] = [end for e in (part.mean, part.p50, part.p99) for end in (e.value, e.low, e.high)]
-            rows.append([*about, part.part, *ends, part.typical_ns, part.slowest_ns])
+            rows.append([*about, part.layer or part.part, *ends, part.typical_ns, part.slowest_ns])
         whole: list[Cell] = []
         for estimate in (explanation.traced_mean_ns, explanation.traced_ns, explanation.traced_p99_ns):
             whole += [estimate.value, estimate.low, estimate.high] if estimate else [None] * 3

@@ -33,8 +33,11 @@ _BESIDE_FROM = 110
 _BAR_CELLS_MAX = 80
 _TIME_CELLS, _SHARE_CELLS, _NUMBER_CELLS = 7, 5, 9
 _GAP = "  "
+# names of layers are cut to so many characters beyond the longest name of a part
+_LAYER_CELLS_MORE = 8
 _SHORT: Mapping[Part, str] = {
     "fs_in": "fs in",
+    "layers": "layers",
     "queue": "queue",
     "device": "device",
     "flush": "flush",
@@ -104,6 +107,13 @@ def part_labels(width: int) -> Mapping[Part, str]:
     return PART_TITLES if width >= TITLES_FROM else _SHORT
 
 
+def _labels(explanation: Explanation, width: int) -> list[str]:
+    """What each part of an explanation is called, layers by their names."""
+    labels = part_labels(width)
+    room = max(map(len, labels.values())) + _LAYER_CELLS_MORE
+    return [fitted(one.layer or labels[one.part], room) for one in explanation.parts]
+
+
 def positioned_bar(begin: float, length: float, whole: float, cells: int, drawn: Glyphs) -> str:
     """A bar that stands where its part begins, on an axis from 0 to `whole` of so many characters.
 
@@ -137,8 +147,8 @@ def _waterfall(explanation: Explanation, group: Group, width: int, plain: bool) 
     """The parts of a group of operations below each other, each bar where the one above ends."""
     is_typical = group == "typical"
     whole = explanation.typical_ns if is_typical else explanation.slowest_ns
-    labels, drawn = part_labels(width), glyphs(plain=plain)
-    label_cells = max(map(len, labels.values()))
+    labels, drawn = _labels(explanation, width), glyphs(plain=plain)
+    label_cells = max(map(len, labels))
     numbers_cells = (len(_GAP) + _NUMBER_CELLS) * len(_NUMBERS) if width >= _BESIDE_FROM else 0
     fixed = label_cells + _TIME_CELLS + _SHARE_CELLS + 3 * len(_GAP)
     cells = min(_BAR_CELLS_MAX, width - fixed - numbers_cells)
@@ -147,11 +157,11 @@ def _waterfall(explanation: Explanation, group: Group, width: int, plain: bool) 
     if has_numbers:
         yield f"{'all operations:':>{fixed + cells}}{_beside(_NUMBERS)}"
     begin = 0.0
-    for one in explanation.parts:
+    for label, one in zip(labels, explanation.parts, strict=True):
         value = one.typical_ns if is_typical else one.slowest_ns
         bar = positioned_bar(begin, value, whole, cells, drawn)
         begin += value
-        row = f"{labels[one.part]:<{label_cells}}{_GAP}{format_duration_ns(value):>{_TIME_CELLS}}"
+        row = f"{label:<{label_cells}}{_GAP}{format_duration_ns(value):>{_TIME_CELLS}}"
         row += f"{_GAP}{share_text(value, whole):>{_SHARE_CELLS}}{_GAP}{bar}"
         numbers = [number_words(each) for each in (one.mean, one.p50, one.p99)] if has_numbers else []
         yield terminal_text(f"{row}{_beside(numbers)}", plain).rstrip()
@@ -179,9 +189,10 @@ def _whole_numbers(explanation: Explanation) -> tuple[Estimate, Estimate, Estima
 
 def _numbers(explanation: Explanation, width: int, plain: bool) -> Iterator[str]:
     """Mean, median and p99 of each part below the bars, where there is no room beside them."""
-    labels, has_intervals = part_labels(width), width >= _INTERVALS_FROM
+    labels, has_intervals = _labels(explanation, width), width >= _INTERVALS_FROM
     named = [("whole", _whole_numbers(explanation))]
-    named += [(labels[one.part], (one.mean, one.p50, one.p99)) for one in explanation.parts]
+    parts = zip(labels, explanation.parts, strict=True)
+    named += [(label, (one.mean, one.p50, one.p99)) for label, one in parts]
     rows = [["all operations" if width >= TITLES_FROM else "all", *_NUMBERS]]
     rows += [[name, *map(number_words, numbers)] for name, numbers in named]
     if has_intervals:

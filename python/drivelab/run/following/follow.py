@@ -20,7 +20,7 @@ from drivelab.run.following.calls_trace import CallsTrace, RecordedCalls, calls_
 from drivelab.run.following.open_files import OpenFiles, SeenFile, disk_of_number, seen_file
 from drivelab.run.following.processes import Lives, StartedCommand, open_links, waited_for_processor_ns
 from drivelab.run.trace_environment import before_and_after, trace_environment
-from drivelab.run.traced_pass import traced_device
+from drivelab.run.traced_pass import top_device, traced_device
 from drivelab.run.tracing.collect import RunningTrace, collected_trace
 from drivelab.run.tracing.disk import traced_disk
 
@@ -157,7 +157,7 @@ def follow(
     before = trace_environment(disk)
     status = None
     try:
-        with collected_trace(disk, into, "tracefs") as trace, _traced(pids, disk) as (calls, files):
+        with collected_trace(disk, into, "tracefs", top_device(facts)) as trace, _traced(pids, disk) as (calls, files):
             waited = waited_for_processor_ns(pids)
             began_ns = time.monotonic_ns()
             begun()

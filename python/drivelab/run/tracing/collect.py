@@ -33,6 +33,8 @@ class RunningTrace:
         Kernel name of the disk.
     source, reason : str
         tracefs, relay or blk_tracer, and why that one.
+    disk : TracedDisk
+        What is traced: the disk, and the layers above it.
     clock : str
         Clock by which the kernel recorded. Times of the recording are those of
         CLOCK_MONOTONIC in any case: other clocks are joined with it at both ends.
@@ -50,6 +52,7 @@ class RunningTrace:
     device: str
     source: str
     reason: str
+    disk: TracedDisk
     clock: str = "mono"
     files: tuple[Path, ...] = ()
     lost_events: int = 0
@@ -61,6 +64,7 @@ def collected_trace(
     device: str,
     into: Path,
     source: str | None = None,
+    top: str | None = None,
     *,
     memory_bytes: int = ROOM_BYTES,
     spill_directory: Path | None = None,
@@ -76,6 +80,8 @@ def collected_trace(
         traced disk: it is written when the trace has ended.
     source : str, optional
         tracefs, relay or blk_tracer; by default the first that works.
+    top : str, optional
+        Kernel name of the device that I/O is sent to: what lies between it and the drives is traced, too.
     memory_bytes : int
         What may be kept in memory meanwhile.
     spill_directory : Path, optional
@@ -85,7 +91,7 @@ def collected_trace(
     ------
     DrivelabError
         R430: not root. R431: no source works. R432: somebody else traces. R433:
-        not a whole disk. R434: the recording cannot be read or written. R435:
+        not a whole disk. R440: too many layers. R434: the recording cannot be read or written. R435:
         the spill directory lies on the traced disk. R406: settings of the
         kernel could not be put back.
 
@@ -94,11 +100,11 @@ def collected_trace(
     However the context ends, the kernel traces no more for us then. After an
     exception in it nothing is written.
     """
-    disk = traced_disk(device)
+    disk = traced_disk(device, top)
     if spill_directory is not None:
         require_other_disk(spill_directory, disk)
     chosen, reason = choose_source(disk, source)
-    running = RunningTrace(device, chosen.name, reason)
+    running = RunningTrace(device, chosen.name, reason, disk)
     try:
         with chosen.armed(disk, Limits(memory_bytes, spill_directory)) as armed:
             running.clock = armed.clock

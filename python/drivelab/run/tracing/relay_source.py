@@ -57,6 +57,8 @@ def require_untraced(disk: TracedDisk) -> None:
     SourceUnavailableError
         It cannot, or it does.
     """
+    if disk.layers:
+        raise SourceUnavailableError(f"it traces one device, and {disk.layers[0].name} lies on others")
     if not switch_path(disk.name).exists():
         raise SourceUnavailableError("this kernel was built without CONFIG_BLK_DEV_IO_TRACE")
     if read_text(switch_path(disk.name)) != "0":

@@ -86,6 +86,7 @@ class RingBuffer:
             "formats": list(formats),
             "device": self._disk.number,
             "partitions": self._disk.partitions,
+            "stack": self._disk.stack,
             "processes": self._names(),
             "markers": self._marks,
             "began_ns": self._began_ns,
