@@ -296,6 +296,8 @@ def _stack(run: StoredRun, cell: TracedCell, row: Mapping[str, Any], conduct: Tr
         is_direct=bool(is_direct),
         filesystem=_filesystem(row, facts),
         cache=_cache(conduct, facts),
+        layers=conduct.layers,
+        drives=max(1, len(conduct.drives)),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from simulated_trials import durable_workload, workload
 
@@ -92,6 +94,31 @@ def test_a_flush_does_all_that_a_fua_write_does() -> None:
 def test_more_writes_than_known_are_another_layer_and_fewer_are_merged() -> None:
     assert verdict(1.0, stack(), writes=2.0) == "too_many"
     assert verdict(2.0, stack(state="append"), writes=2.0) == "ok"
+
+
+def test_what_is_added_below_the_file_system_is_named_and_no_alarm() -> None:
+    mirror = replace(stack(), layers=("md RAID-1 md0",), drives=2)
+    found = command_check(CountedCommands(1000, 2.0, 0.0, 2.0), mirror)
+    assert found.verdict == "unknown"
+    assert found.text == (
+        "2.00 writes, 2.00 flushes at the 2 drives below md RAID-1 md0, where ext4 on a volatile cache should send "
+        "1 write, 1 flush: the rest is added by md RAID-1 md0"
+    )
+    volume = replace(stack(), layers=("dm-linear vg-home", "dm-crypt disk"))
+    found = command_check(CountedCommands(1000, 1.0, 0.0, 1.0), volume)
+    assert found.verdict == "ok"
+    assert found.text == (
+        "1.00 writes, 1.00 flushes at the drive below dm-linear vg-home and dm-crypt disk, as ext4 on a volatile "
+        "cache should send: 1 write, 1 flush; nothing is added below"
+    )
+    assert command_check(CountedCommands(1000, 0.5, 0.0, 2.0), mirror).verdict == "too_few_flushes"
+
+
+def test_no_write_at_all_is_never_what_should_be() -> None:
+    found = command_check(CountedCommands(1000, 1.0, 0.0, 0.0), stack())
+    assert found.verdict == "unknown"
+    assert "0.00 writes" in found.text
+    assert "as ext4" not in found.text
 
 
 def test_sync_file_range_makes_nothing_durable() -> None:
