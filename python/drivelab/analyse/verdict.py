@@ -138,11 +138,15 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     margin = _margin_ratio(threshold, estimate)
     text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
     far = _far_below(threshold, summary) if outcome == "undecided" else None
+    reach = ""
     if far is not None:
-        outcome, why, margin = "pass", "", threshold.limit / far[0]
-        text = f"{_far_text(threshold, estimate, far)}; {limit_text(threshold)}"
+        seen, whose = far
+        outcome, why, margin = "pass", "", threshold.limit / seen
+        reach = f"{whose} took at most {format_quantity(seen, threshold.unit)}"
+        text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
     outcome, why = _as_trusted(outcome, why, threshold, estimate, findings)
-    return Check(threshold, estimate, outcome, margin, text + _margin_text(margin), why)
+    shown = reach if outcome == "pass" else ""
+    return Check(threshold, estimate, outcome, margin, text + _margin_text(margin), why, shown)
 
 
 def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
@@ -234,7 +238,8 @@ def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
     if estimate.value is None:
         return "undecided", f"{told}: too few operations to say more; {limit_text(threshold)}"
     if bad is None or good is None:
-        return "undecided", f"{told}, and too little was measured for an interval; {limit_text(threshold)}"
+        few = f"{estimate.sample_count} operations are too few for the other end"
+        return "undecided", f"{told}: {few}; {limit_text(threshold)}"
     return "undecided", f"{told}, and the limit of {_limit_words(threshold)} lies in between"
 
 
@@ -262,12 +267,6 @@ def _far_below(threshold: Threshold, summary: TrialSummary) -> tuple[float, str]
     return (slowest.value, f"all {slowest.sample_count}") if is_far else None
 
 
-def _far_text(threshold: Threshold, estimate: Estimate, far: tuple[float, str]) -> str:
-    """What was seen, in words, where the interval does not tell."""
-    seen, whose = far
-    return f"{_told(threshold, estimate)}, but {whose} took at most {format_quantity(seen, threshold.unit)}"
-
-
 def _margin_ratio(threshold: Threshold, estimate: Estimate) -> float | None:
     if threshold.direction == "at_most":
         return threshold.limit / estimate.high if estimate.high else None
@@ -293,9 +292,9 @@ def _deciding_number(check: Check) -> str:
     if estimate is None:
         return check.text
     seen = estimate.observed if estimate.value is None else estimate.value
-    if check.outcome == "pass" and seen is not None and not _is_met(check.threshold, estimate):
+    if check.reach and seen is not None:
         about = f"about {format_quantity(seen, estimate.unit)}"
-        return f"{check.threshold.text.format(value=about)} ({limit})"
+        return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
     interval = estimate.interval_text()
     within = f"95 %: {interval}; {limit}" if interval else limit
     return f"{check.threshold.text.format(value=_value_text(check.threshold, estimate))} ({within})"

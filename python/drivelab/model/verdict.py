@@ -80,6 +80,9 @@ class Check:
         The check in a sentence, with the measured value, its interval and the limit.
     why : str
         Why it is undecided; empty otherwise.
+    reach : str
+        What shows that a limit is out of all reach where the interval does not:
+        ``99.9 % of 2698 took at most 2.13 ms``.
     """
 
     threshold: Threshold
@@ -88,6 +91,7 @@ class Check:
     margin_ratio: float | None
     text: str
     why: str = ""
+    reach: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -98,6 +102,7 @@ class Check:
             "margin_ratio": self.margin_ratio,
             "text": self.text,
             "why": self.why,
+            "reach": self.reach,
         }
 
 

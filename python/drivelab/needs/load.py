@@ -91,4 +91,6 @@ def parse_need(text: str, file: str) -> Need:
 
 
 def _guess(written: str, known: Sequence[str]) -> str:
-    return f"{did_you_mean(written, known)} choose one of: {', '.join(known)}".lstrip()
+    # programs whose names end alike are not each other (mongodb, innodb)
+    alike = [name for name in known if name[:1] == written[:1]]
+    return f"{did_you_mean(written, alike)} choose one of: {', '.join(known)}".lstrip()

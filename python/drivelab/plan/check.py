@@ -142,7 +142,8 @@ def plan_check(
         trials = [*_sync_trials(issued, room, "append"), *_throughput_trials(target, room)]
         return CheckPlan(_planned(target, trials, is_quick=is_quick), room, True)
     if target.kind == "missing_file":
-        do = f"check its directory: drivelab check {target.text.rpartition('/')[0] or '.'}"
+        parent = target.text.rpartition("/")[0] or ("/" if target.text.startswith("/") else ".")
+        do = f"check a directory that is there: drivelab check {parent}"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
     if target.kind not in ("file", "block_device"):
         do = "give a directory, a file or a block device"

@@ -30,6 +30,7 @@ class CheckLine:
     force: str
     source: str
     why: str
+    reach: str = ""
 
     @property
     def word(self) -> str:
@@ -157,6 +158,7 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
         force=str(threshold["force"]),
         source=str(threshold["source"]),
         why=str(check.get("why", "")),
+        reach=str(check.get("reach", "")),
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from drivelab.model.finding import Finding, gravity
+from drivelab.model.names import names_in_words
 from drivelab.model.units import format_duration_ns
 
 # where the reason of short trials stands, if there is one
@@ -18,6 +19,8 @@ _ALL = "all trials on "
 # a number that is no part of a name, with its unit
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_VIRTUAL = "virtual-drive"
+_OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(?: \(.*?\))?: (?P<rest>.*)")
 # what follows from used processors stands behind them
 _PRESSURE = "cpu_pressure_some_share"
 _SIGNS_OF_OTHERS = {
@@ -61,12 +64,29 @@ def finding_lines(
         Which target each trial was of, by its name: what only one of several has is said of that one.
     """
     kinds: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
+    for finding in _of_all_drives(findings):
         # those of the run as a whole are sentences of their own
         kinds.setdefault((finding.code, "" if finding.trial else finding.text), []).append(finding)
     ordered = sorted((sorted(members, key=gravity) for members in kinds.values()), key=lambda one: gravity(one[0]))
     known = targets or {}
     return tuple(_line(members, trial_count, known, is_quick=is_quick) for members in ordered)
+
+
+def _of_all_drives(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, those that say the same of several drives as one of all of them."""
+    kept: dict[tuple[str, str], Finding] = {}
+    named: dict[tuple[str, str], list[str]] = {}
+    for number, finding in enumerate(findings):
+        said = _OF_DRIVES.match(finding.text) if finding.code == _VIRTUAL else None
+        key = (said["kind"], said["rest"]) if said else ("", str(number))
+        kept.setdefault(key, finding)
+        named.setdefault(key, []).extend([said["names"]] if said else [])
+    return [
+        replace(finding, text=f"{names_in_words(named[kind, rest])} are {kind}: {rest}")
+        if len(named[kind, rest]) > 1
+        else finding
+        for (kind, rest), finding in kept.items()
+    ]
 
 
 def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, str], *, is_quick: bool) -> FindingLine:

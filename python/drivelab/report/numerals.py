@@ -78,10 +78,10 @@ def column_unit(values: Iterable[float | None], unit: str) -> DisplayUnit:
 def span_beside(value: str, low: str, high: str) -> str:
     """An interval that stands beside its number, without the unit where all three have the same: ``1.37–1.41``.
 
-    Of a number that is known to be above 0, a lower end of 0 says nothing: ``≤ 3.42 GB/s``.
+    A lower end of 0 needs no unit: ``0–3.42 GB/s``.
     """
     if _is_zero(low) and not _is_zero(value):
-        return f"≤ {high}"
+        return f"0–{high}"
     units = {text[len(text.rstrip(_UNIT_CHARACTERS)) :] for text in (value, low, high)}
     unit = units.pop() if len(units) == 1 else ""
     return f"{low.removesuffix(unit)}–{high.removesuffix(unit)}"

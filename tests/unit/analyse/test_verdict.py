@@ -67,7 +67,7 @@ def test_a_bound_below_the_limit_decides_nothing() -> None:
     told = judge_need(ETCD, unsteady(2.1 * MS), []).why
     assert "400 us (95 %: 300 us to 12 ms), and the limit of 10 ms lies in between" in told
     few = estimate(0.4 * MS, 0.3 * MS, None)
-    assert "(95 %: at least 300 us), and too little was measured" in judge_need(ETCD, etcd_trials(few), []).why
+    assert "(95 %: at least 300 us): 5000 operations are too few" in judge_need(ETCD, etcd_trials(few), []).why
 
 
 def unsteady(p999_ns: float, count: int = 5000) -> list[TrialSummary]:
@@ -81,7 +81,10 @@ def unsteady(p999_ns: float, count: int = 5000) -> list[TrialSummary]:
 def test_a_limit_out_of_all_reach_is_met_although_the_interval_reaches_it() -> None:
     verdict = judge_need(ETCD, unsteady(1.9 * MS), [])
     assert verdict.outcome == "pass"
-    assert verdict.sentence == ("etcd: 99 % of 2300-byte log writes were durable within about 400 us (limit 10 ms)")
+    assert verdict.sentence == (
+        "etcd: 99 % of 2300-byte log writes were durable within about 400 us, and 99.9 % of 5000 took at most 1.9 ms "
+        "(limit 10 ms)"
+    )
     assert "99.9 % of 5000 took at most 1.9 ms" in verdict.checks[0].text
     assert verdict.checks[0].margin_ratio == pytest.approx(10 / 1.9)
 
@@ -134,7 +137,7 @@ def test_a_bound_above_the_limit_decides() -> None:
 def test_a_value_without_an_interval_decides_nothing() -> None:
     verdict = judge_need(ETCD, etcd_trials(estimate(3 * MS, None, None)), [])
     assert verdict.outcome == "undecided"
-    assert "too little was measured for an interval" in verdict.why
+    assert "operations are too few for the other end" in verdict.why
 
 
 def test_a_trial_that_did_not_run_decides_nothing() -> None:

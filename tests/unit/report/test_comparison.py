@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -403,3 +404,9 @@ def test_small_ios_that_nobody_waits_for_are_compared_by_their_number(
 def test_a_rate_has_its_unit() -> None:
     one = row(0.5, metric="iops", unit="1/s", base=SideValues(24_900, 24_900, 24_900, 1, 1), new=None)
     assert value_words(one) == ("24 900/s", "-")
+
+
+def test_runs_that_are_the_same_but_for_the_last_digit_are_said_to_be() -> None:
+    seen = [row(ratio, "seen only", workload=f"w{ratio}", why=("one run each",)) for ratio in (1.0004, 0.9995)]
+    answer, *_ = answers(comparison(*seen))
+    assert re.search(r"^None of 2 numbers differs by more than 0\.0\d+ % between monday and tuesday\.$", answer)

@@ -92,3 +92,21 @@ def test_what_only_one_of_two_targets_has_is_said_of_that_one() -> None:
     assert both.where == " [in 3 of 6 trials]"
     (alone,) = finding_lines(findings, 6, targets=dict.fromkeys(targets, "sdb"))
     assert alone.where == " [in 2 of 6 trials]"
+
+
+def test_drives_of_which_the_same_is_said_share_a_line() -> None:
+    said = [
+        Finding("virtual-drive", "warning", f"{name} is virtual: the numbers are of the file behind it", "")
+        for name in ("loop0", "loop1")
+    ]
+    other = Finding("virtual-drive", "warning", "vda is virtual: the numbers are of the host's storage", "")
+    assert [line.text for line in finding_lines([*said, other], 4)] == [
+        "loop0 and loop1 are virtual: the numbers are of the file behind it",
+        "vda is virtual: the numbers are of the host's storage",
+    ]
+    models = [
+        Finding("virtual-drive", "warning", f"sim:{name} is simulated ({name}, 4 TB): the numbers are of a model", "")
+        for name in ("a", "b")
+    ]
+    (line,) = finding_lines(models, 2)
+    assert line.text == "sim:a and sim:b are simulated: the numbers are of a model"

@@ -12,7 +12,7 @@ CODE = "virtual-drive"
 def find_in_target(target: TargetFacts, host: HostFacts | None = None) -> list[Finding]:
     """Drives that are files, memory or another machine; drives seen through a hypervisor."""
     if target.simulated is not None:
-        text = f"{target.text} is simulated ({target.simulated.title}): its numbers are of a model, not of hardware"
+        text = f"{target.text} is simulated ({target.simulated.title}): the numbers are of a model, not of hardware"
         return [Finding(CODE, "warning", text, "", {"virtual_drives": {target.text: "simulated drive"}})]
     virtual = [drive for drive in target.drives if drive.virtual]
     if virtual:

@@ -73,6 +73,8 @@ def _answer(comparison: Comparison) -> str:
     if seen and len(seen) == len(judged):
         first = max(seen, key=_size)
         worse = [row for row in seen if (row.slowdown or 1.0) > 1]
+        if (most := max(map(_size, seen)) - 1) < _SAME_WITHIN:
+            return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
         if 0 < len(worse) < len(seen):
             return _both_ways(seen, worse, base, new)
         why = f"; {first.why[0]}, so another day may differ as much" if first.why else ""

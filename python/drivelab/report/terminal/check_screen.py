@@ -173,6 +173,9 @@ class _Writer:
         what = f"{metric.head} of {label}" if metric.quantity == "latency" else label
         ends = interval.split(" to ")
         span = span_beside(measured, *ends) if len(ends) == 2 else interval
+        if check.reach:
+            seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
+            return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
         told = [f"{first}: {what} {measured}{beside}, asks {asked}" for beside in (f" ({span})" * bool(span), "")]
         return told[check.outcome == "pass" and len(told[0]) > _WIDTH - _WORD_WIDTH]

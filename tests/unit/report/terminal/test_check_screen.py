@@ -231,7 +231,7 @@ def test_each_need_is_told_with_what_it_asks_for(whole: ReportContent) -> None:
     needs = [need("etcd", "pass") | {"checks": [etcd]}, need("consul", "undecided") | {"checks": [consul]}]
     needs += [need(f"need {number}", "pass") for number in range(5)]
     lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "Fit for etcd.", "verdicts": needs}))
-    assert lines[1].startswith("?    consul: random 4 KiB write, QD8 59 400/s (≤ 135 000/s), asks")
+    assert lines[1].startswith("?    consul: random 4 KiB write, QD8 59 400/s (0–135 000/s), asks")
     assert "Yes  etcd: p99 of 2300 B appended 1.20 ms (900 us–1.50 ms), asks at most 10 ms" in lines
     assert "Yes  also need 3, need 4" in lines
 
@@ -337,3 +337,13 @@ def test_trials_that_failed_are_counted_above_the_verdict_with_why(whole: Report
     assert lines[place + 1] == "     0 B are free"
     assert place <= 1
     assert len(lines) <= LINES_MAX + 2
+
+
+def test_a_limit_out_of_reach_is_told_with_what_shows_it_and_not_with_the_interval_that_crosses_it(
+    whole: ReportContent,
+) -> None:
+    etcd = check_of("sync-write-2300", "total_latency_ns_p99", (1.04e6, 0.27e6, 54.6e6), 5e7)
+    etcd |= {"outcome": "pass", "reach": "99.9 % of 2698 took at most 2.13 ms"}
+    needs = [need("cockroachdb", "pass") | {"checks": [etcd]}, need("etcd", "pass")]
+    lines = shown(replace(whole, verdict={"outcome": "pass", "sentence": "Fit.", "verdicts": needs}))
+    assert "Yes  cockroachdb: 2300 B appended, 99.9 % of 2698 ≤ 2.13 ms, asks p99 ≤ 50 ms" in lines
