@@ -99,7 +99,10 @@ def test_a_device_that_nobody_gave_up_is_only_read(
     device.write_bytes(content)
     # a loop device over a file in memory may be faster than any drive, and is then not to be trusted
     found = explain(str(device), "--count", str(COUNT), statuses=(0, 4))
-    assert (found["operation"], found["work_per_operation"]["device_reads"]) == ("read", 1)
+    # what lies in memory is read from no drive: where the file of the loop device has one, the time is the layer's
+    reads = 0 if found["trace"]["layers"] else 1
+    assert (found["operation"], found["work_per_operation"]["device_reads"]) == ("read", reads)
+    assert found["trace"]["layers"] in ([], [device.name])
     assert found["work_per_operation"]["device_writes"] == 0
     assert device.read_bytes() == content
     refused = drivelab.run("explain", str(device), "--operation", "write")

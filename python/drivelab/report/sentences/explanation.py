@@ -58,7 +58,7 @@ def headline(explanation: Explanation) -> str:
     if explanation.refusal or not explanation.parts or not explanation.typical_ns:
         return ""
     whole = latency_text(explanation.typical_ns)
-    if explanation.work["bios"] < COUNT_SLACK:
+    if explanation.work["bios"] < COUNT_SLACK and not any(one.layer for one in explanation.parts):
         return f"All of the {whole} is software and memory: nothing was sent to the drive."
     told = [one for one in _told(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
     untraced = explanation.untraced_ns
