@@ -39,7 +39,7 @@ OPEN += (
     "p50_ns",
     "p99_ns",
 )
-OPEN += ("work_per_operation", "environment", "difference_ns", "difference", "typical", "slowest")
+OPEN += ("work_per_operation", "environment", "drives", "difference_ns", "difference", "typical", "slowest")
 RATIO = Estimate(0.8, 0.75, 0.85, "1", 5, 5.0, "made up")
 EFFECT = LevelEffect(
     "sdb", "log-append", "write-cache", "off", "on", "total_latency_ns_p50", RATIO, (), "matters", 0.05, 0.01, 0.01, 1

@@ -14,10 +14,10 @@ from drivelab.inventory.consent import Consent
 from drivelab.inventory.raid import resolve_raid
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import BlockLayer, TargetFacts
-from drivelab.run import raid_on_target
+from drivelab.run import raid_on_target, traceable
 from drivelab.run.device_counters import counted_device
 from drivelab.run.raid_on_target import look_at_raid, make_raid_target
-from drivelab.run.traceable import require_traceable
+from drivelab.run.tracing.disk import TracedDisk
 from drivelab.state.journal import Journal, begin_journal
 from drivelab.state.raid import MadeRaid
 from drivelab.state.undo import UNDO
@@ -173,8 +173,12 @@ def test_commands_are_told_of_the_set_and_not_of_its_last_member(layers: str, de
     assert counted_device([layer(name, kinds.get(name[0], "disk")) for name in layers.split()]) == device
 
 
-@pytest.mark.provokes("R440")
-def test_operations_on_a_set_are_not_traced(mirror: TargetFacts) -> None:
-    with pytest.raises(DrivelabError, match="joins 2 drives") as caught:
-        require_traceable([mirror], "auto")
-    assert caught.value.code == "R440"
+def test_operations_on_a_set_can_be_traced_once_it_is_made(
+    mirror: TargetFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[TracedDisk] = []
+    monkeypatch.setattr(traceable, "choose_source", lambda disk, asked: tried.append(disk))
+    monkeypatch.setattr(traceable, "has_kernel_ids", lambda: True)
+    traceable.require_traceable([mirror], "auto")
+    # any disk will do until there is a set
+    assert [disk.layers for disk in tried] in ([()], [])
