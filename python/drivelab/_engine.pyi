@@ -262,6 +262,54 @@ class CollectedTrace:
             What was put aside cannot be read, or what the kernel says of its events cannot be understood.
         """
 
+    def requests(self, header_page: str, formats: list[str]) -> tuple[ArrowTable, str]:
+        """The requests of io_uring in what its events recorded.
+
+        Parameters
+        ----------
+        header_page, formats : str, list of str
+            Texts of the kernel's file of that name, and of the ``format`` files of the events.
+
+        Returns
+        -------
+        requests : ArrowTable
+            thread, opcode, descriptor (-1 where it was not told), start_ns, end_ns, result, is_polled, is_registered,
+            is_handed_over, is_doubtful.
+        facts : str
+            Counts as JSON: ``unfinished``, ``unbegun``, ``damaged_pages``, ``gaps``.
+
+        Raises
+        ------
+        OSError
+            What was put aside cannot be read, or what the kernel says of its events cannot be understood.
+        """
+
+class LiveTrace:
+    """System calls while they are being recorded.
+
+    Parameters
+    ----------
+    header_page, formats : str, list of str
+        Texts of the kernel's file of that name, and of the ``format`` files of the events.
+
+    Raises
+    ------
+    ValueError
+        They cannot be understood.
+    """
+
+    def __init__(self, header_page: str, formats: list[str]) -> None: ...
+    def next(self, collector: TraceCollector) -> tuple[ArrowTable, int]:
+        """The calls that have returned since it was asked before, as `CollectedTrace.calls` gives them.
+
+        Returns
+        -------
+        calls : ArrowTable
+            None at the first time.
+        left_out : int
+            Pages of the trace that there was no room for.
+        """
+
 def trace_event_names() -> list[str]:
     """Names of the kernel's trace events of which a recording can be made."""
 

@@ -121,6 +121,46 @@ def test_the_syncs_of_fio_take_as_long_as_fio_says(explain: Explain, mounted: Pa
     assert explain(found["directory"]) == found
 
 
+@pytest.mark.needs_tool("fio")
+@pytest.mark.parametrize(
+    ("engine", "more", "names"),
+    [
+        ("io_uring", (), {"io_uring write": SYNCS, "io_uring read": SYNCS}),
+        ("io_uring", ("--registerfiles=1", "--sqthread_poll=1"), {}),
+        ("libaio", (), {"aio write": SYNCS, "aio read": SYNCS}),
+    ],
+)
+def test_what_is_submitted_is_a_call_until_it_completes(
+    explain: Explain, drivelab: Drivelab, mounted: Path, engine: str, more: tuple[str, ...], names: dict[str, int]
+) -> None:
+    job = ["--name=a", "--rw=randrw", "--bs=4k", "--filesize=1m", f"--number_ios={2 * SYNCS}", "--iodepth=8"]
+    where = [f"--directory={mounted}", f"--ioengine={engine}", "--direct=1", "--norandommap", "--time_based=0", *more]
+    mix = ["--randseed=1", "--size=100m", "--output-format=json", "--output=/dev/null"]
+    words = ("--path", str(mounted), "--command", "--", "fio", *job, *where, *mix)
+    if not names:
+        answer = drivelab.run("explain", *words)
+        told = " ".join((answer.stdout + answer.stderr).split())
+        assert "registered files, whose names the kernel does not tell" in told
+        return
+    found = explain(*words)
+    told = {name: call["count"] for name, call in calls_of(found).items() if name in names}
+    assert sum(told.values()) == 2 * SYNCS
+    assert told.keys() == names.keys()
+    assert_sums(found)
+    for name in names:
+        call = calls_of(found)[name]
+        # each waits for the disk
+        assert call["parts_ns"]["device"] > 0
+        assert call["parts_ns"]["flush"] == 0
+    rows = pq.read_table(Path(found["directory"]) / "calls.parquet")
+    submitted = [row for row in rows.to_pylist() if row["call"] in names]
+    assert {row["size_bytes"] for row in submitted} == {4096}
+    commands = pq.read_table(Path(found["directory"]) / "events.parquet").to_pylist()
+    charged = {bio["operation_index"] for bio in commands if bio["kind"] == "bio"}
+    mine = {place for place, row in enumerate(rows["call"].to_pylist()) if row in names}
+    assert mine <= charged, "each of them had the disk do something"
+
+
 @pytest.mark.parametrize("by", ["--pid", "--path"])
 def test_a_thread_of_a_child_that_runs_already_is_followed_to_its_end(
     drivelab: Drivelab, mounted: Path, by: str

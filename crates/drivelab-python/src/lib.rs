@@ -319,6 +319,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("KERNEL_THREADS", PyTuple::new(module.py(), trace_join::kernel_threads())?)?;
     module.add_class::<trace_collect::TraceCollector>()?;
     module.add_class::<trace_collect::CollectedTrace>()?;
+    module.add_class::<trace_collect::LiveTrace>()?;
     module.add_function(wrap_pyfunction!(trace_collect::trace_event_names, module)?)?;
     Ok(())
 }

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array};
-use drivelab_trace::calls::{ARGUMENTS, Call, Calls, calls};
+use drivelab_trace::calls::{ARGUMENTS, Call, Calls, LiveCalls, Missing, calls};
 use drivelab_trace::collect::{Collector, Kind, Options, Raw};
 use drivelab_trace::events::format::PageFormat;
 use drivelab_trace::events::layout::event_names;
 use drivelab_trace::events::recording::{Description, write};
+use drivelab_trace::rings::{Request, Requests, requests};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -111,19 +112,84 @@ impl CollectedTrace {
             let mut raw = self.raw.lock().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
             calls(&mut raw, header_page, &formats).map_err(PyErr::from)
         })?;
-        let counts = json!({
-            "unfinished": found.unfinished,
-            "unbegun": found.unbegun,
-            "damaged_pages": found.damaged_pages,
-            "gaps": found.gaps.len(),
-        });
+        let counts = counts(found.unfinished, found.unbegun, &found.missing);
         let forks: [ArrayRef; 2] = [
             Arc::new(found.forks.iter().map(|fork| Some(fork.0 as i32)).collect::<Int32Array>()),
             Arc::new(found.forks.iter().map(|fork| Some(fork.1 as i32)).collect::<Int32Array>()),
         ];
         let forks = ["parent", "child"].into_iter().zip(forks).collect();
-        Ok((call_columns(&found), ArrowTable::new(forks), counts.to_string()))
+        Ok((call_columns(&found), ArrowTable::new(forks), counts))
     }
+
+    /// The requests of io_uring in it, and counts as JSON.
+    fn requests(
+        &self,
+        py: Python<'_>,
+        header_page: &str,
+        formats: Vec<String>,
+    ) -> PyResult<(ArrowTable, String)> {
+        let found = py.detach(|| {
+            let mut raw = self.raw.lock().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+            requests(&mut raw, header_page, &formats).map_err(PyErr::from)
+        })?;
+        let counts = counts(found.unfinished, found.unbegun, &found.missing);
+        Ok((request_columns(&found), counts))
+    }
+}
+
+/// System calls while they are being recorded.
+#[pyclass(module = "drivelab._engine")]
+pub struct LiveTrace {
+    calls: LiveCalls,
+}
+
+#[pymethods]
+impl LiveTrace {
+    #[new]
+    fn new(header_page: &str, formats: Vec<String>) -> PyResult<Self> {
+        let calls = LiveCalls::new(header_page, &formats);
+        Ok(Self { calls: calls.map_err(|error| PyValueError::new_err(error.to_string()))? })
+    }
+
+    /// The calls that have returned since it was asked before, and pages that were left out.
+    fn next(&mut self, py: Python<'_>, collector: &TraceCollector) -> PyResult<(ArrowTable, u64)> {
+        let lock = collector.collector.lock().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let (pages, left_out) = lock.as_ref().map_or_else(Default::default, Collector::watched);
+        drop(lock);
+        let found = py.detach(|| self.calls.next(&pages));
+        Ok((call_columns(&found), left_out))
+    }
+}
+
+fn counts(unfinished: u64, unbegun: u64, missing: &Missing) -> String {
+    json!({
+        "unfinished": unfinished,
+        "unbegun": unbegun,
+        "damaged_pages": missing.damaged_pages,
+        "gaps": missing.gaps.len(),
+    })
+    .to_string()
+}
+
+fn request_columns(found: &Requests) -> ArrowTable {
+    let whole = |of: &dyn Fn(&Request) -> i64| -> ArrayRef {
+        Arc::new(found.requests.iter().map(|request| Some(of(request))).collect::<Int64Array>())
+    };
+    let flag = |of: &dyn Fn(&Request) -> bool| -> ArrayRef {
+        Arc::new(found.requests.iter().map(|request| Some(of(request))).collect::<BooleanArray>())
+    };
+    ArrowTable::new(vec![
+        ("thread", whole(&|request| i64::from(request.thread))),
+        ("opcode", whole(&|request| i64::from(request.opcode))),
+        ("descriptor", whole(&|request| i64::from(request.descriptor.unwrap_or(-1)))),
+        ("start_ns", whole(&|request| request.start_ns.cast_signed())),
+        ("end_ns", whole(&|request| request.end_ns.cast_signed())),
+        ("result", whole(&|request| request.result)),
+        ("is_polled", flag(&|request| request.is_polled)),
+        ("is_registered", flag(&|request| request.is_registered)),
+        ("is_handed_over", flag(&|request| request.is_handed_over)),
+        ("is_doubtful", flag(&|request| request.is_doubtful)),
+    ])
 }
 
 fn call_columns(found: &Calls) -> ArrowTable {

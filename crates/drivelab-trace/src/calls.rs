@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use crate::collect::{Raw, RawCpu};
+use crate::collect::Raw;
 use crate::events::format::{EventFormat, Field, FormatError, PageFormat};
 use crate::events::page::Page;
 
@@ -43,13 +43,12 @@ pub struct Calls {
     pub unfinished: u64,
     /// Returns of calls that began before the trace.
     pub unbegun: u64,
-    /// Pages that could not be read to their end.
-    pub damaged_pages: u64,
-    /// Gaps in which events were lost.
-    pub gaps: Vec<(u64, u64)>,
+    /// What was lost.
+    pub missing: Missing,
 }
 
 /// The fields of the events that are followed.
+#[derive(Debug)]
 struct Layout {
     page: PageFormat,
     pid: Field,
@@ -78,6 +77,10 @@ impl Layout {
         })
     }
 
+    fn moment(&self, time: u64, data: &[u8]) -> Option<Moment> {
+        self.event(data).map(|what| (time, self.pid.number(data) as u32, what))
+    }
+
     fn event(&self, data: &[u8]) -> Option<What> {
         let id = u16::from_ne_bytes(*data.first_chunk::<2>()?);
         if id == self.enter.0 {
@@ -103,6 +106,8 @@ enum What {
 
 /// Time, thread, event.
 type Moment = (u64, u32, What);
+/// By thread the call that it is in: since when, its number and arguments.
+type Open = HashMap<u32, (u64, u32, [u64; ARGUMENTS])>;
 
 /// The calls in what was collected, by the texts of `header_page` and of the events' `format` files.
 ///
@@ -111,48 +116,119 @@ type Moment = (u64, u32, What);
 pub fn calls(raw: &mut Raw, header_page: &str, formats: &[String]) -> io::Result<Calls> {
     let layout = Layout::parse(header_page, formats)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.0))?;
-    let mut found = Calls::default();
     let mut moments = Vec::new();
-    for cpu in &mut raw.cpus {
-        read(cpu, &layout, &mut moments, &mut found)?;
-    }
+    let missing = each_event(raw, &layout.page, |time, data| moments.extend(layout.moment(time, data)))?;
     moments.sort_by_key(|moment| moment.0);
-    found.pair(&moments);
+    let mut found = Calls { missing, ..Calls::default() };
+    let unfinished = found.pair(&moments, &mut HashMap::new());
+    found.unfinished += unfinished;
     Ok(found)
 }
 
-fn read(cpu: &mut RawCpu, layout: &Layout, moments: &mut Vec<Moment>, found: &mut Calls) -> io::Result<()> {
-    let mut last_ns = 0;
-    cpu.each_page(|page| {
-        let Ok(events) = Page::open(&layout.page, page) else {
-            found.damaged_pages += 1;
-            return Ok(());
+/// What is missing of one CPU's events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Pages that could not be read to their end.
+    pub damaged_pages: u64,
+    /// Gaps in which events were lost.
+    pub gaps: Vec<(u64, u64)>,
+    pub(crate) last_ns: u64,
+}
+
+impl Missing {
+    /// Gives the events of the next page to `take`: time and bytes.
+    pub fn each_event(&mut self, format: &PageFormat, page: &[u8], mut take: impl FnMut(u64, &[u8])) {
+        let Ok(events) = Page::open(format, page) else {
+            self.damaged_pages += 1;
+            return;
         };
         let mut has_gap = events.lost_before != Some(0);
         for event in events {
             let Ok(event) = event else {
-                found.damaged_pages += 1;
+                self.damaged_pages += 1;
                 has_gap = true;
                 break;
             };
             if has_gap {
-                found.gaps.push((last_ns, event.time));
+                self.gaps.push((self.last_ns, event.time));
                 has_gap = false;
             }
-            last_ns = event.time;
-            let what = layout.event(event.data);
-            moments.extend(what.map(|what| (event.time, layout.pid.number(event.data) as u32, what)));
+            self.last_ns = event.time;
+            take(event.time, event.data);
         }
         if has_gap {
-            found.gaps.push((last_ns, u64::MAX));
+            self.gaps.push((self.last_ns, u64::MAX));
         }
-        Ok(())
-    })
+    }
+
+    /// Whether events were lost between two moments.
+    #[must_use]
+    pub fn touches(&self, start_ns: u64, end_ns: u64) -> bool {
+        self.gaps.iter().any(|&(from, until)| from < end_ns && start_ns < until)
+    }
+
+    /// What is missing of another CPU, too.
+    pub fn add(&mut self, other: Self) {
+        self.damaged_pages += other.damaged_pages;
+        self.gaps.extend(other.gaps);
+    }
+}
+
+/// Gives every event of all CPUs to `take`, one CPU after the other, and tells what is missing.
+///
+/// # Errors
+/// What was put aside cannot be read.
+pub fn each_event(
+    raw: &mut Raw,
+    format: &PageFormat,
+    mut take: impl FnMut(u64, &[u8]),
+) -> io::Result<Missing> {
+    let mut missing = Missing::default();
+    for cpu in &mut raw.cpus {
+        let mut of_cpu = Missing::default();
+        cpu.each_page(|page| {
+            of_cpu.each_event(format, page, &mut take);
+            Ok(())
+        })?;
+        missing.add(of_cpu);
+    }
+    Ok(missing)
+}
+
+/// Pairs calls while they are still being recorded.
+#[derive(Debug)]
+pub struct LiveCalls {
+    layout: Layout,
+    open: Open,
+}
+
+impl LiveCalls {
+    /// By the texts of `header_page` and of the events' `format` files.
+    ///
+    /// # Errors
+    /// They cannot be understood.
+    pub fn new(header_page: &str, formats: &[String]) -> Result<Self, FormatError> {
+        Ok(Self { layout: Layout::parse(header_page, formats)?, open: Open::new() })
+    }
+
+    /// The calls that have returned in these pages, which are newer than those of the last time.
+    pub fn next(&mut self, pages: &[Vec<u8>]) -> Calls {
+        let (mut moments, mut found) = (Vec::new(), Calls::default());
+        for page in pages {
+            // where events were lost, a call may be halves of two: the lasting record tells
+            Missing::default().each_event(&self.layout.page, page, |time, data| {
+                moments.extend(self.layout.moment(time, data));
+            });
+        }
+        moments.sort_by_key(|moment| moment.0);
+        found.pair(&moments, &mut self.open);
+        found
+    }
 }
 
 impl Calls {
-    fn pair(&mut self, moments: &[Moment]) {
-        let mut open: HashMap<u32, (u64, u32, [u64; ARGUMENTS])> = HashMap::new();
+    /// Pairs entries with returns; how many calls are `open` after it.
+    fn pair(&mut self, moments: &[Moment], open: &mut Open) -> u64 {
         for &(time, thread, what) in moments {
             match what {
                 What::Enter(number, arguments) => {
@@ -160,8 +236,7 @@ impl Calls {
                 }
                 What::Exit(number, result) => match open.remove(&thread) {
                     Some((start_ns, begun, arguments)) if begun == number => {
-                        let is_doubtful =
-                            self.gaps.iter().any(|&(from, until)| from < time && start_ns < until);
+                        let is_doubtful = self.missing.touches(start_ns, time);
                         let call =
                             Call { thread, number, start_ns, end_ns: time, arguments, result, is_doubtful };
                         self.calls.push(call);
@@ -174,8 +249,8 @@ impl Calls {
                 What::Fork(parent, child) => self.forks.push((parent, child)),
             }
         }
-        self.unfinished += open.len() as u64;
         self.calls.sort_by_key(|call| call.start_ns);
+        open.len() as u64
     }
 }
 
@@ -192,8 +267,9 @@ mod tests {
     }
 
     fn paired(moments: &[Moment], gaps: &[(u64, u64)]) -> Calls {
-        let mut found = Calls { gaps: gaps.to_vec(), ..Calls::default() };
-        found.pair(moments);
+        let missing = Missing { gaps: gaps.to_vec(), ..Missing::default() };
+        let mut found = Calls { missing, ..Calls::default() };
+        found.unfinished += found.pair(moments, &mut HashMap::new());
         found
     }
 

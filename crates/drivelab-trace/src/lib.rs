@@ -12,6 +12,7 @@
 //! | [`events`] | trace events, turned into records |
 //! | [`read`] | recordings: their records in one order, damages named |
 //! | [`merge`] | the order in which blkparse merges the files of CPUs |
+//! | [`rings`] | requests of io_uring, each with its completion |
 //! | [`write`] | recordings, written as blktrace does |
 //! | [`compat`] | btt's table, number for number |
 //! | [`follow`] | follows every bio and command from record to record to its end |
@@ -34,5 +35,6 @@ pub mod phases;
 pub mod read;
 pub mod read_ahead;
 pub mod record;
+pub mod rings;
 pub mod traps;
 pub mod write;

@@ -14,9 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from drivelab.answers.followed import FollowedAnswer, followed_answer, followed_differences
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import print_differences
+from drivelab.cli.followed_live import live_table
 from drivelab.cli.followed_result import answer_words, followed_document, followed_joint, print_followed
 from drivelab.cli.page import write_page
 from drivelab.cli.workload_arguments import located
@@ -27,8 +30,16 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trace import TraceConduct
 from drivelab.model.units import parse_duration_ns
 from drivelab.report.html import FILE_NAME
+from drivelab.run.following.containers import processes_of_container
 from drivelab.run.following.follow import Followed, follow, place_of
-from drivelab.run.following.processes import StartedCommand, name_of, processes_with, require_process, with_descendants
+from drivelab.run.following.processes import (
+    StartedCommand,
+    is_ring_worker,
+    name_of,
+    processes_with,
+    require_process,
+    with_descendants,
+)
 from drivelab.run.interruption import interruptible
 from drivelab.run.traced_pass import traced_device
 from drivelab.store.followed import (
@@ -41,17 +52,18 @@ from drivelab.store.followed import (
 )
 from drivelab.store.layout import default_parent
 from drivelab.trace.join import JoinedTrace, join_trace
-from drivelab.trace.operations_of_calls import operations_of_calls
+from drivelab.trace.operations_of_calls import operations_of_calls, with_submissions
+from drivelab.trace.submissions import polled_requests
 
 # options that say something of a program that is followed; all others are of I/O that drivelab makes itself
-_OF_FOLLOWED = ("what", "pid", "path", "is_command", "over", "runtime", "out", "details", "as_json")
+_OF_FOLLOWED = ("what", "pid", "path", "container", "is_command", "over", "runtime", "out", "details", "as_json")
 _OF_STORED = ("what", "over", "details", "as_json")
 _OF_BOTH = ("what", "as_json")
 
 
 def is_followed(options: ExplainOptions) -> bool:
     """Whether a program is to be followed."""
-    return options.pid is not None or options.path is not None or options.is_command
+    return options.is_command or any(one is not None for one in (options.pid, options.path, options.container))
 
 
 def explain_followed(options: ExplainOptions) -> int:
@@ -70,13 +82,13 @@ def explain_followed(options: ExplainOptions) -> int:
     if os.geteuid() != 0:
         raise DrivelabError("R430", "the system calls of programs can be traced by root only")
     facts, pids = _subject(options)
-    name = os.path.basename(options.what[0]) if options.what else name_of(pids[0])
+    name = os.path.basename(options.what[0]) if options.what else options.container or name_of(pids[0])
     began = datetime.now(UTC)
     directory = create_followed(Path(options.out) if options.out else default_parent(), name, began)
     try:
         command = StartedCommand(options.what) if options.is_command else None
         pids = [command.pid] if command is not None else pids
-        with interruptible() as stop:
+        with live_table() as shown, interruptible() as stop:
             followed = follow(
                 facts,
                 pids,
@@ -85,6 +97,8 @@ def explain_followed(options: ExplainOptions) -> int:
                 runtime_ns=runtime_ns,
                 stop=stop,
                 begun=partial(print, f"following {name} on {facts.path}; Ctrl-C ends it", file=sys.stderr, flush=True),
+                # what a command prints would be drawn over
+                shown=shown if command is None else None,
             )
         stored = _kept(name, facts, followed, began, directory)
     except DrivelabError:
@@ -134,9 +148,10 @@ def _show(found: FollowedAnswer, directory: Path, page: Path | None, options: Ex
 
 
 def _require_one(options: ExplainOptions) -> None:
-    named = [name for name, given in (("--pid", options.pid), ("--command", options.is_command)) if given]
+    given = {"--pid": options.pid, "--container": options.container, "--command": options.is_command}
+    named = [name for name, value in given.items() if value not in (None, False)]
     if len(named) > 1:
-        raise DrivelabError("U004", "--pid and --command name two programs", where="drivelab explain")
+        raise DrivelabError("U004", f"{' and '.join(named)} name two programs", where="drivelab explain")
     _require_only(options, _OF_FOLLOWED, "is for I/O that drivelab makes, and a program is followed")
     if options.is_command and not options.what:
         do = "drivelab explain --command -- PROGRAM ARGUMENTS"
@@ -177,9 +192,8 @@ def _subject(options: ExplainOptions) -> tuple[TargetFacts, list[int]]:
         facts = resolve_target(options.path or os.getcwd())
         traced_device(facts)
         return facts, []
-    if options.pid is not None:
-        require_process(options.pid)
-        pids = with_descendants(options.pid)
+    if options.pid is not None or options.container is not None:
+        pids = _named_processes(options)
         facts = resolve_target(options.path) if options.path else place_of(pids)
         traced_device(facts)
         return facts, pids
@@ -189,24 +203,43 @@ def _subject(options: ExplainOptions) -> tuple[TargetFacts, list[int]]:
     return facts, processes_with(Path(options.path))
 
 
+def _named_processes(options: ExplainOptions) -> list[int]:
+    """Those of a container, or one with all that it has started."""
+    if options.container is not None:
+        return processes_of_container(options.container)
+    assert options.pid is not None
+    require_process(options.pid)
+    return with_descendants(options.pid)
+
+
 def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, directory: Path) -> StoredFollowed:
     """What was recorded, joined and stored."""
     calls = followed.calls
     numbers = call_numbers(os.uname().machine)
-    counted = operations_of_calls(calls.calls, numbers, followed.files, followed.devices, followed.processes)
+    requests = followed.requests
+    counted = operations_of_calls(
+        calls.calls, numbers, followed.files, followed.devices, followed.processes, requests.requests
+    )
+    threads = set(followed.processes) | set(calls.calls["thread"].to_pylist()) | set(calls.forks["child"].to_pylist())
+
+    def join(operations: pa.Table) -> JoinedTrace:
+        return join_trace(
+            followed.trace.files,
+            operations,
+            layers=[(layer.number, layer.below) for layer in followed.trace.disk.layers],
+            # what they do is charged to the thread that they work for, which their names tell
+            own_threads=sorted(thread for thread in threads if not is_ring_worker(followed.names.get(thread, ""))),
+            names=followed.names,
+            lost_events=followed.trace.lost_events,
+        )
+
+    if counted.submissions:
+        counted = with_submissions(counted, join(counted.operations).events)
     if not counted.operations.num_rows:
         left_out = ", ".join(f"{count} {reason}" for reason, count in counted.left_out.items()) or "no call at all"
         what = f"{name} made no call on {followed.disk} that could be explained: {left_out}"
         raise DrivelabError("R445", what, where=followed.disk)
-    threads = set(followed.processes) | set(calls.calls["thread"].to_pylist()) | set(calls.forks["child"].to_pylist())
-    joined = join_trace(
-        followed.trace.files,
-        counted.operations,
-        layers=[(layer.number, layer.below) for layer in followed.trace.disk.layers],
-        own_threads=sorted(threads),
-        names=followed.names,
-        lost_events=followed.trace.lost_events,
-    )
+    joined = join(counted.operations)
     rows = joined.operations
     for column in counted.calls.column_names:
         rows = rows.append_column(column, counted.calls[column])
@@ -222,9 +255,9 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
         threads=tuple(sorted(threads)),
         names={thread: name for thread, name in followed.names.items() if thread in threads},
         left_out=dict(counted.left_out),
-        lost_events=calls.lost_events,
+        lost_events=calls.lost_events + requests.lost_events,
         unpaired_calls=calls.facts["unfinished"] + calls.facts["unbegun"],
-        calls_trace=calls.facts,
+        calls_trace={**calls.facts, "polled_requests": polled_requests(requests.requests, followed.processes)},
         command_status=followed.status,
     )
     record = replace(record, answer=answer_words(followed_answer(record, rows, joined.events)))
@@ -249,4 +282,5 @@ def _conduct(followed: Followed, joined: JoinedTrace) -> TraceConduct:
 
 def _untold_losses(followed: Followed) -> int:
     """Events of calls that were lost nobody knows when: then every call may be two halves of others."""
-    return 0 if followed.calls.facts["gaps"] else followed.calls.lost_events
+    sides = (followed.calls, followed.requests)
+    return sum(side.lost_events for side in sides if not side.facts.get("gaps"))

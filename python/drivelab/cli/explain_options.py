@@ -58,6 +58,9 @@ class ExplainOptions:
     path: Annotated[
         str | None, _program("Follow whoever has this file open, or a file below this directory.", metavar="FILE|DIR")
     ] = None
+    container: Annotated[
+        str | None, _program("Follow the processes of this container, or control group.", metavar="NAME|ID")
+    ] = None
     is_command: Annotated[
         bool,
         _program("Start what stands behind -- and follow it, on the disk of --path or of this directory.", "--command"),

@@ -34,7 +34,7 @@ from drivelab.report.tables.trace_conduct import trace_conduct_table
 from drivelab.report.terminal.wrapped import table_lines, wrapped
 from drivelab.store.followed import CALLS
 from drivelab.streams import make_console
-from drivelab.trace.operations_of_calls import ELSEWHERE, SUBMISSIONS
+from drivelab.trace.operations_of_calls import ELSEWHERE, REGISTERED, SUBMISSIONS
 
 SCHEMA = 1
 _STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _REMARK_LINES = 3, 3, 5, 8
@@ -84,11 +84,12 @@ def _first(found: FollowedAnswer) -> list[str]:
         told.append(f"Each {main.call} made the drive do {work}.")
     if found.over_ns:
         told.append(over_words(found.calls["latency_ns"].to_numpy(), found.over_ns))
-    beside = found.record.left_out.get(SUBMISSIONS, 0)
     followed = found.calls.num_rows
-    share = beside / (beside + followed)
-    if share > _BESIDE_TOLD_FROM:
-        told.append(f"That is not all of its I/O: {100 * share:.0f} % of the calls are {SUBMISSIONS}.")
+    for reason in (SUBMISSIONS, REGISTERED):
+        beside = found.record.left_out.get(reason, 0)
+        share = beside / (beside + followed)
+        if share > _BESIDE_TOLD_FROM:
+            told.append(f"That is not all of its I/O: {100 * share:.0f} % of the calls are {reason}.")
     elsewhere = found.record.left_out.get(ELSEWHERE, 0)
     if elsewhere > followed:
         told.append(
@@ -107,7 +108,12 @@ def _meanwhile(found: FollowedAnswer) -> list[str]:
 
 def _left_out(found: FollowedAnswer) -> list[str]:
     record = found.record
-    return list(left_out_lines(record.left_out, record.unpaired_calls, record.lost_events))
+    told = list(left_out_lines(record.left_out, record.unpaired_calls, record.lost_events))
+    polled = record.calls_trace.get("polled_requests", 0)
+    if polled:
+        taken = f"{count_text(polled)} requests of io_uring were taken from the ring by a polling thread (SQPOLL)"
+        told.append(f"{taken}: how long they had waited in it is not known.")
+    return told
 
 
 def _by_time(times: Mapping[str, int]) -> Sequence[tuple[str, int]]:

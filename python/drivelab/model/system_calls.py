@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-READS = ("read", "pread64", "readv", "preadv", "preadv2")
-WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2")
-SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs")
+AIO_READ, AIO_WRITE = "aio read", "aio write"
+# by the number of a request (IORING_OP_...) what it is called
+_RING_READS = {1: "io_uring readv", 4: "io_uring read_fixed", 22: "io_uring read", 60: "io_uring readv_fixed"}
+_RING_WRITES = {2: "io_uring writev", 5: "io_uring write_fixed", 23: "io_uring write", 61: "io_uring writev_fixed"}
+_RING_SYNCS = {3: "io_uring fsync", 8: "io_uring sync_file_range"}
+RING_OPERATIONS = _RING_READS | _RING_WRITES | _RING_SYNCS
+
+READS = ("read", "pread64", "readv", "preadv", "preadv2", AIO_READ, *_RING_READS.values())
+WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *_RING_WRITES.values())
+SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs", *_RING_SYNCS.values())
 OPENS = ("open", "creat", "openat", "openat2")
 # after them a number stands for another file
 COPIES = ("dup", "dup2", "dup3", "fcntl")
 # commands of fcntl that make a copy: F_DUPFD, F_DUPFD_CLOEXEC
 COPYING_COMMANDS = (0, 1030)
-# what they start is not followed, only counted
-ASYNCHRONOUS = ("io_submit", "io_uring_enter")
+# what they start is followed by itself
+SUBMIT_AIO, ENTER_RING = "io_submit", "io_uring_enter"
 
 _X86_64 = {
     "read": 0,

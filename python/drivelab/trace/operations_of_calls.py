@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from drivelab.model.system_calls import ASYNCHRONOUS, COPIES, COPYING_COMMANDS, OPENS, READS, SYNCS, WRITES
+from drivelab.model.system_calls import (
+    COPIES,
+    COPYING_COMMANDS,
+    ENTER_RING,
+    OPENS,
+    READS,
+    SUBMIT_AIO,
+    SYNCS,
+    WRITES,
+)
 from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
+from drivelab.trace.submissions import rows_of_requests, rows_of_submissions
 
 _SIZE_MAX = 2**31 - 1
 _WITH_OFFSET = ("pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2")
 UNKNOWN = ""
-# why calls are left out that start what other calls, or none, wait for
+# why calls are left out
 ELSEWHERE = "calls on files elsewhere"
-SUBMISSIONS = "calls of io_uring or aio, which are not followed"
+SUBMISSIONS = "calls of io_uring, which this kernel does not tell apart"
+REGISTERED = "requests of io_uring on registered files, whose names the kernel does not tell"
+_TOUCHED = "calls that lost events touch"
+_WITHOUT_COMMANDS = "calls of aio that had this disk do nothing"
 
 
 class File(Protocol):
@@ -45,11 +59,14 @@ class FollowedCalls:
         Beside it, row by row: call, process, file (empty where it was not seen).
     left_out : mapping of str to int
         Calls that do not count, by the reason.
+    submissions : sequence of dict
+        Calls that submit to aio: `with_submissions` makes operations of them.
     """
 
     operations: pa.Table
     calls: pa.Table
     left_out: Mapping[str, int]
+    submissions: Sequence[dict[str, Any]] = ()
 
 
 class _Files:
@@ -83,6 +100,7 @@ def operations_of_calls(
     files: Iterable[File],
     devices: Collection[str],
     processes: Mapping[int, int],
+    requests: pa.Table | None = None,
 ) -> FollowedCalls:
     """The calls on files of a disk as operations, in the order in which they began.
 
@@ -98,6 +116,8 @@ def operations_of_calls(
         ``major:minor`` of everything on the disk.
     processes : mapping of int to int
         The process of each thread; a thread that is not in it is its own.
+    requests : pyarrow.Table or None
+        Requests of io_uring of all programs; None where the kernel does not tell them.
 
     Notes
     -----
@@ -110,6 +130,9 @@ def operations_of_calls(
         {**row, "call": names.get(row["number"], ""), "process": processes.get(row["thread"], row["thread"])}
         for row in calls.to_pylist()
     ]
+    skipped = {*OPENS, *COPIES, "close", SUBMIT_AIO}
+    if requests is not None:
+        skipped.add(ENTER_RING)
     found = _Files(files)
     for row in rows:
         if _gives_a_number(row) and row["result"] >= 0:
@@ -119,8 +142,8 @@ def operations_of_calls(
     found.sort()
     kept: list[dict[str, Any]] = []
     left_out: Counter[str] = Counter()
-    for row in rows:
-        if row["call"] in (*OPENS, *COPIES, "close"):
+    for row in rows + (rows_of_requests(requests, rows, processes) if requests is not None else []):
+        if row["call"] in skipped:
             continue
         descriptor = _descriptor(row)
         file = found.at(row["process"], descriptor, row["start_ns"]) if descriptor is not None else None
@@ -129,7 +152,32 @@ def operations_of_calls(
             left_out[reason] += 1
         else:
             kept.append(_operation(row, file))
-    return _tables(kept, left_out)
+    # what failed submitted nothing
+    submissions = [row for row in rows if row["call"] == SUBMIT_AIO and row["result"] > 0]
+    return replace(_tables(kept, left_out), submissions=submissions)
+
+
+def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
+    """The same with the I/Os that the calls of aio submitted, as far as commands of the disk tell them.
+
+    Parameters
+    ----------
+    counted : FollowedCalls
+        From `operations_of_calls`.
+    events : pyarrow.Table
+        Bios and commands of the disk.
+    """
+    kept: list[dict[str, Any]] = []
+    left_out = Counter(counted.left_out)
+    for row, found in rows_of_submissions(counted.submissions, events):
+        kept += [_operation(one, None) for one in found if not row["is_doubtful"]]
+        if not found or row["is_doubtful"]:
+            left_out[_TOUCHED if row["is_doubtful"] else _WITHOUT_COMMANDS] += 1
+    told = _tables(kept, left_out)
+    operations = pa.concat_tables([counted.operations, told.operations])
+    order = pc.sort_indices(operations, [("start_ns", "ascending")])
+    calls = pa.concat_tables([counted.calls, told.calls])
+    return FollowedCalls(operations.take(order), calls.take(order), told.left_out)
 
 
 def _gives_a_number(row: Mapping[str, Any]) -> bool:
@@ -144,17 +192,19 @@ def _descriptor(row: Mapping[str, Any]) -> int | None:
 
 
 def _why_left_out(row: Mapping[str, Any], file: File | None, devices: Collection[str]) -> str:
-    if row["call"] in ASYNCHRONOUS:
+    if row["call"] == ENTER_RING:
         return SUBMISSIONS
     if row["result"] < 0:
         return "calls that failed"
+    if file is None and row.get("is_registered") and row["call"] not in SYNCS:
+        return REGISTERED
     if file is not None and not file.device:
         return "calls on sockets, pipes and the like"
     if file is not None and file.device not in devices:
         return ELSEWHERE
     if file is None and row["call"] not in SYNCS:
         return "reads and writes of what was closed before it was seen"
-    return "calls that lost events touch" if row["is_doubtful"] else ""
+    return _TOUCHED if row["is_doubtful"] else ""
 
 
 def _operation(row: Mapping[str, Any], file: File | None) -> dict[str, Any]:
@@ -166,11 +216,11 @@ def _operation(row: Mapping[str, Any], file: File | None) -> dict[str, Any]:
         "thread": row["thread"],
         "operation": kind,
         "start_ns": row["start_ns"],
-        "submitted_ns": row["end_ns"],
+        "submitted_ns": row.get("submitted_ns", row["end_ns"]),
         "end_ns": row["end_ns"],
         "offset_bytes": max(0, row["argument_3"]) if call in _WITH_OFFSET else 0,
         "size_bytes": min(row["result"], _SIZE_MAX) if call not in SYNCS else 0,
-        "is_synchronous": True,
+        "is_synchronous": "submitted_ns" not in row,
         "is_durable": kind in (SYNC, DURABLE_WRITE),
         "call": call,
         "process": row["process"],
@@ -194,6 +244,7 @@ def _tables(kept: list[dict[str, Any]], left_out: Counter[str]) -> FollowedCalls
         "process": pa.int32(),
         "file": pa.string(),
     }
+    kept.sort(key=lambda row: row["start_ns"])
     columns = {name: pa.array([row[name] for row in kept], kind) for name, kind in types.items()}
     beside = {name: columns.pop(name) for name in ("call", "process", "file")}
     return FollowedCalls(pa.table(columns), pa.table(beside), dict(left_out.most_common()))

@@ -11,7 +11,7 @@ import pytest
 
 from drivelab.model.system_calls import call_numbers
 from drivelab.run.following.open_files import SeenFile
-from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls
+from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
 
 NUMBERS = call_numbers("x86_64")
 DISK = frozenset({"7:0"})
@@ -89,7 +89,7 @@ def test_what_does_not_count_is_counted_by_its_reason() -> None:
         call("write", 5, 200, 512),
         call("write", 6, 300, 512),
         call("read", 3, 400, -4),
-        call("io_submit", 7, 500, 1),
+        call("io_uring_enter", 7, 500, 1),
         call("fsync", 3, 600, is_doubtful=True),
     ]
     found = counted(calls, seen(3, "/a", 0), seen(4, "socket:[1]", 0, ""), seen(5, "/elsewhere", 0, "8:0"))
@@ -99,7 +99,7 @@ def test_what_does_not_count_is_counted_by_its_reason() -> None:
         "calls on files elsewhere": 1,
         "reads and writes of what was closed before it was seen": 1,
         "calls that failed": 1,
-        "calls of io_uring or aio, which are not followed": 1,
+        "calls of io_uring, which this kernel does not tell apart": 1,
         "calls that lost events touch": 1,
     }
 
@@ -109,3 +109,79 @@ def test_a_sync_of_a_file_that_was_not_seen_counts_since_only_files_are_synced()
     assert found.calls["file"].to_pylist() == ["/later", ""]
     found = counted([call("fsync", 9, 100), call("close", 9, 200)], seen(9, "/later", 900))
     assert found.calls["file"].to_pylist() == [""]
+
+
+READ, WRITE, FSYNC, POLL = 22, 23, 3, 6
+
+
+def request(opcode: int, descriptor: int, start: int, end: int, result: int = 0, **more: Any) -> dict[str, Any]:
+    row = {"thread": THREAD, "opcode": opcode, "descriptor": descriptor, "start_ns": start, "end_ns": end}
+    flags = dict.fromkeys(("is_polled", "is_registered", "is_handed_over", "is_doubtful"), False)
+    return {**row, "result": result, **flags, **more}
+
+
+def test_a_request_of_io_uring_is_a_call_from_its_submission_to_its_completion() -> None:
+    requests = [
+        request(READ, 3, 102, 300, 4096),
+        request(WRITE, 3, 105, 250, 512),
+        request(FSYNC, 3, 400, 500),
+        request(WRITE, 3, 410, 405 + 10, 512, is_doubtful=True),
+        request(WRITE, -1, 420, 430, 512, is_registered=True),
+        request(POLL, 3, 100, 900),
+        request(WRITE, 3, 106, 251, 512, thread=THREAD + 7),
+    ]
+    # the ring is entered at 101 and left at 111; then a thread of the kernel polls it
+    calls = pa.Table.from_pylist([call("io_uring_enter", 9, 101, 2)])
+    found = operations_of_calls(
+        calls, NUMBERS, [seen(3, "/a", 50)], DISK, {THREAD: PROCESS}, pa.Table.from_pylist(requests)
+    )
+    rows = found.operations.to_pylist()
+    assert found.calls["call"].to_pylist() == ["io_uring read", "io_uring write", "io_uring fsync"]
+    assert found.calls["file"].to_pylist() == ["/a"] * 3
+    # what its thread queues belongs to it until the next one comes, or the call returns, or it is done
+    assert [(row["start_ns"], row["submitted_ns"], row["end_ns"]) for row in rows] == [
+        (102, 105, 300),
+        (105, 111, 250),
+        (400, 410, 500),
+    ]
+    assert [(row["operation"], row["size_bytes"]) for row in rows] == [(0, 4096), (1, 512), (3, 0)]
+    assert [row["is_synchronous"] for row in rows] == [False] * 3
+    assert found.left_out == {
+        "calls that lost events touch": 1,
+        "requests of io_uring on registered files, whose names the kernel does not tell": 1,
+    }
+
+
+def bio(queued: int, ended: int, kind: str = "write", size: int = 4096, thread: int = THREAD) -> dict[str, Any]:
+    times = {"queued_ns": queued, "ended_ns": ended}
+    return {"kind": "bio", "class": kind, "bytes": size, "pid": thread, **times}
+
+
+def test_what_aio_submits_ends_with_its_bios() -> None:
+    calls = [
+        call("io_submit", 7, 100, 2),
+        call("io_submit", 7, 200, 1),
+        call("io_submit", 7, 300, 1),
+        call("io_submit", 7, 400, -11),
+        call("write", 3, 500, 100),
+    ]
+    bios = [
+        # one for each of two, one in two pieces, and one of another thread
+        bio(101, 150),
+        bio(102, 140, "read", 512),
+        bio(201, 290, size=1024),
+        bio(202, 280, size=2048),
+        bio(203, 299, thread=THREAD + 1),
+    ]
+    counts = counted(calls, seen(3, "/a", 0))
+    assert counts.calls["call"].to_pylist() == ["write"]
+    found = with_submissions(counts, pa.Table.from_pylist(bios))
+    rows = found.operations.to_pylist()
+    assert found.calls["call"].to_pylist() == ["aio write", "aio read", "aio write", "write"]
+    assert [(row["start_ns"], row["submitted_ns"], row["end_ns"], row["size_bytes"]) for row in rows] == [
+        (100, 110, 150, 4096),
+        (100, 110, 140, 512),
+        (200, 210, 290, 3072),
+        (500, 510, 510, 100),
+    ]
+    assert found.left_out == {"calls of aio that had this disk do nothing": 1}

@@ -47,6 +47,7 @@ pub struct RawCpu {
     /// Reads, so pages where there are pages.
     pub blocks: u64,
     pieces: Vec<Vec<u8>>,
+    last_bytes: usize,
     spill_directory: Option<PathBuf>,
     spill: Option<File>,
 }
@@ -54,7 +55,7 @@ pub struct RawCpu {
 impl RawCpu {
     pub(super) fn new(cpu: u32, spill_directory: Option<&Path>) -> Self {
         let spill_directory = spill_directory.map(Path::to_owned);
-        Self { cpu, bytes: 0, blocks: 0, pieces: Vec::new(), spill_directory, spill: None }
+        Self { cpu, bytes: 0, blocks: 0, pieces: Vec::new(), last_bytes: 0, spill_directory, spill: None }
     }
 
     pub(super) fn may_spill(&self) -> bool {
@@ -85,6 +86,7 @@ impl RawCpu {
             (Kind::Pages(format), Ok(_)) => Page::used_bytes(format, &piece[block..]),
             (Kind::Relay, Ok(count)) => *count,
         };
+        self.last_bytes = kept;
         piece.truncate(if kept == 0 { start } else { block + kept });
         if kept > 0 {
             let length = u32::try_from(kept).expect("a read is shorter").to_ne_bytes();
@@ -93,6 +95,11 @@ impl RawCpu {
             self.blocks += 1;
         }
         count
+    }
+
+    /// What was read last.
+    pub(super) fn last_block(&self) -> &[u8] {
+        self.pieces.last().map_or(&[], |piece| &piece[piece.len() - self.last_bytes..])
     }
 
     /// Takes memory for another piece, or writes the pieces to the file and forgets them.

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from drivelab._engine import LiveTrace
 from drivelab.model.errors import DrivelabError
 from drivelab.model.system_calls import call_numbers
 from drivelab.run.following.processes import threads_of
@@ -56,10 +57,20 @@ class CallsTrace:
         self._root = root
         self._instance = instance
         self._buffer = buffer
+        self._live: LiveTrace | None = None
 
     def threads(self) -> list[int]:
         """Threads that are followed now: the kernel adds those that are started, and leaves out those that ended."""
         return [int(word) for word in (self._instance / "set_event_pid").read_text().split()]
+
+    def newest(self) -> pa.Table:
+        """Calls that have returned since it was asked before, in the columns of `RecordedCalls`; at first none."""
+        if self._live is None:
+            self._live = LiveTrace(self._buffer.header_page, self._formats())
+        return pa.Table.from_batches([pa.record_batch(self._buffer.newest_calls(self._live))])
+
+    def _formats(self) -> list[str]:
+        return [(self._root / "events" / name / "format").read_text() for name in _EVENTS]
 
     def stop(self) -> RecordedCalls:
         """End it, and read what was recorded.
@@ -70,7 +81,7 @@ class CallsTrace:
             R434: it cannot be read.
         """
         try:
-            formats = [(self._root / "events" / name / "format").read_text() for name in _EVENTS]
+            formats = self._formats()
             (self._instance / "tracing_on").write_text("0")
             stopped = self._buffer.end("events", formats)
             calls, forks, facts = stopped.collected.calls(stopped.description["header_page"], formats)

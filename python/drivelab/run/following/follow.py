@@ -6,25 +6,29 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from drivelab.inventory.block_devices import partitions_of
+from drivelab.inventory.block_devices import name_of_number, number_of_node, partitions_of
 from drivelab.inventory.sysfs import read_text
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest
 from drivelab.run.following.calls_trace import CallsTrace, RecordedCalls, calls_traced
+from drivelab.run.following.live import LiveCalls, LiveLook
 from drivelab.run.following.open_files import OpenFiles, SeenFile, disk_of_number, seen_file
 from drivelab.run.following.processes import Lives, StartedCommand, open_links, waited_for_processor_ns
+from drivelab.run.following.rings_trace import RecordedRequests, RingsTrace, rings_traced
 from drivelab.run.trace_environment import before_and_after, trace_environment
 from drivelab.run.traced_pass import top_device, traced_device
 from drivelab.run.tracing.collect import RunningTrace, collected_trace
 from drivelab.run.tracing.disk import traced_disk
 
 _STEP_S = 0.2
+_LOOK_NS = 1_000_000_000
 _STDERR = 2
 
 
@@ -42,6 +46,8 @@ class Followed:
         The commands.
     calls : RecordedCalls
         The calls.
+    requests : RecordedRequests
+        Requests of io_uring, of all programs.
     files : tuple of SeenFile
         What descriptors stood for.
     processes, names : dict of int
@@ -60,6 +66,7 @@ class Followed:
     devices: frozenset[str]
     trace: RunningTrace
     calls: RecordedCalls
+    requests: RecordedRequests
     files: tuple[SeenFile, ...]
     processes: dict[int, int]
     names: dict[int, str]
@@ -80,14 +87,14 @@ def place_of(pids: Sequence[int]) -> TargetFacts:
     """
     written: Counter[str] = Counter()
     read: Counter[str] = Counter()
-    paths: dict[str, str] = {}
+    paths: dict[str, SeenFile] = {}
     opened = list(_open_now(pids))
     # where its messages go says little of where its data lie
     for file in [file for file in opened if file.descriptor > _STDERR] or opened:
         disk = disk_of_number(file.device)
-        if disk and os.path.exists(file.path):
+        if disk:
             (written if file.is_written else read)[file.device] += 1
-            paths.setdefault(file.device, file.path)
+            paths.setdefault(file.device, file)
     found = written or read
     if not found:
         names = ", ".join(map(str, pids))
@@ -97,7 +104,16 @@ def place_of(pids: Sequence[int]) -> TargetFacts:
             raise DrivelabError("R440", what, where="--pid", do="run as root, in a container with CAP_SYS_PTRACE")
         do = "name the directory of its files, on a disk of this machine: --path DIR"
         raise DrivelabError("R440", f"process {names} has no file open that lies on a disk", where="--pid", do=do)
-    return resolve_target(paths[found.most_common(1)[0][0]])
+    return resolve_target(_seen_from_here(paths[found.most_common(1)[0][0]]))
+
+
+def _seen_from_here(file: SeenFile) -> str:
+    """A file by its name; by its device, where it is that of a container, or gone."""
+    with suppress(OSError):
+        number = os.stat(file.path).st_dev
+        if file.device in (f"{os.major(number)}:{os.minor(number)}", number_of_node(file.path)):
+            return file.path
+    return f"/dev/{name_of_number(file.device)}"
 
 
 def _may_be_looked_at(pid: int) -> bool:
@@ -128,6 +144,7 @@ def follow(
     runtime_ns: int | None,
     stop: StopRequest,
     begun: Callable[[], None],
+    shown: Callable[[LiveLook], None] | None = None,
 ) -> Followed:
     """Follow processes until they end, until `stop`, or for so long.
 
@@ -147,6 +164,8 @@ def follow(
         Ends it.
     begun : callable
         Called once everything is followed.
+    shown : callable or None
+        Called each second with what was seen of the calls until then.
 
     Raises
     ------
@@ -157,17 +176,22 @@ def follow(
     before = trace_environment(disk)
     status = None
     try:
-        with collected_trace(disk, into, "tracefs", top_device(facts)) as trace, _traced(pids, disk) as (calls, files):
+        with (
+            collected_trace(disk, into, "tracefs", top_device(facts)) as trace,
+            _traced(pids, disk) as (calls, files, rings),
+        ):
             waited = waited_for_processor_ns(pids)
             began_ns = time.monotonic_ns()
             begun()
             if command is not None:
                 command.begin()
-            _wait(pids, began_ns + runtime_ns if runtime_ns is not None else None, stop)
+            live = LiveCalls(calls, files, devices_of(facts, disk)) if shown is not None else None
+            tick = partial(_show, live, shown) if live is not None and shown is not None else None
+            _wait(pids, began_ns + runtime_ns if runtime_ns is not None else None, stop, tick)
             ended_ns = time.monotonic_ns()
             waits = waited_for_processor_ns(pids)
             files.end()
-            recorded = calls.stop()
+            recorded, requests = calls.stop(), rings.stop()
     finally:
         if command is not None:
             status = command.end()
@@ -176,6 +200,7 @@ def follow(
         devices=devices_of(facts, disk),
         trace=trace,
         calls=recorded,
+        requests=requests,
         files=tuple(files.seen),
         processes=files.processes,
         names=recorded.names | files.names,
@@ -188,20 +213,28 @@ def follow(
 
 
 @contextmanager
-def _traced(pids: Sequence[int], disk: str) -> Iterator[tuple[CallsTrace, OpenFiles]]:
-    with calls_traced(pids, traced_disk(disk)) as calls:
+def _traced(pids: Sequence[int], disk: str) -> Iterator[tuple[CallsTrace, OpenFiles, RingsTrace]]:
+    with rings_traced(traced_disk(disk)) as rings, calls_traced(pids, traced_disk(disk)) as calls:
         files = OpenFiles(calls.threads)
         files.begin()
         try:
-            yield calls, files
+            yield calls, files, rings
         finally:
             files.end()
 
 
-def _wait(pids: Sequence[int], until_ns: int | None, stop: StopRequest) -> None:
+def _show(live: LiveCalls, shown: Callable[[LiveLook], None]) -> None:
+    shown(live.look())
+
+
+def _wait(pids: Sequence[int], until_ns: int | None, stop: StopRequest, tick: Callable[[], None] | None) -> None:
     lives = Lives(pids)
+    shown_ns = time.monotonic_ns()
     try:
         while not stop.is_set():
+            if tick is not None and time.monotonic_ns() - shown_ns >= _LOOK_NS:
+                shown_ns = time.monotonic_ns()
+                tick()
             left_s = _STEP_S if until_ns is None else min(_STEP_S, (until_ns - time.monotonic_ns()) / 1e9)
             if left_s <= 0 or not lives.wait(left_s):
                 return

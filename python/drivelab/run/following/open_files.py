@@ -13,9 +13,10 @@ from pathlib import Path
 from drivelab.inventory.block_devices import disk_of, name_of_number, number_of_node
 from drivelab.inventory.mounts import parse_mountinfo
 from drivelab.inventory.sysfs import read_text
-from drivelab.run.following.processes import name_of, open_links, status_number
+from drivelab.run.following.processes import name_of, open_links, status_number, threads_of
 
 _PROC = Path("/proc")
+_UPPER = "upperdir="
 # programs open most of their files soon after they begin
 _EAGER_S = 2.0
 _EAGER_PAUSE_S, _PAUSE_S = 0.02, 0.2
@@ -101,8 +102,16 @@ class OpenFiles:
             if name := name_of(thread):
                 self.names[thread] = name
         for process in set(self.processes.values()):
+            # threads of io_uring are started without a word, and make no calls
+            for thread in threads_of(process):
+                if thread not in self.processes:
+                    self.processes[thread], self.names[thread] = process, name_of(thread)
             for descriptor, path in open_links(process).items():
                 self._see(process, descriptor, path, time.monotonic_ns())
+
+    def now(self, process: int, descriptor: int) -> SeenFile | None:
+        """What a descriptor stood for when it was looked at last."""
+        return self._current.get((process, descriptor))
 
     def _see(self, process: int, descriptor: int, path: str, now_ns: int) -> None:
         key = (process, descriptor)
@@ -136,7 +145,16 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
 
 def _device_of_mount(process: int, mount: str) -> str:
     mounts = parse_mountinfo(read_text(_PROC / str(process) / "mountinfo") or "")
-    return next((one.device_number for one in mounts if str(one.mount_id) == mount), "")
+    found = next((one for one in mounts if str(one.mount_id) == mount), None)
+    if found is None:
+        return ""
+    # what a container writes into its own layer lies in a directory of its host
+    upper = next((option.removeprefix(_UPPER) for option in found.options if option.startswith(_UPPER)), "")
+    with suppress(OSError):
+        if found.filesystem == "overlay" and upper:
+            number = os.stat(upper).st_dev
+            return f"{os.major(number)}:{os.minor(number)}"
+    return found.device_number
 
 
 def disk_of_number(number: str) -> str:

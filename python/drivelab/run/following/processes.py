@@ -68,6 +68,11 @@ def name_of(thread: int) -> str:
     return ""
 
 
+def is_ring_worker(name: str) -> bool:
+    """Whether a thread of this name does the requests that io_uring gives away."""
+    return name.startswith("iou-wrk-")
+
+
 def threads_of(pid: int) -> list[int]:
     """Threads of a process, as far as they are there."""
     with suppress(OSError):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from drivelab._engine import TraceCollector
+from drivelab._engine import ArrowTable, LiveTrace, TraceCollector
 from drivelab.inventory.sysfs import read_text
 from drivelab.run.tracing.disk import TracedDisk
 from drivelab.run.tracing.source import INTERVAL_NS, Limits, Stopped, buffer_bytes, cpus_of
@@ -29,6 +29,11 @@ class RingBuffer:
         What is traced.
     clock : str
         Clock of the buffer.
+
+    Attributes
+    ----------
+    header_page : str
+        How the kernel describes a page of it.
     """
 
     def __init__(self, root: Path, directory: Path, disk: TracedDisk, clock: str) -> None:
@@ -37,7 +42,7 @@ class RingBuffer:
         self._disk = disk
         self.clock = clock
         self._cpus = cpus_of(directory)
-        self._header_page = (root / "events" / "header_page").read_text()
+        self.header_page = (root / "events" / "header_page").read_text()
         self._collector: TraceCollector | None = None
         self._began_ns = (0, 0)
         self._marks: list[tuple[str, int]] = []
@@ -55,7 +60,7 @@ class RingBuffer:
         files = [(cpu, self._directory / "per_cpu" / f"cpu{cpu}" / "trace_pipe_raw") for cpu in self._cpus]
         self._collector = TraceCollector(
             files,
-            header_page=self._header_page,
+            header_page=self.header_page,
             buffer_bytes=buffer_bytes(len(self._cpus)),
             interval_ns=INTERVAL_NS,
             memory_limit_bytes=limits.memory_bytes,
@@ -82,7 +87,7 @@ class RingBuffer:
         }
         description: dict[str, Any] = {
             "source": source,
-            "header_page": self._header_page,
+            "header_page": self.header_page,
             "formats": list(formats),
             "device": self._disk.number,
             "partitions": self._disk.partitions,
@@ -97,6 +102,11 @@ class RingBuffer:
     def mark_end(self) -> None:
         """Join the clocks a second time, while the buffer still takes marks."""
         self._mark()
+
+    def newest_calls(self, live: LiveTrace) -> ArrowTable:
+        """System calls that were recorded since it was asked before; none the first time."""
+        assert self._collector is not None, "it was begun"
+        return live.next(self._collector)[0]
 
     def abandon(self) -> None:
         """Stop emptying it, whatever it holds."""
