@@ -8,6 +8,7 @@ Python's standard library. Goals: ``build`` (without these nothing works),
 from __future__ import annotations
 
 import argparse
+import glob
 import importlib.util
 import os
 import re
@@ -90,6 +91,13 @@ TEST_TOOLS = (
     Tool("modprobe", "kmod", "kmod", "kmod"),
     Tool("setpriv", "util-linux", "util-linux", "util-linux"),
     Tool("sdparm", "sdparm", "sdparm", "sdparm"),
+    # programs that are explained while they work
+    Tool("/usr/lib/postgresql/*/bin/postgres", "postgresql", "postgresql-server", "postgresql"),
+    Tool("psql", "postgresql-client", "postgresql", "postgresql"),
+    Tool("etcd", "etcd-server", "etcd", "etcd"),
+    Tool("redis-server", "redis-server", "redis", "redis"),
+    Tool("redis-cli", "redis-tools", "redis", "redis"),
+    Tool("sqlite3", "sqlite3", "sqlite", "sqlite"),
     Tool("mdadm", "mdadm", "mdadm", "mdadm"),
     # what is made where options of file systems are tried
     Tool("mkfs.btrfs", "btrfs-progs", "btrfs-progs", "btrfs-progs"),
@@ -104,7 +112,9 @@ GOALS = {"build": BUILD_TOOLS, "demo": DEMO_TOOLS, "test": TEST_TOOLS, "package"
 
 
 def find_program(name: str) -> str | None:
-    """Path of a program, looked for in the system directories too; None when absent."""
+    """Path of a program, looked for in the system directories too, or by a pattern; None when absent."""
+    if name.startswith("/"):
+        return max(glob.glob(name), default=None)
     return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{SYSTEM_PATH}")
 
 

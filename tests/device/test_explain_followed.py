@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from device.program import Drivelab, wait_for_line
+from drivelab.cli import main
 from drivelab.model.trace import PARTS
 from drivelab.run.tracing.tracefs import tracefs
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
-MIB = 2**20
 SYNCS = 100
 # a thread of a child writes, so that both have to be followed: it is the parent that is named
 WRITER = """
@@ -41,18 +44,6 @@ if os.fork() == 0:
 os.wait()
 """
 Explain = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def mounted(make_loop_device: Callable[..., Path], tmp_path: Path) -> Iterator[Path]:
-    """An ext4 on a loop device."""
-    device = make_loop_device(256 * MIB)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "nodiscard", str(device)], check=True)
-    directory = tmp_path / "mounted"
-    directory.mkdir()
-    subprocess.run(["mount", str(device), str(directory)], check=True)
-    yield directory
-    subprocess.run(["umount", str(directory)], check=True)
 
 
 @pytest.fixture
@@ -215,6 +206,81 @@ def test_what_is_under_way_when_following_begins_is_charged_to_nothing(explain: 
         program.wait()
 
 
+def test_lost_events_void_the_calls_that_they_touch(
+    mounted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("drivelab.run.following.calls_trace.buffer_bytes", lambda _cpus: 8192)
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    writes = f"import os; f = os.open({str(mounted / 'log')!r}, os.O_WRONLY | os.O_CREAT)\n"
+    writes += "for _ in range(20000): os.pwrite(f, b'x', 0)\nos.fsync(f)"
+    words = ["--path", str(mounted), "--json", "--command", "--", sys.executable, "-c", writes]
+    assert main.run(["explain", *words]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["lost_events"] > 0
+    assert found["calls_trace"]["gaps"] > 0
+    # what none was lost of is answered all the same
+    assert "not known" not in found["answer"]
+    assert 0 < calls_of(found)["pwrite64"]["count"] < 20000
+    assert_sums(found)
+
+
+TAKEN = b"time in it"
+
+
+def test_a_terminal_is_told_the_calls_of_the_last_seconds(drivelab: Drivelab, mounted: Path) -> None:
+    program = subprocess.Popen([sys.executable, "-c", BUSY, str(mounted / "log")])
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "drivelab", "explain", "--pid", str(program.pid), "--path", str(mounted)]
+    following = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=drivelab.environment, text=True)
+    os.close(theirs)
+    try:
+        shown = b""
+        # drawn again
+        while shown.count(TAKEN) < 2:
+            shown += os.read(ours, 4096)
+        lines = shown.decode().replace("\r", "").split("\n")
+        assert any(re.match(r"fdatasync +[\d.]+ ", line) for line in lines)
+        assert any(re.search(r"the slowest: [\d.]+ .?s [a-z0-9]+ of /", line) for line in lines)
+        # what is drawn has to be read, or it could not end
+        following.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):
+            while os.read(ours, 4096):
+                pass
+        out, _ = following.communicate()
+        assert following.returncode == 0
+        assert "fdatasync calls took" in out
+        assert len(out.splitlines()) <= 30
+    finally:
+        os.close(ours)
+        program.kill()
+        program.wait()
+
+
+def test_a_container_is_followed_by_its_control_group(explain: Explain, mounted: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "groups"
+    groups.mkdir()
+    subprocess.run(["mount", "-t", "cgroup2", "none", str(groups)], check=True)
+    identity = os.urandom(32).hex()
+    group = groups / f"docker-{identity}.scope"
+    group.mkdir()
+    # in a file system of its own, under a name that is another one outside
+    enter = f"echo $$ >{group}/cgroup.procs; mount --bind {mounted} /mnt"
+    script = f"{enter}; exec {sys.executable} -c '{BUSY}' /mnt/log"
+    program = subprocess.Popen(["unshare", "--mount", "sh", "-c", script])
+    try:
+        while not (mounted / "log").exists():
+            pass
+        found = explain("--container", identity[:12], "--runtime", "1s")
+        assert found["program"] == identity[:12]
+        assert calls_of(found)["fdatasync"]["count"] > 0
+        assert found["slowest"][0]["file"].endswith("/log")
+    finally:
+        program.kill()
+        program.wait()
+        group.rmdir()
+        subprocess.run(["umount", str(groups)], check=True)
+
+
 def test_a_file_behind_standard_output_is_followed(explain: Explain, mounted: Path) -> None:
     copy = ["dd", "if=/dev/zero", f"of={mounted}/of", "bs=4k", "count=2000", "oflag=dsync"]
     told = calls_of(explain("--path", str(mounted), "--command", "--", *copy))
@@ -284,12 +350,14 @@ def test_nothing_is_left_after_a_kill(drivelab: Drivelab, mounted: Path) -> None
     [
         (("--pid", "4194304"), "R442", "there is no process"),
         (("--pid", "2"), "R442", "a thread of the kernel"),
+        (("--container", "no-such-container"), "R442", "no container or control group no-such-container has"),
         (("--path", "{folder}/nobody"), "R443", "no program has"),
         (("--path", "/dev/shm"), "R440", "no drive is known beneath"),
         (("--command", "--", "no-such-program"), "R444", "there is no program"),
         (("--path", "{folder}", "--command", "--", "true"), "R445", "made no call"),
         (("--command",), "U004", "without a command"),
         (("--pid", "1", "--command", "--", "true"), "U004", "two programs"),
+        (("--pid", "1", "--container", "web"), "U004", "--pid and --container name two programs"),
         (("--pid", "1", "/"), "U004", "is a target"),
         ((), "U021", "nothing to explain"),
     ],

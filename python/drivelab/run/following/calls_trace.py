@@ -131,7 +131,8 @@ def _armed(root: Path, instance: Path, buffer: RingBuffer, pids: Sequence[int], 
     try:
         try:
             (instance / "trace_clock").write_text("mono")
-            (instance / "options" / "overwrite").write_text("0")
+            # only a buffer that overwrites says between which of its events others are missing
+            (instance / "options" / "overwrite").write_text("1")
             (instance / "options" / "event-fork").write_text("1")
             (instance / "buffer_size_kb").write_text(str(buffer_bytes(len(cpus_of(instance))) // 1024))
             threads = [str(thread) for pid in pids for thread in threads_of(pid)]

@@ -114,7 +114,8 @@ def _armed(instance: Path, buffer: RingBuffer) -> Iterator[RingsTrace]:
     try:
         try:
             (instance / "trace_clock").write_text("mono")
-            (instance / "options" / "overwrite").write_text("0")
+            # only a buffer that overwrites says between which of its events others are missing
+            (instance / "options" / "overwrite").write_text("1")
             (instance / "buffer_size_kb").write_text(str(buffer_bytes(len(cpus_of(instance))) // 1024))
             (instance / "tracing_on").write_text("0")
             for event in _events(instance):
