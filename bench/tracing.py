@@ -12,7 +12,10 @@ from cases import Row, alternate, random_read
 from peers import Cost, run_engine
 
 from drivelab.model.workload import Workload
+from drivelab.run.following.calls_trace import calls_traced
+from drivelab.run.following.rings_trace import rings_traced
 from drivelab.run.tracing.collect import RunningTrace, collected_trace
+from drivelab.run.tracing.disk import traced_disk
 
 SOURCES = {"tracefs": "events in a private trace instance", "blk_tracer": "the kernel's blk tracer"}
 QUEUE_DEPTHS = (1, 32)
@@ -59,7 +62,21 @@ def tracing(path: str, rounds: int, runtime_s: float) -> TracingCost:
                 values = (tuple(value_of(cost) for cost in costs) for costs in (traced, plain))
                 found.rows.append(Row(case, quantity, *values, "as small a change as can be"))
             found.notes.append(_note(case, traces))
+    # the calls of a program at queue depth 1: each is two events more
+    workload = random_read(path, "sync", 1, runtime_s)
+    traces = []
+    followed, plain = alternate(rounds, lambda: _followed(workload, device, traces), lambda: run_engine(workload))
+    case = "4 KiB random read, sync, queue depth 1; followed as by explain --pid"
+    for quantity, value_of in QUANTITIES.items():
+        values = (tuple(value_of(cost) for cost in costs) for costs in (followed, plain))
+        found.rows.append(Row(case, quantity, *values, "at most 5 % of the rate"))
     return found
+
+
+def _followed(workload: Workload, device: str, traces: list[RunningTrace]) -> Cost:
+    """With the calls of this process recorded, its requests of io_uring, and the commands of the drive."""
+    with rings_traced(traced_disk(device)), calls_traced([os.getpid()], traced_disk(device)):
+        return _traced(workload, device, "tracefs", traces)
 
 
 def _traced(workload: Workload, device: str, source: str, traces: list[RunningTrace]) -> Cost:

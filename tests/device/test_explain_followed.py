@@ -224,9 +224,6 @@ def test_lost_events_void_the_calls_that_they_touch(
     assert_sums(found)
 
 
-TAKEN = b"time in it"
-
-
 def test_a_terminal_is_told_the_calls_of_the_last_seconds(drivelab: Drivelab, mounted: Path) -> None:
     program = subprocess.Popen([sys.executable, "-c", BUSY, str(mounted / "log")])
     ours, theirs = pty.openpty()
@@ -235,8 +232,7 @@ def test_a_terminal_is_told_the_calls_of_the_last_seconds(drivelab: Drivelab, mo
     os.close(theirs)
     try:
         shown = b""
-        # drawn again
-        while shown.count(TAKEN) < 2:
+        while shown.count(b"time in it") < 2:
             shown += os.read(ours, 4096)
         lines = shown.decode().replace("\r", "").split("\n")
         assert any(re.match(r"fdatasync +[\d.]+ ", line) for line in lines)
@@ -257,12 +253,10 @@ def test_a_terminal_is_told_the_calls_of_the_last_seconds(drivelab: Drivelab, mo
 
 
 def test_a_container_is_followed_by_its_control_group(explain: Explain, mounted: Path, tmp_path: Path) -> None:
-    groups = tmp_path / "groups"
-    groups.mkdir()
+    (groups := tmp_path / "groups").mkdir()
     subprocess.run(["mount", "-t", "cgroup2", "none", str(groups)], check=True)
     identity = os.urandom(32).hex()
-    group = groups / f"docker-{identity}.scope"
-    group.mkdir()
+    (group := groups / f"docker-{identity}.scope").mkdir()
     # in a file system of its own, under a name that is another one outside
     enter = f"echo $$ >{group}/cgroup.procs; mount --bind {mounted} /mnt"
     script = f"{enter}; exec {sys.executable} -c '{BUSY}' /mnt/log"

@@ -30,7 +30,8 @@ def live_lines(look: LiveLook, width: int, *, plain: bool) -> list[str]:
     latency_ns, call, file = look.slowest
     if call:
         of_file = f" of {file}" if file else ""
-        lines.append(f"{count_text(look.counted)} calls; the slowest: {latency_text(latency_ns)} {call}{of_file}")
+        counted = f"{count_text(look.counted)} call{'' if look.counted == 1 else 's'}"
+        lines.append(f"{counted}; the slowest: {latency_text(latency_ns)} {call}{of_file}")
     else:
         lines.append("no call yet")
     return [fitted(line, width) for line in lines]

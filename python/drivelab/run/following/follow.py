@@ -173,8 +173,7 @@ def follow(
         R430 to R434: nothing can be traced here. R440: no disk beneath, or several.
     """
     disk = traced_device(facts)
-    before = trace_environment(disk)
-    status = None
+    before, status = trace_environment(disk), None
     try:
         with (
             collected_trace(disk, into, "tracefs", top_device(facts)) as trace,
@@ -185,8 +184,7 @@ def follow(
             begun()
             if command is not None:
                 command.begin()
-            live = LiveCalls(calls, files, devices_of(facts, disk)) if shown is not None else None
-            tick = partial(_show, live, shown) if live is not None and shown is not None else None
+            tick = partial(_show, LiveCalls(calls, files, devices_of(facts, disk)), shown) if shown else None
             _wait(pids, began_ns + runtime_ns if runtime_ns is not None else None, stop, tick)
             ended_ns = time.monotonic_ns()
             waits = waited_for_processor_ns(pids)
