@@ -8,7 +8,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::permutation::Permutation;
-use self::skew::{Zipf, normal, pareto_power};
+use self::skew::{Zipf, Zones, normal, pareto_power};
 use self::units::Units;
 use crate::workload::{Access, AccessKind};
 
@@ -65,6 +65,7 @@ pub struct Addresses {
     hot_bytes: u64,
     hot_share: f64,
     zipf: Option<Zipf>,
+    zones: Zones,
     pareto_power: f64,
     normal_deviation: f64,
     permutation: Option<Permutation>,
@@ -103,6 +104,7 @@ impl Addresses {
             hot_bytes: hot_units * unit,
             hot_share: access.hot_access_fraction,
             zipf: (access.kind == AccessKind::Zipf).then(|| Zipf::new(units, access.zipf_theta)),
+            zones: Zones::new(&access.zones),
             pareto_power: pareto_power(access.pareto_h),
             normal_deviation: access.normal_deviation,
             permutation: None,
@@ -243,6 +245,7 @@ impl Addresses {
                 let part = self::unit(random).powf(self.pareto_power);
                 scatter((part * places as f64) as u64, places)
             }
+            AccessKind::Zoned => self.zones.place(random, places),
             AccessKind::Normal => normal(random, self.normal_deviation, places),
             _ => return self.uniform(random, size, unit),
         };

@@ -170,6 +170,8 @@ pub struct Job<B> {
     rewrite_fraction: f64,
     /// I/Os until the next pause, or until a sync call may be due.
     until_pause: u64,
+    /// When the next pause is due where time decides, in ticks.
+    pause_ticks: u64,
     verifies: bool,
     outcome: JobOutcome,
 }
@@ -234,6 +236,7 @@ impl<B: Backend> Job<B> {
             last_write: None,
             rewrite_fraction: workload.rewrite_fraction,
             until_pause: if syncs_before_next.is_some() { 0 } else { ios_until_pause(workload) },
+            pause_ticks: u64::MAX,
             verifies: workload.verify,
             outcome: JobOutcome::default(),
             backend,
@@ -300,6 +303,10 @@ impl<B: Backend> Job<B> {
             }
             let mut now = self.clock.ticks();
             if self.window.is_over(now) {
+                return Ok(());
+            }
+            if now >= self.pause_ticks {
+                self.until_pause = 0;
                 return Ok(());
             }
             if self.schedule.is_open() {
@@ -381,5 +388,6 @@ impl<B: Backend> Job<B> {
 }
 
 fn ios_until_pause(workload: &Workload) -> u64 {
-    if workload.pacing.think_ns == 0 { u64::MAX } else { workload.pacing.think_every }
+    let pacing = &workload.pacing;
+    if pacing.think_ns == 0 || pacing.think_after_ns > 0 { u64::MAX } else { pacing.think_every }
 }

@@ -8,7 +8,7 @@ mod target;
 mod tree;
 mod validate;
 
-pub use access::{Access, AccessKind, CacheAdvice};
+pub use access::{Access, AccessKind, CacheAdvice, Zone};
 pub use backend::BackendName;
 pub use durability::{Durability, DurabilityMethod, LastSync, SyncOrder};
 pub use pacing::{Pacing, PacingKind};

@@ -30,6 +30,7 @@ ARRIVALS = ("fixed", "poisson")
 _ACCESS_PARAMETERS = {"pareto": "pareto_h", "normal": "normal_deviation"}
 _CPU_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 _CPU_MAX = 8191
+_ZONES_ROUNDING = 1e-6
 Value = TypeVar("Value")
 
 
@@ -132,21 +133,36 @@ def parse_share(option: str, text: str) -> float:
 
 
 def parse_access(text: str) -> dict[str, object]:
-    """The order of ``random``, ``pareto:0.2`` or ``normal:10%``, and its parameter if it is there.
+    """The order of ``random``, ``pareto:0.2``, ``normal:10%`` or ``zoned:50/5:50/95``, with what is behind it.
 
     Raises
     ------
     DrivelabError
-        U003: not a number. U004: a parameter of an order that has none here. U005: an unknown order.
+        U003: not a number, or no zones. U004: a parameter of an order that has none here. U005: an unknown order.
     """
     kind, separator, parameter = text.partition(":")
     found: dict[str, object] = {"kind": one_of("--access", kind, ACCESSES)}
+    if kind == "zoned":
+        return found | {"zones": _zones(parameter)}
     if not separator:
         return found
     if kind not in _ACCESS_PARAMETERS:
         do = f"write --access {kind}; only {' and '.join(_ACCESS_PARAMETERS)} have a number behind them"
         raise DrivelabError("U004", f"{kind} takes no number", where="option --access", do=do)
     return found | {_ACCESS_PARAMETERS[kind]: parse_share("--access", parameter)}
+
+
+def _zones(text: str) -> list[dict[str, float]]:
+    """The zones of ``50/5:30/15:20/80``: per cent of the I/Os over per cent of the range, as fio writes them."""
+    pairs = [part.partition("/") for part in text.split(":")]
+    try:
+        zones = [(float(share) / 100, float(size) / 100) for share, _, size in pairs]
+    except ValueError:
+        zones = []
+    if not zones or any(abs(sum(column) - 1) > _ZONES_ROUNDING for column in zip(*zones, strict=True)):
+        do = "write per cent of the I/Os / per cent of the range, each 100 in all: zoned:50/5:30/15:20/80"
+        raise DrivelabError("U003", f"'{text}' names no zones", where="option --access", do=do)
+    return [{"access_fraction": share, "range_fraction": size} for share, size in zones]
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:

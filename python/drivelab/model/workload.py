@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from drivelab.model.recording import Recorded
 from drivelab.model.told import HOW, WHERE, WRITTEN, key
@@ -41,7 +41,9 @@ LastSync = Literal["due", "always"]
 # when these are due: when so many writes have ended, or before another I/O once so many were issued
 SyncOrder = Literal["after_write", "before_next"]
 CacheAdvice = Literal["none", "sequential", "random"]
-AccessKind = Literal["sequential", "reverse", "random", "strided", "same", "zipf", "pareto", "normal", "hot_cold"]
+AccessKind = Literal[
+    "sequential", "reverse", "random", "strided", "same", "zipf", "pareto", "normal", "hot_cold", "zoned"
+]
 # methods with a call of its own after the writes
 SYNC_CALLS: tuple[DurabilityMethod, ...] = ("fdatasync", "fsync", "sync_file_range")
 # each block is followed by its neighbour, or the next at a fixed distance
@@ -99,6 +101,13 @@ class BlockSizeShare(_Frozen):
     weight: float = Field(default=1.0, gt=0)
 
 
+class Zone(_Frozen):
+    """A part of the range, and its part of the accesses."""
+
+    range_fraction: float = Field(gt=0, le=1)
+    access_fraction: float = Field(gt=0, le=1)
+
+
 class Access(_Frozen):
     """Order of addresses; each of its numbers belongs to a kind."""
 
@@ -127,7 +136,16 @@ class Access(_Frozen):
     covers_once: bool = key(
         False, "`random`: every block once before any comes again; of several sizes each ends where another lies",
         WHERE, "Random: each block once before any comes again.")
+    zones: tuple[Zone, ...] = key(
+        (), "`zoned`: parts of the range from its start on, each `{ range_fraction = 0.05, access_fraction = 0.5 }`; "
+        "both add up to the whole", takes="a list of tables", written="[]")
     # fmt: on
+
+    @model_validator(mode="after")
+    def _zones_are_there(self) -> Self:
+        if (self.kind == "zoned") != bool(self.zones):
+            raise ValueError("zoned and zones belong together: zones say how large each is and how often it is used")
+        return self
 
 
 class OperationShare(_Frozen):
@@ -186,7 +204,7 @@ class Pacing(_Frozen):
     """Closed loop (next I/O waits for a completion) or open loop (arrivals by schedule).
 
     In a closed loop each job pauses for ``think_ns`` after every ``think_every``
-    of its I/Os, once all of them have completed; no latency includes a pause.
+    of its I/Os, or after ``think_after_ns`` of them, once all have completed; no latency includes a pause.
     """
 
     # fmt: off
@@ -200,6 +218,8 @@ class Pacing(_Frozen):
         0, "`closed`: pause in ns that a job makes ...", HOW, "Pause of a closed loop, not part of any latency: 10ms.",
         flag="think", takes="a number", written="0", unit="time", ge=0, lt=2**63)
     think_every: int = key(1, "... after so many I/Os", HOW, "I/Os of a job before each pause.", ge=1)
+    think_after_ns: int = key(
+        0, "... or, where it is not 0, after so long of I/O, in ns", takes="a number", written="0", ge=0, lt=2**63)
     # fmt: on
 
 

@@ -96,9 +96,10 @@ class WorkloadKeys(FrozenModel):
     access: Annotated[Access, _table_of("kind"), _OrText(get_args(AccessKind))] = key(
         Access(kind="sequential"), "order of the addresses; of files `sequential` is that of their names and `random` "
         "a random one", WHAT,
-        f"{_names(AccessKind)} pareto:0.2, normal:10%. Default: random; sequential for append and --files.", typed=None,
-        takes="`sequential`, `reverse`, `random`, `strided`, `same`, `zipf`, `pareto`, `normal`, `hot_cold`, or a "
-        "table",
+        f"{_names(AccessKind)} pareto:0.2, normal:10%, zoned:50/5:30/15:20/80. Default: random; "
+        "sequential for append and --files.", typed=None,
+        takes="`sequential`, `reverse`, `random`, `strided`, `same`, `zipf`, `pareto`, `normal`, `hot_cold`, `zoned`, "
+        "or a table",
         written='"sequential"')
     block_size: BlockSize = key(
         4096, "bytes of one I/O, at most 1 GiB", WHAT, "Bytes of one I/O, or a mix: 4KiB:80,64KiB:20.", typed="4KiB",

@@ -92,6 +92,12 @@ def test_nothing_but_a_size_has_the_defaults_of_fio(job: Any) -> None:
     assert (resolved["size"], resolved["direct"], resolved["numjobs"]) == (str(2**20), "0", "1")
 
 
+ZONES = (
+    {"range_fraction": 0.2, "access_fraction": 0.8},
+    {"range_fraction": 0.8, "access_fraction": 0.2},
+)
+
+
 @pytest.mark.parametrize(
     ("lines", "access"),
     [
@@ -108,7 +114,7 @@ def test_nothing_but_a_size_has_the_defaults_of_fio(job: Any) -> None:
         ("rw=randread\nrandom_distribution=normal:25", {"kind": "normal", "normal_deviation": 0.25}),
         (
             "rw=randread\nrandom_distribution=zoned:80/20:20/",
-            {"kind": "hot_cold", "hot_range_fraction": 0.2, "hot_access_fraction": 0.8},
+            {"kind": "zoned", "zones": ZONES},
         ),
         ("rw=randread\npercentage_random=30", {"kind": "random", "random_fraction": 0.3}),
     ],

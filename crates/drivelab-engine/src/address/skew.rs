@@ -1,6 +1,7 @@
 //! Laws by which some places are used more than others.
 
-use super::{Random, unit};
+use super::{Random, below, unit};
+use crate::workload::Zone;
 
 /// The power of an even number in [0, 1) that makes the part `h` of all places take the part `1 - h` of the I/Os.
 pub(super) fn pareto_power(h: f64) -> f64 {
@@ -17,6 +18,39 @@ pub(super) fn normal(random: &mut Random, deviation: f64, places: u64) -> u64 {
         if (0.0..1.0).contains(&part) {
             return ((part * places as f64) as u64).min(places - 1);
         }
+    }
+}
+
+/// Zones that follow each other, with the part of the I/Os and of all places until the end of each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Zones(Vec<(f64, f64)>);
+
+impl Zones {
+    pub(super) fn new(zones: &[Zone]) -> Self {
+        let sum = |of: fn(&Zone) -> f64| zones.iter().map(of).sum::<f64>();
+        let (accesses, range) = (sum(|zone| zone.access_fraction), sum(|zone| zone.range_fraction));
+        let mut until = (0.0, 0.0);
+        let ends = zones.iter().map(|zone| {
+            until.0 += zone.access_fraction / accesses;
+            until.1 += zone.range_fraction / range;
+            until
+        });
+        Self(ends.collect())
+    }
+
+    /// A place in the zone that a drawn number falls into.
+    pub(super) fn place(&self, random: &mut Random, places: u64) -> u64 {
+        let drawn = unit(random);
+        // what is left over by rounding belongs to the last zone
+        let zone = self
+            .0
+            .iter()
+            .position(|&(accesses, _)| drawn < accesses)
+            .unwrap_or(self.0.len().saturating_sub(1));
+        let edge = |part: f64| ((part * places as f64).round() as u64).min(places);
+        let begin = if zone == 0 { 0 } else { edge(self.0[zone - 1].1) }.min(places - 1);
+        let end = self.0.get(zone).map_or(places, |&(_, range)| edge(range)).max(begin + 1);
+        begin + below(random, end - begin)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Orders of addresses, against the laws they are named after.
 
 use super::*;
+use crate::workload::Zone;
 use proptest::prelude::*;
 
 fn access(kind: AccessKind) -> Access {
@@ -15,10 +16,15 @@ fn access(kind: AccessKind) -> Access {
         run_blocks: 1,
         random_fraction: 1.0,
         covers_once: false,
+        zones: vec![
+            Zone { range_fraction: 0.05, access_fraction: 0.5 },
+            Zone { range_fraction: 0.15, access_fraction: 0.3 },
+            Zone { range_fraction: 0.8, access_fraction: 0.2 },
+        ],
     }
 }
 
-const KINDS: [AccessKind; 9] = [
+const KINDS: [AccessKind; 10] = [
     AccessKind::Sequential,
     AccessKind::Reverse,
     AccessKind::Random,
@@ -28,12 +34,13 @@ const KINDS: [AccessKind; 9] = [
     AccessKind::Pareto,
     AccessKind::Normal,
     AccessKind::Same,
+    AccessKind::Zoned,
 ];
 
 proptest! {
     #[test]
     fn offsets_stay_in_the_range_and_on_the_grid(
-        kind in 0_usize..9, seed in any::<u64>(), start in 0_u64..1 << 40, units in 1_u64..5000, blocks in 1_u64..4,
+        kind in 0_usize..10, seed in any::<u64>(), start in 0_u64..1 << 40, units in 1_u64..5000, blocks in 1_u64..4,
         run_blocks in 1_u64..9, random_fraction in 0.01..=1.0_f64, once in any::<bool>(),
     ) {
         let (unit, size) = (512, 512 * blocks);
@@ -138,6 +145,23 @@ fn nine_tenths_of_hot_cold_accesses_go_to_the_hot_tenth() {
     let mut addresses = Addresses::new(&access(AccessKind::HotCold), 0, 1000 * 4096, 4096);
     let hot = (0..100_000).filter(|_| addresses.next(&mut random, 4096, 4096) < 100 * 4096).count();
     assert!((hot as i64 - 90_000).abs() < 500, "{hot}");
+}
+
+#[test]
+fn each_zone_gets_its_share_of_the_accesses_evenly() {
+    let mut random = random_for_job(5, 0);
+    let mut addresses = Addresses::new(&access(AccessKind::Zoned), 0, 1000 * 4096, 4096);
+    let mut hits = [0_i64; 1000];
+    for _ in 0..200_000 {
+        hits[(addresses.next(&mut random, 4096, 4096) / 4096) as usize] += 1;
+    }
+    for (zone, asked) in [(0..50, 100_000), (50..200, 60_000), (200..1000, 40_000)] {
+        let seen: i64 = hits[zone.clone()].iter().sum();
+        assert!((seen - asked).abs() < 1000, "{zone:?}: {seen}");
+        let mean = seen as f64 / zone.len() as f64;
+        let worst = hits[zone].iter().map(|&one| (one as f64 - mean).abs()).fold(0.0, f64::max);
+        assert!(worst < 5.5 * mean.sqrt(), "{worst} off {mean}");
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ impl<B: Backend> Job<B> {
             let distance = self.clock.nanoseconds(self.parts.start_ticks.saturating_sub(now));
             if distance == 0 || self.parts.stop.load(Ordering::Relaxed) {
                 self.window.enter(now);
+                self.begin_before_pause(now);
                 self.outcome.begun_monotonic_ns = self.clock.monotonic_ns(now);
                 return;
             }
@@ -58,6 +59,14 @@ impl<B: Backend> Job<B> {
         true
     }
 
+    /// From now on until the next pause, where time decides.
+    fn begin_before_pause(&mut self, now: u64) {
+        let pacing = &self.parts.workload.pacing;
+        if pacing.think_ns > 0 && pacing.think_after_ns > 0 {
+            self.pause_ticks = now.saturating_add(self.clock.ticks_in(pacing.think_after_ns));
+        }
+    }
+
     /// Issues nothing for as long as the workload says, or until the run ends.
     fn pause(&mut self, now: u64) {
         let workload = &self.parts.workload;
@@ -70,6 +79,7 @@ impl<B: Backend> Job<B> {
         while self.may_issue() {
             let left = end.saturating_sub(self.clock.ticks());
             if left == 0 {
+                self.begin_before_pause(end);
                 return;
             }
             self.clock.sleep(self.clock.nanoseconds(left));

@@ -24,6 +24,17 @@ pub enum AccessKind {
     Pareto,
     /// Random with the normal law around the middle.
     Normal,
+    /// Random, each zone of the range with a share of its own.
+    Zoned,
+}
+
+/// A part of the range, and the part of the I/Os that go there.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Zone {
+    /// Part of the range; zones follow each other from its start.
+    pub range_fraction: f64,
+    /// Part of the I/Os.
+    pub access_fraction: f64,
 }
 
 /// What the kernel is told of the order: it decides how far ahead is read.
@@ -67,6 +78,9 @@ pub struct Access {
     /// Random: every block once before any comes again.
     #[serde(default)]
     pub covers_once: bool,
+    /// Zones of `Zoned`.
+    #[serde(default)]
+    pub zones: Vec<Zone>,
 }
 
 impl Access {

@@ -32,6 +32,9 @@ pub struct Pacing {
     /// I/Os of a job before each pause.
     #[serde(default = "one")]
     pub think_every: u64,
+    /// Time that a job issues I/O before each pause, in place of so many I/Os; 0 counts them.
+    #[serde(default)]
+    pub think_after_ns: u64,
     /// How many times as fast a recording is issued.
     #[serde(default = "as_recorded")]
     pub speed: f64,

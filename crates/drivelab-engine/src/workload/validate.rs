@@ -81,6 +81,11 @@ impl Workload {
             ),
             (self.pacing.think_ns > RUNTIME_NS_MAX, "think_ns: at most a year"),
             (self.pacing.think_every == 0, "think_every: at least 1"),
+            (self.pacing.think_after_ns > RUNTIME_NS_MAX, "think_after_ns: at most a year"),
+            (
+                self.pacing.think_after_ns > 0 && self.durability.order == SyncOrder::BeforeNext,
+                "think_after_ns: not with sync calls before the next I/O",
+            ),
             (
                 is_open && self.pacing.think_ns > 0,
                 "think_ns: only a closed loop pauses; a schedule does not wait",
@@ -174,10 +179,16 @@ impl Workload {
 }
 
 fn rules_of_order(access: &Access) -> Vec<Rule> {
-    use AccessKind::{HotCold, Normal, Pareto, Random, Strided, Zipf};
+    use AccessKind::{HotCold, Normal, Pareto, Random, Strided, Zipf, Zoned};
+    let is_sum_part = |fraction: f64| fraction > 0.0 && fraction <= 1.0;
     let is_part = |fraction: f64| fraction > 0.0 && fraction < 1.0;
     let hot_parts = is_part(access.hot_range_fraction) && is_part(access.hot_access_fraction);
-    let is_random = matches!(access.kind, Random | Zipf | Pareto | Normal | HotCold);
+    let is_random = matches!(access.kind, Random | Zipf | Pareto | Normal | HotCold | Zoned);
+    let has_zones = !access.zones.is_empty()
+        && access
+            .zones
+            .iter()
+            .all(|zone| is_sum_part(zone.range_fraction) && is_sum_part(zone.access_fraction));
     let mixes = access.run_blocks > 1 || access.random_fraction < 1.0;
     vec![
         (access.kind == Strided && access.stride_bytes == 0, "stride_bytes: strided access needs a stride"),
@@ -189,6 +200,7 @@ fn rules_of_order(access: &Access) -> Vec<Rule> {
             access.kind == HotCold && !hot_parts,
             "hot_range_fraction, hot_access_fraction: above 0 and below 1",
         ),
+        (access.kind == Zoned && !has_zones, "zones: one at least, each part above 0 and at most 1"),
         (
             access.kind == Pareto && !(access.pareto_h > 0.0 && access.pareto_h < 1.0),
             "pareto_h: above 0 and below 1",

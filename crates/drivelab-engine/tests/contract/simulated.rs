@@ -113,3 +113,27 @@ fn what_a_drive_holds_and_its_time_stay_from_run_to_run() {
     finish(on(&drive, for_seconds(1, json!({}))));
     assert!(drive.time().now() >= now + SECOND_NS);
 }
+
+#[test]
+fn a_job_pauses_after_so_much_time_and_the_drive_is_idle_meanwhile() {
+    let drive = filled();
+    let pacing = json!({"kind": "closed", "think_ns": 3 * SECOND_NS, "think_every": 1,
+        "think_after_ns": 2 * SECOND_NS});
+    let found = finish(on(
+        &drive,
+        for_seconds(
+            20,
+            json!({"queue_depth": 4, "pacing": pacing,
+        "record_ios": true}),
+        ),
+    ));
+    let mut per_second = vec![0_u64; 20];
+    let ticks = || found.records.iter().map(|(_, record)| record.issue_ticks);
+    let (first, last) = (ticks().min().unwrap(), ticks().max().unwrap());
+    // the last of four times of work ends after 17 s
+    for at in ticks() {
+        per_second[(17.0 * (at - first) as f64 / (last + 1 - first) as f64) as usize] += 1;
+    }
+    let busy = |second: usize| second % 5 < 2;
+    assert!((0..20).all(|second| (per_second[second] > 10) == busy(second)), "{per_second:?}");
+}

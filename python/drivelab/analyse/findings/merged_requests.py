@@ -14,7 +14,7 @@ REQUESTS_MIN = 100
 DEVICE_SHARE_MAX = 1.05
 # larger I/O reaches the block layer in pieces of at most 256 pages, which are merged with each other again
 ONE_REQUEST_BYTES = 1 << 20
-_RANDOM = ("random", "zipf", "hot_cold")
+_RANDOM = ("random", "zipf", "hot_cold", "zoned")
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:

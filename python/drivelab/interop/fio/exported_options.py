@@ -139,6 +139,8 @@ def _order(workload: Workload) -> dict[str, str]:
         "zipf": f"zipf:{access.zipf_theta:g}",
         "pareto": f"pareto:{access.pareto_h:g}",
         "normal": f"normal:{100 * access.normal_deviation:g}",
+        "zoned": "zoned:"
+        + ":".join(f"{100 * zone.access_fraction:g}/{100 * zone.range_fraction:g}" for zone in access.zones),
     }
     if access.kind in distributions:
         return {"random_distribution": distributions[access.kind]}

@@ -68,7 +68,7 @@ _ORDER = (
         "choice",
         "extended",
         "honoured",
-        "zipf, pareto and normal; zoned with two zones as a hot and a cold part",
+        "zipf, pareto, normal and zoned",
         default="random",
         choices=DISTRIBUTIONS,
     ),

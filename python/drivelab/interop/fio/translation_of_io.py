@@ -276,7 +276,7 @@ def _distribution(options: JobOptions, distribution: Choice) -> dict[str, Any]:
 
 
 def _zoned(options: JobOptions, text: str, *, absolute: bool) -> dict[str, Any]:
-    """The first zone is hot and the others are cold, which is all there is when there are two."""
+    """Parts of the range with a share of the I/Os each; those that get none are passed over by fio as well."""
     pairs = [part.partition("/") for part in text.split(":") if part][:256]
     try:
         shares = _filled([share for share, _, _ in pairs], whole=100)
@@ -289,13 +289,13 @@ def _zoned(options: JobOptions, text: str, *, absolute: bool) -> dict[str, Any]:
     if not zones or not whole:
         what = "random_distribution: zones are written as SHARE/SIZE:SHARE/SIZE"
         raise options.refuse("random_distribution", what, code="U032")
-    hot_share, hot_size = zones[0][0] / 100, zones[0][1] / whole
-    if len(zones) == 1 or not (0 < hot_share < 1 and 0 < hot_size < 1):
+    if len(zones) == 1 or not all(share > 0 and size > 0 for share, size in zones):
         options.tell("random_distribution", "not-honoured", "evenly distributed places")
         return {}
-    if len(zones) > 2 or absolute:
-        options.tell("random_distribution", "approximated", "the first zone is hot, and the others are one cold part")
-    return {"kind": "hot_cold", "hot_range_fraction": hot_size, "hot_access_fraction": hot_share}
+    if absolute:
+        options.tell("random_distribution", "approximated", "the zones are parts of the whole range")
+    parts = [{"access_fraction": share / 100, "range_fraction": size / whole} for share, size in zones]
+    return {"kind": "zoned", "zones": parts}
 
 
 def _filled(texts: list[str], *, whole: int) -> list[float]:
