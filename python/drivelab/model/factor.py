@@ -26,7 +26,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,39}$")]
 ActionName = Literal["trim", "purge", "precondition", "page-cache"]
 ACTION_LEVELS: dict[str, tuple[str, ...]] = {
     "trim": ("none", "device", "fstrim"),
-    "purge": ("none", "nvme-format", "nvme-sanitize", "ata-secure-erase"),
+    "purge": ("none", "nvme-format", "nvme-sanitize", "ata-secure-erase", "any"),
     "precondition": ("none", "sequential"),
     "page-cache": ("keep", "drop", "warm"),
 }

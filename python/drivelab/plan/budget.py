@@ -65,6 +65,7 @@ _ACTION_NS = {
     ("purge", "nvme-format"): 30_000_000_000,
     ("purge", "nvme-sanitize"): 120_000_000_000,
     ("purge", "ata-secure-erase"): 120_000_000_000,
+    ("purge", "any"): 120_000_000_000,
     ("page-cache", "drop"): 200_000_000,
     ("page-cache", "warm"): 200_000_000,
 }

@@ -15,7 +15,7 @@ from drivelab.run.before_writing import look_before
 from drivelab.run.device_counters import SYSFS_BLOCK, read_counters
 from drivelab.run.engine import ProgressListener, StopRequest, run_workload
 from drivelab.state.journal import Journal
-from drivelab.state.purge.catalogue import purge
+from drivelab.state.purge.catalogue import ANY_PURGE, any_purge, purge
 from drivelab.state.trim import discard_device, fstrim
 
 _BLOCK_BYTES = 2**20
@@ -63,7 +63,8 @@ def purge_target(
         R402, R403, R410, R411: the drive refused, or did not do it.
     """
     require_purge_consent(target, consent.purge)
-    return asdict(purge(target, method, journal, progress))
+    chosen = any_purge(target.drive) if method == ANY_PURGE else method
+    return asdict(purge(target, chosen, journal, progress))
 
 
 def write_once(target: TargetFacts, *, seed: int, stop: StopRequest, progress: ProgressListener) -> int:

@@ -8,9 +8,10 @@ from typing import get_args
 from drivelab.model.drive import DriveFacts
 from drivelab.model.factor import FileSystemType
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
+from drivelab.model.simulated import SimulatedModel
 from drivelab.model.target import TargetFacts
 from drivelab.state.filesystem import missing_filesystems
-from drivelab.state.purge.catalogue import PURGES, purge_reason
+from drivelab.state.purge.catalogue import ANY_PURGE, PURGES, purge_reason
 from drivelab.state.settings.catalogue import SETTINGS, read_settings
 
 
@@ -26,7 +27,7 @@ def known_settings(target: TargetFacts, varied: Sequence[str]) -> dict[str, Sett
     """
     names = [name for name in varied if name in SETTING_NAMES]
     if target.simulated is not None:
-        return _of_simulated(names, varied)
+        return _of_simulated(target.simulated, names, varied)
     found = _settings(target, names)
     if "purge" in varied and target.drive is not None:
         found["purge"] = _purge(target.drive)
@@ -35,12 +36,15 @@ def known_settings(target: TargetFacts, varied: Sequence[str]) -> dict[str, Sett
     return found
 
 
-def _of_simulated(names: Sequence[str], varied: Sequence[str]) -> dict[str, SettingFacts]:
+def _of_simulated(model: SimulatedModel, names: Sequence[str], varied: Sequence[str]) -> dict[str, SettingFacts]:
     """A simulated drive has nothing that could be set: what it can do is in its model."""
     reason = "a simulated drive has no settings: what it does is in its model"
     found = {name: SettingFacts(name, reason=reason) for name in names}
+    if "write-cache" in found:
+        is_on = model.cache.volatile and model.cache.size > 0
+        found["write-cache"] = SettingFacts("write-cache", "on" if is_on else "off", reason=reason)
     if "purge" in varied:
-        found["purge"] = SettingFacts("purge", "none", levels=("none", *PURGES))
+        found["purge"] = SettingFacts("purge", "none", levels=("none", *PURGES, ANY_PURGE))
     if "filesystem" in varied:
         types = get_args(FileSystemType)
         views = {name: "a simulated drive holds no file system" for name in types if name != "raw"}
@@ -62,4 +66,4 @@ def _settings(target: TargetFacts, names: Sequence[str]) -> dict[str, SettingFac
 def _purge(drive: DriveFacts) -> SettingFacts:
     reasons = {method: purge_reason(drive, method) for method in PURGES}
     possible = [method for method, reason in reasons.items() if not reason]
-    return SettingFacts("purge", "none", reasons, levels=("none", *possible))
+    return SettingFacts("purge", "none", reasons, levels=("none", *possible, *((ANY_PURGE,) if possible else ())))

@@ -25,6 +25,8 @@ from drivelab.state.purge.nvme_sanitize import NvmeSanitize
 
 _METHODS: tuple[PurgeMethod, ...] = (NvmeFormat(), NvmeSanitize(), AtaSecureErase())
 PURGES: dict[str, PurgeMethod] = {method.name: method for method in _METHODS}
+# the first of them that the drive takes
+ANY_PURGE = "any"
 UNDO: dict[str, Callable[..., str]] = {KIND: undo_ata_password}
 
 
@@ -51,6 +53,11 @@ class Purged:
 def purge_reason(drive: DriveFacts, method: str, paths: SystemPaths = SYSTEM) -> str:
     """Why a drive cannot be purged that way; empty when it can."""
     return PURGES[method].reason(drive, paths)
+
+
+def any_purge(drive: DriveFacts | None) -> str:
+    """The first way in which a drive can be purged; ``any`` where there is none, which no drive takes."""
+    return next((name for name in PURGES if drive is not None and not purge_reason(drive, name)), ANY_PURGE)
 
 
 def purge(
