@@ -193,3 +193,95 @@ def test_a_report_of_several_simulated_drives_says_so_first(capsys: pytest.Captu
     first = capsys.readouterr().out.splitlines()[1]
     assert first.startswith("Simulated: sim:")
     assert first.endswith("; no real drive was measured.")
+
+
+ROUNDS = """
+format = 1
+name = "rounds"
+question = "What is left?"
+requires = "device"
+
+[[factors]]
+setting = "purge"
+levels = ["any"]
+workloads = ["fill"]
+
+[[factors]]
+setting = "workload"
+key = "queue_depth"
+levels = [8, 1]
+workloads = ["writes"]
+
+[[workloads]]
+name = "fill"
+capacities = 1
+block_size = "64KiB"
+direct = true
+
+[[workloads]]
+name = "writes"
+access = "random"
+direct = true
+runtime = "{runtime}"
+interval = "20ms"
+
+[[workloads]]
+name = "most"
+access = "random"
+direct = true
+runtime = "200ms"
+interval = "10ms"
+point = {{ of = "writes", which = "max" }}
+
+[[phases]]
+name = "fill"
+workloads = ["fill"]
+
+[[phases]]
+name = "until-steady"
+workloads = ["writes"]
+rounds = 20
+track = [{{ workload = "writes", levels = {{ queue_depth = 8 }} }}]
+
+[[phases]]
+name = "most"
+workloads = ["most"]
+"""
+
+
+@pytest.mark.provokes("R421")
+def test_rounds_go_on_until_what_is_tracked_is_steady(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rounds.toml").write_text(ROUNDS.format(runtime="400ms"))
+    assert run(["run", "rounds.toml", "sim:./small.toml", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    phase = next(one for one in told["rounds"] if one["tracked"])
+    assert (phase["ended_by"], phase["is_steady"]) == ("steady", True)
+    assert 5 <= phase["rounds"] < 20
+    assert phase["window"] == [phase["rounds"] - 4, phase["rounds"]]
+    values = phase["tracked"][0]["values"]
+    assert phase["tracked"][0]["window"]["average"] == pytest.approx(sum(values[-5:]) / 5)
+    # what is reported is of the window alone, and the point took over the levels of what was measured
+    assert {one["workload"]: len(one["trials"]) for one in told["results"]} == {"fill": 1, "writes": 5, "most": 1}
+    (stored,) = [open_run(path) for path in (tmp_path / "runs").iterdir()]
+    rows = {row["trial"]: row for row in stored.trials.to_pylist()}
+    assert len(rows) == 2 + 2 * phase["rounds"]
+    (point,) = told["points"]
+    assert (point["which"], rows[point["trial"]]["asked_queue_depth"]) == ("max", 8)
+    assert next(row for row in rows.values() if row["workload"] == "most")["asked_queue_depth"] == 8
+    # what was left out is not missing
+    assert run(["resume", str(stored.directory)]) == 2
+    assert f"error[R421] all {len(rows)} trials of the run are there" in capsys.readouterr().err
+    assert run(["report", str(stored.directory), "--text"]) == 0
+    assert f"Steady state reached in round {phase['rounds']} (until-steady): " in capsys.readouterr().out
+
+
+@pytest.mark.provokes("R425")
+def test_a_point_that_nothing_can_be_is_no_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "slow.toml").write_text(MODEL.replace('write_latency = "9us"', 'write_latency = "6ms"'))
+    text = ROUNDS.format(runtime="100ms").replace("rounds = 20", "rounds = 1").replace("capacities = 1", "count = 1")
+    (tmp_path / "rounds.toml").write_text(text)
+    assert run(["run", "rounds.toml", "sim:./slow.toml"]) == 1
+    assert "failed [R425]" in capsys.readouterr().err
+    (stored,) = [open_run(path) for path in (tmp_path / "runs").iterdir()]
+    (told,) = stored.record.failures.values()
+    assert "no combination of writes had a mean latency below 5 ms" in told

@@ -15,6 +15,8 @@ from drivelab.analyse.byte_bins import ByteBins, IntervalBytes, byte_bins
 from drivelab.analyse.long_run_variance import autocovariance
 from drivelab.analyse.reference_drift import inversion_counts, theil_sen
 from drivelab.model.estimate import Estimate
+from drivelab.model.phase import WINDOW_ROUNDS
+from drivelab.model.rounds import FiveRounds
 from drivelab.model.throughput_course import SteadyState
 from drivelab.model.units import format_decimal_bytes
 
@@ -22,7 +24,6 @@ Floats = NDArray[np.float64]
 
 # what the test of this name does; it is like SNIA's performance test specification, and no claim to comply with it
 PROFILE = "pts-like"
-WINDOW_ROUNDS = 5
 RANGE_MAX = 0.20
 SLOPE_MAX = 0.10
 ROUND_CAPACITY_SHARE = 0.05
@@ -53,14 +54,31 @@ def passes_five_rounds(rounds: Sequence[float] | Floats) -> bool:
         Range at most 20 % of the mean, and the least-squares line rises or
         falls by at most 10 % of the mean from the first to the last round.
     """
+    return five_rounds(rounds).is_steady
+
+
+def five_rounds(rounds: Sequence[float] | Floats) -> FiveRounds:
+    """What the criterion of SNIA's specification says of five rounds.
+
+    Parameters
+    ----------
+    rounds : sequence of float, length 5
+        The tracked number of each round, in order.
+    """
     values = np.asarray(rounds, np.float64)
     count, mean = values.shape[0], float(values.mean())
     places = np.arange(count) - (count - 1) / 2
     slope = float(places @ values / (places @ places))
+    spread, excursion = float(values.max() - values.min()), abs(slope) * (count - 1)
     # numbers that meet a bound exactly must not fail by the last digit of a float
     room = 1e-9 * abs(mean)
-    in_range = float(values.max() - values.min()) <= RANGE_MAX * mean + room
-    return in_range and abs(slope) * (count - 1) <= SLOPE_MAX * mean + room
+    return FiveRounds(
+        average=mean,
+        range_share=spread / mean if mean else 0.0,
+        slope_share=excursion / mean if mean else 0.0,
+        slope=slope,
+        is_steady=spread <= RANGE_MAX * mean + room and excursion <= SLOPE_MAX * mean + room,
+    )
 
 
 def steady_state(series: IntervalBytes, capacity_bytes: float) -> SteadyState:

@@ -20,6 +20,8 @@ from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_val
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
 from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.measured_on import as_text
+from drivelab.answers.rounds import rounds_of_run, stored_values
+from drivelab.answers.timeline import timeline_of_run
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
@@ -86,6 +88,11 @@ def answer_of_run(
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
     units = metric_units(table)
     wanted = {name: unit for name, unit in units.items() if metrics is None or name in {*metrics, *factorial_metrics}}
+    rounds, values = rounds_of_run(run), {}
+    if rounds is not None:
+        values = stored_values(run)
+        outside = pa.array(sorted(rounds.outside(values)), pa.string())
+        table = table.filter(pc.invert(pc.is_in(table["trial"], outside)))
     answer = run_answer(
         _trials(run, table, wanted, trial_notes(run)),
         experiment_order(record.experiment, quick=bool(record.plan.get("quick"))),
@@ -93,6 +100,9 @@ def answer_of_run(
         with_effects=EFFECTS_TABLE in record.experiment.get("tables", ()),
         factorial_metrics=factorial_metrics,
     )
+    if rounds is not None:
+        answer = replace(answer, rounds=rounds.results(values), points=rounds.points(values))
+    answer = replace(answer, timeline=timeline_of_run(run))
     if record.answer:
         answer = replace(answer, told=record.answer)
     if not asks_over_time(run):

@@ -9,6 +9,7 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, ExperimentWorkload
 from drivelab.model.factor import ACTION_LEVELS, Factor, FileSystemLevel, MountLevel, WorkloadFactor
+from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.plan import Plan
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
 from drivelab.model.target import BlockLayer, TargetFacts
@@ -152,6 +153,9 @@ def _amount(pattern: WorkloadPattern, varied: Collection[str]) -> str:
 
 
 def _order_lines(experiment: Experiment) -> Iterator[str]:
+    if experiment.phases:
+        yield from _phase_lines(experiment)
+        return
     repeats = experiment.repeats
     which = "every combination" if experiment.design == "full" else "the base, and one level changed at a time,"
     times = "once" if repeats.full == 1 else f"{repeats.full} times"
@@ -161,6 +165,17 @@ def _order_lines(experiment: Experiment) -> Iterator[str]:
         levels = [f"{name} {level}" for name, level in experiment.reference.levels.items()]
         what = ", ".join([experiment.reference.workload, *levels])
         yield f"before every repeat and after the last one, to see a drift: {what}"
+
+
+def _phase_lines(experiment: Experiment) -> Iterator[str]:
+    for phase in experiment.phases:
+        quick = f", with --quick {phase.quick_rounds}" if phase.quick_rounds else ""
+        often = "once" if phase.rounds == 1 else f"{phase.rounds} rounds{quick}"
+        if phase.track:
+            often = f"until steady for {WINDOW_ROUNDS} rounds, at most {often}"
+        if phase.capacities:
+            often += f", or until {phase.capacities:g} times the size of the target is written"
+        yield f"{phase.name}: {', '.join(phase.workloads)}, in this order, {often}"
 
 
 def expected_ns(experiment: Experiment, *, quick: bool) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.cli.plan_steps import varied
+from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep
 from drivelab.model.units import format_bytes, format_wait_ns
 from drivelab.plan.budget import TRACED_NS_MAX, TRACED_OPERATIONS
@@ -93,7 +94,13 @@ def _rows(
     blocks = max((step.block for step in plan.steps), default=0)
     order = "in the order of the job file" if plan.is_listed else "in random order"
     counted = "1 block" if blocks == 1 else f"{blocks} blocks"
-    yield "steps", f"{len(plan.steps)} in {counted}, {order} (seed {plan.seed}): --all", ""
+    steps = f"{len(plan.steps)} in {counted}, {order}"
+    if plan.phases:
+        steps = f"at most {len(plan.steps)}, one after the other in {_counted(len(plan.phases), 'phase')}"
+    yield "steps", f"{steps} (seed {plan.seed}): --all", ""
+    tracked = [f"{phase.name} {phase.rounds}" for phase in plan.phases if phase.track]
+    if tracked:
+        yield "rounds", f"until steady over {WINDOW_ROUNDS} of them, at most: {', '.join(tracked)}", ""
     if plan.trace:
         source = "" if plan.trace == "auto" else f", by {plan.trace}"
         limit = f"at most {TRACED_OPERATIONS} operations or {format_wait_ns(TRACED_NS_MAX)}"

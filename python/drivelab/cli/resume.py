@@ -54,10 +54,9 @@ def command(
         for note in rest.notes:
             print(note, file=sys.stderr)
         consent = Consent(tuple(erase or ()), tuple(purge or ()))
-        left = tuple(step for step in rest.plan.steps if step.trial not in rest.completed)
-        if left:
-            require_possible(replace(rest.plan, steps=left), rest.targets, consent)
-        what = "going on" if left else "only its end is missing"
+        if rest.left:
+            require_possible(replace(rest.plan, steps=rest.left), rest.targets, consent)
+        what = "going on" if rest.left else "only its end is missing"
         print(f"{len(rest.completed)} of {len(rest.plan.steps)} trials are there; {what}", file=sys.stderr)
         with interruptible() as stop:
             progress = progress_of("resume", rest.plan, rest.completed)

@@ -74,6 +74,12 @@ KEYS: dict[str, dict[str, Key]] = {
         ),
         "factors": Key("tables", "[]", "what is varied"),
         "workloads": Key("tables", "", "the I/O that is issued; at least one", is_required=True),
+        "phases": Key(
+            "tables",
+            "[]",
+            "the order in which workloads are measured, in rounds until something is steady; without any, every "
+            "combination is repeated in random order",
+        ),
         "reference": Key("a table", "", "a combination that is measured again and again, so that a drift shows"),
         "tables": Key(
             "a list of " + ", ".join(f"`{name}`" for name in get_args(TableName)),
@@ -87,6 +93,45 @@ KEYS: dict[str, dict[str, Key]] = {
             "the figures that answer it; `throughput-over-time` and `total-time` are drawn only when they are named",
         ),
         "views": Key("tables", "[]", "tables of your own, made of the same numbers"),
+    },
+    "Phase": {
+        "name": Key("small letters, digits, `.`, `-`", "", "name of the phase", is_required=True),
+        "workloads": Key(
+            "a list of names",
+            "",
+            "its workloads, one after the other, each with all its combinations, the first factor outermost",
+            is_required=True,
+        ),
+        "rounds": Key("1 to 10000", "1", "how often they are measured at most"),
+        "quick_rounds": Key("1 to 10000", "", "what replaces `rounds` with `--quick`"),
+        "track": Key(
+            "tables",
+            "[]",
+            "combinations whose numbers end the phase: with the round in which all of them have been steady for five "
+            "rounds",
+        ),
+        "capacities": Key(
+            "0 to 1000", "0", "no further round begins once the phase has written so many times the size of the target"
+        ),
+    },
+    "Tracked": {
+        "workload": Key("a name", "", "its workload", is_required=True),
+        "levels": Key("a table", "{}", "level of each factor that has several"),
+        "metric": Key(
+            "`iops`, `throughput_bytes_per_s`, `total_latency_ns_mean`",
+            '"iops"',
+            "the number; [what it is](../metrics.md)",
+        ),
+    },
+    "Point": {
+        "of": Key("a name", "", "the workload whose combinations are looked at", is_required=True),
+        "which": Key(
+            "`max`, `mid`",
+            "",
+            "`max`: most IOPS among those with a mean latency below 5 ms; `mid`: nearest to the middle between the "
+            "most and the fewest IOPS among them",
+            is_required=True,
+        ),
     },
     "View": {
         "key": Key("small letters, digits, `.`, `-`", "", "its name, and that of its CSV file", is_required=True),
@@ -147,6 +192,9 @@ KEYS: dict[str, dict[str, Key]] = {
         "together": Key(
             "text", '""', "workloads that follow each other and say the same run at the same time, each on its own file"
         ),
+        "point": Key(
+            "a table", "", "a combination of another workload, chosen when that was measured: its levels are taken over"
+        ),
         "quick": Key("a table", "{}", "keys of the workload that are different with `--quick`"),
         **_keys_of(WorkloadKeys),
     },
@@ -163,6 +211,10 @@ KEYS: dict[str, dict[str, Key]] = {
         ),
     },
     "Access": _keys_of(Access),
+    "Zone": {
+        "range_fraction": Key("above 0, at most 1", "", "its part of the range", is_required=True),
+        "access_fraction": Key("above 0, at most 1", "", "its part of the I/Os", is_required=True),
+    },
     "Contents": _keys_of(Contents),
     "Pacing": _keys_of(Pacing),
     "Reference": {

@@ -6,7 +6,7 @@ names of the fields are the keys of the file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
@@ -14,6 +14,7 @@ from pydantic_core import CoreSchema
 
 from drivelab.model.factor import Factor, FileSystemFactor, MountFactor, Name, WorkloadFactor
 from drivelab.model.option_rule import refused_mount_option
+from drivelab.model.phase import Phase, Point, Tracked
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.model.view import PLACES, View
 from drivelab.model.workload_keys import FrozenModel, broken_rule
@@ -22,9 +23,11 @@ from drivelab.model.workload_pattern import WorkloadPattern
 Design = Literal["full", "one-at-a-time"]
 # device: what is asked has an answer on a block device or a scratch drive only
 Requirement = Literal["anything", "device"]
+Place = tuple[str | int, ...]
 TableName = Literal["results", "effects", "phases", "surfaces"]
 FigureName = Literal[
     "block-throughput",
+    "demand-intensity",
     "effects-overview",
     "io-scatter",
     "latency-cdf",
@@ -37,6 +40,7 @@ FigureName = Literal[
     "surface",
     "surface-maps",
     "throughput-over-time",
+    "timeline",
     "total-time",
 ]
 
@@ -51,12 +55,14 @@ class _SomeKeys:
 class ExperimentWorkload(WorkloadPattern):
     """A named workload of an experiment; `quick` holds the keys that differ when it is scaled down.
 
-    Workloads that stand together and name the same `together` run at the same time.
+    Workloads that stand together and name the same `together` run at the same time. One with a `point` takes over
+    the levels of a combination that is chosen by what was measured.
     """
 
     name: Name
     title: str = ""
     together: str = ""
+    point: Point | None = None
     quick: Annotated[Mapping[str, Any], _SomeKeys()] = Field(default_factory=dict)
 
     def pattern(self, *, quick: bool = False) -> WorkloadPattern:
@@ -100,6 +106,7 @@ class Experiment(FrozenModel):
     requires: Requirement = "anything"
     factors: tuple[Factor, ...] = ()
     workloads: tuple[ExperimentWorkload, ...] = Field(min_length=1)
+    phases: tuple[Phase, ...] = ()
     reference: Reference | None = None
     tables: tuple[TableName, ...] = ()
     figures: tuple[FigureName, ...] = ()
@@ -244,6 +251,14 @@ class Experiment(FrozenModel):
                     raise broken_rule(what, "factors", number)
         return self
 
+    @model_validator(mode="after")
+    def _phases_can_be_carried_out(self) -> Self:
+        if self.phases:
+            _refuse_doubles("phase", [phase.name for phase in self.phases], ("phases",), ("name",))
+        for what, place in broken_phases(self):
+            raise broken_rule(what, *place)
+        return self
+
     @property
     def units(self) -> tuple[tuple[ExperimentWorkload, ...], ...]:
         """The workloads in the order of the file: each alone, or with those that run at the same time."""
@@ -256,6 +271,55 @@ class Experiment(FrozenModel):
     def filesystem_factor(self) -> FileSystemFactor | None:
         """The factor that varies the file system, if there is one."""
         return next((factor for factor in self.factors if isinstance(factor, FileSystemFactor)), None)
+
+
+def broken_phases(experiment: Experiment) -> Iterator[tuple[str, Place]]:
+    """What is wrong with the phases of an experiment, and where."""
+    workloads = {workload.name: workload for workload in experiment.workloads}
+    for number, workload in enumerate(experiment.workloads):
+        here: Place = ("workloads", number)
+        if workload.point is not None and (not experiment.phases or workload.point.of not in workloads):
+            what = "only an experiment with phases can choose a point" if not experiment.phases else ""
+            yield what or f"there is no workload {workload.point.of}", (*here, "point")
+        if experiment.phases and workload.together:
+            yield "in a phase one workload follows the other: none runs together with others", (*here, "together")
+    if not experiment.phases:
+        return
+    if experiment.design != "full":
+        yield "phases have every combination of their factors", ("design",)
+    if experiment.reference is not None:
+        yield "rounds show a drift themselves: leave the reference out", ("reference",)
+    for number, phase in enumerate(experiment.phases):
+        for place, name in enumerate(phase.workloads):
+            if name not in workloads:
+                what = f"there is no workload {name}, only {', '.join(workloads)}"
+                yield what, ("phases", number, "workloads", place)
+        for place, tracked in enumerate(phase.track):
+            yield from _broken_track(experiment, phase, tracked, ("phases", number, "track", place))
+    of_phases = {name for phase in experiment.phases for name in phase.workloads}
+    for number, workload in enumerate(experiment.workloads):
+        if workload.name not in of_phases:
+            yield f"no phase has {workload.name}: it would never be measured", ("workloads", number, "name")
+
+
+def _broken_track(experiment: Experiment, phase: Phase, tracked: Tracked, here: Place) -> Iterator[tuple[str, Place]]:
+    if tracked.workload not in phase.workloads:
+        yield f"phase {phase.name} has no workload {tracked.workload}, only {', '.join(phase.workloads)}", here
+        return
+    own = [one for one in experiment.factors if not one.workloads or tracked.workload in one.workloads]
+    factors = {factor.name: factor for factor in own}
+    for name in tracked.levels:
+        if name not in factors:
+            yield f"{tracked.workload} has no factor {name}", (*here, "levels", name)
+            return
+    for factor in factors.values():
+        for quick in (False, True):
+            levels = factor.levels_at(quick=quick)
+            given = tracked.levels.get(factor.name, levels[0] if len(levels) == 1 else None)
+            if given is None or factor.level_of(given, quick=quick) is None:
+                names = ", ".join(factor.name_of(each) for each in levels)
+                yield f"one combination is tracked: name the level of {factor.name}, one of {names}", (*here, "levels")
+                return
 
 
 def _needs_files(factor: Factor, *, quick: bool) -> bool:

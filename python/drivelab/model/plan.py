@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from drivelab.model.factor import FileSystemLevel
+from drivelab.model.phase import Phase, Point
 from drivelab.model.target import TargetKind
 from drivelab.model.workload_pattern import WorkloadPattern
 
@@ -125,6 +126,12 @@ class PlannedStep:
     file_name : str
         The file in the target's directory that it uses, which stays for the steps
         of the same repeat; empty for one that is the step's own.
+    phase : str
+        Of an experiment with phases, the one that it belongs to.
+    round : int
+        Round of that phase, from 1.
+    point : Point or None
+        What it takes over from what was measured before it.
     """
 
     number: int
@@ -146,6 +153,9 @@ class PlannedStep:
     preparation_bytes: int = 0
     together: int = 0
     file_name: str = ""
+    phase: str = ""
+    round: int = 0
+    point: Point | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, without the pattern and the file system."""
@@ -167,7 +177,14 @@ class PlannedStep:
             "preparation_bytes": self.preparation_bytes,
             "together": self.together,
             "file_name": self.file_name,
+            **self._of_phase(),
         }
+
+    def _of_phase(self) -> dict[str, Any]:
+        """What only steps of a phase have."""
+        if not self.phase:
+            return {}
+        return {"phase": self.phase, "round": self.round, "point": self.point and self.point.model_dump(mode="json")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +214,8 @@ class Plan:
         Levels that a target cannot have and that are not measured, and why.
     is_listed : bool
         Whether the steps stand in the order of a list, and not in random order.
+    phases : tuple of Phase
+        In their order; a phase may end before all of its steps are done.
     trace : str or None
         Source by which every trial is traced once more after it was timed; None when none is.
     """
@@ -213,6 +232,7 @@ class Plan:
     left_out: tuple[str, ...] = field(default_factory=tuple)
     trace: TraceChoice | None = None
     is_listed: bool = False
+    phases: tuple[Phase, ...] = ()
 
     @property
     def expected_ns(self) -> int:
@@ -247,6 +267,10 @@ class Plan:
             for other in self.steps[step.number :]
         )
 
+    def phase(self, name: str) -> Phase:
+        """The phase of that name."""
+        return next(phase for phase in self.phases if phase.name == name)
+
     def target(self, label: str) -> PlannedTarget:
         """The target with that label."""
         return next(target for target in self.targets if target.label == label)
@@ -279,6 +303,7 @@ class Plan:
             "left_out": list(self.left_out),
             "trace": self.trace,
             "is_listed": self.is_listed,
+            "phases": [phase.model_dump(mode="json") for phase in self.phases],
         }
 
     @staticmethod
@@ -298,6 +323,7 @@ class Plan:
                 | {
                     "pattern": patterns[step["pattern"]],
                     "filesystem": None if step["filesystem"] is None else filesystems[step["filesystem"]],
+                    "point": Point.model_validate(step["point"]) if step.get("point") else None,
                 }
             )
             for step in document["steps"]
@@ -317,6 +343,7 @@ class Plan:
             left_out=tuple(document["left_out"]),
             trace=document.get("trace"),
             is_listed=document.get("is_listed", False),
+            phases=tuple(Phase.model_validate(phase) for phase in document.get("phases", ())),
         )
 
 

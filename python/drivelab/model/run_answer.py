@@ -10,8 +10,10 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.finding import trials_of
 from drivelab.model.metric import metric_of
+from drivelab.model.rounds import ChosenPoint, PhaseRounds
 from drivelab.model.surface import SurfaceShape
 from drivelab.model.throughput_course import ThroughputCourse
+from drivelab.model.timeline import TrialTimeline
 from drivelab.model.units import format_quantity
 
 # above this share of its bytes at the drive a trial of writes has measured the drive, and not memory
@@ -318,6 +320,12 @@ class RunAnswer:
         latency stands beside the rate of others.
     pairs : tuple of LevelEffect
         Of every level beside each other one that is not the first of its factor.
+    rounds : tuple of PhaseRounds
+        Of an experiment with phases, what came of each; its combinations are those of the measurement windows alone.
+    points : tuple of ChosenPoint
+        Combinations that were chosen by what was measured of them.
+    timeline : tuple of TrialTimeline
+        How the run went from its first trial to its last, where the experiment asks for it.
     told : str
         What the run came to in its own words, where its trials alone can't tell: how a load did beside its recording.
     """
@@ -332,6 +340,9 @@ class RunAnswer:
     shapes: tuple[SurfaceShape, ...] = ()
     apart: tuple[CombinationResult, ...] = ()
     pairs: tuple[LevelEffect, ...] = ()
+    rounds: tuple[PhaseRounds, ...] = ()
+    points: tuple[ChosenPoint, ...] = ()
+    timeline: tuple[TrialTimeline, ...] = ()
     told: str = ""
 
     @property
@@ -349,4 +360,6 @@ class RunAnswer:
             "reference": [one.to_json() for one in self.drifts],
             "courses": {name: one.to_json() for name, one in self.courses.items()},
             "shapes": [asdict(one) for one in self.shapes],
+            "rounds": [one.to_json() for one in self.rounds],
+            "points": [one.to_json() for one in self.points],
         }

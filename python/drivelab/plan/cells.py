@@ -17,6 +17,7 @@ from drivelab.model.factor import (
     SettingFactor,
     WorkloadFactor,
 )
+from drivelab.model.phase import Point
 from drivelab.model.plan import PlannedStep
 from drivelab.model.stored_experiment import titled
 from drivelab.model.workload_pattern import WorkloadPattern
@@ -43,6 +44,8 @@ class Cell:
         Those of them that are settings, and those that are done before a trial.
     together : tuple of str
         The workloads that run at the same time, this one among them; empty when it runs alone.
+    point : Point or None
+        What it takes over from what is measured before it.
     """
 
     filesystem: FileSystemLevel | None
@@ -53,6 +56,7 @@ class Cell:
     settings: Mapping[str, str] = field(default_factory=dict)
     actions: Mapping[str, str] = field(default_factory=dict)
     together: tuple[str, ...] = ()
+    point: Point | None = None
 
 
 def units_of(cells: Sequence[Cell]) -> tuple[tuple[Cell, ...], ...]:
@@ -168,7 +172,7 @@ def _cell(
         pattern = workload.pattern(quick=quick)
         patterns[key] = pattern.changed(**values) if values else pattern
     title = workload.title or workload.name
-    return Cell(filesystem, workload.name, title, patterns[key], levels, settings, actions)
+    return Cell(filesystem, workload.name, title, patterns[key], levels, settings, actions, point=workload.point)
 
 
 def overwrites_device(one: Cell | PlannedStep) -> bool:

@@ -24,6 +24,7 @@ from drivelab.plan.budget import (
 from drivelab.plan.cells import Cell, cells_of, overwrites_device, purges, reference_cell
 from drivelab.plan.fitting import Fitting
 from drivelab.plan.order import Turn, turns
+from drivelab.plan.phases import phase_notes, planned_phases, turns_of_phases
 from drivelab.plan.preparation import Preparation, Preparations
 from drivelab.plan.suitable import refuse_overlaps, refuse_unanswerable
 from drivelab.plan.targets import changes_text, planned_targets, target_notes
@@ -64,7 +65,7 @@ def make_plan(
     Returns
     -------
     Plan
-        Blocks in the order of `drivelab.plan.order.turns`.
+        Blocks in the order of `drivelab.plan.order.turns`, or of the experiment's phases.
 
     Raises
     ------
@@ -82,9 +83,11 @@ def make_plan(
     reference = reference_cell(experiment, quick=quick)
     references = _references(reference, planned, fitting)
     fitting.refuse()
+    phases = planned_phases(experiment, quick=quick)
     repeats = experiment.repeats.quick if quick else experiment.repeats.full
     generator = np.random.default_rng(seed)
-    order = list(turns(fitted, references, repeats=repeats, generator=generator))
+    at_random = turns(fitted, references, repeats=repeats, generator=generator)
+    order = list(turns_of_phases(fitted, phases) if phases else at_random)
     prepared = _prepared(order, planned, targets, is_traced=trace is not None)
     return Plan(
         experiment=experiment.name,
@@ -95,9 +98,10 @@ def make_plan(
         steps=tuple(_steps(order, prepared, planned, generator)),
         preparation_ns=write_ns(_filled_bytes(planned), pace="loop"),
         preparation=_preparation_bytes(prepared, filled_bytes=_filled_bytes(planned)),
-        notes=(*fitting.notes, *target_notes(targets)),
+        notes=(*fitting.notes, *target_notes(targets), *phase_notes(phases, fitted)),
         left_out=fitting.left_out,
         trace=trace,
+        phases=phases,
     )
 
 
@@ -181,6 +185,9 @@ def _steps(
             is_reference=turn.is_reference,
             preparation_bytes=before.bytes_written,
             together=turn.together,
+            phase=turn.phase,
+            round=turn.round,
+            point=cell.point,
         )
 
 

@@ -41,6 +41,9 @@ def narrowed(
         factor, level = _asked(experiment, text)
         kept.setdefault(factor.name, []).append(level)
     changed: dict[str, object] = {}
+    if repeats is not None and experiment.phases:
+        what = f"{experiment.name} goes on in rounds until it is steady, and has no repeats"
+        raise DrivelabError("P712", what, where="--repeats", do="leave it out")
     if repeats is not None:
         changed["repeats"] = Scale(full=repeats, quick=repeats)
     if kept:

@@ -32,6 +32,10 @@ class Turn:
         Whether it is measured only to see a drift.
     together : int
         Turns that follow each other with the same number are measured at the same time; 0 is alone.
+    phase : str
+        The phase that it belongs to; empty where there are none.
+    round : int
+        Round of that phase, from 1.
     """
 
     target: str
@@ -40,6 +44,8 @@ class Turn:
     repeat: int
     is_reference: bool = False
     together: int = 0
+    phase: str = ""
+    round: int = 0
 
 
 def turns(

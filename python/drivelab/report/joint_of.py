@@ -11,9 +11,11 @@ from drivelab.report.figures.bar_groups import bar_groups
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.queue_depth import queue_depth
+from drivelab.report.figures.rounds import demand_intensity, steady_convergence, steady_window
 from drivelab.report.figures.suite_bars import block_throughput, metadata_rates, seeks, total_time
 from drivelab.report.figures.surface import surface
 from drivelab.report.figures.surface_maps import surface_maps
+from drivelab.report.figures.timeline import timeline
 from drivelab.report.headline import what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.run_differences import run_differences
@@ -23,6 +25,7 @@ from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.several_drives import joint_sentences, shortened
 from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.published import published_tables
+from drivelab.report.tables.rounds import round_tables
 from drivelab.report.tables.table import Table
 from drivelab.report.told_apart import told_apart
 
@@ -68,6 +71,8 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     tables, figures = most_telling_first(published_tables(sets)), figures_of(sets)
     if len(sets) == 1 and runs:
         (run,) = runs
+        tables = (*round_tables(run.answer.rounds), *tables)
+        figures = (*figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     return Joint(
         title=_title(runs, sets),
@@ -115,6 +120,19 @@ def own_sentences(run: ReportContent) -> tuple[str, ...]:
     missing = what_is_missing(run.record, run.trial_count)
     answer = answer_of(run.verdict, run.trials, run.findings, answer_sentences(run), missing)
     return tuple(filter(None, (answer.sentence, *answer.sentences)))
+
+
+def figures_of_rounds(run: ReportContent) -> tuple[Figure, ...]:
+    """What the rounds of an experiment with phases look like; none of any other."""
+    rounds = run.answer.rounds
+    asked = run.experiment.get("figures", ())
+    made = (
+        steady_convergence(rounds),
+        steady_window(rounds),
+        demand_intensity(rounds, run.answer.points) if "demand-intensity" in asked else None,
+        timeline(run.answer.timeline),
+    )
+    return tuple(figure for figure in made if figure is not None)
 
 
 def _title(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> str:

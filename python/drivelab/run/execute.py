@@ -21,6 +21,7 @@ from drivelab.run.commands_of_cells import CommandsOfCells, counts_commands, no_
 from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.progress import RunProgress, until_enough
+from drivelab.run.rounds import RoundsUnderWay
 from drivelab.state.signals import signals_held, signals_obeyed
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter
@@ -126,6 +127,8 @@ class Execution:
         counts also when it was cut off, or when I/O in it failed.
     idle_watch_s : float
         How long to watch for the work of others before each trial.
+    stored : mapping of str to mapping of str to float, optional
+        What was measured of the completed trials; a plan with phases decides by it.
 
     Attributes
     ----------
@@ -148,6 +151,7 @@ class Execution:
         session: Mapping[str, Any] | None = None,
         is_resumable: bool = True,
         idle_watch_s: float = IDLE_WATCH_S,
+        stored: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
         self.outcome = Outcome()
         self._plan = plan
@@ -163,6 +167,7 @@ class Execution:
         self._commands = CommandsOfCells(instruments.count_commands)
         self._is_resumable = is_resumable
         self._idle_watch_s = idle_watch_s
+        self._rounds = RoundsUnderWay(plan, stored or {})
 
     def run(self) -> Outcome:
         """Do every step; each completed trial is in the run directory.
@@ -193,8 +198,12 @@ class Execution:
             refuses = not self._is_resumable and any(error.code in _REFUSES for error in failures)
             if self._stop.is_set() or self.outcome.is_stopped or refuses:
                 break
-            if any(step.trial not in self._completed for step in steps):
+            if all(step.trial in self._completed for step in steps):
+                continue
+            if self._rounds.are_needed(steps):
                 self._run_steps(steps)
+            else:
+                self._progress.not_needed(steps[0].number)
 
     def _put_everything_back(self) -> None:
         try:
@@ -216,7 +225,7 @@ class Execution:
         try:
             try:
                 for step in steps:
-                    trials.append(self._stages[step.target].prepare(step))
+                    trials.append(self._stages[step.target].prepare(self._rounds.with_point(step)))
                 is_alone = len(steps) == 1
                 found = [self._measured(steps[0], trials[0])] if is_alone else self._measured_together(steps, trials)
             finally:
@@ -358,6 +367,7 @@ class Execution:
         if failure is not None:
             self._fail(step, failure)
             return
+        self._rounds.note(measured, summary)
         self._writer.add_journal("step done", step=step.number, trial=step.trial)
         self.outcome.completed += 1
         self.outcome.invalid += any(finding.severity == "invalid" for finding in findings)

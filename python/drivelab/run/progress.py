@@ -156,6 +156,11 @@ class RunProgress:
         """A step gave no result."""
         self._end_step(number, f"failed [{error.code}]", [f"failed [{error.code}]: {error.what}"])
 
+    def not_needed(self, number: int) -> None:
+        """A step is left out: what it belongs to has come to its end before."""
+        self._time_left.done(self._steps[number - 1], None)
+        self._left_count -= 1
+
     def _end_step(self, number: int, found: str, told: Sequence[str]) -> None:
         step, now_ns = self._steps[number - 1], self._now_ns()
         self._time_left.done(step, now_ns - self._current_ns)

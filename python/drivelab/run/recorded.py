@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from drivelab import __version__
+from drivelab.answers.rounds import stored_values
 from drivelab.inventory.consent import NO_CONSENT, Consent
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.smart import read_all_smart
@@ -180,6 +181,7 @@ def _executed(
         completed=completed,
         session=_session(writer),
         stops_on_error=conduct.stops_on_error,
+        stored=stored_values(open_run(writer.directory)) if completed and plan.phases else None,
     )
     status = "failed"
     try:

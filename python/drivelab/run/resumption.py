@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
+from drivelab.answers.rounds import rounds_of_run, stored_values
 from drivelab.inventory.drives import list_drives
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.raid import resolve_raid
 from drivelab.inventory.target import SCRATCH_PREFIX, resolve_target
 from drivelab.model.errors import DrivelabError
-from drivelab.model.plan import Plan, PlannedTarget
+from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
 from drivelab.model.target import TargetFacts
 from drivelab.plan.sound import fitted_again, require_sound
 from drivelab.state.known_settings import known_settings
@@ -35,12 +36,15 @@ class Resumption:
         Trials that are stored already.
     notes : tuple of str
         What has changed since the run began.
+    left : tuple of PlannedStep
+        The steps that are neither stored nor, in phases that have ended, needless.
     """
 
     plan: Plan
     targets: dict[str, TargetFacts]
     completed: frozenset[str]
     notes: tuple[str, ...]
+    left: tuple[PlannedStep, ...]
 
 
 def plan_resumption(run: StoredRun) -> Resumption:
@@ -56,8 +60,11 @@ def plan_resumption(run: StoredRun) -> Resumption:
     """
     plan = stored_plan(run)
     completed = frozenset(run.completed_trials())
-    if all(step.trial in completed for step in plan.steps) and run.record.status == "complete":
-        raise DrivelabError("R421", f"all {len(plan.steps)} trials of the run are there", where=str(run.directory))
+    rounds = rounds_of_run(run)
+    done = completed | (rounds.not_needed(stored_values(run)) if rounds else frozenset())
+    left = tuple(step for step in plan.steps if step.trial not in done)
+    if not left and run.record.status == "complete":
+        raise DrivelabError("R421", f"all {len(completed)} trials of the run are there", where=str(run.directory))
     stored = {target.get("label"): target.get("facts_before") or {} for target in run.record.targets}
     targets, notes = {}, []
     for planned in plan.targets:
@@ -69,12 +76,12 @@ def plan_resumption(run: StoredRun) -> Resumption:
         if facts.path != before.get("path", facts.path) and facts.kind == "block_device":
             notes.append(f"{planned.label} was {before['path']} and is {facts.path} now")
         targets[planned.label] = with_loop_as_drive(facts)
-    return Resumption(_fitted(plan, targets, completed), targets, completed, tuple(notes))
+    return Resumption(_fitted(plan, targets, is_done=not left), targets, completed, tuple(notes), left)
 
 
-def _fitted(plan: Plan, targets: Mapping[str, TargetFacts], completed: Collection[str]) -> Plan:
+def _fitted(plan: Plan, targets: Mapping[str, TargetFacts], *, is_done: bool) -> Plan:
     """The plan as planning would let it be carried out now; there is no need to where nothing is left of it."""
-    if all(step.trial in completed for step in plan.steps):
+    if is_done:
         return plan
     varied = list(dict.fromkeys(name for step in plan.steps for name in (*step.settings, *step.actions)))
     return fitted_again(plan, targets, {label: known_settings(facts, varied) for label, facts in targets.items()})

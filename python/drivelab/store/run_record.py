@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Required, Self, TypedDict
 
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
+from drivelab.model.phase import Phase
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
@@ -107,6 +108,9 @@ class _Step(TypedDict, total=False):
     preparation_bytes: int
     together: int
     file_name: str
+    phase: str
+    round: int
+    point: dict[str, str] | None
     pattern: int
     filesystem: int | None
 
@@ -131,6 +135,7 @@ class _Plan(TypedDict, total=False):
     bytes_written: int
     trace: Literal["auto", "tracefs", "relay", "blk_tracer"] | None
     is_listed: bool
+    phases: Annotated[list[Phase], PARTIAL]
 
 
 class _Source(TypedDict, total=False):

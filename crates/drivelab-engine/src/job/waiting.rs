@@ -74,8 +74,10 @@ impl<B: Backend> Job<B> {
         if let Some(syncs) = &mut self.syncs_before_next {
             syncs.until_pause = std::mem::take(&mut self.until_pause);
         }
+        // where time decides, I/O that was still outstanding takes from the pause: what follows stays in step
+        let begin = now.min(self.pause_ticks);
         let end =
-            now.saturating_add(self.clock.ticks_in(workload.pacing.think_ns)).min(self.window.deadline());
+            begin.saturating_add(self.clock.ticks_in(workload.pacing.think_ns)).min(self.window.deadline());
         while self.may_issue() {
             let left = end.saturating_sub(self.clock.ticks());
             if left == 0 {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.analyse.steady_state import PROFILE, ROUND_CAPACITY_SHARE, TREND_P_MIN, WINDOW_ROUNDS, steady_state
+from drivelab.analyse.steady_state import PROFILE, ROUND_CAPACITY_SHARE, TREND_P_MIN, steady_state
 from drivelab.analyse.trial_course import capacity_of_target, interval_bytes
 from drivelab.model.finding import Finding, Severity
+from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.units import format_decimal_bytes
 
 CODE = "not-steady"

@@ -18,6 +18,7 @@ from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.memory import memory_sentences
 from drivelab.report.sentences.queue_depth import QUEUE_DEPTH, depth_sentences
+from drivelab.report.sentences.rounds import rounds_sentences
 from drivelab.report.sentences.several_drives import BLOCK_SIZE
 from drivelab.report.sentences.sizes import size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
@@ -50,6 +51,8 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     """
     if answer.told:
         return (answer.told,)
+    if of_rounds := rounds_sentences(answer):
+        return of_rounds[:SENTENCES_MAX]
     beside = tuple(target_sentences(answer, DURATION if of_tasks else ""))
     if of_tasks:
         return (*beside, *duration_sentences(answer))

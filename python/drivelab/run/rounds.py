@@ -1,0 +1,59 @@
+"""The rounds of a run that is under way: which steps are still needed, and what is chosen by what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from drivelab.analyse.rounds import NEEDED, WINDOW_NS, RoundsOfPlan
+from drivelab.model.errors import DrivelabError
+from drivelab.model.level_words import levels_phrase
+from drivelab.model.measurement import Measurement
+from drivelab.model.plan import Plan, PlannedStep
+from drivelab.model.trial_summary import TrialSummary
+
+
+class RoundsUnderWay:
+    """Knows what was measured of the plan's trials, and decides by it.
+
+    Parameters
+    ----------
+    plan : Plan
+        With or without phases.
+    stored : mapping of str to mapping of str to float
+        The numbers of trials that are stored already, by trial and metric.
+    """
+
+    def __init__(self, plan: Plan, stored: Mapping[str, Mapping[str, float]]) -> None:
+        self._rounds = RoundsOfPlan(plan)
+        self._patterns = {step.trial: step.pattern for step in plan.steps} if plan.phases else {}
+        self._values = dict(stored)
+
+    def are_needed(self, steps: Sequence[PlannedStep]) -> bool:
+        """Whether steps are to be done: their phase has not ended before their round."""
+        return all(self._rounds.is_needed(step, self._values) for step in steps)
+
+    def note(self, measured: Measurement, summary: TrialSummary) -> None:
+        """A trial was measured and stored."""
+        known = {name: one.value for name in NEEDED if (one := summary.estimates.get(name)) is not None}
+        known[WINDOW_NS] = float(measured.engine.get("measured_ns", 0))
+        self._values[summary.name] = {name: value for name, value in known.items() if value is not None}
+
+    def with_point(self, step: PlannedStep) -> PlannedStep:
+        """The step with the levels of the combination that it takes, where it takes one.
+
+        Raises
+        ------
+        DrivelabError
+            R425: there is none that could be taken.
+        """
+        if step.point is None:
+            return step
+        chosen = self._rounds.chosen(step, self._values)
+        if chosen is None:
+            what = f"no combination of {step.point.of} had a mean latency below 5 ms, so there is none to choose"
+            raise DrivelabError("R425", what, where=step.label)
+        taken = self._patterns[chosen.trial]
+        levels = {name: getattr(taken, name) for name in chosen.levels if name in type(taken).model_fields}
+        label = f"{step.label}: {levels_phrase(chosen.levels)}"
+        return replace(step, pattern=step.pattern.changed(**levels), label=label)
