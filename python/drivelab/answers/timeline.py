@@ -38,6 +38,7 @@ def timeline_of_run(run: StoredRun) -> tuple[TrialTimeline, ...]:
 def _trials(run: StoredRun) -> Iterator[TrialTimeline]:
     titles = workload_titles(run.record.experiment)
     sizes = {target["label"]: int(target["size_bytes"]) for target in run.record.plan.get("targets", ())}
+    pacings = _pacings(run)
     begun_s: dict[str, float] = {}
     written: dict[str, float] = {}
     columns = trial_columns(run, lambda field: field.name in ("target", "workload", "measured_ns"))
@@ -55,9 +56,11 @@ def _trials(run: StoredRun) -> Iterator[TrialTimeline]:
         wrote = np.bincount(place, np.asarray(intervals["bytes"], np.float64) * is_write)
         length = np.zeros_like(starts)
         length[place] = np.asarray(intervals["duration_ns"], np.float64)
+        # I/O that was outstanding when a pause began ends in it, and its rate is none of the drive's
+        work_ns, pause_ns = pacings.get(row["trial"], (0, 0))
+        is_work = (count > 0) & ((starts % (work_ns + pause_ns) < work_ns) if work_ns else True)
         groups = np.arange(starts.size) // max(1, -(-starts.size // STRETCHES_AT_MOST))
-        busy = np.where(count > 0, length, 0.0)
-        sums = [np.bincount(groups, values) for values in (count, moved, wrote, busy)]
+        sums = [np.bincount(groups, values) for values in (count * is_work, moved * is_work, wrote, length * is_work)]
         middle = (np.bincount(groups, starts) / np.bincount(groups) + length.mean() / 2) / 1e9
         until = written.get(target, 0.0) + np.cumsum(sums[2])
         is_shown = sums[3] > 0
@@ -75,3 +78,14 @@ def _trials(run: StoredRun) -> Iterator[TrialTimeline]:
         )
         begun_s[target] = begun_s.get(target, 0.0) + (row["measured_ns"] or 0) / 1e9
         written[target] = float(until[-1])
+
+
+def _pacings(run: StoredRun) -> dict[str, tuple[int, int]]:
+    """Of trials that pause after a time: how long they work and how long they pause, in ns."""
+    patterns = run.record.plan.get("patterns", ())
+    found = {}
+    for step in run.record.plan.get("steps", ()):
+        pacing = patterns[step["pattern"]].get("pacing", {}) if "pattern" in step else {}
+        if pacing.get("think_ns") and pacing.get("think_after_ns"):
+            found[step["trial"]] = (int(pacing["think_after_ns"]), int(pacing["think_ns"]))
+    return found

@@ -204,7 +204,7 @@ def _plan_of(experiment: Experiment, *, quick: bool) -> Plan:
     facts = resolve_target(_SCRATCH) if quick else _some_drive()
     # a scratch drive has hardly any setting; a drive may have them all
     none = {name: SettingFacts(name, reason="a scratch drive has none") for name in SETTING_NAMES}
-    known = none if quick else {"trim": SettingFacts("trim", levels=ACTION_LEVELS["trim"])}
+    known = none if quick else {name: SettingFacts(name, levels=ACTION_LEVELS[name]) for name in ("trim", "purge")}
     return make_plan(experiment, [facts], seed=1, quick=quick, settings=[known])
 
 

@@ -159,7 +159,7 @@ class PlannedStep:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, without the pattern and the file system."""
-        return {
+        document = {
             "number": self.number,
             "trial": self.trial,
             "target": self.target,
@@ -177,14 +177,11 @@ class PlannedStep:
             "preparation_bytes": self.preparation_bytes,
             "together": self.together,
             "file_name": self.file_name,
-            **self._of_phase(),
         }
-
-    def _of_phase(self) -> dict[str, Any]:
-        """What only steps of a phase have."""
-        if not self.phase:
-            return {}
-        return {"phase": self.phase, "round": self.round, "point": self.point and self.point.model_dump(mode="json")}
+        if self.phase:
+            point = self.point and self.point.model_dump(mode="json")
+            document |= {"phase": self.phase, "round": self.round, "point": point}
+        return document
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from drivelab.model.recording import Recorded
 from drivelab.model.told import HOW, WHERE, WRITTEN, key
+from drivelab.model.zone import Zone
 
 BlockOperationName = Literal["read", "write", "trim"]
 TreeOperationName = Literal[
@@ -99,13 +100,6 @@ class BlockSizeShare(_Frozen):
 
     bytes: int = Field(ge=1, le=2**30)
     weight: float = Field(default=1.0, gt=0)
-
-
-class Zone(_Frozen):
-    """A part of the range, and its part of the accesses."""
-
-    range_fraction: float = Field(gt=0, le=1)
-    access_fraction: float = Field(gt=0, le=1)
 
 
 class Access(_Frozen):

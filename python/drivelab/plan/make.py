@@ -80,14 +80,11 @@ def make_plan(
     known = _known(planned, targets, settings)
     fitting = Fitting(known, skip_unavailable=skip_unavailable)
     fitted = {target.label: fitting.cells(cells, target) for target in planned}
-    reference = reference_cell(experiment, quick=quick)
-    references = _references(reference, planned, fitting)
+    references = _references(reference_cell(experiment, quick=quick), planned, fitting)
     fitting.refuse()
     phases = planned_phases(experiment, quick=quick)
-    repeats = experiment.repeats.quick if quick else experiment.repeats.full
     generator = np.random.default_rng(seed)
-    at_random = turns(fitted, references, repeats=repeats, generator=generator)
-    order = list(turns_of_phases(fitted, phases) if phases else at_random)
+    order = turns_of_phases(fitted, phases) or _at_random(experiment, fitted, references, generator, quick=quick)
     prepared = _prepared(order, planned, targets, is_traced=trace is not None)
     return Plan(
         experiment=experiment.name,
@@ -103,6 +100,18 @@ def make_plan(
         trace=trace,
         phases=phases,
     )
+
+
+def _at_random(
+    experiment: Experiment,
+    cells: dict[str, tuple[Cell, ...]],
+    references: dict[str, Cell],
+    generator: np.random.Generator,
+    *,
+    quick: bool,
+) -> list[Turn]:
+    repeats = experiment.repeats.quick if quick else experiment.repeats.full
+    return list(turns(cells, references, repeats=repeats, generator=generator))
 
 
 def _with_changes(

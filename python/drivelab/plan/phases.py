@@ -47,8 +47,8 @@ def phase_notes(phases: Sequence[Phase], cells: Mapping[str, Sequence[Cell]]) ->
                     )
 
 
-def turns_of_phases(cells: Mapping[str, Sequence[Cell]], phases: Sequence[Phase]) -> Iterator[Turn]:
-    """Every turn of an experiment with phases, in order: one target after the other, nothing at random.
+def turns_of_phases(cells: Mapping[str, Sequence[Cell]], phases: Sequence[Phase]) -> list[Turn]:
+    """Every turn of an experiment with phases, in order: one target after the other; none where there are no phases.
 
     Parameters
     ----------
@@ -63,6 +63,7 @@ def turns_of_phases(cells: Mapping[str, Sequence[Cell]], phases: Sequence[Phase]
     combinations, the first factor outermost.
     """
     block = 0
+    found: list[Turn] = []
     for target, own in cells.items():
         seen: Counter[Hashable] = Counter()
         for phase in phases:
@@ -72,4 +73,5 @@ def turns_of_phases(cells: Mapping[str, Sequence[Cell]], phases: Sequence[Phase]
                 for cell in members:
                     key = (cell.workload, tuple(cell.levels.items()))
                     seen[key] += 1
-                    yield Turn(target, cell, block, seen[key], phase=phase.name, round=number)
+                    found.append(Turn(target, cell, block, seen[key], phase=phase.name, round=number))
+    return found

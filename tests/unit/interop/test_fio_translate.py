@@ -92,10 +92,7 @@ def test_nothing_but_a_size_has_the_defaults_of_fio(job: Any) -> None:
     assert (resolved["size"], resolved["direct"], resolved["numjobs"]) == (str(2**20), "0", "1")
 
 
-ZONES = (
-    {"range_fraction": 0.2, "access_fraction": 0.8},
-    {"range_fraction": 0.8, "access_fraction": 0.2},
-)
+ZONES = ({"range_fraction": 0.2, "access_fraction": 0.8}, {"range_fraction": 0.8, "access_fraction": 0.2})
 
 
 @pytest.mark.parametrize(
@@ -112,10 +109,7 @@ ZONES = (
         ("rw=randread\nrandom_distribution=zipf", {"kind": "zipf", "zipf_theta": 1.2}),
         ("rw=randread\nrandom_distribution=pareto:0.3", {"kind": "pareto", "pareto_h": 0.3}),
         ("rw=randread\nrandom_distribution=normal:25", {"kind": "normal", "normal_deviation": 0.25}),
-        (
-            "rw=randread\nrandom_distribution=zoned:80/20:20/",
-            {"kind": "zoned", "zones": ZONES},
-        ),
+        ("rw=randread\nrandom_distribution=zoned:80/20:20/", {"kind": "zoned", "zones": ZONES}),
         ("rw=randread\npercentage_random=30", {"kind": "random", "random_fraction": 0.3}),
     ],
 )
