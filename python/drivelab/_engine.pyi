@@ -38,6 +38,29 @@ class SimulatedDrive:
     def rest(self, duration_ns: int) -> None:
         """Let time pass in which nobody asks it for anything."""
 
+def serve(
+    drive: SimulatedDrive,
+    listener: int,
+    contents: int,
+    *,
+    is_port: bool,
+    is_volatile: bool,
+    is_rotational: bool,
+    goes_on: Callable[[], bool],
+) -> str:
+    """Serve a drive as a network block device until `goes_on`, asked ten times a second, says no.
+
+    Returns
+    -------
+    str
+        What was answered, as JSON.
+
+    Raises
+    ------
+    EngineError
+        E306, E314: contents or clients could not be taken.
+    """
+
 class EngineResult:
     """What a run found."""
 

@@ -40,6 +40,12 @@ impl SimulatedDrive {
         self.drive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The drive itself, for whoever serves it to others.
+    #[must_use]
+    pub fn shared(&self) -> Arc<Mutex<Drive>> {
+        Arc::clone(&self.drive)
+    }
+
     /// Its time.
     #[must_use]
     pub fn time(&self) -> &VirtualTime {

@@ -2,6 +2,7 @@
 
 mod convert;
 mod errors;
+mod serve;
 mod trace_collect;
 mod trace_join;
 mod trace_read;
@@ -305,6 +306,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StopFlag>()?;
     module.add_class::<StartGate>()?;
     module.add_class::<SimulatedDrive>()?;
+    module.add_function(wrap_pyfunction!(serve::serve, module)?)?;
     module.add_class::<EngineResult>()?;
     module.add_class::<ArrowTable>()?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;

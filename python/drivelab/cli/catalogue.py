@@ -173,6 +173,11 @@ COMMANDS = (
         takes_words=True,
     ),
     Command(
+        "serve",
+        "A simulated drive as a block device (NBD), in real time, for other programs.",
+        ("serve sim:consumer-ssd drive.sock", "serve sim:./DRIVE.toml 127.0.0.1:10809 --precondition"),
+    ),
+    Command(
         "errors",
         "What an error code means and what to do about it.",
         ("errors", "errors U001"),

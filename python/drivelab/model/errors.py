@@ -89,6 +89,7 @@ _KINDS = (
     ErrorKind("T106", "no such simulated drive", "list them: drivelab drives --simulated", EXIT_USAGE),
     ErrorKind("T107", "the target vanished", "see whether the drive is still there: drivelab drives"),
     ErrorKind("T108", "too small for a scratch drive", "ask for a larger one: scratch:1GiB", EXIT_USAGE),
+    ErrorKind("T109", "a drive cannot be served there", "name a new file in a directory of yours: drive.sock"),
     # B: recordings of the block layer
     ErrorKind("B901", "no such recording", "name a file, or what stands before .blktrace.0 in its name", EXIT_USAGE),
     ErrorKind("B902", "not a recording of the block layer", "name files that blktrace or blkparse -d wrote"),

@@ -226,6 +226,51 @@ def make_simulated_drive(model: SimulatedModel, *, seed: int) -> _engine.Simulat
         raise _as_drivelab_error(error) from None
 
 
+def serve_simulated_drive(
+    drive: _engine.SimulatedDrive,
+    model: SimulatedModel,
+    listener: int,
+    contents: int,
+    *,
+    is_port: bool,
+    goes_on: Callable[[], bool],
+) -> dict[str, Any]:
+    """What a drive answered as a network block device, until `goes_on`, asked ten times a second, said no.
+
+    Parameters
+    ----------
+    drive : SimulatedDrive
+        It goes on from its own time, in real time.
+    model : SimulatedModel
+        What it was made of.
+    listener, contents : int
+        Descriptors: the socket at which clients come, and a file for what they write.
+    is_port : bool
+        Whether the socket is a port rather than one of this machine alone.
+    goes_on : callable
+        Says whether to go on.
+
+    Raises
+    ------
+    DrivelabError
+        E306, E314: contents or clients could not be taken.
+    """
+    try:
+        told = _engine.serve(
+            drive,
+            listener,
+            contents,
+            is_port=is_port,
+            is_volatile=model.cache.volatile and model.cache.size > 0,
+            is_rotational=model.disk is not None,
+            goes_on=goes_on,
+        )
+    except _engine.EngineError as error:
+        raise _as_drivelab_error(error) from None
+    answered: dict[str, Any] = json.loads(told)
+    return answered
+
+
 def probe_engine() -> dict[str, Any]:
     """What the kernel allows here (io_uring, asynchronous I/O) and what reading the clock costs."""
     answer: dict[str, Any] = json.loads(_engine.probe())

@@ -142,11 +142,11 @@ class SimulatedStage(Stage):
         drive = self._made(step)
         context: dict[str, Any] = {}
         if step.actions.get("trim") == "device":
-            drive.measure("trim", _whole(self.facts, "trim", step.seed), self.facts, stop=self._stop)
+            drive.measure("trim", whole_drive(self.facts, "trim", step.seed), self.facts, stop=self._stop)
             self._is_filled = False
         if step.actions.get("precondition") == "sequential" and not self._is_filled:
             self._progress.preparing(f"writing all of {self.facts.text} once")
-            fill = _whole(self.facts, "write", step.seed)
+            fill = whole_drive(self.facts, "write", step.seed)
             filled = drive.measure("fill", fill, self.facts, stop=self._stop, progress=self._written)
             context["precondition"] = {"kind": "sequential", "bytes_written": filled.devices[0].bytes_written}
             self._is_filled = True
@@ -187,8 +187,8 @@ def _refuse_what_it_has_not(step: PlannedStep) -> None:
         raise DrivelabError("R424", what, where=step.label, do="leave it out, or measure a real drive")
 
 
-def _whole(target: TargetFacts, operation: str, seed: int) -> Workload:
-    """One pass over the whole drive."""
+def whole_drive(target: TargetFacts, operation: str, seed: int) -> Workload:
+    """One pass over the whole drive: what writes, or trims, all of it once."""
     return Workload(
         target=TargetRange(path=target.path),
         operations=(OperationShare(operation=operation),),  # type: ignore[arg-type]
