@@ -1,7 +1,8 @@
 """Bytes that a drive moved during a trial beyond those that the trial and its file system account for.
 
 Direct I/O reaches the drive byte for byte, so in a trial that only reads every
-written byte is somebody else's, and in one that only writes every byte read.
+written byte is somebody else's, and in one that only writes every byte read;
+so it is where whole blocks are written through the page cache and made durable.
 What a file system does for the trial is allowed for: its journal, its metadata,
 and blocks that must be read before a part of them can be written.
 """
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 # of what was issued: metadata, and a moment before and after the trial
 EXCESS_MAX = 0.02
+# what the page cache reads at once
+PAGE_BYTES = 4096
+# a page that is written by a store, or by the C library's buffer, may be read before
+READING_BACKENDS = frozenset({"mmap", "stdio"})
 # below that much a page or two of metadata are a large part
 ISSUED_BYTES_MIN = 1 << 20
 # a journal is written every 5 s (ext4) or 30 s (xfs): inode, bitmap, group, descriptor and commit, or a log buffer
@@ -59,9 +64,9 @@ def foreign_bytes(evidence: TrialEvidence) -> list[ForeignBytes]:
     Parameters
     ----------
     evidence : TrialEvidence
-        A trial. Of buffered I/O, operations on files, trims, several drives without
-        an array of their own, and file systems whose own writes nobody can count,
-        nothing is said.
+        A trial. Of buffered I/O (but reads beside durable writes), operations on files,
+        trims, several drives without an array of their own, and file systems whose
+        own writes nobody can count, nothing is said.
     """
     counts = evidence.given
     issued = {name: evidence.issued(name) for name in ("read", "write")}
@@ -71,7 +76,7 @@ def foreign_bytes(evidence: TrialEvidence) -> list[ForeignBytes]:
     allowed = {"read": _own_reads(evidence), "write": _own_writes(evidence)}
     moved = {"read": counts.bytes_read, "write": counts.bytes_written}
     found = []
-    for name in ("read", "write"):
+    for name in ("read", "write") if evidence.is_direct else ("read",):
         excess = moved[name] - issued[name]
         if excess > EXCESS_MAX * total + allowed[name]:
             found.append(ForeignBytes(name, excess, excess / total))
@@ -86,7 +91,22 @@ def _is_accountable(evidence: TrialEvidence, counts: DeviceCounts) -> bool:
     # thin volumes, snapshots and checksums are written beside the data, and their layer is only one of "dm"
     is_mapped = any(layer.kind == "dm" for layer in evidence.target.devices)
     is_known = filesystem_name(evidence.target) in KNOWN_FILESYSTEMS and not is_mapped
-    return evidence.is_direct and is_plain and is_one_device and (is_known or not evidence.operations("write"))
+    is_counted = evidence.is_direct or _is_durable_in_whole_blocks(evidence)
+    return is_counted and is_plain and is_one_device and (is_known or not evidence.operations("write"))
+
+
+def _is_durable_in_whole_blocks(evidence: TrialEvidence) -> bool:
+    """Whether a trial only writes, durably, and no write makes the page cache read what it leaves as it is."""
+    only_writes = evidence.is_durable and not evidence.operations("read") and evidence.backend not in READING_BACKENDS
+    return only_writes and _writes_whole_blocks(evidence, PAGE_BYTES)
+
+
+def _writes_whole_blocks(evidence: TrialEvidence, least: int = 0) -> bool:
+    """Whether all writes are of whole blocks of the file system, and of so many bytes."""
+    block = max(least, evidence.target.filesystem.block_size_bytes if evidence.target.filesystem else 0)
+    workload = evidence.measured.workload
+    sizes = [one.bytes for one in workload.block_sizes] + [workload.shift_bytes]
+    return not block or all(size % block == 0 for size in sizes)
 
 
 def _own_reads(evidence: TrialEvidence) -> float:
@@ -94,10 +114,7 @@ def _own_reads(evidence: TrialEvidence) -> float:
     if not evidence.operations("write"):
         return 0.0
     block = evidence.target.filesystem.block_size_bytes if evidence.target.filesystem else 0
-    workload = evidence.measured.workload
-    sizes = [one.bytes for one in workload.block_sizes] + [workload.shift_bytes]
-    is_whole = not block or all(size % block == 0 for size in sizes)
-    partly_written = 0 if is_whole else 2 * block * evidence.operations("write")
+    partly_written = 0 if _writes_whole_blocks(evidence) else 2 * block * evidence.operations("write")
     return float(partly_written + _journal_bytes(evidence))
 
 

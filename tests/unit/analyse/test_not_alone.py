@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from simulated_neighbours import Trial, any_trial, neighbour_share, own_bytes, with_neighbours
-from simulated_trials import counted, drive, evidence, filesystem, latencies, measured, target, workload
+from simulated_trials import (
+    counted,
+    drive,
+    durable_values,
+    durable_workload,
+    evidence,
+    filesystem,
+    latencies,
+    measured,
+    target,
+    workload,
+)
 
 from drivelab.analyse.findings import foreign_work
 from drivelab.model.finding import Finding
@@ -223,3 +234,14 @@ def test_what_disturbed_it_most_is_told_first_and_names_by_how_much_they_did() -
     assert first.startswith("this trial was not alone: other work kept the drive busy just before")
     assert second == "3 % of all requests were others' (dd, awk, cargo)"
     assert third.startswith("the hypervisor took 2 %")
+
+
+@pytest.mark.parametrize(
+    ("backend", "block", "is_told"), [("sync", 4096, True), ("sync", 512, False), ("mmap", 4096, False)]
+)
+def test_reads_beside_durable_writes_of_whole_blocks_through_the_page_cache_are_others(
+    backend: str, block: int, is_told: bool
+) -> None:
+    asked = durable_workload(backend=backend, file_state="overwrite", block_sizes=(BlockSizeShare(bytes=block),))
+    made = measured(asked, durable_values(4000), devices=[counted(reads=400, writes=4000, flushes=4000)])
+    assert [finding.code for finding in foreign_work.find(evidence(made))] == [foreign_work.CODE] * is_told
