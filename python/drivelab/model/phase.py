@@ -28,8 +28,13 @@ class Tracked(FrozenModel):
     metric: TrackedMetric = "iops"
 
     def is_of(self, workload: str, levels: Mapping[str, str]) -> bool:
-        """Whether a combination is the one that is tracked: of a plan, whose levels are text."""
-        return workload == self.workload and all(self.levels.get(name) == level for name, level in levels.items())
+        """Whether a combination is the one that is tracked: of a plan, whose levels are text.
+
+        A factor that the target cannot have at all, or that has one level, tells nothing.
+        """
+        return workload == self.workload and all(
+            levels[name] == level for name, level in self.levels.items() if name in levels
+        )
 
 
 class Phase(FrozenModel):

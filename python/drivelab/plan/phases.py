@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from drivelab.model.experiment import Experiment
+from drivelab.model.factor import WorkloadFactor
 from drivelab.model.phase import Phase, Tracked
 from drivelab.plan.cells import Cell
 from drivelab.plan.order import Turn
@@ -28,7 +29,9 @@ def planned_phases(experiment: Experiment, *, quick: bool) -> tuple[Phase, ...]:
 def _tracked(experiment: Experiment, tracked: Tracked, *, quick: bool) -> Tracked:
     levels = {}
     for factor in experiment.factors:
-        if not factor.workloads or tracked.workload in factor.workloads:
+        # a setting of one level stays as it was found where it cannot be set
+        is_varied = isinstance(factor, WorkloadFactor) or len(factor.levels_at(quick=quick)) > 1
+        if is_varied and (not factor.workloads or tracked.workload in factor.workloads):
             given = tracked.levels.get(factor.name, factor.levels_at(quick=quick)[0])
             levels[factor.name] = factor.name_of(factor.level_of(given, quick=quick))
     return tracked.model_copy(update={"levels": levels})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drivelab.experiments.load import built_in_names, load_experiment
+from drivelab.model.setting import SettingFacts
 from drivelab.model.target import TargetFacts
 from drivelab.plan.make import make_plan
 
@@ -18,6 +19,10 @@ def scratch() -> TargetFacts:
 def test_the_suites_nest_their_loops_as_the_specification_says(scratch: TargetFacts) -> None:
     assert len([name for name in built_in_names() if name.startswith("pts-")]) == 8
     iops = make_plan(load_experiment("pts-iops"), [scratch], seed=1, skip_unavailable=True)
+    (rounds,) = [phase for phase in iops.phases if phase.track]
+    of_one_round = [step for step in iops.steps if (step.phase, step.round) == ("rounds", 1)]
+    for tracked in rounds.track:
+        assert sum(tracked.is_of(step.workload, step.levels) for step in of_one_round) == 1
     first = [step.levels for step in iops.steps if (step.phase, step.round) == ("rounds", 1)]
     assert [levels["block_size"] for levels in first[:8]] == [
         *("1MiB", "128KiB", "64KiB", "32KiB", "16KiB", "8KiB", "4KiB", "512"),
@@ -33,3 +38,18 @@ def test_the_suites_nest_their_loops_as_the_specification_says(scratch: TargetFa
         ("16", "32"),
     ]
     assert len(points) == 49
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
+@pytest.mark.parametrize("name", [name for name in built_in_names() if name.startswith("pts-")])
+def test_what_is_tracked_is_measured_also_where_no_setting_can_be_changed(
+    name: str, quick: bool, scratch: TargetFacts
+) -> None:
+    none = {"write-cache": SettingFacts("write-cache", "on", reason="it has none")}
+    plan = make_plan(load_experiment(name), [scratch], seed=1, quick=quick, settings=[none])
+    assert any("write-cache" in text for text in plan.left_out)
+    for phase in plan.phases:
+        first = [step for step in plan.steps if (step.phase, step.round) == (phase.name, 1)]
+        assert [sum(one.is_of(step.workload, step.levels) for step in first) for one in phase.track] == [1] * len(
+            phase.track
+        )
