@@ -62,7 +62,8 @@ def explain(drivelab: Drivelab) -> Explain:
 def instances() -> list[str]:
     """Trace instances of drivelab that are there."""
     with tracefs() as root:
-        return [path.name for path in (root / "instances").glob("drivelab-*-calls")]
+        names = [path.name for path in (root / "instances").iterdir()]
+        return [name for name in names if re.match(r"drivelab-.*-(calls|rings)$", name)]
 
 
 def start_writer(path: Path, syncs: int = SYNCS) -> subprocess.Popen[str]:
