@@ -135,10 +135,9 @@ impl ArrowTable {
     }
 }
 
-/// A list of numbers for each row, none of them null.
+/// A list of numbers for each row, of the type as it is stored.
 pub fn int64_lists(rows: impl Iterator<Item = impl Iterator<Item = i64>>) -> ListArray {
-    let lists = rows.map(|row| Some(row.map(Some)));
-    not_null(ListArray::from_iter_primitive::<Int64Type, _, _>(lists), DataType::Int64)
+    ListArray::from_iter_primitive::<Int64Type, _, _>(rows.map(|row| Some(row.map(Some))))
 }
 
 fn bucket_lists(rows: &[Row]) -> ListArray {

@@ -29,8 +29,9 @@ _NAME_LETTERS = 20
 CAPTION = (
     "Every bar is one part of the latency and begins where the one above it ends, so that together they are the whole "
     "operation, from the call until it returned. At every instant one part is charged: a flush at the device before "
-    "anything else, then a read or write at the device, then waiting for it, otherwise software. A part that came "
-    "several times is drawn once, as its sum. Typical is the mean of the middle fifth of all operations by latency."
+    "anything else, then a read or write at the device, then waiting for it, then a layer above the drive, otherwise "
+    "software. A part that came several times is drawn once, as its sum. Typical is the mean of the middle fifth of "
+    "all operations by latency."
 )
 
 

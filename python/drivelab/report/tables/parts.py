@@ -14,7 +14,8 @@ from drivelab.report.tables.table import Table, TableCell, TableColumn
 CAPTION = (
     "In every single operation the parts add up to its latency, so means do too: overall, of the typical operations "
     "(the middle fifth by latency), and of the slowest 1\u00a0%. Medians and p99 do not add up. A flush at the device "
-    "is charged before a read or write at the device, that before waiting for it, and that before software."
+    "is charged before a read or write at the device, that before waiting for it, that before a layer above the drive, "
+    "and that before software."
 )
 _WHOLE = "whole latency"
 _NOTHING = "–"
