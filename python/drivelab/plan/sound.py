@@ -98,7 +98,8 @@ def fitted_again(
         refused = refusals(cell, target, known[step.target])
         if refused:
             raise DrivelabError("P707", "; ".join(in_words(refused)))
-        found, notes = fit(cell, target, goes_round=plan.is_listed)
+        # of phases a stored plan knows the bytes alone, and no more how many times the whole target they are
+        found, notes = fit(cell, target, goes_round=plan.is_listed or bool(plan.phases))
         if found is None:
             raise _unsound(f"step {step.number}: {'; '.join(notes)}")
     for unit in plan.units:

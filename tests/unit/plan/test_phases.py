@@ -12,6 +12,7 @@ from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
 from drivelab.plan.make import make_plan
 from drivelab.plan.narrow import narrowed
+from drivelab.plan.sound import fitted_again
 
 WORKLOADS = [
     {"name": "fill", "capacities": 2, "direct": True},
@@ -79,3 +80,10 @@ def test_rounds_have_no_repeats(experiment: Any) -> None:
     with pytest.raises(DrivelabError, match="goes on in rounds until it is steady, and has no repeats") as refused:
         narrowed(experiment(workloads=WORKLOADS, factors=FACTORS, phases=PHASES), repeats=3)
     assert refused.value.code == "P712"
+
+
+def test_what_is_written_twice_over_may_be_gone_on_with(experiment: Any, scratch: TargetFacts) -> None:
+    plan = make_plan(experiment(workloads=WORKLOADS, factors=FACTORS, phases=PHASES), [scratch], seed=1)
+    assert plan.steps[0].pattern.bytes == 2 * scratch.size_bytes
+    target = plan.targets[0].label
+    assert fitted_again(plan, {target: scratch}, {target: {}}).steps == plan.steps
