@@ -23,7 +23,8 @@ _COLUMNS = ("", "count", "moved", "failed", "mean", "p50", "p99", "max", "late: 
 def command(
     target: Annotated[str, typer.Argument(metavar="sim:MODEL", help="The drive: drivelab drives --simulated.")],
     address: Annotated[
-        str, typer.Argument(help="Where clients find it: a socket that is made (drive.sock), or 127.0.0.1:PORT.")
+        str,
+        typer.Argument(metavar="ADDRESS", help="Where clients find it: a new socket (drive.sock), or 127.0.0.1:PORT."),
     ],
     precondition: Annotated[
         bool, typer.Option("--precondition", help="Write all of it once before; takes no time of yours.")
