@@ -14,6 +14,7 @@ from drivelab.model.rounds import ChosenPoint, PhaseRounds
 from drivelab.model.surface import SurfaceShape
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.timeline import TrialTimeline
+from drivelab.model.token_bucket import TokenBucket
 from drivelab.model.units import format_quantity
 
 # above this share of its bytes at the drive a trial of writes has measured the drive, and not memory
@@ -328,6 +329,8 @@ class RunAnswer:
         How the run went from its first trial to its last, where the experiment asks for it.
     told : str
         What the run came to in its own words, where its trials alone can't tell: how a load did beside its recording.
+    buckets : tuple of (str, TokenBucket)
+        What trials have seen that watched for the end of a burst, with their targets.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -344,6 +347,7 @@ class RunAnswer:
     points: tuple[ChosenPoint, ...] = ()
     timeline: tuple[TrialTimeline, ...] = ()
     told: str = ""
+    buckets: tuple[tuple[str, TokenBucket], ...] = ()
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:
@@ -362,4 +366,5 @@ class RunAnswer:
             "shapes": [asdict(one) for one in self.shapes],
             "rounds": [one.to_json() for one in self.rounds],
             "points": [one.to_json() for one in self.points],
+            "buckets": [{"target": target, **one.to_json()} for target, one in self.buckets],
         }

@@ -311,6 +311,9 @@ class Workload(_Frozen):
     right after. ``tree`` is there if the operations are on a tree of files, and
     then the address of an operation is the number of a file.
 
+    One that ``watches_burst`` is issued in slices with rests between them, until it is known whether there is burst
+    credit, or for as long as its runtime without a fall.
+
     ``verify`` checks that the stamps of what is read name the place it was read
     from: one at the beginning of each block, and at every 4 KiB of it. They say nothing
     of seed or run, so whatever drivelab wrote with random contents can be verified
@@ -351,10 +354,11 @@ class Workload(_Frozen):
     tree: Tree | None = None
     verify: bool = False
     recording: Recorded | None = None
+    watches_burst: bool = False
 
     def to_engine_json(self) -> str:
         """The workload as the engine reads it."""
-        asked = self.model_dump(mode="json")
+        asked = self.model_dump(mode="json", exclude={"watches_burst"})
         if self.target.held is not None:
             held = {"held": self.target.held.model_dump(), "others": [each.model_dump() for each in self.target.others]}
             asked["target"] |= held

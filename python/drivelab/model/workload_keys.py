@@ -174,6 +174,9 @@ class WorkloadKeys(FrozenModel):
         0, "bytes that are enough: once they are moved it ends before its `runtime`", unit="size")
     enough_after: DurationNs = key(
         0, "time that it measures at least although it has moved `enough_bytes`", unit="time")
+    watches_burst: bool = key(
+        False, "whether it goes on until a burst has ended, its `runtime` at most, and then rests twice to see what "
+        "comes back: see the experiment burst")
     start_delay: DurationNs = key(
         0, "wait before its first I/O, when those of the same `together` have begun", unit="time")
     ends_others: bool = key(False, "whether those of the same `together` end when it has ended")

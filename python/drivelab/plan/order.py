@@ -105,7 +105,9 @@ def _units_in_order(units: Sequence[Unit], generator: np.random.Generator) -> It
     for made_alike in shuffled(_grouped(units, lambda cell: made_as(cell.filesystem)), generator):
         for mounted_alike in shuffled(_grouped(made_alike, lambda cell: cell.filesystem), generator):
             for set_alike in shuffled(_grouped(mounted_alike, lambda cell: tuple(cell.settings.items())), generator):
-                yield from shuffled(set_alike, generator)
+                # what one that watches for a burst uses up the next would miss: they keep the order of the file
+                watches = any(cell.pattern.watches_burst for unit in set_alike for cell in unit)
+                yield from set_alike if watches else shuffled(set_alike, generator)
 
 
 def _grouped(units: Sequence[Unit], key: Callable[[Cell], Hashable]) -> list[list[Unit]]:

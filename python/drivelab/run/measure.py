@@ -15,6 +15,7 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import FILE_WRITING_OPERATIONS, Workload
 from drivelab.run.before_writing import look_before, prepare_own_target
+from drivelab.run.bucket_watch import run_as_asked
 from drivelab.run.device_counters import (
     CounterReading,
     counted_device,
@@ -27,7 +28,6 @@ from drivelab.run.engine import (
     ProgressListener,
     RecordListener,
     StopRequest,
-    run_workload,
 )
 from drivelab.run.extents import ExtentShares, extent_shares
 from drivelab.run.extents import in_all as shares_in_all
@@ -95,7 +95,7 @@ def measure(
     surroundings_before = read_surroundings([drive.name for drive in target.drives])
     look_before(workload)
     before = read_counters(names)
-    run = run_workload(workload, stop=stop, on_progress=progress, on_records=on_records)
+    run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records)
     after = read_counters(names)
     surroundings_after = read_surroundings([drive.name for drive in target.drives])
     return Measurement(

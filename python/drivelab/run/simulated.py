@@ -11,13 +11,13 @@ from drivelab.model.plan import PlannedStep
 from drivelab.model.simulated import SimulatedModel
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Access, BlockSizeShare, OperationShare, TargetRange, Workload
+from drivelab.run.bucket_watch import run_as_asked
 from drivelab.run.engine import (
     Progress,
     ProgressListener,
     RecordListener,
     StopRequest,
     make_simulated_drive,
-    run_workload,
 )
 from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.progress import RunProgress
@@ -63,7 +63,7 @@ class SimulatedDrive:
             E301, E309, E310: the workload cannot be issued to it.
         """
         before = self.counters()
-        run = run_workload(workload, stop=stop, on_progress=progress, on_records=on_records, drive=self.engine)
+        run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records, drive=self.engine)
         after = self.counters()
         moved = {key: after[key] - before[key] for key in after}
         written = moved["bytes_written"]

@@ -1,0 +1,139 @@
+"""Runs a workload that watches for the end of a burst: in slices, with rests between them, until that is known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from drivelab.analyse.bucket_watch import next_move
+from drivelab.analyse.token_bucket import Done, done_in
+from drivelab.model.histogram import merge
+from drivelab.model.workload import Limits, Workload
+from drivelab.run.engine import EngineRun, Progress, ProgressListener, RecordListener, StopRequest, run_workload
+
+if TYPE_CHECKING:
+    from drivelab import _engine
+
+_SECOND_NS = 1_000_000_000
+_LOOK_S = 0.1
+AFTER_REST_S = 2.0
+
+
+def run_as_asked(
+    workload: Workload,
+    *,
+    stop: StopRequest | None = None,
+    on_progress: ProgressListener | None = None,
+    on_records: RecordListener | None = None,
+    drive: _engine.SimulatedDrive | None = None,
+) -> EngineRun:
+    """What `run_workload` measures; of a workload that watches for the end of a burst, all its slices as one run.
+
+    Raises
+    ------
+    DrivelabError
+        E301 to E315, as the engine reports them.
+    """
+    if not workload.watches_burst:
+        return run_workload(workload, stop=stop, on_progress=on_progress, on_records=on_records, drive=drive)
+    runs: list[EngineRun] = []
+    done: list[Done] = []
+    limit_s = workload.limits.runtime_ns / _SECOND_NS
+    while True:
+        move = next_move(_together(done), limit_s)
+        if move.kind == "end":
+            return _joined(runs, workload)
+        if move.kind == "rest":
+            _rest(move.seconds, stop, drive)
+        limits = Limits(runtime_ns=round((move.seconds if move.kind == "issue" else AFTER_REST_S) * _SECOND_NS))
+        # another seed for each slice: else all would read the same places
+        seeded = workload.model_copy(update={"limits": limits, "seed": workload.seed + len(runs)})
+        listener = _since_first(on_progress, runs)
+        runs.append(run_workload(seeded, stop=stop, on_progress=listener, drive=drive))
+        done.append(done_in(runs[-1].intervals, _start_ns(runs[-1]) - _start_ns(runs[0])))
+        if runs[-1].summary["stopped_by"] in ("error", "caller"):
+            return _joined(runs, workload)
+
+
+def _rest(seconds: float, stop: StopRequest | None, drive: _engine.SimulatedDrive | None) -> None:
+    if drive is not None:
+        drive.rest(round(seconds * _SECOND_NS))
+        return
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not (stop is not None and stop.is_set()):
+        time.sleep(min(_LOOK_S, max(0.0, end - time.monotonic())))
+
+
+def _since_first(listener: ProgressListener | None, runs: Sequence[EngineRun]) -> ProgressListener | None:
+    """A listener that is told of all slices until now as one run."""
+    if listener is None or not runs:
+        return listener
+    before = runs[-1].summary
+    gone_ns = int(before["started_monotonic_ns"]) + int(before["measured_ns"]) - _start_ns(runs[0])
+
+    def told(progress: Progress) -> bool:
+        return listener(replace(progress, elapsed_ns=progress.elapsed_ns + gone_ns))
+
+    return told
+
+
+def _start_ns(run: EngineRun) -> int:
+    return int(run.summary["started_monotonic_ns"])
+
+
+def _together(parts: Sequence[Done]) -> Done:
+    """The I/Os of all slices."""
+    arrays = zip(*((part.begin_s, part.end_s, part.count) for part in parts), strict=True)
+    return Done(*(np.concatenate(each) for each in arrays)) if parts else Done(*[np.empty(0)] * 3)
+
+
+def _joined(runs: Sequence[EngineRun], workload: Workload) -> EngineRun:
+    """Several runs as one, from the beginning of the first to the end of the last."""
+    first, last = runs[0].summary, runs[-1].summary
+    length_ns = int(first["measured_ns"]) if len(runs) == 1 else _start_ns(runs[-1]) - _start_ns(runs[0])
+    length_ns += int(last["measured_ns"]) if len(runs) > 1 else 0
+    keys = {key for run in runs for key in run.histograms}
+    depths = [run.summary["achieved"]["queue_depth_mean"] for run in runs]
+    weights = [int(run.summary["measured_ns"]) for run in runs]
+    summary = last | {
+        "started_monotonic_ns": first["started_monotonic_ns"],
+        "measured_ns": length_ns,
+        "operations": _summed([run.summary["operations"] for run in runs]),
+        "all_phases": _summed([run.summary["all_phases"] for run in runs]),
+        "errors": [error for run in runs for error in run.summary["errors"]],
+        "cpu": _summed([{"all": run.summary["cpu"]} for run in runs])["all"],
+        "achieved": last["achieved"] | {"queue_depth_mean": float(np.average(depths, weights=weights))},
+    }
+    return EngineRun(
+        summary=summary,
+        histograms={key: merge([run.histograms[key] for run in runs if key in run.histograms]) for key in keys},
+        intervals=pa.concat_tables(
+            [_shifted(run, _start_ns(run) - _start_ns(runs[0]), workload.interval_ns) for run in runs]
+        ),
+        records=None,
+    )
+
+
+def _shifted(run: EngineRun, after_ns: int, interval_ns: int) -> pa.Table:
+    """The intervals of a slice as those of the whole: each where it began."""
+    rows = run.intervals
+    start = rows["start_ns"].to_numpy() + after_ns
+    number = (start // interval_ns).astype(np.int32)
+    rows = rows.set_column(rows.schema.get_field_index("start_ns"), rows.schema.field("start_ns"), pa.array(start))
+    return rows.set_column(rows.schema.get_field_index("interval"), rows.schema.field("interval"), pa.array(number))
+
+
+def _summed(tables: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Numbers by name and key, added up."""
+    found: dict[str, dict[str, Any]] = {}
+    for table in tables:
+        for name, numbers in table.items():
+            own = found.setdefault(name, {})
+            for key, value in numbers.items():
+                own[key] = own.get(key, 0) + value
+    return found

@@ -1,0 +1,74 @@
+"""Burst credit on simulated drives that know nothing of how it is told: buckets are found, and nothing else is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bursting_drives import limited, seen_of, unlimited
+from drivelab.analyse.bucket_watch import next_move
+from drivelab.analyse.token_bucket import Done, bucket_of
+
+_DRIVES = 6
+
+
+def _of_rates(*spans: tuple[float, float], rest_s: float = 0.0, step_s: float = 0.2) -> Done:
+    """I/Os at one rate after the other, (rate, how long), and a rest before each but the first."""
+    begin, counts, at = [], [], 0.0
+    for rate, length in spans:
+        for _ in range(round(length / step_s)):
+            begin.append(at)
+            counts.append(rate * step_s)
+            at += step_s
+        at += rest_s
+    starts = np.array(begin)
+    return Done(starts, starts + step_s, np.array(counts))
+
+
+@pytest.mark.parametrize("token", ["I/Os", "bytes"])
+def test_a_bucket_is_found_with_all_its_numbers(token: str) -> None:
+    for seed in range(_DRIVES):
+        truth, found = seen_of(limited(token, seed), token, seed)
+        assert found is not None
+        assert found.verdict == "bucket", (seed, found)
+        assert found.base_per_s == pytest.approx(truth.rate, rel=0.05)
+        assert found.refill_per_s == pytest.approx(truth.rate, rel=0.05)
+        assert found.size == pytest.approx(truth.burst, rel=0.05)
+
+
+def test_an_unlimited_drive_has_none_however_noisy() -> None:
+    for seed in range(_DRIVES):
+        found = seen_of(unlimited(seed), "I/Os", seed)[1]
+        assert found is not None
+        assert not found.is_bucket, (seed, found)
+
+
+def test_what_comes_back_at_once_is_no_bucket() -> None:
+    # a drive that was hot is as fast as ever after any rest
+    fallen = [(1000.0, 20.0), (200.0, 20.0)]
+    done = _of_rates(*fallen)
+    parts = [done, _of_rates(*fallen), _of_rates(*fallen)]
+    begins = [0.0, 40.0 + 4.0, 80.0 + 4.0 + 8.0]
+    arrays = zip(*((p.begin_s + b, p.end_s + b, p.count) for p, b in zip(parts, begins, strict=True)), strict=True)
+    found = bucket_of(Done(*(np.concatenate(each) for each in arrays)))
+    assert found is not None
+    assert found.verdict == "fell"
+
+
+def test_a_rate_that_never_falls_ends_at_the_limit_with_what_was_moved() -> None:
+    done = _of_rates((1000.0, 15.0))
+    assert next_move(done, limit_s=15.0).kind == "end"
+    found = bucket_of(done)
+    assert found is not None
+    assert (found.verdict, found.moved, found.is_flat) == ("no end", pytest.approx(15_000), True)
+
+
+def test_an_end_is_not_believed_before_it_has_lasted() -> None:
+    assert next_move(_of_rates((1000.0, 20.0), (100.0, 4.0)), limit_s=60.0).kind == "issue"
+    assert next_move(_of_rates((1000.0, 20.0), (100.0, 10.0)), limit_s=60.0).kind == "rest"
+
+
+def test_a_constant_rate_is_probed_once_by_a_short_rest() -> None:
+    first = next_move(_of_rates((300.0, 21.0)), limit_s=600.0)
+    assert (first.kind, first.seconds) == ("rest", 3.0)
+    assert next_move(_of_rates((300.0, 21.0), (300.0, 21.0), rest_s=3.0), limit_s=600.0).kind == "issue"
