@@ -18,6 +18,7 @@ from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
+from drivelab.answers.buckets import buckets_of_run
 from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.measured_on import as_text
 from drivelab.answers.rounds import rounds_of_run, stored_values
@@ -105,6 +106,7 @@ def answer_of_run(
     answer = replace(answer, timeline=timeline_of_run(run))
     if record.answer:
         answer = replace(answer, told=record.answer)
+    answer = replace(answer, buckets=buckets_of_run(run))
     if not asks_over_time(run):
         return answer
     judged_by_it = [name for one in answer.combinations if one.judged_metric == THROUGHPUT for name in one.trials]

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drivelab.experiments.load import load_experiment
 from drivelab.model.experiment import Experiment
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.target import TargetFacts
@@ -117,3 +118,9 @@ def test_a_reference_frames_every_block(experiment: Experiment, seed: int, targe
 def test_a_plan_survives_being_stored(experiment: Experiment, seed: int) -> None:
     plan = make_plan(experiment, [SCRATCH], seed=seed)
     assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_what_watches_for_the_end_of_a_burst_keeps_the_order_of_the_file() -> None:
+    for seed in range(8):
+        plan = make_plan(load_experiment("burst"), [SCRATCH], seed=seed)
+        assert [step.workload for step in plan.steps] == ["bytes", "ios"]

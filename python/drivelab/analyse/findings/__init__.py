@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from drivelab.analyse.findings import (
     abandoned_io,
     arrivals_missed,
+    burst_credit,
     compressible_content,
     direct_quietly_buffered,
     drift,
@@ -83,6 +84,7 @@ TRIAL_KINDS = (
     generator_saturated,
     queue_depth_not_reached,
     merged_requests,
+    burst_credit,
     throughput_cliff,
     throughput_swings,
     not_steady,
@@ -93,6 +95,16 @@ TRIAL_KINDS = (
     level_moves,
     too_little_data,
     trace_incomplete,
+)
+# a trial that rests between its bursts has levels by design
+_OF_ONE_COURSE = (
+    throughput_cliff,
+    throughput_swings,
+    not_steady,
+    drift,
+    level_moves,
+    queue_depth_not_reached,
+    too_little_data,
 )
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
 RUN_KINDS = (not_measured, compressible_content, reference_drift, run_resumed, interval_reach)
@@ -108,7 +120,8 @@ def trial_findings(
 ) -> list[Finding]:
     """What is to be known about one trial, the gravest first."""
     evidence = TrialEvidence(measured, summary, target, host)
-    return sorted((finding for kind in TRIAL_KINDS for finding in kind.find(evidence)), key=gravity)
+    kinds = [kind for kind in TRIAL_KINDS if not (measured.workload.watches_burst and kind in _OF_ONE_COURSE)]
+    return sorted((finding for kind in kinds for finding in kind.find(evidence)), key=gravity)
 
 
 def target_findings(target: TargetFacts, host: HostFacts | None = None) -> list[Finding]:

@@ -13,6 +13,7 @@ from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswe
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised
+from drivelab.report.sentences.bursts import burst_sentences
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
@@ -53,6 +54,8 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
         return (answer.told,)
     if of_rounds := rounds_sentences(answer):
         return of_rounds[:SENTENCES_MAX]
+    if answer.buckets:
+        return tuple(burst_sentences(answer))
     beside = tuple(target_sentences(answer, DURATION if of_tasks else ""))
     if of_tasks:
         return (*beside, *duration_sentences(answer))
