@@ -18,6 +18,8 @@ from drivelab.model.metric import Metric, metric_of
 from drivelab.model.units import format_rate_bytes_per_s, format_rate_per_s
 
 _QUANTITY = re.compile(r"(?<=\d) (ns|us|ms|s|B|KiB|MiB|GiB|[kMG]B/s|%)(?!\w)")
+# between the digits of a number
+_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
 # narrow and unbreakable, so that 12 300 never falls apart at the end of a line
 THIN_SPACE = "\u202f"
 SIGNIFICANT_DIGITS = 3
@@ -153,7 +155,8 @@ def _latency_unit(nanoseconds: float) -> DisplayUnit:
 
 
 def typeset(text: str) -> str:
-    """A sentence written for terminals, with real micro signs and arrows, which no line break parts from a number."""
+    """A sentence written for terminals, with real micro signs and arrows, and numbers that no line break parts."""
+    text = _GROUPS.sub("\u00a0", text)
     text = text.replace(" -> ", "\u00a0→ ")
     return _QUANTITY.sub(lambda found: "\u00a0" + ("µs" if found[1] == "us" else found[1]), text)
 

@@ -108,6 +108,7 @@ def test_sentences_of_terminals_are_typeset_for_pages() -> None:
         typeset("durable within 299 us (limit 10 ms), 4 KiB")
         == "durable within 299\u00a0µs (limit 10\u00a0ms), 4\u00a0KiB"
     )
+    assert typeset("6 050 to 20 700 with 32 clients") == "6\u00a0050 to 20\u00a0700 with 32 clients"
     assert typeset("99 percent of 3 users") == "99 percent of 3 users"
     assert typeset("478 MB/s -> 173 MB/s") == "478\u00a0MB/s\u00a0→ 173\u00a0MB/s"
 
