@@ -150,6 +150,9 @@ def test_the_knee_is_ringed_and_told_in_a_sentence() -> None:
     assert figure.caption.startswith(
         "More than 4 outstanding (up to 16) adds 5\u00a0% IOPS and 3.8\u202f× the latency."
     )
+    # what lies at the last depth does not hold at each behind the knee
+    line = figure.plots[0].data[0]
+    assert line["name"].endswith(": beyond 4, 16 adds 5 % IOPS and 3.8\u202f× latency")
     column = figure.table.columns.index("is_knee")
     assert [row[column] for row in figure.table.rows] == [0, 0, 1, 0, 0]
 

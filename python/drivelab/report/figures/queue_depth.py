@@ -173,7 +173,9 @@ def _plot(lines: Sequence[_Line], name: str) -> Plot:
 def _trace(found: Sequence[Point], line: _Line, place: int, scale: Scale, panel: int) -> dict[str, Any]:
     color = theme.SERIES[place % len(theme.SERIES)]
     symbol = MACHINE_SYMBOLS[place % len(MACHINE_SYMBOLS)]
-    short = f": more than {line.beyond.depth:g} {line.beyond.short_text}" if line.beyond else ""
+    short = (
+        f": beyond {line.beyond.depth:g}, {line.beyond.last_depth:g} {line.beyond.short_text}" if line.beyond else ""
+    )
     is_hollow = line.first.is_reference
     return theme.scatter(
         "lines+markers",
