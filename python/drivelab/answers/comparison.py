@@ -274,6 +274,7 @@ def _found_values(side: Sequence[_ReadRun]) -> dict[str, dict[str, None]]:
 
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
+    yield from _of_models((*base, *new))
     yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))
     for run in (*base, *new):
         if imported := run.record.imported:
@@ -297,6 +298,15 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
     for metric, count in compared.left_out.items():
         cells = "1 combination" if count == 1 else f"{count} combinations"
         yield f"{metric} is left out in {cells}: some repeat has no value of it."
+
+
+def _of_models(runs: Sequence[StoredRun]) -> Iterator[str]:
+    """Which targets are simulated: what is true of a model is true of no hardware."""
+    targets = [target for run in runs for target in run.record.targets]
+    models = [one for one in targets if (one.get("facts_before") or {}).get("simulated")]
+    if models:
+        names = ", ".join(dict.fromkeys(str(one.get("label") or "") for one in models))
+        yield f"Simulated: {names}{'; no real drive was measured' if len(models) == len(targets) else ''}."
 
 
 def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun], *, is_open: bool) -> Iterator[str]:

@@ -112,6 +112,16 @@ def test_one_run_each_is_seen_only_however_far_apart(made: MakeRun) -> None:
     assert "at least 5 runs a side, alternately" in found.notes[0]
 
 
+def test_models_are_told_before_all_else(made: MakeRun) -> None:
+    runs = [made(), made()]
+    for run in runs:
+        for target in run.record.targets:
+            target["facts_before"] = {**(target.get("facts_before") or {}), "simulated": {"title": "A model"}}
+    label = runs[0].record.targets[0]["label"]
+    assert compared(*runs).notes[0] == f"Simulated: {label}; no real drive was measured."
+    assert not any("Simulated" in note for note in compared(made(), made()).notes)
+
+
 def test_the_run_is_the_unit(made: MakeRun) -> None:
     found = compare_runs(three(made, run_noise=0.1, repeats=3), three(made, run_noise=0.1, repeats=3))
     assert {row.ratio.sample_count for row in found.rows} == {6}
