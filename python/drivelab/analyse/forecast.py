@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from drivelab.model.commit_scale import MARKS, ScaleMark, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import MEAN_LATENCY
 from drivelab.model.program import Program, RateBand
@@ -13,7 +13,6 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
 from drivelab.model.verdict import Forecast
 
-_MS = 1e6
 _NS = 1e9
 # each of its writes makes a log longer by a block
 _NEW_BLOCKS = "sync-write-4096"
@@ -125,32 +124,6 @@ def _left(program: Program, latency_ns: float) -> float:
     return (
         1.0 if background is None else background.every_ns / (background.every_ns + background.sync_count * latency_ns)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ScaleMark:
-    """A published drive, its latency of a durable write in ns, and the page and its name there."""
-
-    title: str
-    latency_ns: float
-    page: str
-    drive: str
-
-
-# the slowest first: means of small durable writes on ext4 with the write cache on, as the pages in
-# `drivelab.reference` tell them; a test holds the two together
-MARKS = (
-    ScaleMark("a hard disk of 7200 rpm", 40.1 * _MS, "ssd-latency", "Western Digital 7200RPM 1TB"),
-    ScaleMark("an Intel 530", 9.5 * _MS, "intel-530", "Intel 530 (SSDSC2BW120A4)"),
-    ScaleMark("a Crucial M4", 2.7 * _MS, "intel-530", "Crucial M4"),
-    ScaleMark("a SanDisk X100", 0.83 * _MS, "intel-530", "SanDisk X100 (SD5SG2128G1052E)"),
-    ScaleMark("an Intel 320, which has capacitors", 0.2 * _MS, "intel-530", "Intel 320 (SSDSC2CW120A3)"),
-)
-
-
-def rate_on(mark: ScaleMark, program: Program) -> float:
-    """Commits a second of one client on a published drive, with the program's own time."""
-    return _NS / (program.write.sync_count * mark.latency_ns + program.own.one_ns)
 
 
 def place_on_scale(rate: float, program: Program) -> str:

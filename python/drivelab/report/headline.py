@@ -81,6 +81,11 @@ def surer_words(record: RunRecord, *, is_busy: bool) -> str:
     return f"to be sure: check again {' and '.join(ways)}" if ways else ""
 
 
+def simulated_texts(content: ReportContent) -> tuple[str, ...]:
+    """How the simulated targets of a run begin where findings name them: ``sim:disk-7200 is simulated``."""
+    return tuple(f"{one.get('text', '')} is simulated" for one in _targets(content) if one.get("simulated"))
+
+
 def drives_of(content: ReportContent) -> list[Mapping[str, Any]]:
     """The drives of a run as they were before it."""
     return [drive for target in _targets(content) for drive in target.get("drives") or ()]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivelab.model.result_set import SIMULATED, ResultSet
+from drivelab.report.content import ReportContent
+from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.latency_overview import KEY as OVERVIEW
 from drivelab.report.figures.limit_gauge import KEY as LIMITS
 from drivelab.report.figures.of_run import OF_TRACES
-from drivelab.report.headline import headline_facts, what_is_missing
+from drivelab.report.headline import busy_words, headline_facts, simulated_texts, what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
-from drivelab.report.parts_of_text import parts_within
+from drivelab.report.parts_of_text import capitalised, parts_within
+from drivelab.report.reported_findings import ReportedFinding
+from drivelab.report.sentences.several_drives import shortened
 from drivelab.report.sentences.traced import leads
 
 _NAMES_MAX = 3
@@ -23,8 +28,9 @@ def hero_of(joint: Joint, of_runs: Sequence[Figure] | None = None) -> Figure | N
     """The one picture of a report in whatever format; None where nothing can be drawn.
 
     Of a single run that is the parts of its latency where it was made to be explained, the limits that it
-    was held against, or the figure that its experiment names first. Where that is latencies at a glance,
-    which every run has, and of several runs, it is the first figure that is drawn from combinations.
+    was held against, else the scale of published drives, or the figure that its experiment names first.
+    Where that is latencies at a glance, which every run has, and of several runs, it is the first figure
+    that is drawn from combinations.
 
     Parameters
     ----------
@@ -39,7 +45,7 @@ def hero_of(joint: Joint, of_runs: Sequence[Figure] | None = None) -> Figure | N
     wanted: tuple[str, ...] = ()
     if run is not None:
         named = tuple(key for key in run.experiment.get("figures", ())[:1] if key != OVERVIEW)
-        wanted = (*(OF_TRACES if leads(run) else ()), LIMITS, *named)
+        wanted = (*(OF_TRACES if leads(run) else ()), LIMITS, COMMITS, *named)
     asked = (figure for key in wanted for figure in figures if figure.key == key)
     return next(asked, next(iter(figures), None))
 
@@ -60,23 +66,51 @@ def _named(names: Sequence[str]) -> str:
 
 
 def warnings_of(joint: Joint) -> list[str]:
-    """That a run is not complete, then findings, the gravest first, then what differs between the runs."""
+    """That a run is not complete or not real, then findings, the gravest first, then what differs between the runs."""
     missing = [what_is_missing(run.record, run.trial_count) for run in joint.runs]
-    found = [one for run in joint.runs for one in run.findings if one.severity in ("invalid", "warning")]
-    # "invalid" comes before "warning", and of each run the gravest first
-    findings = [
-        f"{one.word}: {parts_within(one.text, _WARNING_LENGTH_MAX)}"
-        for one in sorted(found, key=lambda one: one.severity)
+    simulated = [one for one in simulated_sentences(joint.result_sets) if one not in joint.sentences]
+    busy = [capitalised(words) for run in joint.runs if (words := busy_words(run.trials))]
+    found = [
+        (one.severity, f"{one.word}: {parts_within(text, _WARNING_LENGTH_MAX)}")
+        for run in joint.runs
+        for one in run.findings
+        if one.severity in ("invalid", "warning") and (text := _text_of(one, run))
     ]
-    told = [*(f"Not complete: {text}" for text in missing if text), *findings, *joint.notes]
+    # "invalid" comes before "warning", and of each run the gravest first
+    findings = [text for _, text in sorted(found, key=lambda one: one[0])]
+    grave = sum(severity == "invalid" for severity, _ in found)
+    findings[grave:grave] = busy
+    told = [*(f"Not complete: {text}" for text in missing if text), *simulated, *findings, *joint.notes]
     return list(dict.fromkeys(told))
 
 
+def _text_of(finding: ReportedFinding, run: ReportContent) -> str:
+    """What a finding says first; empty where it says no more than that a drive is simulated, which is told before."""
+    models = simulated_texts(run)
+    return next((text for text, _ in finding.says if not text.startswith(models)), "") if models else finding.text
+
+
+def simulated_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
+    """Which drives are models: what is true of them is true of no hardware."""
+    drives = [drive for one in sets for drive in one.drives]
+    models = list(dict.fromkeys(shortened(drive.name) for drive in drives if drive.kind == SIMULATED))
+    if not models:
+        return ()
+    is_all = all(drive.kind == SIMULATED for drive in drives)
+    return (
+        f"Simulated: {', '.join(models)}; no real drive was measured."
+        if is_all
+        else f"Simulated: {', '.join(models)}.",
+    )
+
+
 def source_words(joint: Joint) -> str:
-    """Who measured, and who published."""
+    """Who measured or simulated, and who published."""
     told = []
     for run in joint.runs:
+        models, count = simulated_texts(run), len(run.record.targets)
+        how = "measured" if not models else "simulated" if len(models) == count else "measured and simulated"
         imported = dict(headline_facts(run)).get("imported from", "")
-        told.append(f"measured by {imported or f'drivelab {run.record.drivelab_version}'}".strip())
+        told.append(f"{how} by {imported or f'drivelab {run.record.drivelab_version}'}".strip())
     told += [f"published: {one.source}" for one in joint.result_sets if one.is_reference]
     return "; ".join(dict.fromkeys(told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from drivelab.model.result_set import SIMULATED, ResultSet
+from drivelab.model.result_set import ResultSet
 from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import bar_groups
@@ -17,6 +17,7 @@ from drivelab.report.figures.surface import surface
 from drivelab.report.figures.surface_maps import surface_maps
 from drivelab.report.figures.timeline import timeline
 from drivelab.report.headline import what_is_missing
+from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
@@ -77,26 +78,12 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
-        sentences=(*_simulated(sets), *_sentences(runs, sets, drives_of_runs(result_sets, sets))),
+        sentences=(*simulated_sentences(sets), *_sentences(runs, sets, drives_of_runs(result_sets, sets))),
         tables=(*tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),
         result_sets=sets,
         notes=run_differences(runs, sets),
-    )
-
-
-def _simulated(sets: Sequence[ResultSet]) -> tuple[str, ...]:
-    """Which drives are models: what is true of them is true of no hardware."""
-    drives = [drive for one in sets for drive in one.drives]
-    models = list(dict.fromkeys(shortened(drive.name) for drive in drives if drive.kind == SIMULATED))
-    if not models:
-        return ()
-    is_all = all(drive.kind == SIMULATED for drive in drives)
-    return (
-        f"Simulated: {', '.join(models)}; no real drive was measured."
-        if is_all
-        else f"Simulated: {', '.join(models)}.",
     )
 
 

@@ -9,9 +9,11 @@ from drivelab.report.answer import VerdictBlock, answer_of
 from drivelab.report.combinations_table import CombinationsTable, combinations_data, combinations_table
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.effects_table import EffectsTable, effects_tables
+from drivelab.report.figures.commit_scale import KEY as COMMITS
+from drivelab.report.figures.commit_scale import CommitScale, commit_data, commit_scales
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.figures.of_run import asks_over_time
-from drivelab.report.numerals import typeset
+from drivelab.report.numerals import number_text, span_beside, typeset
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.results_table import NumberCell, ResultsTable, results_table
 from drivelab.report.settings_table import Setting, SettingsTable, settings_table
@@ -23,6 +25,10 @@ RESULTS_CAPTION = (
     "“seen” what this sample showed: too few independent I/Os for that quantile."
 )
 COMBINATIONS_CAPTION = "“≥” is a bound, and “seen” what the samples showed: too few independent I/Os for an interval."
+COMMITS_CAPTION = (
+    "In parentheses the 95\u00a0% interval; other rows are made of the mean latency of small durable writes that was "
+    "published. The program's own time is in all of them."
+)
 SETTINGS_CAPTION = (
     "Asked → achieved, as read back or measured; ≠ where the two differ. Sizes: issued → seen by the drive."
 )
@@ -47,6 +53,7 @@ def result_tables(content: ReportContent) -> tuple[Table, ...]:
         over_time=asks_over_time(content),
     )
     found = [_checks_table(block) for block in judged if block.checks]
+    found += [_commits_table(scale) for scale in commit_scales(content.verdict)]
     found += [
         _effects_table(table)
         for table in effects_tables(content.answer.effects, content.answer, content.level_differences)
@@ -79,6 +86,19 @@ def _checks_table(block: VerdictBlock) -> Table:
     ]
     title = f"What {block.title or block.need} asks for"
     return Table("checks", title, tuple(TableColumn(name) for name in _CHECK_COLUMNS), text_rows(rows))
+
+
+def _commits_table(scale: CommitScale) -> Table:
+    """How often a program would commit here and on published drives, the slowest first."""
+    cells = []
+    for place in scale.places:
+        interval = ""
+        if place.low and place.high:
+            interval = span_beside(*(number_text(end) for end in (place.rate, place.low, place.high)))
+        cells.append((TableCell(place.name), TableCell(number_text(place.rate), interval)))
+    columns = (TableColumn("drive"), TableColumn("commits a second", is_number=True))
+    title = f"{scale.program.title}: commits a second by one client"
+    return Table(COMMITS, title, columns, tuple(cells), COMMITS_CAPTION, data=commit_data([scale]))
 
 
 def _effects_table(table: EffectsTable) -> Table:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from drivelab.analyse.forecast import MARKS, commit_rate, forecast, log_latency, place_on_scale, rate_bands, rate_on
+from drivelab.analyse.forecast import commit_rate, forecast, log_latency, place_on_scale, rate_bands
+from drivelab.model.commit_scale import MARKS, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.program import Background, OwnTime, Program
 from drivelab.model.programs import CLIENT_COUNTS, ETCD, MARIADB, POSTGRESQL, PROGRAMS, REDIS_ALWAYS, SQLITE, ZOOKEEPER

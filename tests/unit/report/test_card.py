@@ -10,15 +10,25 @@ from xml.etree import ElementTree
 
 import pytest
 
+from drivelab.analyse.forecast import commit_rate
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
+from drivelab.model.programs import PROGRAMS
+from drivelab.model.result_set import SIMULATED
 from drivelab.reference.load import load_reference
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import HEIGHT_PX, WIDTH_PX, card_svg, write_card
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
-from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_parts
+from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_commits, rows_of_parts
 from drivelab.report.gather import gather
+from drivelab.report.headline import busy_words
+from drivelab.report.in_short import hero_of, source_words, warnings_of
 from drivelab.report.joint import Joint
+from drivelab.report.joint_page import joint_page_of
+from drivelab.report.markdown.report import write_markdown_report
+from drivelab.report.reported_findings import reported
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -64,7 +74,7 @@ def test_a_check_shows_its_limit_and_four_numbers() -> None:
         "2.49 GB/s",
     ]
     told = "Throughput fell to 34 % after 1.7 s: what was measured before is a cache, not the drive"
-    assert card.warning == f"Warning: {told}"
+    assert card.warnings[0] == f"Warning: {told}"
 
 
 def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
@@ -190,14 +200,100 @@ def test_an_explanation_shows_the_parts_of_the_latency_in_their_order() -> None:
 def test_a_run_that_was_cut_off_says_so_before_all_else() -> None:
     joint = joint_report([golden("check-directory")])
     cut_off = replace(joint.runs[0], facts={**joint.runs[0].facts, "status": "interrupted"})
-    assert card_of(replace(joint, runs=(cut_off,))).warning.startswith("Not complete: ")
+    assert card_of(replace(joint, runs=(cut_off,))).warnings[0].startswith("Not complete: ")
+
+
+def committing(names: tuple[str, ...], checks: tuple[object, ...] = ()) -> dict[str, object]:
+    """The verdict on needs without a limit, at 2.7 ms a log write: as on a Crucial M4."""
+    needs = []
+    for name in names:
+        latency = Estimate(2.7e6, 2.4e6, 3.0e6, "ns", 900, 900.0, "")
+        rate = commit_rate(PROGRAMS[name], latency)
+        told = {"commits_per_s": rate.to_json(), "own_time_ns": PROGRAMS[name].own.one_ns}
+        needs.append({"need": name, "title": PROGRAMS[name].title, "checks": checks, "forecast": told})
+    return {"outcome": "no_limit", "sentence": "It would commit 6 050 times a second.", "verdicts": needs}
+
+
+def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path) -> None:
+    joint = joint_report([golden("check-directory")])
+    joint = replace(joint, runs=(replace(joint.runs[0], verdict=committing(("postgres",))),))
+    hero, page, card = hero_of(joint), joint_page_of(joint), card_of(joint)
+    assert hero is not None
+    assert page.hero is not None
+    assert (page.hero.figure.key, page.hero.number, hero.key) == ("commit-scale", "1", "commit-scale")
+    assert card.rows is not None
+    assert [(row.name, row.is_published) for row in card.rows.rows] == [
+        ("Hard disk of 7200 rpm", True),
+        ("Intel 530", True),
+        ("Crucial M4", True),
+        ("Measured here", False),
+        ("SanDisk X100", True),
+        ("Intel 320, which has capacitors", True),
+    ]
+    here = card.rows.rows[3]
+    assert here.low is not None
+    assert here.high is not None
+    assert here.low < 1e9 / (2.7e6 + PROGRAMS["postgres"].own.one_ns) < here.high
+    assert (
+        f"| Measured here | {here.text} ({here.span}) |"
+        in write_markdown_report(joint, tmp_path / "a.md", None, is_brief=True).read_text()
+    )
+    (plot,) = hero.plots
+    assert plot.data[0]["error_x"]["array"][3] == pytest.approx(here.high - (here.value or 0), rel=1e-4)
+
+
+def test_two_needs_without_a_limit_are_a_bar_each_and_a_need_with_one_is_none() -> None:
+    joint = joint_report([golden("check-directory")])
+    two = replace(joint.runs[0], verdict=committing(("postgres", "mariadb")))
+    rows = rows_of_commits(two)
+    assert rows is not None
+    assert [row.name for row in rows.rows] == [PROGRAMS[name].title for name in ("postgres", "mariadb")]
+    assert rows_of_commits(replace(two, verdict=committing(("postgres",), checks=({},)))) is None
+
+
+def test_what_is_told_of_a_check_stands_above_what_limits_it() -> None:
+    card = card_of(joint_report([golden("check-directory")]))
+    svg = ElementTree.fromstring(card_svg(replace(card, warnings=("One warning", "Two warnings"))))
+    texts = [(float(one.get("y", 0)), one.text or "") for one in svg.iter(f"{_SVG}text")]
+    one, two, source = (next(y for y, text in texts if text.startswith(word)) for word in ("One", "Two", "measured"))
+    others = [y for y, text in texts if not text.startswith(("One", "Two", "measured"))]
+    assert max(others) + 15 <= one < two < source - 16
+
+
+def test_a_busy_machine_is_told_on_the_card_and_in_short() -> None:
+    joint = joint_report([golden("check-directory")])
+    run = joint.runs[0]
+    busy = {"processors": {"count": 2, "busy": 1.4, "own": 0.1, "kernel_threads": 0.0, "duration_ns": 1e9}}
+    trials = tuple(replace(one, context=busy) for one in run.trials)
+    assert busy_words(trials)
+    told = warnings_of(replace(joint, runs=(replace(run, trials=trials),)))
+    assert told[0].startswith("The machine was busy: ")
+    assert not warnings_of(joint)[0].startswith("The machine")
+
+
+def test_every_simulated_drive_is_told_and_none_was_measured() -> None:
+    joint = joint_report([golden("write-size-two-drives")])
+    run, of_run = joint.runs[0], joint.result_sets[0]
+    targets = [
+        {**one, "facts_before": {**one["facts_before"], "text": f"sim:{place}", "simulated": {"title": "A model"}}}
+        for place, one in enumerate(run.record.targets)
+    ]
+    finding = Finding("virtual-drive", "warning", "sim:0 is simulated (A model): its numbers are of a model", "", {})
+    models = replace(run, facts={**run.facts, "targets": targets}, findings=reported([finding]))
+    drives = tuple(replace(one, kind=SIMULATED) for one in of_run.drives)
+    simulated = replace(joint, runs=(models,), result_sets=(replace(of_run, drives=drives),))
+    names = ", ".join(drive.name for drive in drives)
+    assert warnings_of(simulated) == [f"Simulated: {names}; no real drive was measured."]
+    assert source_words(simulated).startswith("simulated by drivelab")
+    half = replace(models, facts={**run.facts, "targets": [targets[0], run.record.targets[1]]})
+    assert source_words(replace(simulated, runs=(half,))).startswith("measured and simulated by drivelab")
+    assert source_words(joint).startswith("measured by drivelab")
 
 
 def test_names_of_others_are_text_and_nothing_else() -> None:
     hostile = "a<b>&\"'\x1b[31m\u202e\ufffe\ud800 ]]> <script>alert(1)</script>\n\t"
-    card = Card(
-        "", hostile, hostile, hostile, rows=Rows(hostile, (Row(hostile, hostile, hostile, 1.0),)), warning=hostile
-    )
+    rows = Rows(hostile, (Row(hostile, hostile, hostile, 1.0),))
+    card = Card("", hostile, hostile, hostile, rows=rows, warnings=(hostile, hostile))
     root = ElementTree.fromstring(card_svg(card).encode())
     assert f"{_SVG}script" not in {one.tag for one in root.iter()}
     assert "\x1b" not in "".join(root.itertext())

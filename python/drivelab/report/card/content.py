@@ -1,4 +1,4 @@
-"""What a card says: the question, the answer, a picture of the most telling numbers, and one warning."""
+"""What a card says: the question, the answer, a picture of the most telling numbers, and what limits them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.report.answer import answer_of
-from drivelab.report.card.rows import Row, Rows, rows_of_parts, rows_of_sets
+from drivelab.report.card.rows import Row, Rows, rows_of_commits, rows_of_parts, rows_of_sets
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.limit_gauge import Gauge, gauges_of
 from drivelab.report.in_short import source_words, warnings_of, where_words
@@ -16,7 +16,7 @@ from drivelab.report.numerals import latency_text, span_beside, value_writer
 from drivelab.report.sentences.traced import leads
 
 BADGES = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "mixed": "Mixed", "no_limit": "No limit"}
-_NUMBERS_MAX = 4
+_NUMBERS_MAX, _WARNINGS_MAX = 4, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Card:
         What is drawn as bars where there are no `numbers`.
     others : tuple of str
         What else was answered, where there is nothing to draw.
-    warning : str
-        The gravest thing that limits the numbers; may be empty.
+    warnings : tuple of str
+        What limits the numbers, the gravest first.
     source : str
         Who measured.
     """
@@ -53,7 +53,7 @@ class Card:
     numbers: tuple[Row, ...] = ()
     rows: Rows | None = None
     others: tuple[str, ...] = ()
-    warning: str = ""
+    warnings: tuple[str, ...] = ()
     source: str = ""
 
 
@@ -62,9 +62,11 @@ def card_of(joint: Joint) -> Card:
     own = joint.only_run
     answer = answer_of(own.verdict, (), ()) if own else None
     # trials of a check have nothing in common that could be drawn as bars
-    is_check = own is not None and "steps" not in own.record.plan and own.title == "check"
-    numbers = tuple(_check_numbers(own)) if own and is_check else ()
-    rows = None if numbers else (rows_of_parts(own) if own and leads(own) else None) or rows_of_sets(joint.result_sets)
+    is_check = own is not None and own.experiment.get("name") == "check"
+    commits = rows_of_commits(own) if own else None
+    numbers = tuple(_check_numbers(own)) if own and is_check and not commits else ()
+    rows = commits or (rows_of_parts(own) if own and leads(own) else None)
+    rows = None if numbers else rows or rows_of_sets(joint.result_sets)
     if rows is not None and len(rows.rows) == 1:
         # a bar alone tells nothing, and the one number of a page is what its answer is about
         numbers = () if rows.rows[0].is_published else (replace(rows.rows[0], name=rows.title),)
@@ -78,7 +80,7 @@ def card_of(joint: Joint) -> Card:
         numbers=numbers,
         rows=rows,
         others=() if numbers or rows else joint.sentences[1:],
-        warning=next(iter(warnings_of(joint)), ""),
+        warnings=tuple(warnings_of(joint)[:_WARNINGS_MAX]),
         source=source_words(joint),
     )
 

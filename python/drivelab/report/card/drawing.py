@@ -20,10 +20,11 @@ from drivelab.report.static_figure import FONT, page_colours, png_maker
 WIDTH_PX, HEIGHT_PX = 1200, 630
 _LEFT, _RIGHT = 48, WIDTH_PX - 48
 _ROOM = _RIGHT - _LEFT
-_BODY_END, _WARNING_Y, _SOURCE_Y = 528, 540, 608
+_BODY_END, _WARNING_Y, _WARNING_PX, _SOURCE_Y = 522, 534, 52, 610
 _NAME_PX, _VALUE_PX = 430, 270
 _ROW_PX_MAX = 64
-_TWO_LINES_PX = 34
+_TWO_LINES_PX, _DOT_PX = 34, 10
+_NAME_LINES_MAX, _NAME_LINE_PX = 3, 18
 _SENTENCE_LINES_MAX = 3
 # beyond this the shortest bar is not seen, and places on a logarithmic axis are drawn instead
 _SPAN_LINEAR = 40
@@ -67,13 +68,12 @@ class _Drawing:
         if card.gauge is not None:
             at = self._gauge(card.gauge, at + 40)
         if card.numbers:
-            self._numbers(card.numbers, at + 26)
+            self._numbers(card.numbers, at + 8)
         elif card.rows is not None:
             self._rows(card.rows, at + 22)
         else:
             self._others(card.others, at + 16)
-        if card.warning:
-            self._warning(one_line(typeset(card.warning)))
+        self._warnings([one_line(typeset(text)) for text in card.warnings])
         self._text(_LEFT, _SOURCE_Y, one_line(card.source), 16, "muted", room=_ROOM)
         size = f'width="{WIDTH_PX}" height="{HEIGHT_PX}" viewBox="0 0 {WIDTH_PX} {HEIGHT_PX}"'
         return "\n".join(
@@ -140,9 +140,11 @@ class _Drawing:
             text = one_line(row.text)
             size = next((size for size in (42, 36, 30, 24) if width_px(text, size, bold=True) <= room - 24), 20)
             self._text(left, top + 44, text, size, "ink", bold=True, room=room - 24)
-            self._text(left, top + 72, one_line(row.span), 17, "muted", room=room - 24)
-            for number, line in enumerate(wrapped(one_line(typeset(row.name)), room - 24, 17, 3)):
-                self._text(left, top + 100 + 21 * number, line, 17, "ink")
+            self._text(left, top + 70, one_line(row.span), 17, "muted", room=room - 24)
+            first = top + 94
+            lines_max = max(1, min(_NAME_LINES_MAX, 1 + int((_BODY_END - first) // _NAME_LINE_PX)))
+            for number, line in enumerate(wrapped(one_line(typeset(row.name)), room - 24, 15, lines_max)):
+                self._text(left, first + _NAME_LINE_PX * number, line, 15, "ink")
 
     def _others(self, sentences: Sequence[str], at: int) -> None:
         """As many further sentences as there is room for, each whole."""
@@ -165,7 +167,7 @@ class _Drawing:
         left, right = _LEFT + _NAME_PX, _RIGHT - _VALUE_PX - 12
         places: _LogPlaces | _LinearPlaces
         if is_log:
-            places = _LogPlaces(min(ends) / 1.3, max(ends), left, right)
+            places = _LogPlaces(min(ends) / 1.3, max(ends), left, right - _DOT_PX)
         else:
             places = _LinearPlaces(max(ends, default=1.0), left, right)
         for number, row in enumerate(rows.rows):
@@ -207,9 +209,15 @@ class _Drawing:
         if row.low and row.high:
             self._line(places(row.low), middle, places(row.high), middle, "ink", 2)
 
-    def _warning(self, text: str) -> None:
-        self._box(_LEFT, _WARNING_Y, _ROOM, 36, "undecided-tint", radius=6)
-        self._text(_LEFT + 14, _WARNING_Y + 24, text, 17, "undecided", room=_ROOM - 28)
+    def _warnings(self, texts: Sequence[str]) -> None:
+        """One below the other in one box."""
+        if not texts:
+            return
+        height = min(_WARNING_PX, 36 * len(texts))
+        self._box(_LEFT, _WARNING_Y, _ROOM, height, "undecided-tint", radius=6)
+        for place, text in enumerate(texts):
+            middle = _WARNING_Y + height * (place + 0.5) / len(texts)
+            self._text(_LEFT + 14, middle + 6, text, 17, "undecided", room=_ROOM - 28)
 
     def _text(
         self,

@@ -13,6 +13,7 @@ from drivelab.model.setting import AS_FOUND
 from drivelab.report.combination_labels import BASELINE
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import what_it_is_about
+from drivelab.report.figures.commit_scale import TITLE, Place, commit_scales
 from drivelab.report.figures.measured import (
     BLOCK_SIZE,
     WORKLOAD,
@@ -25,7 +26,7 @@ from drivelab.report.figures.measured import (
 )
 from drivelab.report.figures.part_style import answered, part_title
 from drivelab.report.figures.quantity import owners
-from drivelab.report.numerals import count_text, latency_text, span_beside, value_writer
+from drivelab.report.numerals import count_text, latency_text, number_text, span_beside, value_writer
 
 ROWS_MAX = 7
 _ENDS = 3
@@ -68,6 +69,24 @@ def rows_of_parts(content: ReportContent) -> Rows | None:
         if one.typical_ns > 0
     ]
     return Rows(title, tuple(rows[:ROWS_MAX]))
+
+
+def rows_of_commits(content: ReportContent) -> Rows | None:
+    """How often programs would commit, one among published drives; None where each need has a limit."""
+    scales = list(commit_scales(content.verdict))
+    if not scales:
+        return None
+    if len(scales) == 1:
+        return Rows(TITLE, tuple(_commits(place, place.name) for place in scales[0].places))
+    own = [(scale.program.title, place) for scale in scales for place in scale.places if not place.is_published]
+    return Rows("Commits a second by one client", tuple(_commits(place, name) for name, place in own[:ROWS_MAX]))
+
+
+def _commits(place: Place, name: str) -> Row:
+    text, span = number_text(place.rate), "published" if place.is_published else ""
+    if place.low and place.high:
+        span = span_beside(text, number_text(place.low), number_text(place.high))
+    return Row(name, text, span, place.rate, place.low, place.high, place.is_published)
 
 
 def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:

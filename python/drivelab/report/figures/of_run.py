@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivelab.report.answer import thresholds_of
 from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.figures.commit_scale import commit_scale
 from drivelab.report.figures.effects_overview import effects_overview
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.io_scatter import io_scatter
@@ -45,6 +46,7 @@ def figures_of_run(content: ReportContent) -> list[Figure]:
     trials, answer, parts = content.trials, content.answer, _parts(content)
     made = [
         limit_gauge(content.verdict),
+        commit_scale(content.verdict),
         effects_overview(answer),
         throughput_over_time(trials, answer) if asks_over_time(content) else None,
         latency_histogram(parts),

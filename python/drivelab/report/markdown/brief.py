@@ -1,10 +1,11 @@
-"""A report as Markdown in short, for an article or a ticket: the answer, one picture, one table, what limits it."""
+"""A report as Markdown in short, for an article or a ticket: the answer, a picture, a table or two, what limits it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.in_short import source_words, warnings_of, where_words
 from drivelab.report.joint import Joint
 from drivelab.report.markdown.syntax import escaped, table_lines
@@ -34,9 +35,11 @@ def brief_lines(joint: Joint, picture: Sequence[str]) -> Iterator[str]:
         text = escaped(typeset(sentence))
         yield from (f"**{text}**" if number == 0 else text, "")
     yield from picture
-    tables = [*joint.tables, *(result_tables(joint.runs[0]) if len(joint.runs) == 1 else ())]
-    if tables:
-        yield from _table(tables[0])
+    own = result_tables(joint.runs[0]) if len(joint.runs) == 1 else ()
+    # what a need without a limit is held against stands before what it is made of
+    commits = [table for table in own if table.key.startswith(COMMITS)][:1]
+    for table in (*commits, *[*joint.tables, *own][:1]):
+        yield from _table(table)
     warnings = warnings_of(joint)[:_WARNINGS_MAX]
     yield from (f"- {escaped(typeset(text))}" for text in warnings)
     if warnings:
