@@ -91,7 +91,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
 
 def _shown_trials(run: StoredRun, order: Sequence[str]) -> tuple[list[str], int]:
     """Names of the trials that are shown one by one, in the order in which they ran, and how many there are in all."""
-    wanted = ("target", "workload", "repeat", "is_reference", "label")
+    wanted = ("target", "workload", "repeat", "is_reference", "label", "block_size_bytes")
     columns = trial_columns(run, lambda field: field.name in wanted or _is_level(field.name))
     rows = [row for row in columns.to_pylist() if not row["is_reference"]]
     if len(rows) <= TRIALS_IN_FULL_MAX:
@@ -206,10 +206,10 @@ def _for_reading(trials: Sequence[TrialContent], order: Sequence[str]) -> list[T
 
 
 def _place(row: Mapping[str, Any], label: str, order: Sequence[str]) -> tuple[Any, ...]:
-    """Where the experiment's file has a trial."""
+    """Where the experiment's file has a trial; what no file orders stands by the size of its I/Os."""
     levels = [str(value) for key, value in row.items() if _is_level(key) and str(value) in order]
     known = [order.index(name) for name in [str(row.get("workload")), *levels] if name in order]
-    return str(row["target"]), known, label, row["repeat"]
+    return str(row["target"]), known, row.get("block_size_bytes") or 0, label, row["repeat"]
 
 
 def _order_of_file(record: RunRecord) -> list[str]:

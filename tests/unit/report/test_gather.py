@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +15,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 from synthetic import SyntheticTrial, log_normal
 
 from drivelab.analyse.summary import summarise
+from drivelab.model.units import format_bytes
 from drivelab.model.workload import Pacing
-from drivelab.report.content import ReportContent
-from drivelab.report.gather import gather
+from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.gather import _for_reading, gather
 from drivelab.report.headline import headline_facts
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.write import create_run
@@ -127,3 +129,12 @@ def test_a_level_that_is_a_bare_number_stands_with_its_factor(stored_run: Stored
 def test_a_repeat_has_the_number_that_it_had_when_it_ran(stored_run: StoredRun) -> None:
     repeats = {trial.label[-1]: trial.row["repeat"] for trial in gather(stored_run).trials}
     assert repeats == {"1": 1, "2": 2}
+
+
+def test_trials_that_no_file_orders_stand_by_the_size_of_their_ios(trial: Callable[..., TrialContent]) -> None:
+    common = {"step": 1, "target": "sdb", "workload": "log", "repeat": 1}
+    made = [
+        trial(format_bytes(size), label=format_bytes(size), row={**common, "block_size_bytes": size})
+        for size in (16384, 2300, 4096, 512)
+    ]
+    assert [one.label for one in _for_reading(made, ())] == ["512 B", "2300 B", "4 KiB", "16 KiB"]
