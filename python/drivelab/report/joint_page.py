@@ -24,6 +24,8 @@ PART_DIFFERENCES = "part-differences"
 # what a run's numbers were taken apart into; all other tables show the same numbers in another form
 _COURSES = ("latency-over-time", "throughput-over-time")
 _ABOUT_COURSES = {"drift", "level-moves", "throughput-cliff", "throughput-swings"}
+# a panel for each of more trials pushes all else out of sight
+_COURSES_OPEN_MAX = 6
 _MODEL_TABLES = ("phases", "flush-model")
 _STATISTICS = ("factorial-terms", "interactions")
 
@@ -68,9 +70,10 @@ class JointPage:
 
     @property
     def open_figures(self) -> tuple[str, ...]:
-        """Keys of folded figures that are open, since a finding is about what they show."""
-        codes = {finding.code for finding in self.alone.findings} if self.alone else set()
-        return _COURSES if codes & _ABOUT_COURSES else ()
+        """Keys of folded figures that are open, since a finding of few trials is about what they show."""
+        found = self.alone.findings if self.alone else ()
+        is_open = any(one.code in _ABOUT_COURSES and one.trial_count <= _COURSES_OPEN_MAX for one in found)
+        return _COURSES if is_open else ()
 
     @property
     def models(self) -> tuple[PlacedTable, ...]:

@@ -15,6 +15,7 @@ import pytest
 from made_up_results import observed, result_set
 
 from drivelab.joint_report import joint_report
+from drivelab.model.finding import Finding
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report import joint_page
 from drivelab.report.figures.figure import DataTable, Figure, Plot
@@ -22,6 +23,7 @@ from drivelab.report.html import write_html_report
 from drivelab.report.joint import Joint
 from drivelab.report.joint_of import joint_of
 from drivelab.report.joint_page import RUN_BYTES, joint_page_of
+from drivelab.report.reported_findings import reported
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.store.read import open_run
 
@@ -156,6 +158,14 @@ def test_hostile_names_of_drives_hosts_and_levels_are_text(tmp_path: Path) -> No
     shown = "".join(elements.text)
     assert "<script>alert(1)</script>" in shown
     assert "{{ 7*7 }}" in shown
+
+
+def test_courses_are_open_where_a_finding_of_few_trials_is_about_them() -> None:
+    joint = joint_report([open_run(RUNS / "ssd-latency-scratch")])
+    for count, is_open in ((0, False), (2, True), (40, False)):
+        findings = reported([Finding("drift", "warning", "it rose", f"trial-{number}") for number in range(count)])
+        page = joint_page_of(replace(joint, runs=(replace(joint.runs[0], findings=findings),)))
+        assert ("latency-over-time" in page.open_figures) is is_open
 
 
 def test_notes_and_the_best_stand_at_their_cells(tmp_path: Path) -> None:
