@@ -25,6 +25,7 @@ from drivelab.model.trace import Explanation
 from drivelab.report.content import IoRecords, ReportContent, TrialContent
 from drivelab.report.gather_traced import traced_combinations
 from drivelab.report.reported_findings import reported
+from drivelab.report.sentences.several_drives import shortened
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, estimates_in, findings_in
 from drivelab.store.read import StoredRun
@@ -35,6 +36,8 @@ from drivelab.store.tables import histogram_from_row
 # more are not looked at one by one, and their figures would make a page that no browser likes to open
 TRIALS_IN_FULL_MAX = 60
 TRIALS_SELECTED = 24
+# the answer about two drives compares them
+_AGAINST_EACH_OTHER = 2
 _FAILED = "trial-failed"
 
 
@@ -252,4 +255,10 @@ def _title(record: RunRecord) -> str:
 
 def _question(record: RunRecord) -> str:
     asked = record.question or record.experiment.get("question") or record.plan.get("question")
-    return str(asked or "What does this drive do?")
+    question = str(asked or "What does this drive do?")
+    names = [str(target["label"]) for target in record.targets if target.get("label")]
+    if len(names) != _AGAINST_EACH_OTHER or len(record.targets) > len(names):
+        return question
+    # capitals of a name stay
+    lower = question[:1].lower() if question[1:2].islower() else question[:1]
+    return f"{' against '.join(map(shortened, names))}: {lower}{question[1:]}"

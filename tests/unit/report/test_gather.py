@@ -138,3 +138,14 @@ def test_trials_that_no_file_orders_stand_by_the_size_of_their_ios(trial: Callab
         for size in (16384, 2300, 4096, 512)
     ]
     assert [one.label for one in _for_reading(made, ())] == ["512 B", "2300 B", "4 KiB", "16 KiB"]
+
+
+def test_the_question_of_a_run_of_two_drives_names_them(stored_run: StoredRun) -> None:
+    (first, *_), asked = stored_run.record.targets, "How many reads at a time are best?"
+    for labels, question in (
+        (("Disk", "Micron"), "Disk against Micron: how many reads at a time are best?"),
+        (("Disk",), asked),
+        (("Disk", "Micron", "Other"), asked),
+    ):
+        targets = [{**first, "label": label} for label in labels]
+        assert gather(with_facts(stored_run, targets=targets, question=asked)).question == question
