@@ -66,13 +66,14 @@ def column_unit(values: Iterable[float | None], unit: str) -> DisplayUnit:
     Returns
     -------
     DisplayUnit
-        The largest unit that leaves the middle value at 1 or more.
+        The largest unit that leaves the middle value at 1 or more, of throughput the largest one.
     """
     known = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
     choices = [choice for choice in _CHOICES[unit] if choice.scale <= _AT_MOST.get(unit, math.inf)]
     if not known:
         return choices[-1] if unit == "B/s" else choices[0]
-    middle = known[(len(known) - 1) // 2]
+    # 2 870 MB/s is read more easily beside 0.302 than 2 870 000 kB/s beside 302
+    middle = known[-1] if unit == "B/s" else known[(len(known) - 1) // 2]
     fitting = [choice for choice in choices if middle >= choice.scale]
     return fitting[-1] if fitting else choices[0]
 

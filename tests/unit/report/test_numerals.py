@@ -128,3 +128,8 @@ def test_an_interval_beside_its_number_has_no_end_at_nothing() -> None:
     assert span_beside("1.42 GB/s", "0 B/s", "3.42 GB/s") == "0–3.42 GB/s"
     assert span_beside("1.42 GB/s", "1.4 GB/s", "1.45 GB/s") == "1.4–1.45"
     assert span_beside("0", "0", "0") == "0–0"
+
+
+def test_a_column_of_throughput_has_the_unit_of_its_fastest() -> None:
+    assert column_unit([158e3, 302e3, 309e3, 2.87e9], "B/s").name == "MB/s"
+    assert column_unit([158e3, 302e3], "B/s").name == "kB/s"

@@ -42,7 +42,8 @@ def other_results(sets: Sequence[ResultSet]) -> Table | None:
         return None
     factors = list(dict.fromkeys(name for _, metrics in found for name in _first(metrics).levels if name != BLOCK_SIZE))
     shown = [NumberRow(_texts(row, _first(metrics), factors), _numbers(metrics)) for row, metrics in found]
-    names = ("drive", "workload", "size", *factors)
+    heads = (name.replace("_", " ").replace("filesystem", "file system") for name in factors)
+    names = ("drive", "workload", "size", *heads)
     is_page = len(sets) == 1 and sets[0].is_reference
     caption = "" if is_page else _CAPTION
     columns = [NumberColumn(metric_of(metric).words, metric_of(metric).unit) for metric in _METRICS]
