@@ -17,7 +17,7 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 from drivelab.model.workload import Workload
 
-Kind = Literal["fio", "bonnie", "iozone", "diskbenchmark", "pg_test_fsync", "ioping", "dd"]
+Kind = Literal["fio", "bonnie", "iozone", "diskbenchmark", "pg_test_fsync", "ioping", "dd", "sysstat"]
 PROGRAMS: dict[Kind, str] = {
     "fio": "fio",
     "bonnie": "bonnie++",
@@ -26,6 +26,7 @@ PROGRAMS: dict[Kind, str] = {
     "pg_test_fsync": "pg_test_fsync",
     "ioping": "ioping",
     "dd": "dd",
+    "sysstat": "iostat or sar",
 }
 # no drive, rate or run comes near; more is a broken file
 _LARGEST = 1e18

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from drivelab.interop import dd, diskbenchmark, ioping, pg_test_fsync
+from drivelab.interop import dd, diskbenchmark, ioping, pg_test_fsync, sysstat
 from drivelab.interop.bonnie import results as bonnie
 from drivelab.interop.fio import results as fio
 from drivelab.interop.fio.logs import is_log
@@ -21,6 +21,7 @@ _READERS: dict[Kind, Callable[[SourceText], ForeignFile]] = {
     "pg_test_fsync": pg_test_fsync.read_results,
     "ioping": ioping.read_results,
     "dd": dd.read_results,
+    "sysstat": sysstat.read_results,
 }
 _SECTION = re.compile(r"^[ \t]*\[[^\[\]{}\"\n]+\][ \t]*([;#].*)?$", re.MULTILINE)
 _OPTION = re.compile(r"^[ \t]*[a-z_]{1,40}([ \t]*=.*)?$", re.MULTILINE)
@@ -73,6 +74,7 @@ def recognised_kind(text: str) -> Kind | None:
         ("bonnie", any(map(bonnie.is_old_line, begin.splitlines()))),
         ("dd", any(map(dd.is_result_line, begin.splitlines()))),
         ("ioping", _RAW_IOPING.search(begin) is not None),
+        ("sysstat", sysstat.is_report(begin)),
     )
     return next((kind for kind, is_it in tests if is_it), None)
 
