@@ -1,11 +1,10 @@
-"""How many job files of fio become jobs of drivelab's: a directory of job files in, a table out.
+"""How many job files and command lines of fio become jobs of drivelab's: repositories in, a table out.
 
-    python bench/job_files.py DIRECTORY [--fio] [--set NAME=VALUE] [--left]
+    python bench/job_files.py REPOSITORY... [--left] [--numbers]
 
-Job files are not part of the project: fetch those of repositories that have
-some, such as fio itself, fiovisualizer, SPDK or OpenZFS, into a directory for each.
-``--fio`` asks fio's own parser about each file, too, and compares every number
-that it reads with ours. ``--left`` lists what was not taken and why.
+Job files are not part of the project: clone those of ``job_file_sources.txt`` and name the clones, with or without
+a work tree. fio itself says which it takes; placeholders, and what a file leaves to the command line, are filled in.
+``--left`` lists what was not taken and why; ``--numbers`` compares every number that fio's parser reads with ours.
 """
 
 from __future__ import annotations
@@ -15,140 +14,169 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from public_jobs import Found, filled, found_in, is_job_file, sources
+
+from drivelab.interop.fio.command_line import read_command_line
 from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.job_file import read_job_file
 from drivelab.interop.fio.options import BY_NAME
 from drivelab.interop.fio.sizes import Amount
-from drivelab.interop.fio.syntax import uncommented
 from drivelab.interop.fio.translate import translate_file
-from drivelab.interop.fio.translated import Environment
+from drivelab.interop.fio.translated import REFUSED_EFFECTS, Environment, Translation
 from drivelab.interop.fio.values import PerDirection
 from drivelab.model.errors import DrivelabError
 
-FILE_BYTES_MAX = 40_000
-SECTION = re.compile(r"^\s*\[[^\]\n]+\]", re.MULTILINE)
-OPTION = re.compile(r"^\s*(rw|readwrite|ioengine|bs|blocksize|iodepth)\s*=", re.MULTILINE)
-PLACEHOLDER = re.compile(r"\$\{\w+\}|\$[A-Z_]{2,}|@\w+@|\{\{|\$@|<[A-Z_]+>|%[A-Z_]+%")
 HANDLED = re.compile(r"__handle_option=(\S+), type=OPT_(\w+), ptr=(.*)")
 READ = re.compile(r"ret=(\d+), out=(-?\d+)")
-# whole: every option is known; outside: for another engine or a zoned drive; incomplete: a value, target or size is
-# missing, as fio says, too: such files are completed by the command line or by a program
-STATES = ("whole", "unknown options", "refused", "outside", "incomplete")
+# not filled: a placeholder stands for what is not to be guessed; refused by fio; for an engine of no drive lab; done as
+# fio does it; run with what `drivelab import` says; refused
+STATES = ("not filled", "not fio's", "other engine", "as fio", "run", "refused")
 # what fio keeps as an unsigned number of 32 bits
 NUMBER_MAX = 2**31
+# what is given on a command line when a file has no size, or no job
+NAMED = ("--name=job",)
+COMPLETIONS = ((), ("--size=64g",), NAMED, (*NAMED, "--size=64g"))
+INCOMPLETE = ("has no size", "needs a size", "U037")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file.
+    """What became of one of them.
 
     Attributes
     ----------
-    path : Path
-        The file.
+    found : Found
+        The job file or the command line.
     state : str
         One of `STATES`.
     why : str
-        What stands in the way.
+        What stands in the way, or is done otherwise.
     effects : counter of str
         How many options have each effect.
     """
 
-    path: Path
+    found: Found
     state: str
     why: str = ""
     effects: Counter[str] = field(default_factory=Counter)
 
 
 def main() -> int:
-    """Read every job file of the directories and print the table."""
+    """Read everything in the repositories and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directories", type=Path, nargs="+", help="where job files lie, in any depth")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="fill in a variable")
-    parser.add_argument("--fio", action="store_true", help="compare numbers with those that fio reads")
+    parser.add_argument("directories", type=Path, nargs="*", help="repositories, or directories of job files")
+    parser.add_argument("--numbers", action="store_true", help="compare numbers with those that fio reads")
     parser.add_argument("--left", action="store_true", help="list what was not taken, and why")
     options = parser.parse_args()
-    variables = dict(os.environ) | dict(each.split("=", 1) for each in options.set)
-    environment = replace(environment_of_host(), variables=variables, size_of=Environment().size_of)
-    outcomes: dict[str, list[Outcome]] = {}
-    for directory in options.directories:
-        for path in job_files(directory):
-            origin = path.relative_to(directory).parts[0] if path.parent != directory else directory.name
-            outcomes.setdefault(origin, []).append(outcome_of(path, environment))
+    if not options.directories:
+        print("\n".join(sources()))
+        return 0
+    outcomes = {str(directory): outcomes_of(directory) for directory in options.directories}
     print(table(outcomes))
     every = [outcome for each in outcomes.values() for outcome in each]
     if options.left:
         for outcome in every:
-            if outcome.state in (*STATES[1:3], STATES[4]):
-                print(f"{outcome.path}: {outcome.state}: {outcome.why}")
-    if options.fio:
-        paths = [outcome.path for outcome in every if outcome.state != "outside"]
-        print(compared_with_fio(paths, environment))
+            if outcome.state in STATES[4:]:
+                words = f" fio {' '.join(outcome.found.words)}" if outcome.found.words else ""
+                print(f"{outcome.found.origin}/{outcome.found.path}:{words}: {outcome.state}: {outcome.why}")
+    if options.numbers:
+        print(compared_with_fio([outcome.found for outcome in every if outcome.state in STATES[3:]]))
     return 0
 
 
-def job_files(directory: Path) -> Iterator[Path]:
-    """Files that look like job files: they begin with a section, and have an option that most have."""
-    for path in sorted(directory.rglob("*")):
-        if path.is_file() and path.stat().st_size <= FILE_BYTES_MAX:
-            text = path.read_text(errors="replace")
-            begins = next(filter(None, map(uncommented, text.splitlines())), "").startswith("[")
-            if begins and SECTION.search(text) and OPTION.search(text):
-                yield path
+def outcomes_of(directory: Path) -> list[Outcome]:
+    """What becomes of all that a repository has."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [outcome_of(found, Path(folder)) for found in found_in(directory)]
 
 
-def outcome_of(path: Path, environment: Environment) -> Outcome:
-    """What becomes of one file."""
-    try:
-        translation = translate_file(path, environment)
-    except DrivelabError as error:
-        if error.code == "U034" or "zonemode=zbd" in error.what:
-            return Outcome(path, "outside", error.what)
-        text = "\n".join(map(uncommented, path.read_text(errors="replace").splitlines()))
-        is_incomplete = PLACEHOLDER.search(text) or "needs a value" in error.what or "has no size" in error.what
-        is_incomplete = is_incomplete or error.code == "U037"
-        state = "incomplete" if is_incomplete else "refused"
-        return Outcome(path, state, f"{error.code} {error.where}: {error.what}")
-    effects = Counter(note.effect for note in translation.notes)
-    unknown = sorted({note.option for note in translation.notes if note.effect == "unknown"})
-    return Outcome(path, "unknown options" if unknown else "whole", ", ".join(unknown), effects)
+def outcome_of(found: Found, folder: Path) -> Outcome:
+    """What becomes of a job file or a command line."""
+    whole = filled(found)
+    if whole is None:
+        return Outcome(found, "not filled")
+    for more in COMPLETIONS:
+        words = words_of(whole, folder, more)
+        fio = subprocess.run(["fio", "--parse-only", *words], capture_output=True, cwd=folder, timeout=60)
+        if fio.returncode:
+            return Outcome(whole, "not fio's", fio.stderr.decode(errors="replace").strip()[:200])
+        try:
+            translation = translated(words, folder)
+        except DrivelabError as error:
+            why = f"{error.code}: {error.what}"
+            if any(mark in why for mark in INCOMPLETE) and more != COMPLETIONS[-1]:
+                continue
+            return Outcome(whole, "other engine" if error.code == "U034" else "refused", why)
+        effects = Counter(note.effect for note in translation.notes)
+        others = sorted({note.option for note in translation.notes if note.effect in REFUSED_EFFECTS})
+        return Outcome(whole, "run" if others else "as fio", ", ".join(others), effects)
+    raise AssertionError("the last completion decides")
+
+
+def words_of(found: Found, folder: Path, more: tuple[str, ...]) -> list[str]:
+    """The words behind ``fio``: options beside a job file hold for it, and a command line is completed at its end."""
+    if found.words:
+        return [*found.words, *more]
+    path = folder / "jobs.fio"
+    path.write_text(found.text)
+    return [*(word for word in more if word not in NAMED), str(path), *(word for word in more if word in NAMED)]
+
+
+def translated(words: list[str], folder: Path) -> Translation:
+    """What drivelab makes of a command line."""
+    text, _places = read_command_line(words).as_job_file()
+    path = folder / "translated.fio"
+    path.write_text(text)
+    return translate_file(path, environment())
+
+
+def environment() -> Environment:
+    """This computer, on which no file or drive of anybody's is looked at."""
+    return replace(environment_of_host(), variables=dict(os.environ), size_of=Environment().size_of)
 
 
 def table(outcomes: Mapping[str, list[Outcome]]) -> str:
-    """The files by where they come from, and how many of the portable ones are taken whole."""
-    lines = [f"{'':34}{'files':>6}" + "".join(f"{state:>17}" for state in STATES) + f"{'whole of portable':>20}"]
+    """By repository, and which share of those runs that fio takes and that name an engine of a drive lab."""
+    lines = [f"{'':44}{'found':>6}" + "".join(f"{state:>14}" for state in STATES) + f"{'runs':>9}"]
     every = [outcome for each in outcomes.values() for outcome in each]
     for origin, found in (*sorted(outcomes.items()), ("all", every)):
         counts = Counter(outcome.state for outcome in found)
-        portable = sum(counts[state] for state in STATES[:3])
-        share = f"{100 * counts['whole'] / portable:.1f} %" if portable else "-"
-        cells = "".join(f"{counts[state]:>17}" for state in STATES)
-        lines.append(f"{origin[:33]:34}{len(found):>6}{cells}{share:>20}")
-    effects = Counter[str]()
-    for outcome in every:
-        effects += outcome.effects
-    whole = sum(effects.values()) or 1
-    shares = ", ".join(f"{effect} {100 * count / whole:.1f} %" for effect, count in effects.most_common())
-    return "\n".join([*lines, f"options: {shares}"])
+        portable = sum(counts[state] for state in STATES[3:])
+        share = f"{100 * (portable - counts['refused']) / portable:.1f} %" if portable else "-"
+        lines.append(
+            f"{origin[-43:]:44}{len(found):>6}" + "".join(f"{counts[each]:>14}" for each in STATES) + f"{share:>9}"
+        )
+    kinds = Counter("command lines" if outcome.found.words else "job files" for outcome in every)
+    effects = sum((outcome.effects for outcome in every), Counter[str]())
+    shares = ", ".join(f"{name} {100 * count / effects.total():.1f} %" for name, count in effects.most_common())
+    return "\n".join(
+        [*lines, f"{kinds['job files']} job files, {kinds['command lines']} command lines; options: {shares}"]
+    )
 
 
-def compared_with_fio(paths: list[Path], environment: Environment) -> str:
+def compared_with_fio(every: list[Found]) -> str:
     """How many numbers of options are those that fio's parser reads, and which are not."""
     same, others = 0, []
-    for path in paths:
-        ours, theirs = numbers_of(path, environment), numbers_of_fio(path, environment)
-        for key, number in theirs.items():
-            if key not in ours:
+    with tempfile.TemporaryDirectory() as folder:
+        for found in every:
+            if not is_job_file(found.text):
                 continue
-            if ours[key] == number:
-                same += 1
-            else:
-                others.append(f"{path}: {key[0]}={key[1]}: {ours[key]}, and {number} to fio")
+            path = Path(folder) / "jobs.fio"
+            path.write_text(found.text)
+            ours, theirs = numbers_of(path, environment()), numbers_of_fio(path, environment())
+            for key, number in theirs.items():
+                if key not in ours:
+                    continue
+                if ours[key] == number:
+                    same += 1
+                else:
+                    others.append(f"{found.path}: {key[0]}={key[1]}: {ours[key]}, and {number} to fio")
     return "\n".join([f"numbers compared with fio's: {same} are equal, {len(others)} are not", *others])
 
 
