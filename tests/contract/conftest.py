@@ -23,9 +23,9 @@ from drivelab import _engine
 from drivelab.model.histogram import Histogram
 from drivelab.store.tables import histogram_from_row
 
-BACKENDS = ("sync", "uring", "aio", "posixaio", "mmap", "stdio", "null")
+BACKENDS = ("sync", "uring", "aio", "posixaio", "mmap", "stdio", "splice", "null")
 DIRECT_BACKENDS = ("sync", "uring", "aio", "posixaio")
-ONE_AT_A_TIME = ("sync", "mmap", "stdio")
+ONE_AT_A_TIME = ("sync", "mmap", "stdio", "splice")
 PROJECT = Path(__file__).resolve().parents[2]
 MIB = 2**20
 

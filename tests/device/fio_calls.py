@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _TRANSFERS = "pread64,pwrite64,preadv,pwritev,preadv2,pwritev2,io_submit"
-TRACED = f"openat,{_TRANSFERS},fsync,fdatasync,sync_file_range,fadvise64,mmap,madvise"
+TRACED = f"openat,{_TRANSFERS},splice,fallocate,fsync,fdatasync,sync_file_range,fadvise64,mmap,madvise"
 STRACE = ("strace", "-f", "-y", "-v", "-qq", "-s0", "--seccomp-bpf", "-e", f"trace={TRACED}")
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (\d+|0x\w+)(?:<.*>)?$")
 _UNFINISHED = re.compile(r"(\d+) +(\w+\(.*) <unfinished \.\.\.>$")
@@ -24,6 +24,11 @@ _ASYNCHRONOUS = re.compile(
 _ASYNCHRONOUS_SYNC = re.compile(r"aio_lio_opcode=IOCB_CMD_(FD?SYNC), .*?aio_fildes=\d+<([^>]*)>")
 _VECTORS = {"preadv": "read", "pwritev": "write", "preadv2": "read", "pwritev2": "write"}
 _OPERATIONS = {"pread64": "read", "pwrite64": "write", **_VECTORS}
+# from a file, or to one; what lies in a file is reserved, or given up
+_FROM_FILE = re.compile(r"\d+<[^>]*>, \[(\d+)[^\]]*\], \d+<pipe:[^>]*>, NULL, (\d+), ")
+_TO_FILE = re.compile(r"\d+<pipe:[^>]*>, NULL, (\d+<[^>]*>), \[(\d+)[^\]]*\], (\d+), ")
+_RESERVED = re.compile(r"\d+<[^>]*>, ([^,]+), (\d+), (\d+)$")
+_MODES = {"0": "write", "FALLOC_FL_KEEP_SIZE": "read", "FALLOC_FL_KEEP_SIZE|FALLOC_FL_PUNCH_HOLE": "trim"}
 _SYNCS = ("fsync", "fdatasync", "sync_file_range")
 # what decides how I/O is done; the others say how the file is found
 _FLAGS = ("O_DIRECT", "O_SYNC", "O_DSYNC")
@@ -111,6 +116,14 @@ def _add(calls: Calls, call: str, arguments: str, job: str) -> None:
         pattern = _VECTOR if call in _VECTORS else _TRANSFER
         if match := pattern.match(arguments):
             ios.append((_OPERATIONS[call], int(match[1]), int(match[2])))
+    elif call == "splice":
+        if match := _FROM_FILE.match(arguments):
+            ios.append(("read", int(match[2]), int(match[1])))
+        elif match := _TO_FILE.match(arguments):
+            ios.append(("write", int(match[3]), int(match[2])))
+    elif call == "fallocate":
+        if match := _RESERVED.match(arguments):
+            ios.append((_MODES[match[1]], int(match[3]), int(match[2])))
     elif call == "aio":
         operation, size, offset = arguments.split()
         ios.append((operation, int(size), int(offset)))
@@ -138,6 +151,8 @@ def _on_files(log: Path) -> Iterator[tuple[str, str, str, str]]:
         elif call == "madvise":
             if path := mapped.get(arguments.partition(",")[0]):
                 yield process, call, arguments, path
+        elif call == "splice" and (match := _TO_FILE.match(arguments)):
+            yield process, call, arguments, match[1].partition("<")[2].rstrip(">")
         elif match := _FILE.match(arguments):
             yield process, call, arguments, match[2]
 

@@ -31,7 +31,7 @@ class FioJob:
     def job_count(self) -> int:
         """Jobs of its file."""
         words = dict(word.partition("=")[::2] for word in self.options.split())
-        return int(words.get("numjobs", "1"))
+        return int(words.get("numjobs", "1")) if "filename" in words else 1
 
     @property
     def is_timed(self) -> bool:
@@ -113,5 +113,20 @@ JOBS = (
     FioJob("mix-shares", "rw=randrw percentage_random=9,90 size=1m", _MAP),
     FioJob("mix-half-random", "rw=randrw percentage_random=0,100 size=1m"),
     FioJob("mix-fsync", "rw=randrw fsync=4 size=1m", _READS_COUNT),
+    FioJob("mix-rate", "rw=rw rate_iops=100000,100000 size=1m"),
+    FioJob("mix-positions", "rw=rw bs=4k,16k size=1m ioengine=libaio iodepth=4 direct=1"),
     FioJob("rate", "rw=read rate_iops=100000"),
+    FioJob("write-own-files", "rw=write numjobs=2"),
+    FioJob("read-zones", "rw=read zonemode=strided zonesize=16k zoneskip=16k"),
+    FioJob("read-zones-again", "rw=read zonemode=strided zonesize=40k zonerange=16k loops=2"),
+    FioJob("read-zones-offset", "rw=read zonemode=strided zonesize=16k zoneskip=16k offset=64k"),
+    FioJob("randread-zones", "rw=randread zonemode=strided zonesize=32k zonerange=16k zoneskip=48k"),
+    FioJob("randread-zones-repeats", "rw=randread zonemode=strided zonesize=16k zoneskip=16k norandommap"),
+    FioJob("write-zones", "rw=write zonemode=strided zonesize=8k zonerange=32k overwrite=1"),
+    FioJob("read-splice", "rw=read ioengine=splice bs=16k"),
+    FioJob("randread-splice", "rw=randread ioengine=splice"),
+    FioJob("write-splice", "rw=write ioengine=splice fsync=8"),
+    FioJob("write-falloc", "rw=write ioengine=falloc bs=16k"),
+    FioJob("randwrite-falloc", "rw=randwrite ioengine=falloc"),
+    FioJob("trim-falloc", "rw=trim ioengine=falloc"),
 )

@@ -3,6 +3,7 @@
 mod permutation;
 mod skew;
 mod units;
+mod zones;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use self::permutation::Permutation;
 use self::skew::{Zipf, Zones, normal, pareto_power};
 use self::units::Units;
+use self::zones::Zones;
 use crate::workload::{Access, AccessKind};
 
 /// Random numbers of one job.
@@ -71,6 +73,8 @@ pub struct Addresses {
     permutation: Option<Permutation>,
     /// Where blocks of several sizes come from a random order that has every unit once.
     units: Option<Units>,
+    /// Where the order is kept to one part of the range after the other.
+    zones: Option<Zones>,
     /// Places for blocks of the last size and unit: mostly the next block is of the same.
     counted_places: u64,
     counted_for: (u64, u64),
@@ -88,6 +92,8 @@ impl Addresses {
     /// Offsets in `[start, start + length)`, multiples of a unit counted from `start`; `unit` is the smallest.
     #[must_use]
     pub fn new(access: &Access, start: u64, length: u64, unit: u64) -> Self {
+        let zones = Zones::of(access, start, length);
+        let length = if zones.is_some() { access.zone_bytes.min(length) } else { length };
         let units = (length / unit).max(1);
         // Blocks that come down from the end must lie on the same grid as those that go up from the start.
         let length = if access.kind == AccessKind::Reverse { units * unit } else { length };
@@ -109,6 +115,7 @@ impl Addresses {
             normal_deviation: access.normal_deviation,
             permutation: None,
             units: None,
+            zones,
             counted_places: 0,
             counted_for: (0, 0),
             is_plain: !mixes,
@@ -142,7 +149,11 @@ impl Addresses {
 
     /// Offset and bytes of the next I/O, which is to have `size` bytes, and has less where it would reach into another.
     pub fn next_cut(&mut self, random: &mut Random, size: u64, unit: u64) -> (u64, u64) {
-        let Some(units) = &mut self.units else { return (self.next(random, size, unit), size) };
+        if self.units.is_none() {
+            return (self.next(random, size, unit), size);
+        }
+        self.enter_zone(random, size);
+        let Some(units) = &mut self.units else { return (self.start, size) };
         self.wrapped |= units.is_used_up();
         let (first, count) = units.take(below(random, units.count()), size.div_ceil(self.unit));
         (self.start + first * self.unit, size.min(count * self.unit))
@@ -151,6 +162,9 @@ impl Addresses {
     /// Offset for the next I/O of `size` bytes; a random one is a multiple of `unit`.
     #[inline]
     pub fn next(&mut self, random: &mut Random, size: u64, unit: u64) -> u64 {
+        if self.zones.is_some() {
+            self.enter_zone(random, size);
+        }
         let within = match self.kind {
             AccessKind::Random if self.is_plain => {
                 if self.counted_for != (size, unit) {
@@ -175,7 +189,7 @@ impl Addresses {
     /// Where I/Os of `size` bytes go when each has a random place that depends on none before.
     #[must_use]
     pub fn plain_places(&self, size: u64, unit: u64) -> Option<Places> {
-        let is_plain = self.kind == AccessKind::Random && self.is_plain;
+        let is_plain = self.kind == AccessKind::Random && self.is_plain && self.zones.is_none();
         is_plain.then(|| Places { start: self.start, unit, count: self.places(size, unit) })
     }
 
@@ -190,6 +204,22 @@ impl Addresses {
     #[must_use]
     pub fn would_wrap(&self, size: u64) -> bool {
         self.cursor.saturating_add(size) > self.length
+    }
+
+    /// Goes to the zone that the next I/O belongs to; the order begins anew where the zone does, or is through.
+    #[cold]
+    fn enter_zone(&mut self, random: &mut Random, size: u64) {
+        let Some(zones) = &mut self.zones else { return };
+        if let Some(start) = zones.begun_by(size) {
+            self.start = start;
+            (self.cursor, self.run_left) = (0, 0);
+            if let Some(permutation) = &mut self.permutation {
+                permutation.begin_again(random);
+            }
+            if let Some(units) = &mut self.units {
+                units.begin_again();
+            }
+        }
     }
 
     #[cold]

@@ -7,6 +7,7 @@
 
 mod count;
 mod ending;
+mod levels;
 mod place;
 mod plain;
 mod sending;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
+pub use self::levels::Levels;
 use self::plain::{PLAIN_FROM, Plain};
 use self::syncing::SyncsBeforeNext;
 use crate::address::{Addresses, Random, random_for_job};
@@ -84,6 +86,8 @@ pub struct JobOutcome {
     pub usage: ThreadUsage,
     /// Most I/Os outstanding at once.
     pub outstanding_max: u32,
+    /// How many were outstanding when I/Os were sent, and how many a call sent and a look found.
+    pub levels: Levels,
     /// Arrivals in the window: issued, late, missed.
     pub arrivals: (u64, u64, u64),
     /// How well it kept to the starts of its recording.

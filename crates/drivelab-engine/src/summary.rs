@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Clock, Source};
 use crate::error::errno_name;
 use crate::histogram::Histogram;
-use crate::job::JobOutcome;
+use crate::job::{JobOutcome, Levels};
 use crate::recording::Starts;
 use crate::run::Outcome;
 use crate::series::{Counts, EVENTS, TOTAL, is_pair};
@@ -19,6 +19,10 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
     let clock = Clock::get();
     let jobs = &outcome.jobs;
     let used = |of: fn(&ThreadUsage) -> u64| jobs.iter().map(|job| of(&job.usage)).sum::<u64>();
+    let levels = jobs.iter().fold(Levels::default(), |mut sum, job| {
+        sum.add(&job.levels);
+        sum
+    });
     json!({
         "backend": {"name": outcome.choice.backend.name(), "reason": outcome.choice.reason},
         "clock": {
@@ -36,6 +40,9 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
             "direct": outcome.direct.0,
             "direct_note": outcome.direct.1,
             "job_count": jobs.len(),
+            "outstanding_levels": levels.outstanding,
+            "sent_levels": levels.sent,
+            "found_levels": levels.found,
         },
         "cpu": {
             "user_ns": used(|usage| usage.user),

@@ -21,6 +21,7 @@ from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_fil
 from drivelab.cli.plan import StrictOption
 from drivelab.cli.report_output import typed_file
 from drivelab.cli.run import EraseOption
+from drivelab.interop.fio.asked_logs import LOG_OPTIONS, asked_logs
 from drivelab.interop.fio.command_line import CommandLine, placed, read_command_line, with_places
 from drivelab.interop.fio.export import fio_document
 from drivelab.interop.fio.exported_text import normal_text, terse_text
@@ -37,7 +38,7 @@ from drivelab.run.recorded import record_run
 from drivelab.state.stuck import require_apart
 from drivelab.store.durable import written_aside
 from drivelab.store.layout import default_parent
-from drivelab.store.read import open_run
+from drivelab.store.read import StoredRun, open_run
 
 _TERSE = ("terse", "minimal", "csv")
 _FORMATS = ("normal", "json", "json+", *_TERSE)
@@ -147,8 +148,8 @@ def _tell_of_groups(translation: Translation, *, strict: bool) -> None:
 
 def _refuse_writes(asked: CommandLine, found: JobFilePlan) -> None:
     for job in found.translation.jobs:
-        if "readonly" in asked.program and job.destroys:
-            what = f"{job.name} writes to {job.destroys[0]}, and --readonly forbids it"
+        if "readonly" in asked.program and job.pattern.writes:
+            what = f"{job.name} writes to {job.targets[0]}, and --readonly forbids it"
             raise DrivelabError("U006", what, where=f"{job.path}:{job.line}", do="leave out --readonly")
 
 
@@ -160,6 +161,7 @@ def _run(found: JobFilePlan, progress: RunProgress, consent: Consent, parent: Pa
         conduct = replace(conduct, facts={"job_file": found.record()}, files={STORED_NAME: found.text})
         directory, outcome = record_run(found.plan, found.experiment, found.targets, parent, conduct)
     stored = open_run(directory)
+    _write_logs(stored, found)
     document, left_out = fio_document(stored)
     for reason in left_out:
         print_message(f"left out: {reason}")
@@ -169,6 +171,18 @@ def _run(found: JobFilePlan, progress: RunProgress, consent: Consent, parent: Pa
         print(f"not to be trusted: {finding.text}", file=sys.stderr)
     print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
     return document, stop.exit_code if outcome.is_interrupted else EXIT_FAILED if outcome.failures else EXIT_OK
+
+
+def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
+    """The logs that jobs ask for, where fio would write them."""
+    first_job = 1
+    for name, job in found.jobs:
+        options = {**job.shared, **job.given}
+        trials = [trial for trial in stored.trial_names if stored.trial(trial)["workload"] == name]
+        if trials and set(options) & set(LOG_OPTIONS) and (ios := stored.ios(trials[0])) is not None:
+            for path, text in asked_logs(job.name, options, ios, first_job):
+                _write(text, path)
+        first_job += job.pattern.job_count
 
 
 def _text(document: dict[str, Any], form: str) -> str:

@@ -32,7 +32,9 @@ TreeOperationName = Literal[
     "update",
 ]
 OperationName = Literal[BlockOperationName, TreeOperationName]
-BackendName = Literal["auto", "sync", "uring", "uring-cmd", "aio", "posixaio", "mmap", "stdio", "null"]
+BackendName = Literal[
+    "auto", "sync", "uring", "uring-cmd", "aio", "posixaio", "mmap", "stdio", "splice", "falloc", "null"
+]
 # of a sample where a call can send and wait at once, else of all; or of all, by calls that only send
 SubmissionLatency = Literal["sampled", "all"]
 DurabilityMethod = Literal["none", "o_dsync", "o_sync", "rwf_dsync", "fdatasync", "fsync", "sync_file_range"]
@@ -133,6 +135,14 @@ class Access(_Frozen):
     zones: tuple[Zone, ...] = key(
         (), "`zoned`: parts of the range from its start on, each `{ range_fraction = 0.05, access_fraction = 0.5 }`; "
         "both add up to the whole", takes="a list of tables", written="[]")
+    zone_bytes: int = key(
+        0, "size of the zones that the order goes through one after the other; 0: it goes over the whole range",
+        written="0", takes="a number", unit="size", ge=0)
+    zone_io_bytes: int = key(
+        0, "bytes that are moved in a zone before the next has its turn; 0: the size of a zone",
+        written="0", takes="a number", unit="size", ge=0)
+    zone_skip_bytes: int = key(
+        0, "bytes that are left out between two zones", written="0", takes="a number", unit="size", ge=0)
     # fmt: on
 
     @model_validator(mode="after")

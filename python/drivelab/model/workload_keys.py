@@ -114,7 +114,8 @@ class WorkloadKeys(FrozenModel):
         "auto", "how I/O is issued; `sync` is one thread that waits for `pread` and `pwrite`, as most programs do; "
         "`uring-cmd` sends NVMe commands past the block layer, to a whole drive; "
         "`posixaio` is `aio_read` and `aio_write`, which a thread of the C library does one after the other for each "
-        "job; `mmap` copies from and to a mapping; `stdio` is `fread` and `fwrite` with the buffer of the C library",
+        "job; `mmap` copies from and to a mapping; `stdio` is `fread` and `fwrite` with the buffer of the C library; "
+        "`splice` moves pages through a pipe, `falloc` reserves space and moves nothing",
         HOW, _names(BackendName))
     direct: bool = key(False, "whether the page cache is bypassed (O_DIRECT)", HOW, "Bypass the page cache (O_DIRECT).")
     cache_advice: CacheAdvice = key(

@@ -40,6 +40,9 @@ class _Achieved(TypedDict, total=False):
     queue_depth_max: int | None
     direct: bool | None
     job_count: int | None
+    outstanding_levels: list[int]
+    sent_levels: list[int]
+    found_levels: list[int]
 
 
 class _Arrivals(TypedDict, total=False):

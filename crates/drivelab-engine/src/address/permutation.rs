@@ -29,10 +29,15 @@ impl Permutation {
         self.left == 0
     }
 
+    /// Begins another order.
+    pub(super) fn begin_again(&mut self, random: &mut Random) {
+        (self.counter, self.left, self.keys) = (0, self.bound, draw_keys(random));
+    }
+
     #[inline]
     pub(super) fn next(&mut self, random: &mut Random) -> u64 {
         if self.left == 0 {
-            (self.counter, self.left, self.keys) = (0, self.bound, draw_keys(random));
+            self.begin_again(random);
         }
         self.left -= 1;
         loop {

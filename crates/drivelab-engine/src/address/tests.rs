@@ -21,6 +21,9 @@ fn access(kind: AccessKind) -> Access {
             Zone { range_fraction: 0.15, access_fraction: 0.3 },
             Zone { range_fraction: 0.8, access_fraction: 0.2 },
         ],
+        zone_bytes: 0,
+        zone_io_bytes: 0,
+        zone_skip_bytes: 0,
     }
 }
 
@@ -299,4 +302,36 @@ fn an_operation_with_larger_blocks_of_its_own_has_its_own_grid() {
     assert!(large.iter().all(|offset| (offset - 512).is_multiple_of(65_536)));
     let small = (0..200).map(|_| addresses.next(&mut random, 4096, 4096));
     assert!(small.filter(|offset| !(offset - 512).is_multiple_of(65_536)).count() > 150);
+}
+
+/// The places of so many 4 KiB blocks in a range of 64 of them, in blocks.
+fn zoned(kind: AccessKind, zone: u64, moved: u64, skip: u64, ios: usize) -> Vec<u64> {
+    let blocks = |count: u64| count * 4096;
+    let zones = Access {
+        zone_bytes: blocks(zone),
+        zone_io_bytes: blocks(moved),
+        zone_skip_bytes: blocks(skip),
+        ..access(kind)
+    };
+    let mut random = random_for_job(7, 0);
+    let mut addresses = Addresses::new(&zones, blocks(100), blocks(64), 4096).each_once(4096, &mut random);
+    (0..ios).map(|_| addresses.next(&mut random, 4096, 4096) / 4096 - 100).collect()
+}
+
+#[test]
+fn zones_have_their_turn_one_after_the_other() {
+    let found = zoned(AccessKind::Sequential, 8, 2, 24, 6);
+    assert_eq!(found, [0, 1, 32, 33, 0, 1]);
+    let again = zoned(AccessKind::Sequential, 2, 4, 30, 10);
+    assert_eq!(again, [0, 1, 0, 1, 32, 33, 32, 33, 0, 1]);
+}
+
+#[test]
+fn a_random_order_has_each_block_of_a_zone_once_in_each_round() {
+    for (round, blocks) in zoned(AccessKind::Random, 8, 16, 8, 128).chunks(8).enumerate() {
+        let start = round as u64 / 2 * 16 % 64;
+        let mut sorted = blocks.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (start..start + 8).collect::<Vec<_>>());
+    }
 }

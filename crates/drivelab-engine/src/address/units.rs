@@ -23,12 +23,17 @@ impl Units {
         self.left == 0
     }
 
+    /// Begins another order.
+    pub(super) fn begin_again(&mut self) {
+        self.taken.fill(0);
+        self.left = self.count;
+    }
+
     /// Takes the first free unit from a place on, going round, and those behind it that are free: up to so many.
     /// Returns the first and how many they are.
     pub(super) fn take(&mut self, from: u64, most: u64) -> (u64, u64) {
         if self.left == 0 {
-            self.taken.fill(0);
-            self.left = self.count;
+            self.begin_again();
         }
         let first = self.free_from(from);
         let end = (first + 1..self.count.min(first + most)).find(|unit| self.is_taken(*unit));

@@ -173,6 +173,26 @@ fn refusal_of_streams(workload: &Workload) -> Option<Refusal> {
     refusals.into_iter().find(|refusal| refusal.0).map(|refusal| refusal.1)
 }
 
+/// What calls in place of pread and pwrite cannot do.
+fn refusal_of_transfers(workload: &Workload) -> Option<Refusal> {
+    let refusals = [
+        (workload.queue_depth > 1, ("it does one I/O at a time in each job", "use --jobs for parallelism")),
+        (
+            workload.polled_completion || workload.polled_submission,
+            ("a pipe is not polled for completions", "use --backend uring"),
+        ),
+        (
+            workload.durability.method == DurabilityMethod::RwfDsync,
+            ("splice takes no such flag", "use --durability o_dsync or fdatasync"),
+        ),
+        (
+            workload.backend == BackendName::Falloc && workload.verify,
+            ("it reserves space, and reads nothing that could be verified", "use another backend"),
+        ),
+    ];
+    refusals.into_iter().find(|refusal| refusal.0).map(|refusal| refusal.1)
+}
+
 /// What commands of our own cannot do.
 fn refusal_of_commands(workload: &Workload) -> Option<Refusal> {
     let refusals = [
@@ -198,6 +218,7 @@ fn refuse_impossible(backend: BackendName, workload: &Workload) -> Result<()> {
         )),
         BackendName::Mmap => refusal_of_mapping(workload),
         BackendName::Stdio => refusal_of_streams(workload),
+        BackendName::Splice | BackendName::Falloc => refusal_of_transfers(workload),
         BackendName::UringCmd => refusal_of_commands(workload),
         BackendName::Uring if workload.polled_completion && workload.durability.needs_sync_call() => Some((
             "a ring with polled completions has no sync call",

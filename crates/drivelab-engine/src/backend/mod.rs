@@ -13,6 +13,7 @@ pub mod ring;
 pub mod simulated;
 pub mod stdio;
 pub mod sync;
+pub mod transfer;
 pub mod tree;
 pub mod uring;
 pub mod uring_cmd;

@@ -73,7 +73,9 @@ impl<B: Backend> Job<B> {
     }
 
     fn note_outstanding(&mut self) {
-        self.outcome.outstanding_max = self.outcome.outstanding_max.max(self.outstanding() as u32);
+        let outstanding = self.outstanding();
+        self.outcome.outstanding_max = self.outcome.outstanding_max.max(outstanding as u32);
+        self.outcome.levels.add_call(self.sent.len(), outstanding);
     }
 
     /// Takes what has completed; sends first what still waits for that.
@@ -87,6 +89,7 @@ impl<B: Backend> Job<B> {
             self.sent.clear();
         }
         let now = self.clock.ticks();
+        self.outcome.levels.add_look(self.completions.len());
         if self.window.enter(now) {
             self.hand_on_interval(now);
         }

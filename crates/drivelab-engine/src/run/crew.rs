@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::gathered::Gathered;
 use super::{Listener, Message};
+use crate::backend::transfer::{Pipe, Reservation, Transferring};
 use crate::backend::{
     aio::Aio, blocking::Blocking, choose::Choice, mmap::Mmap, null::Null, posixaio::Posixaio, stdio::Stdio,
     sync::Sync, tree::Tree, uring::Uring, uring_cmd::UringCmd,
@@ -345,6 +346,8 @@ fn prepare_and_run(
             run_with!(mapped)
         }
         BackendName::Stdio => run_with!(Stdio::new(&workload, target).map(Blocking::new)),
+        BackendName::Splice => run_with!(Pipe::new().map(|pipe| Transferring::new(target, &workload, pipe))),
+        BackendName::Falloc => run_with!(Result::Ok(Transferring::new(target, &workload, Reservation))),
         BackendName::Null | BackendName::Auto | BackendName::Simulated => {
             run_with!(Result::Ok(Null::new(workload.queue_depth)))
         }

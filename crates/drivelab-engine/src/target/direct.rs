@@ -84,6 +84,8 @@ pub(super) fn refuse_misaligned(
         .map(|bytes| ("block size", bytes))
         .chain([("offset", workload.target.offset_bytes), ("shift", workload.shift_bytes)])
         .chain(workload.accesses().map(|access| ("stride", access.stride_bytes)))
+        .chain(workload.accesses().map(|access| ("zone", access.zone_bytes)))
+        .chain(workload.accesses().map(|access| ("gap between two zones", access.zone_skip_bytes)))
         .chain([("the file's present size", if appends { file_length } else { 0 })]);
     for (what, bytes) in quantities {
         if bytes % multiple != 0 {

@@ -81,6 +81,15 @@ pub struct Access {
     /// Zones of `Zoned`.
     #[serde(default)]
     pub zones: Vec<Zone>,
+    /// Bytes of the zone that the order is kept to for a while; 0: the whole range.
+    #[serde(default)]
+    pub zone_bytes: u64,
+    /// Bytes that are moved in a zone before the next has its turn.
+    #[serde(default)]
+    pub zone_io_bytes: u64,
+    /// Bytes that are left out between two zones.
+    #[serde(default)]
+    pub zone_skip_bytes: u64,
 }
 
 impl Access {

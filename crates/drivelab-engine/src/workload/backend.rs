@@ -23,6 +23,10 @@ pub enum BackendName {
     Mmap,
     /// fread and fwrite of the C library, through its buffer.
     Stdio,
+    /// splice and vmsplice: pages through a pipe.
+    Splice,
+    /// fallocate instead of reads and writes.
+    Falloc,
     /// None: measures the engine itself.
     Null,
     /// Commands to a simulated drive; chosen with the target, not asked for.
@@ -43,6 +47,8 @@ impl BackendName {
             Self::Posixaio => "posixaio",
             Self::Mmap => "mmap",
             Self::Stdio => "stdio",
+            Self::Splice => "splice",
+            Self::Falloc => "falloc",
             Self::Null => "null",
             Self::Simulated => "simulated",
         }
@@ -51,6 +57,6 @@ impl BackendName {
     /// Whether more than one I/O of a job can be outstanding, so that a call to submit one returns before it ends.
     #[must_use]
     pub fn has_queue(self) -> bool {
-        !matches!(self, Self::Sync | Self::Mmap | Self::Stdio)
+        !matches!(self, Self::Sync | Self::Mmap | Self::Stdio | Self::Splice | Self::Falloc)
     }
 }

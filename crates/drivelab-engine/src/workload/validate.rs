@@ -97,7 +97,16 @@ impl Workload {
         let appends = self.file_state == FileState::Append;
         let has_own = self.operations.iter().any(|share| share.access.is_some());
         let mut rules: Vec<_> = self.accesses().flat_map(rules_of_order).collect();
+        let largest = self.largest_block();
         rules.extend([
+            (
+                self.accesses().any(|access| access.zone_bytes > 0 && access.zone_bytes < largest),
+                "zone_bytes: a zone has room for a block",
+            ),
+            (
+                self.accesses().any(|access| access.zone_bytes > 0) && (appends || self.tree.is_some()),
+                "zone_bytes: zones are parts of a range that is there",
+            ),
             (
                 appends && (self.uses(Operation::Read) || self.uses(Operation::Trim)),
                 "file_state: append is for writes only",
@@ -131,7 +140,14 @@ impl Workload {
             )];
         };
         let depths = 1..=self.queue_depth;
-        let by_calls = matches!(self.backend, BackendName::Mmap | BackendName::Stdio | BackendName::UringCmd);
+        let by_calls = matches!(
+            self.backend,
+            BackendName::Mmap
+                | BackendName::Stdio
+                | BackendName::UringCmd
+                | BackendName::Splice
+                | BackendName::Falloc
+        );
         vec![
             (
                 recording.jobs.len() != self.job_count as usize,

@@ -14,17 +14,17 @@ use drivelab_engine::workload::Workload;
 use serde_json::{Value, json};
 
 /// Every way to issue I/O.
-pub const BACKENDS: [&str; 7] = ["sync", "uring", "aio", "posixaio", "mmap", "stdio", "null"];
+pub const BACKENDS: [&str; 8] = ["sync", "uring", "aio", "posixaio", "mmap", "stdio", "splice", "null"];
 /// Those that move data.
-pub const WITH_DATA: [&str; 6] = ["sync", "uring", "aio", "posixaio", "mmap", "stdio"];
+pub const WITH_DATA: [&str; 7] = ["sync", "uring", "aio", "posixaio", "mmap", "stdio", "splice"];
 /// Those that can bypass the page cache.
 pub const CAN_BE_DIRECT: [&str; 4] = ["sync", "uring", "aio", "posixaio"];
 /// Those that can give blocks up.
-pub const CAN_TRIM: [&str; 6] = ["sync", "uring", "aio", "posixaio", "mmap", "null"];
+pub const CAN_TRIM: [&str; 7] = ["sync", "uring", "aio", "posixaio", "mmap", "splice", "null"];
 /// Those under which a file can grow.
-pub const CAN_APPEND: [&str; 5] = ["sync", "uring", "aio", "posixaio", "stdio"];
+pub const CAN_APPEND: [&str; 6] = ["sync", "uring", "aio", "posixaio", "stdio", "splice"];
 /// Those that do one I/O after the other.
-pub const ONE_AT_A_TIME: [&str; 3] = ["sync", "mmap", "stdio"];
+pub const ONE_AT_A_TIME: [&str; 4] = ["sync", "mmap", "stdio", "splice"];
 pub const KIB: u64 = 1024;
 pub const MIB: u64 = 1024 * KIB;
 

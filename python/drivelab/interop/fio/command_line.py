@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from drivelab.interop.fio.asked_logs import LOG_OPTIONS
 from drivelab.interop.fio.job_file import read_settings
 from drivelab.interop.fio.options import BY_NAME
 from drivelab.interop.fio.syntax import Line, Place, Section, read_sections
@@ -201,7 +202,8 @@ class _Reader:
                 continue
             typed, equals, value = word.lstrip("-").partition("=")
             name = _full_name(typed, number)
-            takes = PROGRAM[name].takes if name in PROGRAM else _OPTIONAL if BY_NAME[name].kind == "flag" else _VALUE
+            is_optional = name not in PROGRAM and (BY_NAME[name].kind == "flag" or name in LOG_OPTIONS)
+            takes = PROGRAM[name].takes if name in PROGRAM else _OPTIONAL if is_optional else _VALUE
             given = value if equals else None
             at = number
             if takes == _VALUE and given is None and number < len(self.words):

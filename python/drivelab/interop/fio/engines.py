@@ -73,6 +73,8 @@ _FAMILY = (
     Engine(
         "mmap", "mmap", what="copies from and to mapped memory, made durable by msync for fdatasync, by fsync for fsync"
     ),
+    Engine("splice", "splice", what="splice and vmsplice: pages through a pipe"),
+    Engine("falloc", "falloc", what="fallocate instead of reads and writes, a hole for each trim; no data is moved"),
     Engine("null", "null", is_synchronous=False, what="no I/O: what drivelab itself costs"),
     Engine("filecreate", "auto", tree_operation="create", what="files are created, empty"),
     Engine("filestat", "auto", tree_operation="stat", what="files are looked at"),
@@ -98,7 +100,6 @@ _LIBRARY = "it needs a library of its own: use io_uring or libaio on the block d
 _FILES = "it changes how a file lies on its file system, and reads or writes nothing"
 # why an engine has no place in a drive lab
 REFUSED: dict[str, str] = {
-    "splice": "it moves pages through pipes: use psync",
     "netsplice": _NETWORK,
     "net": _NETWORK,
     "rdma": _NETWORK,
@@ -139,7 +140,6 @@ REFUSED: dict[str, str] = {
     "guasi": "it is gone from fio",
     "binject": "it is gone from fio",
     "e4defrag": _FILES,
-    "falloc": _FILES,
     "ftruncate": _FILES,
     "external": "it is a library that somebody wrote for fio",
 }

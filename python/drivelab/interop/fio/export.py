@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,13 @@ from typing import Any
 
 import drivelab
 from drivelab.held_directory import HeldDirectory
-from drivelab.interop.fio.exported_job import disk_utilisation, job_result, with_shares
+from drivelab.interop.fio.exported_job import (
+    USUAL_PERCENTILES,
+    asked_percentiles,
+    disk_utilisation,
+    job_result,
+    with_shares,
+)
 from drivelab.interop.fio.exported_logs import logs_of
 from drivelab.interop.fio.exported_options import is_expressible, rw_of, size_text
 from drivelab.model.measurement import Measurement
@@ -61,12 +67,17 @@ class _Cell:
 def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     """The whole run as fio's JSON, with bins, and why trials are not in it, in words.
 
-    Of a run of a job file the options are those that it gives.
+    Of a run of a job file options and percentiles are those that it gives.
     """
     done = FioExport()
     trials = _expressible(run, done)
-    document = _document(run, _jobs(run, trials), trials.values())
     listed = {job["workload"]: job for job in run.record.job_file.get("jobs", ())}
+    percentiles = {
+        name: asked_percentiles(listed[workload]["shared"] | listed[workload]["given"])
+        for name in trials
+        if (workload := run.trial(name)["workload"]) in listed
+    }
+    document = _document(run, _jobs(run, trials, percentiles), trials.values())
     document["global options"] = dict(run.record.job_file.get("shared", {}))
     if not document["global options"]:
         del document["global options"]
@@ -117,7 +128,7 @@ def _opened(directory: Path, run: Path) -> HeldDirectory:
 def _write_all(
     run: StoredRun, held: HeldDirectory, trials: Mapping[str, Measurement], done: FioExport, *, with_logs: bool
 ) -> None:
-    document = _document(run, _jobs(run, trials), trials.values())
+    document = _document(run, _jobs(run, trials, {}), trials.values())
     _write(held, WHOLE_RUN, json.dumps(document, indent=2), done)
     for cell, names in _cells(run, trials).items():
         measured = [trials[name] for name in names]
@@ -129,9 +140,14 @@ def _write_all(
                 _write(place, f"{cell.stem}_{kind}.1.log", pieces, done)
 
 
-def _jobs(run: StoredRun, trials: Mapping[str, Measurement]) -> list[dict[str, Any]]:
+def _jobs(
+    run: StoredRun, trials: Mapping[str, Measurement], percentiles: Mapping[str, Mapping[str, Sequence[float]]]
+) -> list[dict[str, Any]]:
     named = names_of_jobs(run, trials)
-    return [job_result(named[name][0], [measured], named[name][1]) for name, measured in trials.items()]
+    return [
+        job_result(named[name][0], [measured], named[name][1], percentiles.get(name, USUAL_PERCENTILES))
+        for name, measured in trials.items()
+    ]
 
 
 def names_of_jobs(run: StoredRun, trials: Iterable[str]) -> dict[str, tuple[str, int]]:

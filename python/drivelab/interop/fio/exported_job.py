@@ -10,17 +10,34 @@ import numpy as np
 import pyarrow.compute as pc
 
 from drivelab.interop.fio.exported_options import job_options
-from drivelab.interop.fio.exported_stats import latency_distribution, latency_stats, rate_stats
+from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distribution, latency_stats, rate_stats
 from drivelab.model.histogram import Histogram, merge
 from drivelab.model.measurement import Measurement
 
 _DIRECTIONS = ("read", "write", "trim")
-_FEW = 4
 _CALL_LEVELS = ("0", "4", "8", "16", "32", "64", ">=64")
 _DEPTH_LEVELS = ("1", "2", "4", "8", "16", "32", ">=64")
 
 
-def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> dict[str, Any]:
+# of which latencies there are percentiles: as readers of this project's exports want it
+USUAL_PERCENTILES = {"clat_ns": PERCENTILES, "lat_ns": PERCENTILES}
+
+
+def asked_percentiles(options: Mapping[str, str]) -> dict[str, Sequence[float]]:
+    """Of which latencies fio writes which percentiles, with these options of a job."""
+    asked = options.get("percentile_list", "")
+    listed = tuple(float(each) for each in asked.split(":") if each.strip()) or PERCENTILES
+    defaults = {"slat": "0", "clat": "1", "lat": "0"}
+    words = {f"{name}_ns": options.get(f"{name}_percentiles", usual) for name, usual in defaults.items()}
+    return {name: listed for name, word in words.items() if word != "0"}
+
+
+def job_result(
+    name: str,
+    measured: Sequence[Measurement],
+    group: int = 0,
+    percentiles: Mapping[str, Sequence[float]] = USUAL_PERCENTILES,
+) -> dict[str, Any]:
     """What fio writes about a job, from trials of one workload.
 
     Parameters
@@ -31,6 +48,8 @@ def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> di
         The trial, or its repeats: latencies are merged without loss, rates are over their summed time.
     group : int
         fio's ``groupid``.
+    percentiles : mapping of str to sequence of float
+        Which are written of ``slat_ns``, ``clat_ns`` and ``lat_ns``.
     """
     seconds = sum(each.measured_s for each in measured)
     first = measured[0]
@@ -43,13 +62,13 @@ def job_result(name: str, measured: Sequence[Measurement], group: int = 0) -> di
         "eta": 0,
         "elapsed": round(seconds),
         "job options": {"name": name} | job_options(first.workload, backend),
-        **{direction: _direction(measured, direction, seconds) for direction in _DIRECTIONS},
+        **{direction: _direction(measured, direction, seconds, percentiles) for direction in _DIRECTIONS},
         "sync": _sync(measured),
         "job_runtime": round(seconds * 1000),
         **spent,
-        "iodepth_level": _depth_levels(measured),
-        "iodepth_submit": _call_levels(first),
-        "iodepth_complete": _call_levels(first),
+        "iodepth_level": _shares(measured, "outstanding_levels", _DEPTH_LEVELS),
+        "iodepth_submit": _shares(measured, "sent_levels", _CALL_LEVELS),
+        "iodepth_complete": _shares(measured, "found_levels", _CALL_LEVELS),
         **latency_distribution([found for each in _DIRECTIONS if (found := _histogram(measured, each, "total"))]),
         "latency_depth": first.workload.queue_depth,
         "latency_target": 0,
@@ -102,7 +121,9 @@ def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _direction(measured: Sequence[Measurement], direction: str, seconds: float) -> dict[str, Any]:
+def _direction(
+    measured: Sequence[Measurement], direction: str, seconds: float, percentiles: Mapping[str, Sequence[float]]
+) -> dict[str, Any]:
     counts = [each.engine["operations"].get(direction, {}) for each in measured]
     count, moved = (sum(int(found.get(key, 0)) for found in counts) for key in ("count", "bytes"))
     rates = _interval_rates(measured, direction)
@@ -119,9 +140,9 @@ def _direction(measured: Sequence[Measurement], direction: str, seconds: float) 
         "total_ios": count,
         "short_ios": sum(int(found.get("short", 0)) for found in counts),
         "drop_ios": 0,
-        "slat_ns": latency_stats(_histogram(measured, direction, "submission"), has_percentiles=False),
-        "clat_ns": latency_stats(completion, has_percentiles=True),
-        "lat_ns": latency_stats(total, has_percentiles=True),
+        "slat_ns": latency_stats(_histogram(measured, direction, "submission"), percentiles.get("slat_ns", ())),
+        "clat_ns": latency_stats(completion, percentiles.get("clat_ns", ())),
+        "lat_ns": latency_stats(total, percentiles.get("lat_ns", ())),
         **rate_stats(rates["bytes"] / 1024, "bw"),
         # what part of its group's this is: known when all jobs are
         "bw_agg": 0.0,
@@ -151,7 +172,7 @@ def _histogram(measured: Sequence[Measurement], operation: str, latency: str) ->
 def _sync(measured: Sequence[Measurement]) -> dict[str, Any]:
     histogram = _histogram(measured, "sync", "total")
     count = histogram.total_count if histogram else 0
-    return {"total_ios": count, "lat_ns": latency_stats(histogram, has_percentiles=True)}
+    return {"total_ios": count, "lat_ns": latency_stats(histogram, PERCENTILES)}
 
 
 def _spent(measured: Sequence[Measurement], seconds: float) -> dict[str, float]:
@@ -167,15 +188,9 @@ def _spent(measured: Sequence[Measurement], seconds: float) -> dict[str, float]:
     return {"usr_cpu": percent("user_ns"), "sys_cpu": percent("system_ns"), **counts}
 
 
-def _call_levels(measured: Measurement) -> dict[str, float]:
-    """How many I/Os a call sent or took: up to 4 where no more can be outstanding, and else not known."""
-    few = 100.0 if measured.workload.queue_depth <= _FEW else 0.0
-    return {level: few if level == str(_FEW) else 0.0 for level in _CALL_LEVELS}
-
-
-def _depth_levels(measured: Sequence[Measurement]) -> dict[str, float]:
-    """All of it at the level of the mean depth that was achieved: a distribution of depths is not kept."""
-    depths = [float(each.engine.get("achieved", {}).get("queue_depth_mean") or 0) for each in measured]
-    mean = sum(depths) / len(depths)
-    level = next((level for level in _DEPTH_LEVELS[:-1] if mean <= int(level)), _DEPTH_LEVELS[-1])
-    return {each: 100.0 if each == level else 0.0 for each in _DEPTH_LEVELS}
+def _shares(measured: Sequence[Measurement], name: str, levels: Sequence[str]) -> dict[str, float]:
+    """Shares of levels in percent; zeros of runs that were kept before they were counted."""
+    counts = [each.engine.get("achieved", {}).get(name) or [0] * len(levels) for each in measured]
+    sums = [sum(of_level) for of_level in zip(*counts, strict=True)]
+    whole = sum(sums) or 1
+    return {level: 100.0 * count / whole for level, count in zip(levels, sums, strict=True)}

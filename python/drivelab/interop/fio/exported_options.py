@@ -12,6 +12,8 @@ _ENGINES = {
     "aio": "libaio",
     "posixaio": "posixaio",
     "mmap": "mmap",
+    "splice": "splice",
+    "falloc": "falloc",
     "null": "null",
 }
 # sequential, random

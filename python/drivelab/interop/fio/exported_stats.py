@@ -16,7 +16,7 @@ _NS_EDGES = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _MS_EDGES = (*_NS_EDGES, 2000)
 
 
-def latency_stats(histogram: Histogram | None, *, has_percentiles: bool) -> dict[str, Any]:
+def latency_stats(histogram: Histogram | None, percentiles: Sequence[float] = ()) -> dict[str, Any]:
     """One of fio's ``*_ns`` objects; zeros with N = 0 without a histogram, as fio writes what was not measured.
 
     ``bins`` (the middle of each bucket, in ns, and its count) stands beside the
@@ -32,8 +32,8 @@ def latency_stats(histogram: Histogram | None, *, has_percentiles: bool) -> dict
         "stddev": _deviation(histogram),
         "N": histogram.total_count,
     }
-    if has_percentiles:
-        found["percentile"] = {f"{at:.6f}": round(histogram.quantile_ns(at / 100)) for at in PERCENTILES}
+    if percentiles:
+        found["percentile"] = {f"{at:.6f}": round(histogram.quantile_ns(at / 100)) for at in percentiles}
         bins: dict[str, int] = {}
         for middle, count in zip(middles, histogram.count, strict=True):
             # two of the narrowest buckets may have the same middle in whole ns

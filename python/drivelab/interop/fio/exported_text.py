@@ -109,7 +109,8 @@ def _direction_lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
     for kind in ("slat", "clat", "lat"):
         if found[f"{kind}_ns"].get("N"):
             yield _latency_line(f"{kind:>4s}", found[f"{kind}_ns"])
-    yield from _percentile_lines("clat", found["clat_ns"])
+    for kind in ("slat", "clat", "lat"):
+        yield from _percentile_lines(kind, found[f"{kind}_ns"])
     if found["bw_samples"]:
         scale, unit = (1024.0, "MiB") if found["bw_mean"] > 1024**2 else (1.0, "KiB")
         least, most = (int(found[key] / scale) for key in ("bw_min", "bw_max"))

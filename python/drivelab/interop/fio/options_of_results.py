@@ -81,17 +81,17 @@ _VERIFY = (
     Option("trim_backlog_batch", "number", "further", "not-honoured", "no trims between checks"),
 )
 
-_ALL_QUANTILES = "the report has the whole distribution: every quantile can be had"
-_SERIES = "throughput over time is kept, always; every I/O with record_ios"
+_ALL_QUANTILES = "in the output of `drivelab fio`; the report has the whole distribution"
+_SERIES = "every I/O is kept; `drivelab fio` writes fio's log, else `drivelab export fio`"
 
 _RESULTS = (
-    Option("write_bw_log", "text", "extended", "noted", _SERIES),
-    Option("write_lat_log", "text", "extended", "noted", _SERIES),
-    Option("write_iops_log", "text", "extended", "noted", _SERIES),
+    Option("write_bw_log", "text", "extended", "honoured", _SERIES),
+    Option("write_lat_log", "text", "extended", "honoured", _SERIES),
+    Option("write_iops_log", "text", "extended", "honoured", _SERIES),
     Option("write_hist_log", "text", "extended", "noted", "a histogram of each interval is kept, always"),
-    Option("per_job_logs", "boolean", "extended", "noted", _SERIES, default="1"),
-    Option("log_entries", "number", "further", "noted", _SERIES),
-    Option("log_avg_msec", "number", "extended", "noted", "intervals are of 100 ms", default="0"),
+    Option("per_job_logs", "boolean", "extended", "honoured", "0: one log for all jobs of a section", default="1"),
+    Option("log_entries", "number", "further", "noted", "logs grow as they need"),
+    Option("log_avg_msec", "number", "extended", "honoured", "a line for so many ms, with their mean", default="0"),
     Option("log_hist_msec", "number", "extended", "noted", "intervals are of 100 ms", default="0"),
     Option("log_hist_coarseness", "number", "further", "noted", "histograms keep their resolution", default="0"),
     Option(
@@ -104,7 +104,7 @@ _RESULTS = (
         default="avg",
         choices=("avg", "max", "both", "0", "1"),
     ),
-    Option("log_offset", "boolean", "extended", "noted", "record_ios keeps the offset of every I/O", default="0"),
+    Option("log_offset", "boolean", "extended", "honoured", "lines have the offset of their I/O", default="0"),
     Option("log_prio", "boolean", "accepted", "noted", "priorities are not recorded", default="0"),
     Option("log_issue_time", "boolean", "accepted", "noted", "record_ios keeps when each I/O was issued", default="0"),
     Option("log_compression", "number", "further", "noted", "what is stored is compressed"),
@@ -123,10 +123,10 @@ _RESULTS = (
     Option("bwavgtime", "number", "further", "noted", "intervals are of 100 ms", default="500"),
     Option("iopsavgtime", "number", "further", "noted", "intervals are of 100 ms", default="500"),
     Option("stats", "boolean", "further", "noted", "every job is measured", default="1"),
-    Option("clat_percentiles", "boolean", "extended", "noted", _ALL_QUANTILES, default="1"),
-    Option("lat_percentiles", "boolean", "extended", "noted", _ALL_QUANTILES, default="0"),
-    Option("slat_percentiles", "boolean", "extended", "noted", _ALL_QUANTILES, default="0"),
-    Option("percentile_list", "floats", "extended", "noted", _ALL_QUANTILES),
+    Option("clat_percentiles", "boolean", "extended", "honoured", _ALL_QUANTILES, default="1"),
+    Option("lat_percentiles", "boolean", "extended", "honoured", _ALL_QUANTILES, default="0"),
+    Option("slat_percentiles", "boolean", "extended", "honoured", _ALL_QUANTILES, default="0"),
+    Option("percentile_list", "floats", "extended", "honoured", _ALL_QUANTILES),
     Option(
         "significant_figures", "number", "further", "noted", "numbers have as many digits as they carry", default="4"
     ),

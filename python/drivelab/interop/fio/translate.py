@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from drivelab.interop.fio.asked_logs import LOG_OPTIONS
 from drivelab.interop.fio.cpus import pinned
 from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, verifies
 from drivelab.interop.fio.engines import ENGINES, REFUSED, Engine
@@ -140,8 +141,6 @@ def _translated(
 def _refuse_what_cannot_be(options: JobOptions) -> None:
     if options.choice("zonemode").word == "zbd":
         raise options.refuse("zonemode", "zonemode=zbd: drivelab knows no zoned drives", do="use zonemode=none")
-    if options.choice("zonemode").word == "strided" or (options.number("zonesize") and not options.has("zonemode")):
-        options.tell("zonemode", "approximated", "the whole range is used, without gaps")
     if options.has("read_iolog"):
         what = "read_iolog: a recording has a command of its own"
         raise options.refuse("read_iolog", what, do=replay_command(options))
@@ -196,6 +195,8 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         keys["fill_level"] = placed.fraction
     if verifies(options) and can_verify(options, io):
         keys["verify"] = engine.backend != "null"
+    if any(options.has(name) for name in LOG_OPTIONS):
+        keys["record_ios"] = True
     if options.truth("hipri") and engine.name in ("io_uring", "io_uring_cmd", "pvsync2"):
         keys["polled_completion"] = True
     if options.truth("sqthread_poll") and engine.backend in ("uring", "uring-cmd"):

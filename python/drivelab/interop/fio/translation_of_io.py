@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.interop.fio.job_options import JobOptions
@@ -120,9 +120,29 @@ def issued(options: JobOptions, *, verifies_only: bool = False) -> Issued:
         orders = {each: _random(options, each, same_sizes=len(set(sizes.values())) == 1) for each in weights}
     else:
         orders = {each: _sequential(options, sizes[each][0].size) for each in weights}
+    zones = _zones(options, sizes)
+    orders = {each: order | zones for each, order in orders.items()}
     found = Issued(weights, sizes, orders, is_random)
     _tell_of_passes(options, found)
     return found
+
+
+def _zones(options: JobOptions, sizes: dict[Direction, tuple[SizeWeight, ...]]) -> dict[str, int]:
+    """The parts of the range that have their turn one after the other, as ``zonemode=strided`` has them."""
+    moved = options.number("zonesize")
+    is_strided = options.choice("zonemode").word == "strided" or bool(moved and not options.has("zonemode"))
+    if not is_strided:
+        return {}
+    zone = options.number("zonerange") or moved
+    least = max(each.size for of_one in sizes.values() for each in of_one)
+    if zone < least or not moved:
+        what = f"zones of {zone} B, and blocks of {least} B" if moved else "zonemode=strided needs zonesize"
+        raise options.refuse("zonemode", what, code="U033", do="write zonesize, of a block at least")
+    if len(sizes) > 1:
+        options.tell(
+            "zonemode", "approximated", "each operation moves zonesize in a zone, and not all of them together"
+        )
+    return {"zone_bytes": zone, "zone_io_bytes": moved, "zone_skip_bytes": options.number("zoneskip")}
 
 
 def _tell_of_passes(options: JobOptions, io: Issued) -> None:
@@ -165,6 +185,9 @@ def _sizes(options: JobOptions, direction: Direction) -> tuple[SizeWeight, ...]:
     if (parts or of_range) and options.has("bs"):
         options.tell("bs", "noted", "bssplit or bsrange takes its place, as in fio")
     largest = max(each.size for each in found)
+    if largest > _BLOCK_BYTES_MAX and direction == "trim":
+        options.tell("bs", "approximated", "trims of 1 GiB, the largest block")
+        return tuple(replace(each, size=min(each.size, _BLOCK_BYTES_MAX)) for each in found)
     if largest > _BLOCK_BYTES_MAX:
         raise options.refuse("bs", f"blocks of {largest} B are too large: at most 1 GiB")
     return found

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from drivelab.interop.fio.asked_logs import LOG_OPTIONS
 from drivelab.interop.fio.option import Option
 from drivelab.interop.fio.sizes import Amount, ValueMistake, parse_amount, parse_time_us, parse_zones
 
@@ -107,7 +108,7 @@ def parse_value(option: Option, text: str | None, *, kb_base: int = 1024) -> tup
 
 def _stands_alone(option: Option) -> bool:
     """Whether a text may be left out: a log is then called as its job."""
-    return option.effect == "noted"
+    return option.effect == "noted" or option.name in LOG_OPTIONS
 
 
 def _truth(option: Option, text: str | None) -> bool:
