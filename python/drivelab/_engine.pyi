@@ -81,6 +81,7 @@ def run(
     on_records: Callable[[ArrowTable], Any] | None = None,
     start: StartGate | None = None,
     drive: SimulatedDrive | None = None,
+    on_look: Callable[[ArrowTable, int], bool] | None = None,
 ) -> EngineResult:
     """Run a workload and return what was found.
 
@@ -96,6 +97,11 @@ def run(
         Called with the records of some thousand I/Os at a time, when the workload keeps records.
     start : StartGate, optional
         Shared with the runs that begin at the same moment. When one of them can't begin, none issues anything.
+    drive : SimulatedDrive, optional
+        Takes the I/O in its own time.
+    on_look : callable, optional
+        Called at each of the limits' ``looks_ns`` with the rows of all intervals so far and the time that they are, in
+        ns; False ends the run, because that is known well enough.
 
     Raises
     ------

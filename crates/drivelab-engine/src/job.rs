@@ -388,6 +388,10 @@ impl<B: Backend> Job<B> {
         let message = Message::Interval { job: self.parts.job, index, next_index, interval: full };
         // Nobody listens any more only when the run was given up.
         let _ = self.parts.messages.send(message);
+        if self.parts.workload.waits_at_looks() {
+            // Its time stands still until it is known whether it goes on: the interval comes back then.
+            let _ = self.parts.intervals.recv();
+        }
     }
 }
 

@@ -73,6 +73,9 @@ impl Progress {
 pub struct Listener<'a> {
     /// Called about once an interval, at least every 0.2 s; false ends the run.
     pub on_progress: &'a mut dyn FnMut(&Progress) -> bool,
+    /// Called at each look of the workload's limits with the rows of all intervals so far, and the time that they are;
+    /// false ends the run, because that is known well enough.
+    pub on_look: &'a mut dyn FnMut(&[Row], u64) -> bool,
     /// Called with each chunk of records.
     pub on_records: &'a mut dyn FnMut(&Chunk, &Clock) -> Result<()>,
 }
@@ -85,6 +88,8 @@ pub struct Outcome {
     pub direct: (bool, String),
     /// What each job did.
     pub jobs: Vec<JobOutcome>,
+    /// Whether a look ended it.
+    pub is_known_well: bool,
     /// Jobs whose I/O did not come back after a stop.
     pub abandoned_jobs: u32,
     /// Sum over the window.

@@ -177,5 +177,6 @@ fn stopped_by(outcome: &Outcome) -> StopReason {
     let reasons = || outcome.jobs.iter().map(|job| job.stop_reason);
     let urgent = [StopReason::Error, StopReason::Caller];
     let first = urgent.into_iter().find(|&urgent| reasons().any(|reason| reason == urgent));
-    first.or_else(|| reasons().next()).unwrap_or(StopReason::Caller)
+    let reason = first.or_else(|| reasons().next()).unwrap_or(StopReason::Caller);
+    if reason == StopReason::Caller && outcome.is_known_well { StopReason::Precision } else { reason }
 }

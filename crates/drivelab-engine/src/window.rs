@@ -17,6 +17,8 @@ pub enum StopReason {
     RangeEnd,
     /// The caller wished it.
     Caller,
+    /// The caller knows well enough what was to be measured.
+    Precision,
     /// An I/O failed.
     Error,
 }
@@ -31,6 +33,7 @@ impl StopReason {
             Self::Count => "count",
             Self::RangeEnd => "range_end",
             Self::Caller => "caller",
+            Self::Precision => "precision",
             Self::Error => "error",
         }
     }

@@ -136,6 +136,9 @@ pub struct Limits {
     pub bytes: u64,
     /// I/Os over all jobs, sync calls not included.
     pub count: u64,
+    /// Moments of the window at which the caller is shown what was counted, and may end it; in order.
+    #[serde(default)]
+    pub looks_ns: Vec<u64>,
 }
 
 /// Of which I/Os the submission is timed.
@@ -255,6 +258,12 @@ impl Workload {
     #[must_use]
     pub fn depth_of(&self, job: u32) -> u32 {
         self.recording.as_ref().map_or(self.queue_depth, |recording| recording.jobs[job as usize].queue_depth)
+    }
+
+    /// Whether its time stands still while the caller looks at what was counted: a virtual one can.
+    #[must_use]
+    pub fn waits_at_looks(&self) -> bool {
+        self.target.simulated.is_some() && !self.limits.looks_ns.is_empty()
     }
 
     /// The call that makes earlier writes durable.

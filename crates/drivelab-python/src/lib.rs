@@ -19,7 +19,7 @@ use drivelab_engine::error::{Code, EngineError as Failure};
 use drivelab_engine::run::{
     Listener, Progress, StartGate as Gate, prepare as prepare_workload, run_beside as run_workload,
 };
-use drivelab_engine::series::EVENTS;
+use drivelab_engine::series::{EVENTS, Row};
 use drivelab_engine::simulated::SimulatedDrive as Simulated;
 use drivelab_engine::summary::{source_name, summary};
 use drivelab_engine::tree::remove_own_tree;
@@ -132,7 +132,7 @@ struct EngineResult {
 
 /// Runs a workload and returns what was found.
 #[pyfunction]
-#[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None, start=None, drive=None))]
+#[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None, start=None, drive=None, on_look=None))]
 fn run(
     py: Python<'_>,
     workload_json: &str,
@@ -141,6 +141,7 @@ fn run(
     on_records: Option<Py<PyAny>>,
     start: Option<Py<StartGate>>,
     drive: Option<Py<SimulatedDrive>>,
+    on_look: Option<Py<PyAny>>,
 ) -> PyResult<EngineResult> {
     let workload = workload_on(workload_json, drive.as_ref())?;
     let flag = Arc::clone(&stop.flag);
@@ -162,6 +163,15 @@ fn run(
                 false
             })
         };
+        let mut on_rows = |rows: &[Row], counted_ns: u64| {
+            let Some(callback) = on_look.as_ref().filter(|_| !has_failed.get()) else { return true };
+            let answer = Python::attach(|py| tell_look(py, callback, rows, counted_ns));
+            answer.unwrap_or_else(|error| {
+                has_failed.set(true);
+                raised.set(Some(error));
+                false
+            })
+        };
         let mut on_chunk = |chunk: &_, clock: &Clock| {
             if has_failed.get() {
                 return Ok(());
@@ -172,7 +182,8 @@ fn run(
                 Failure::new(Code::Bug, "the reader of records has failed")
             })
         };
-        let mut listener = Listener { on_progress: &mut on_progress, on_records: &mut on_chunk };
+        let mut listener =
+            Listener { on_progress: &mut on_progress, on_look: &mut on_rows, on_records: &mut on_chunk };
         let gate = start.as_ref().map(|start| &start.get().gate);
         let outcome = run_workload(asked.clone(), &flag, &mut listener, gate);
         (outcome, raised.into_inner())
@@ -265,6 +276,10 @@ fn tell_progress(
     });
     let answer = callback.call1(py, (text.to_string(),))?;
     Ok(answer.extract::<Option<bool>>(py)?.unwrap_or(true))
+}
+
+fn tell_look(py: Python<'_>, callback: &Py<PyAny>, rows: &[Row], counted_ns: u64) -> PyResult<bool> {
+    callback.call1(py, (ArrowTable::of_rows(rows, true), counted_ns))?.extract(py)
 }
 
 fn tell_records(

@@ -139,7 +139,7 @@ impl Crew {
     ) -> (Receiver<Box<Interval>>, Receiver<Vec<Record>>) {
         let (interval_return, intervals) = channel();
         let (chunk_return, chunks) = channel();
-        for _ in 0..SPARE_INTERVALS {
+        for _ in 0..if workload.waits_at_looks() { 0 } else { SPARE_INTERVALS } {
             let _ = interval_return.send(Box::new(Interval::faulted_in(shape)));
         }
         for _ in 0..if workload.record_ios { CHUNKS_PER_JOB } else { 0 } {
@@ -181,7 +181,7 @@ impl Crew {
         while gathered.running > 0 {
             let timeout = next_progress.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(timeout) {
-                Ok(message) => self.take(message, &clock, listener, gathered)?,
+                Ok(message) => self.take(message, &clock, halt, listener, gathered)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(bug("a job ended without a word")),
             }
@@ -223,6 +223,7 @@ impl Crew {
         &mut self,
         message: Message,
         clock: &Clock,
+        halt: &AtomicBool,
         listener: &mut Listener<'_>,
         gathered: &mut Gathered,
     ) -> Result<()> {
@@ -230,6 +231,7 @@ impl Crew {
             Message::Ready(_) => {}
             Message::Interval { job, index, next_index, interval } => {
                 gathered.add_interval(job, index, next_index, &interval);
+                gathered.look_if_due(listener, halt);
                 let mut interval = interval;
                 interval.clear();
                 let _ = self.interval_returns[job as usize].send(interval);
@@ -261,6 +263,9 @@ impl Crew {
             match self.messages.recv_timeout(Duration::from_millis(20)) {
                 Ok(Message::Records(chunk)) => {
                     let _ = self.chunk_returns[chunk.job as usize].send(Vec::new());
+                }
+                Ok(Message::Interval { job, interval, .. }) => {
+                    let _ = self.interval_returns[job as usize].send(interval);
                 }
                 Ok(_) => {}
                 // No more often than that: a thread under a hail of signals gets nowhere.

@@ -1,8 +1,9 @@
 //! What a run has gathered from its jobs, and what becomes of it in the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Outcome, Progress};
+use super::{Listener, Outcome, Progress};
 use crate::backend::choose::Choice;
 use crate::clock::Clock;
 use crate::job::JobOutcome;
@@ -14,6 +15,8 @@ use crate::workload::Workload;
 pub(super) struct Gathered {
     /// Jobs that have not ended.
     pub(super) running: u32,
+    /// Whether a look has ended the run.
+    pub(super) is_known_well: bool,
     /// When the end was first known of, in ticks.
     pub(super) stopped_ticks: u64,
     abandoned: u32,
@@ -28,6 +31,8 @@ pub(super) struct Gathered {
     interval_ns: u64,
     interval_rows: Vec<Row>,
     next_row: u32,
+    /// Looks that are still to come.
+    looks_ns: VecDeque<u64>,
 }
 
 impl Gathered {
@@ -35,6 +40,7 @@ impl Gathered {
         let job_count = workload.job_count;
         Self {
             running: job_count,
+            is_known_well: false,
             stopped_ticks: 0,
             abandoned: 0,
             outcomes: Vec::new(),
@@ -46,6 +52,7 @@ impl Gathered {
             interval_ns: workload.interval_ns,
             interval_rows: Vec::new(),
             next_row: 0,
+            looks_ns: workload.limits.looks_ns.iter().copied().collect(),
         }
     }
 
@@ -58,6 +65,25 @@ impl Gathered {
         self.next_index[job as usize] = next_index;
         let complete_below = self.next_index.iter().copied().min().unwrap_or(0);
         self.close_intervals_below(complete_below);
+    }
+
+    /// Shows the listener all intervals when a look is due, and halts the jobs when that was enough; not once a job has
+    /// ended.
+    pub(super) fn look_if_due(&mut self, listener: &mut Listener<'_>, halt: &AtomicBool) {
+        let complete = self.next_index.iter().copied().min().unwrap_or(0);
+        let counted_ns = u64::from(complete) * self.interval_ns;
+        let is_due = self.looks_ns.front().is_some_and(|look_ns| *look_ns <= counted_ns);
+        if !is_due || self.is_known_well || self.next_index.contains(&u32::MAX) {
+            return;
+        }
+        while self.looks_ns.front().is_some_and(|look_ns| *look_ns <= counted_ns) {
+            self.looks_ns.pop_front();
+        }
+        self.leave_empty_below(complete);
+        if !(listener.on_look)(&self.interval_rows, counted_ns) {
+            self.is_known_well = true;
+            halt.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Notes that a job has ended.
@@ -144,6 +170,7 @@ impl Gathered {
             interval_rows: self.interval_rows,
             sum: self.sum,
             jobs: self.outcomes,
+            is_known_well: self.is_known_well,
             abandoned_jobs: self.abandoned,
             started_monotonic_ns: clock.monotonic_ns(start),
             measured_ns,

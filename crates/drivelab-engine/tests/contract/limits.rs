@@ -8,7 +8,8 @@ use drivelab_engine::run::Progress;
 use serde_json::{Value, json};
 
 use crate::support::{
-    BACKENDS, CAN_APPEND, Found, MIB, TestFile, blocks_of, depths, only, run_all, run_while, workload,
+    BACKENDS, CAN_APPEND, Found, MIB, TestFile, blocks_of, depths, only, run_all, run_while, run_with_looks,
+    workload,
 };
 
 const MS: u64 = 1_000_000;
@@ -213,4 +214,35 @@ fn a_stop_also_ends_the_preparation_of_a_file_and_nothing_is_left_of_it() {
     assert_eq!((found.count(), found.stopped_by()), (0, "caller"));
     assert!(!file.0.exists());
     assert!(written_bytes() - before < 2048 * MIB, "it was prepared to its end");
+}
+
+#[test]
+fn a_look_ends_a_run_that_is_known_well_and_is_shown_whole_intervals() {
+    let file = TestFile::filled(MIB, 1);
+    for backend in BACKENDS {
+        let limits = json!({"runtime_ns": 100 * 1000 * MS, "looks_ns": [20 * MS, 25 * MS, 40 * MS, 60 * MS]});
+        let asked = json!({"limits": limits, "interval_ns": 10 * MS, "target": {"size_bytes": MIB}});
+        let mut seen = Vec::new();
+        let found = run_with_looks(workload(backend, file.path(), asked), |rows, counted_ns| {
+            let last = rows.iter().map(|row| row.interval).max().unwrap();
+            seen.push((counted_ns, u64::from(last + 1) * 10 * MS));
+            counted_ns < 40 * MS
+        })
+        .unwrap();
+        found.check_the_books();
+        assert_eq!(found.stopped_by(), "precision", "{backend}");
+        assert!(seen.iter().all(|(counted_ns, rows_ns)| counted_ns == rows_ns), "{backend}: {seen:?}");
+        assert!(seen.last().unwrap().0 >= 40 * MS && seen.len() <= 3, "{backend}: {seen:?}");
+        assert!(found.summary["measured_ns"].as_u64().unwrap() >= 40 * MS);
+    }
+}
+
+#[test]
+fn looks_that_end_nothing_change_nothing() {
+    let file = TestFile::filled(MIB, 1);
+    let limits = json!({"count": 5000, "runtime_ns": 100 * 1000 * MS, "looks_ns": [MS]});
+    let asked = json!({"limits": limits, "interval_ns": MS, "target": {"size_bytes": MIB}});
+    let found = run_with_looks(workload("sync", file.path(), asked), |_, _| true).unwrap();
+    found.check_the_books();
+    assert_eq!((found.stopped_by(), found.count()), ("count", 5000));
 }

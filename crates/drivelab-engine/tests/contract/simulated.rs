@@ -4,7 +4,7 @@ use drivelab_engine::simulated::SimulatedDrive;
 use drivelab_engine::workload::Workload;
 use serde_json::{Value, json};
 
-use crate::support::{Found, MIB, blocks_of, only, run_all, workload};
+use crate::support::{Found, MIB, blocks_of, only, run_all, run_with_looks, workload};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -136,4 +136,26 @@ fn a_job_pauses_after_so_much_time_and_the_drive_is_idle_meanwhile() {
     }
     let busy = |second: usize| second % 5 < 2;
     assert!((0..20).all(|second| (per_second[second] > 10) == busy(second)), "{per_second:?}");
+}
+
+#[test]
+fn a_look_ends_a_run_in_virtual_time_at_the_same_moment_every_time() {
+    let end = || {
+        let changes = json!({"job_count": 3, "queue_depth": 4, "interval_ns": SECOND_NS / 10,
+            "limits": {"runtime_ns": 600 * SECOND_NS, "looks_ns": [2 * SECOND_NS, 3 * SECOND_NS, 5 * SECOND_NS]}});
+        let mut looks = Vec::new();
+        let found = run_with_looks(on(&filled(), changes), |rows, counted_ns| {
+            looks.push((counted_ns, rows.iter().map(|row| row.counts.count).sum::<u64>()));
+            counted_ns < 3 * SECOND_NS
+        })
+        .unwrap();
+        found.check_the_books();
+        assert_eq!(found.stopped_by(), "precision");
+        (looks, found.summary["measured_ns"].as_u64().unwrap(), found.count())
+    };
+    let first = end();
+    assert_eq!(first.0.iter().map(|look| look.0).collect::<Vec<_>>(), [2 * SECOND_NS, 3 * SECOND_NS]);
+    // what was under way then takes some reads' time, no more
+    assert!(first.1 - 3 * SECOND_NS < SECOND_NS / 100, "{}", first.1);
+    assert_eq!(first, end());
 }

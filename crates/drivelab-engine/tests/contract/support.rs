@@ -87,7 +87,7 @@ pub fn workload_json(backend: &str, path: &str, changes: Value) -> Value {
         "contents": {"kind": "random", "compressible_fraction": 0.0, "duplicate_fraction": 0.0},
         "pacing": {"kind": "closed", "rate_per_s": 0.0, "think_ns": 0, "think_every": 1,
             "think_after_ns": 0},
-        "limits": {"runtime_ns": 0, "bytes": 0, "count": 0},
+        "limits": {"runtime_ns": 0, "bytes": 0, "count": 0, "looks_ns": []},
         "ramp_ns": 0, "interval_ns": 10_000_000, "seed": 1, "record_ios": false, "pin_cpus": [],
         "polled_completion": false, "polled_submission": false, "verify": false,
         "rewrite_fraction": 0.0,
@@ -137,11 +137,28 @@ pub fn run_all(workload: Workload) -> Result<Found, EngineError> {
     run_while(workload, &Arc::default(), |_| true)
 }
 
+/// Runs a workload until a look, of which `goes_on` is told the rows and the time, says that it is known well enough.
+pub fn run_with_looks(
+    workload: Workload,
+    mut goes_on: impl FnMut(&[Row], u64) -> bool,
+) -> Result<Found, EngineError> {
+    run_listened(workload, &Arc::default(), |_| true, &mut goes_on)
+}
+
 /// Runs a workload until its end, until the flag is set, or until `go_on` says no.
 pub fn run_while(
     workload: Workload,
     stop: &Arc<AtomicBool>,
+    go_on: impl FnMut(&Progress) -> bool,
+) -> Result<Found, EngineError> {
+    run_listened(workload, stop, go_on, &mut |_, _| true)
+}
+
+fn run_listened(
+    workload: Workload,
+    stop: &Arc<AtomicBool>,
     mut go_on: impl FnMut(&Progress) -> bool,
+    on_look: &mut dyn FnMut(&[Row], u64) -> bool,
 ) -> Result<Found, EngineError> {
     let (mut records, mut progress) = (Vec::new(), Vec::new());
     let mut on_progress = |now: &Progress| {
@@ -152,7 +169,7 @@ pub fn run_while(
         records.extend(chunk.records.iter().map(|record| (chunk.job, *record)));
         Ok(())
     };
-    let mut listener = Listener { on_progress: &mut on_progress, on_records: &mut on_records };
+    let mut listener = Listener { on_progress: &mut on_progress, on_look, on_records: &mut on_records };
     let outcome = run(workload.clone(), stop, &mut listener)?;
     let summary = summary(&workload, &outcome);
     Ok(Found { outcome, summary, records, progress })
