@@ -24,8 +24,9 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import EXIT_REFUSED, DrivelabError
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedStep
+from drivelab.model.target import TargetFacts
 from drivelab.plan.check import LAYOUT, CheckPlan, plan_check
-from drivelab.run.actions import write_once
+from drivelab.run.preconditioning import precondition_device
 from drivelab.state.filesystem import make_filesystem
 from drivelab.state.held_device import held_if_device, look_before_writing
 from drivelab.state.journal import begin_journal
@@ -57,6 +58,11 @@ durability = "fdatasync"
 count = 20
 file_size = "8MiB"
 """
+
+
+def fill(target: TargetFacts) -> None:
+    """Write all of a device once."""
+    precondition_device("sequential", target, seed=1, stop=threading.Event(), progress=lambda _: None)
 
 
 def program(*command: str | Path) -> str:
@@ -264,7 +270,7 @@ def test_whoever_writes_to_a_drive_looks_before(make_loop_device: MakeLoopDevice
     way: dict[str, Callable[[], object]] = {
         "mkfs": lambda: make_filesystem(str(device), level, journal),
         "discard": lambda: discard_device(target, journal),
-        "fill": lambda: write_once(target, seed=1, stop=threading.Event(), progress=lambda _: True),
+        "fill": lambda: fill(target),
     }
     with held_if_device(target, erase=[device.name]):
         make_file_system(device)
@@ -293,6 +299,6 @@ def test_a_file_system_made_again_in_place_of_the_one_that_was_given_up_is_notic
 def test_a_device_that_nobody_gave_up_is_not_written_to(make_loop_device: MakeLoopDevice) -> None:
     device = make_loop_device()
     with held_if_device(resolve_target(str(device))), pytest.raises(DrivelabError, match="has not given it up") as no:
-        write_once(resolve_target(str(device)), seed=1, stop=threading.Event(), progress=lambda _: True)
+        fill(resolve_target(str(device)))
     assert no.value.code == "C201"
     assert not any(device.read_bytes())

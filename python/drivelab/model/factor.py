@@ -27,7 +27,7 @@ ActionName = Literal["trim", "purge", "precondition", "page-cache"]
 ACTION_LEVELS: dict[str, tuple[str, ...]] = {
     "trim": ("none", "device", "fstrim"),
     "purge": ("none", "nvme-format", "nvme-sanitize", "ata-secure-erase", "any"),
-    "precondition": ("none", "sequential"),
+    "precondition": ("none", "sequential", "random-steady"),
     "page-cache": ("keep", "drop", "warm"),
 }
 

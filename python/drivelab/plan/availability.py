@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from drivelab.model.factor import ACTION_LEVELS
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.setting import AS_FOUND, SettingFacts
 from drivelab.model.target import DEVICE_KINDS, TargetFacts
@@ -65,7 +66,7 @@ def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
     return {
         "trim": SettingFacts("trim", levels=tuple(trim)),
         "purge": SettingFacts("purge", levels=("none",)),
-        "precondition": SettingFacts("precondition", levels=("none", "sequential")),
+        "precondition": SettingFacts("precondition", levels=ACTION_LEVELS["precondition"]),
         "page-cache": SettingFacts("page-cache", levels=("keep", "drop", *(() if target.simulated else ("warm",)))),
     }
 

@@ -187,4 +187,4 @@ def purges(one: Cell | PlannedStep) -> bool:
 
 
 def _writes_whole(one: Cell | PlannedStep) -> bool:
-    return one.actions.get("trim") == "device" or one.actions.get("precondition") == "sequential"
+    return one.actions.get("trim") == "device" or one.actions.get("precondition", "none") != "none"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.plan.aged_writes import MOST_CAPACITIES
 from drivelab.plan.budget import CHANGE_SETTING_NS, MAKE_FILESYSTEM_NS, counting_pass, traced_pass, tree_made, write_ns
 from drivelab.plan.cells import Cell, made_as
 from drivelab.plan.fit import is_on_device
@@ -46,7 +47,8 @@ class _State:
     made: Hashable = None
     mounted: FileSystemLevel | None = None
     file: Hashable = None
-    is_filled: bool = False
+    # as which precondition left it
+    filled: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -88,7 +90,7 @@ class Preparations:
         self._is_traced = is_traced
         self._targets = {target.label: target for target in targets}
         self._filesystem_types = filesystem_types
-        self._states = {target.label: _State(is_filled=target.is_filled) for target in targets}
+        self._states = {target.label: _State(filled="sequential" if target.is_filled else "") for target in targets}
         self._counted: set[Hashable] = set()
         self._group = 0
 
@@ -127,14 +129,17 @@ class Preparations:
         if turn.block != state.block or made_as(cell.filesystem) != state.made or is_cleared:
             state.made = state.mounted = state.file = None
         state.block = turn.block
-        state.is_filled = state.is_filled and not is_cleared
+        state.filled = "" if is_cleared else state.filled
 
     @staticmethod
     def _fill_device(done: Preparation, state: _State, cell: Cell, target: PlannedTarget) -> None:
-        is_asked = cell.actions.get("precondition") == "sequential"
-        if is_asked and is_on_device(cell, target) and not state.is_filled:
-            done.add("precondition", target.size_bytes, write_ns(target.size_bytes, pace=target.pace))
-            state.is_filled = True
+        kind = cell.actions.get("precondition", "none")
+        if kind in ("none", state.filled) or not is_on_device(cell, target):
+            return
+        # it ends when all flash was written, and how much that is only the drive knows
+        most = target.size_bytes if kind == "sequential" else round(MOST_CAPACITIES * target.size_bytes)
+        done.add("precondition", most, write_ns(most, pace=target.pace))
+        state.filled = kind
 
     @staticmethod
     def _make_filesystem(done: Preparation, state: _State, cell: Cell, target: PlannedTarget) -> None:
@@ -144,7 +149,7 @@ class Preparations:
         if state.made is None:
             written = filesystem_bytes(level, target.size_bytes)
             done.add("filesystem", written, MAKE_FILESYSTEM_NS + write_ns(written, pace=target.pace))
-            state.made, state.is_filled = made_as(level), False
+            state.made, state.filled = made_as(level), ""
         if state.mounted != level:
             state.mounted, state.file = level, None
 

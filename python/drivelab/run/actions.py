@@ -1,4 +1,4 @@
-"""What is done to a drive or file system around a trial: trims and purges, a first write, a wait until it is quiet."""
+"""What is done to a drive or file system around a trial: trims and purges, and a wait until it is quiet."""
 
 from __future__ import annotations
 
@@ -10,16 +10,11 @@ from typing import Any
 
 from drivelab.inventory.consent import Consent, require_purge_consent
 from drivelab.model.target import TargetFacts
-from drivelab.model.workload import Access, BlockSizeShare, OperationShare, TargetRange, Workload
-from drivelab.run.before_writing import look_before
 from drivelab.run.device_counters import SYSFS_BLOCK, read_counters
-from drivelab.run.engine import ProgressListener, StopRequest, run_workload
 from drivelab.state.journal import Journal
 from drivelab.state.purge.catalogue import ANY_PURGE, any_purge, purge
 from drivelab.state.trim import discard_device, fstrim
 
-_BLOCK_BYTES = 2**20
-_QUEUE_DEPTH = 8
 # a file system that discards while it is mounted does so after the commit that frees the blocks, in the background
 _QUIET_S = 0.05
 _PATIENCE_S = 10.0
@@ -65,32 +60,6 @@ def purge_target(
     require_purge_consent(target, consent.purge)
     chosen = any_purge(target.drive) if method == ANY_PURGE else method
     return asdict(purge(target, chosen, journal, progress))
-
-
-def write_once(target: TargetFacts, *, seed: int, stop: StopRequest, progress: ProgressListener) -> int:
-    """Write random data to a whole block device from its start to its end; how many bytes were written.
-
-    Blocks that were never written, or were trimmed, cost a drive next to
-    nothing to read, and the first write to one is not like the second.
-
-    Raises
-    ------
-    DrivelabError
-        C201 to C209: the device may not be written to any more. E301 to E315, as the engine reports them.
-    """
-    block = min(_BLOCK_BYTES, target.size_bytes)
-    workload = Workload(
-        target=TargetRange(path=target.path, exclusive=True),
-        operations=(OperationShare(operation="write"),),
-        block_sizes=(BlockSizeShare(bytes=block),),
-        access=Access(kind="sequential"),
-        queue_depth=_QUEUE_DEPTH,
-        direct=True,
-        seed=seed,
-    )
-    look_before(workload)
-    run = run_workload(workload, stop=stop, on_progress=progress)
-    return int(run.summary["operations"].get("write", {}).get("bytes", 0))
 
 
 def settle(devices: Sequence[str]) -> bool:

@@ -14,8 +14,10 @@ from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
+from drivelab.model.workload import TargetRange
 from drivelab.run.engine import StopRequest, serve_simulated_drive
-from drivelab.run.simulated import SimulatedDrive, whole_drive
+from drivelab.run.preconditioning import whole
+from drivelab.run.simulated import SimulatedDrive
 
 _PORT = re.compile(r"(?P<host>.*):(?P<port>\d{1,5})")
 _PORT_MAX = 65_535
@@ -65,7 +67,8 @@ def serve_drive(
     with _contents(contents_in) as contents, _listener(address) as (listener, uri):
         drive = SimulatedDrive(target.simulated, seed)
         if is_filled:
-            drive.measure("fill", whole_drive(target, "write", seed), target, stop=stop)
+            fill = whole(TargetRange(path=target.path), "write", target.size_bytes, direct=False, seed=seed)
+            drive.measure("fill", fill, target, stop=stop)
         before = drive.counters()
         ready(uri)
         answered = serve_simulated_drive(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
@@ -10,20 +12,21 @@ from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.plan import PlannedStep
 from drivelab.model.simulated import SimulatedModel
 from drivelab.model.target import TargetFacts
-from drivelab.model.workload import Access, BlockSizeShare, OperationShare, TargetRange, Workload
+from drivelab.model.workload import TargetRange, Workload
 from drivelab.run.bucket_watch import run_as_asked
 from drivelab.run.engine import (
-    Progress,
+    EngineRun,
     ProgressListener,
     RecordListener,
     StopRequest,
     make_simulated_drive,
+    run_workload,
 )
+from drivelab.run.preconditioning import FILLING, precondition, reservations, whole
 from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.progress import RunProgress
 
 NOT_REAL = "the drive is simulated"
-_FILL_BLOCK_BYTES = 2**20
 
 
 class SimulatedDrive:
@@ -86,6 +89,27 @@ class SimulatedDrive:
             },
         )
 
+    def precondition(
+        self, kind: str, target: TargetFacts, *, seed: int, stop: StopRequest, progress: Callable[[float], None]
+    ) -> dict[str, Any]:
+        """Write all of it, as real drives are written (`drivelab.run.preconditioning.precondition`)."""
+
+        def issue(workload: Workload, goes_on: ProgressListener) -> EngineRun:
+            return run_workload(workload, stop=stop, on_progress=goes_on, drive=self.engine)
+
+        whole_drive = TargetRange(path=target.path)
+        trims = whole(whole_drive, "trim", target.size_bytes, direct=False, seed=seed)
+        return precondition(
+            kind,
+            whole_drive,
+            target.size_bytes,
+            seed=seed,
+            issue=issue,
+            progress=progress,
+            stop=stop,
+            trim=partial(run_workload, trims, stop=stop, drive=self.engine),
+        )
+
 
 def _counts(device: str, moved: dict[str, int]) -> DeviceCounts:
     return DeviceCounts(
@@ -119,14 +143,14 @@ class SimulatedStage(Stage):
         Ends what takes long once it is set.
     """
 
-    notes = (f"{NOT_REAL}: its numbers are those of a model and say nothing about hardware",)
+    notes: tuple[str, ...] = (f"{NOT_REAL}: its numbers are those of a model and say nothing about hardware",)
 
     def __init__(self, facts: TargetFacts, progress: RunProgress, stop: StopRequest) -> None:
         super().__init__(facts)
         self._progress = progress
         self._stop = stop
         self._drive: SimulatedDrive | None = None
-        self._is_filled = False
+        self._filled = ""
 
     def prepare(self, step: PlannedStep) -> PreparedTrial:
         """Bring the drive to where a step needs it.
@@ -141,18 +165,22 @@ class SimulatedStage(Stage):
         _refuse_what_it_has_not(step)
         drive = self._made(step)
         context: dict[str, Any] = {}
+        target = TargetRange(path=self.facts.path)
         if step.actions.get("trim") == "device":
-            drive.measure("trim", whole_drive(self.facts, "trim", step.seed), self.facts, stop=self._stop)
-            self._is_filled = False
-        if step.actions.get("precondition") == "sequential" and not self._is_filled:
-            self._progress.preparing(f"writing all of {self.facts.text} once")
-            fill = whole_drive(self.facts, "write", step.seed)
-            filled = drive.measure("fill", fill, self.facts, stop=self._stop, progress=self._written)
-            context["precondition"] = {"kind": "sequential", "bytes_written": filled.devices[0].bytes_written}
-            self._is_filled = True
+            trim = whole(target, "trim", self.facts.size_bytes, direct=False, seed=step.seed)
+            drive.measure("trim", trim, self.facts, stop=self._stop)
+            self._filled = ""
+        kind = step.actions.get("precondition", "none")
+        if kind not in ("none", self._filled):
+            self._progress.preparing(FILLING[kind].format(self.facts.text))
+            goes_on = self._progress.preparing_goes_on
+            told = drive.precondition(kind, self.facts, seed=step.seed, stop=self._stop, progress=goes_on)
+            self.notes += reservations(told)
+            context["precondition"] = told
+            self._filled = kind
         if self._stop.is_set():
             raise StoppedError
-        workload = step.pattern.on(TargetRange(path=self.facts.path), seed=step.seed)
+        workload = step.pattern.on(target, seed=step.seed)
         achieved = {"filesystem": "raw"} if step.filesystem is not None else {}
         return PreparedTrial(workload, self.facts, achieved | dict(step.actions), context, measure=drive.measure)
 
@@ -168,12 +196,8 @@ class SimulatedStage(Stage):
         if self._drive is None or step.actions.get("purge", "none") != "none":
             assert self.facts.simulated is not None
             self._drive = SimulatedDrive(self.facts.simulated, step.seed)
-            self._is_filled = False
+            self._filled = ""
         return self._drive
-
-    def _written(self, progress: Progress) -> bool:
-        self._progress.preparing_goes_on(min(1.0, progress.byte_count() / max(1, self.facts.size_bytes)))
-        return not self._stop.is_set()
 
 
 def _refuse_what_it_has_not(step: PlannedStep) -> None:
@@ -185,15 +209,3 @@ def _refuse_what_it_has_not(step: PlannedStep) -> None:
     if missing:
         what = f"a simulated drive has no {missing[0]}"
         raise DrivelabError("R424", what, where=step.label, do="leave it out, or measure a real drive")
-
-
-def whole_drive(target: TargetFacts, operation: str, seed: int) -> Workload:
-    """One pass over the whole drive: what writes, or trims, all of it once."""
-    return Workload(
-        target=TargetRange(path=target.path),
-        operations=(OperationShare(operation=operation),),  # type: ignore[arg-type]
-        block_sizes=(BlockSizeShare(bytes=min(_FILL_BLOCK_BYTES, target.size_bytes)),),
-        access=Access(kind="sequential"),
-        queue_depth=8,
-        seed=seed,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.plan import PlannedStep, PlannedTarget
 from drivelab.model.target import MADE_KINDS, TargetFacts
 from drivelab.model.workload import TargetRange
-from drivelab.run.actions import purge_target, settle, trim_device, trim_filesystem, write_once
+from drivelab.run.actions import purge_target, settle, trim_device, trim_filesystem
 from drivelab.run.applied_settings import AppliedSettings
-from drivelab.run.engine import Progress, StopRequest
+from drivelab.run.engine import StopRequest
 from drivelab.run.filesystem_on_target import FileSystemOnTarget
+from drivelab.run.preconditioning import FILLING, precondition_device, reservations
 from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.progress import RunProgress
 from drivelab.run.raid_on_target import look_at_raid, make_raid_target
@@ -88,7 +90,7 @@ class TargetStage(Stage):
         self._is_claimed = False
         self._done_for_group: dict[str, Any] = {}
         # scratch drives are filled when they are made
-        self._is_filled = planned.is_filled
+        self._written_as = "sequential" if planned.is_filled else ""
         self._cannot_be_made: DrivelabError | None = None
 
     def prepare(self, step: PlannedStep) -> PreparedTrial:
@@ -117,8 +119,7 @@ class TargetStage(Stage):
         context = self._cleared(step) if is_first else self._done_for_group
         if self._settings.bring(self.facts, step.settings):
             self._look_again()
-        if step.actions.get("precondition") == "sequential":
-            context |= self._preconditioned(step)
+        context |= self._preconditioned(step)
         place = self._brought(step)
         if step.actions.get("trim") == "fstrim" and is_first:
             context |= {"trim": trim_filesystem(place)}
@@ -246,7 +247,7 @@ class TargetStage(Stage):
         if self._filesystem.mounted is None:
             self._require_consent()
             self._progress.doing(f"making {level.name}")
-            self._is_filled = False
+            self._written_as = ""
         if not self._filesystem.is_mounted_as(level):
             # what is held below a mount point keeps it from being unmounted, and a file system that stays begins empty
             self._remove_what_is_kept()
@@ -264,7 +265,7 @@ class TargetStage(Stage):
             return {}
         self.clear()
         self._require_consent()
-        self._is_filled = False
+        self._written_as = ""
         done: dict[str, Any] = {}
         if purges:
             self._settings.put_back(self.facts)
@@ -276,23 +277,22 @@ class TargetStage(Stage):
         return done
 
     def _preconditioned(self, step: PlannedStep) -> dict[str, Any]:
-        """What was written so that every block of the device holds something; nothing when it does already."""
-        if self._is_filled or self.facts.kind != "block_device":
+        """What was written so that the device is as the step wants it; nothing when it is already."""
+        kind = step.actions.get("precondition", "none")
+        if kind in ("none", self._written_as) or self.facts.kind != "block_device":
             return {}
         if step.filesystem is not None and step.filesystem.type != "raw":
             # the files of a file system are written before they are read
             return {}
         self._require_consent()
-        self._progress.preparing(f"writing all of {self.planned.label} once")
-        written = write_once(self.facts, seed=step.seed, stop=self._stop, progress=self._written)
-        if self._stop.is_set():
-            raise StoppedError
-        self._is_filled = True
-        return {"precondition": {"kind": "sequential", "bytes_written": written}}
-
-    def _written(self, progress: Progress) -> bool:
-        self._progress.preparing_goes_on(min(1.0, progress.byte_count() / max(1, self.facts.size_bytes)))
-        return not self._stop.is_set()
+        self._progress.preparing(FILLING[kind].format(self.planned.label))
+        drive, goes_on = self.facts.drive, self._progress.preparing_goes_on
+        can_trim = drive is not None and drive.discard.is_supported and self.facts.raid is None
+        trim = partial(trim_device, self.facts, self._journal) if can_trim else None
+        told = precondition_device(kind, self.facts, seed=step.seed, stop=self._stop, progress=goes_on, trim=trim)
+        self.notes += reservations(told)
+        self._written_as = kind
+        return {"precondition": told}
 
     def _look_again(self) -> None:
         """A setting was changed: the kernel's view of the drive may be another now."""
