@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from drivelab.model.histogram import EMPTY, Histogram, merge
@@ -93,6 +94,27 @@ def series_from_measurement(measured: Measurement, operation: str, latency: str)
         entry_count=bucket_count,
         merged=measured.histograms.get((operation, latency), EMPTY),
     )
+
+
+def histograms_of_intervals(table: pa.Table) -> dict[tuple[str, str], Histogram]:
+    """The histogram of each operation and latency over all intervals of a table."""
+    names = [*zip(table["operation"].to_pylist(), table["latency"].to_pylist(), strict=True)]
+    rows: dict[tuple[str, str], list[int]] = {}
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
+    return {name: _merged(table.take(found)) for name, found in rows.items()}
+
+
+def _merged(rows: pa.Table) -> Histogram:
+    _, bucket, counts = _lists(rows)
+    sums = np.bincount(bucket, weights=counts)
+    filled = np.flatnonzero(sums)
+    extremes = rows.filter(rows["count"].to_numpy() > 0)
+    if not filled.size:
+        return EMPTY
+    smallest, largest = extremes["min_ns"].to_numpy().min(), extremes["max_ns"].to_numpy().max()
+    total = int(rows["sum_ns"].to_numpy().sum())
+    return Histogram(filled.astype(np.int64), sums[filled].astype(np.int64), int(smallest), int(largest), total)
 
 
 def _durations(length: int, length_ns: int, measured_ns: int) -> Floats:

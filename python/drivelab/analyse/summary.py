@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from drivelab.analyse.commands import commands_per_operation
 from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
+from drivelab.analyse.precision import widened
 from drivelab.analyse.quantile import quantile_estimates_from_histogram, quantile_estimates_from_intervals
 from drivelab.analyse.ratio import floored_mean, mean_estimate_from_intervals, rate_estimate_from_intervals
 from drivelab.analyse.throughput_change import throughput_tenths
 from drivelab.analyse.trial_course import DATA_OPERATIONS, course_estimates, course_of_trial, writes_until_one_sync
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
+from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
@@ -64,8 +66,20 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
     estimates |= _queue_depth(measured)
     estimates |= commands_per_operation(measured, target)
     estimates |= course_estimates(course_of_trial(measured, target))
+    estimates = widened(estimates, measured)
     label = str(measured.context.get("label") or measured.name)
     return TrialSummary(measured.name, label, main, estimates)
+
+
+def one_estimate(measured: Measurement, metric: str) -> Estimate | None:
+    """One number alone, as `summarise` has it before it is told: a rate, a throughput, or a quantile of a latency."""
+    if metric in (RATE, THROUGHPUT):
+        return _rates(measured).get(metric)
+    latency, _, statistic = metric.partition("_latency_ns_")
+    series = series_from_measurement(measured, main_operation(measured), latency)
+    if series is None or not series.merged.total_count:
+        return None
+    return quantile_estimates_from_intervals(series, [QUANTILES[statistic]])[0]
 
 
 def main_operation(measured: Measurement) -> str:

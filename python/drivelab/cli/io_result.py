@@ -219,7 +219,8 @@ def _sizes(tree: Mapping[str, Any]) -> str:
 
 
 def _ending(reason: str) -> str:
-    return {"runtime": "its runtime", "range_end": "the end of the range", "caller": "the user"}.get(reason, reason)
+    words = {"runtime": "its runtime", "range_end": "the end of the range", "caller": "the user"}
+    return (words | {"precision": "its precision"}).get(reason, reason)
 
 
 def _unit(document: Mapping[str, Any]) -> str:

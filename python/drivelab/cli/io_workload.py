@@ -29,6 +29,8 @@ from drivelab.model.workload import ORDERED_ACCESSES, SYNC_CALLS, TargetRange, W
 from drivelab.model.workload_pattern import WorkloadPattern
 
 _DEFAULT_RUNTIME = "5s"
+# of what ends as soon as it is known well enough
+_LONGEST_RUNTIME = "1min"
 # mixes, numbers behind a name, schedules, lists of processors
 _FORMS_OF_THEIR_OWN = ("operation", "access", "block_size", "rate", "arrivals", "pin")
 # where a field of the workload itself is no key, or not that of its option
@@ -131,8 +133,8 @@ def _ends(options: IoOptions, keys: Mapping[str, Any]) -> dict[str, Any]:
         raise DrivelabError("U004", "--once has no limit but the range", where="option --once", do=do)
     last = "end" if options.sync_at_end else options.sync_every
     # a tree ends with its last file
-    limited = options.once or options.count or keys["bytes"] or options.files
-    runtime = keys["runtime"] or ("0s" if limited else _DEFAULT_RUNTIME)
+    limited = (options.once or options.count or keys["bytes"] or options.files) and not options.precision
+    runtime = keys["runtime"] or ("0s" if limited else _LONGEST_RUNTIME if options.precision else _DEFAULT_RUNTIME)
     # a pattern has to end: this limit is the range
     return {"runtime": runtime, "sync_every_writes": last, "capacities": 1.0 if options.once else 0.0}
 

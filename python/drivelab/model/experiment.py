@@ -211,6 +211,9 @@ class Experiment(FrozenModel):
             place = ("workloads", number, "together")
             if not name:
                 continue
+            if self.workloads[number].precision is not None:
+                what = f"the workloads of {name} run at the same time, and a precision would end one before the others"
+                raise broken_rule(what, "workloads", number, "precision")
             if names.count(name) == 1:
                 raise broken_rule(f"no other workload says {name}: it would run alone", *place)
             if name in names[:number] and names[number - 1] != name:

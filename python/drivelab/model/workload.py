@@ -7,7 +7,7 @@ so the field names here are the field names there.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -228,11 +228,15 @@ class Pacing(_Frozen):
 
 
 class Limits(_Frozen):
-    """When the measured window ends: whichever limit is met first; 0 is no limit."""
+    """When the measured window ends: whichever limit is met first; 0 is no limit.
+
+    With a ``precision`` it ends as soon as its number is known so well: half of the interval, as a share of the number.
+    """
 
     runtime_ns: int = Field(default=0, ge=0, lt=2**63)
     bytes: int = Field(default=0, ge=0, lt=2**63)
     count: int = Field(default=0, ge=0, lt=2**63)
+    precision: float = Field(default=0.0, ge=0, lt=1)
 
 
 class HeldTarget(_Frozen):
@@ -366,9 +370,10 @@ class Workload(_Frozen):
     recording: Recorded | None = None
     watches_burst: bool = False
 
-    def to_engine_json(self) -> str:
-        """The workload as the engine reads it."""
+    def to_engine_json(self, looks_ns: Sequence[int] = ()) -> str:
+        """The workload as the engine reads it, with the moments at which it asks whether that was enough."""
         asked = self.model_dump(mode="json", exclude={"watches_burst"})
+        asked["limits"]["looks_ns"] = list(looks_ns)
         if self.target.held is not None:
             held = {"held": self.target.held.model_dump(), "others": [each.model_dump() for each in self.target.others]}
             asked["target"] |= held

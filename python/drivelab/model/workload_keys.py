@@ -171,6 +171,11 @@ class WorkloadKeys(FrozenModel):
     runtime: DurationNs = key(
         0, "time after which it ends", HOW_LONG, "Time measured: 5s, 2min. Default: 5s, without --count and --bytes.",
         typed=None, unit="time")
+    precision: Share | None = key(
+        None, "ends it before its `runtime`, as soon as the number that it is judged by is known so well: half of its "
+        "95 % interval, as a share of the number", HOW_LONG,
+        "End when the result is known to within 2%, 1min at most or --runtime.", typed=None, unit="share",
+        takes='a share: `"2 %"`, 0.02', written="")
     enough_bytes: ByteCount = key(
         0, "bytes that are enough: once they are moved it ends before its `runtime`", unit="size")
     enough_after: DurationNs = key(

@@ -49,6 +49,13 @@ class WorkloadPattern(WorkloadKeys):
         return self
 
     @model_validator(mode="after")
+    def _may_take_so_long(self) -> Self:
+        if self.precision is not None and not self.runtime:
+            what = "precision ends a workload early: say with runtime how long it may take"
+            raise broken_rule(what, below=("precision",))
+        return self
+
+    @model_validator(mode="after")
     def _has_one_kind_of_size(self) -> Self:
         if self.block_sizes and "block_size" in self.model_fields_set:
             raise broken_rule("there is block_size and block_sizes: leave one of them out", below=("block_sizes",))
@@ -196,7 +203,9 @@ class WorkloadPattern(WorkloadKeys):
             "access": _with_stride(self.access, self.largest_block_bytes),
             "shift_bytes": self.shift,
             "durability": self._durability(),
-            "limits": Limits(runtime_ns=self.runtime, bytes=self.bytes, count=self.count),
+            "limits": Limits(
+                runtime_ns=self.runtime, bytes=self.bytes, count=self.count, precision=self.precision or 0.0
+            ),
             "start_delay_ns": self.start_delay,
             "ramp_ns": self.ramp,
             "interval_ns": self.interval,

@@ -18,6 +18,7 @@ _ENDINGS = {
     "bytes": "its bytes were moved",
     "count": "its count was reached",
     "caller": "it was told to stop",
+    "precision": "its number was known well enough",
     "range_end": "it came to the end of the range",
     "error": "an error ended it",
 }

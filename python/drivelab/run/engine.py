@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from drivelab import _engine
+from drivelab.analyse.precision import looks_ns
+from drivelab.analyse.trial import is_enough
 from drivelab.model.errors import KINDS, DrivelabError
 from drivelab.model.histogram import Histogram
 from drivelab.model.simulated import SimulatedModel
@@ -98,7 +100,7 @@ def run_workload(
     start: _engine.StartGate | None = None,
     drive: _engine.SimulatedDrive | None = None,
 ) -> EngineRun:
-    """What the engine measured while it issued a workload.
+    """What the engine measured while it issued a workload, to its end or until it is known as well as was asked.
 
     Parameters
     ----------
@@ -144,18 +146,22 @@ def run_workload(
     def take_records(table: Any) -> None:
         take(pa.record_batch(table))
 
+    def goes_on(rows: Any, counted_ns: int) -> bool:
+        return not is_enough(workload, _table(rows), counted_ns)
+
     if stop is not None and stop.is_set():
         flag.set()
     records_listener = take_records if workload.record_ios else None
     try:
-        result = _engine.run(workload.to_engine_json(), flag, tell, records_listener, start, drive)
+        asked = workload.to_engine_json(looks_ns(workload))
+        result = _engine.run(asked, flag, tell, records_listener, start, drive, goes_on)
     except _engine.EngineError as error:
         raise _as_drivelab_error(error) from None
     records = pa.Table.from_batches(collected) if collected else None
     return EngineRun(
         summary=json.loads(result.summary),
         histograms=_histograms(pa.record_batch(result.histograms)),
-        intervals=pa.Table.from_batches([pa.record_batch(result.intervals)]),
+        intervals=_table(result.intervals),
         records=records,
     )
 
@@ -275,6 +281,10 @@ def probe_engine() -> dict[str, Any]:
     """What the kernel allows here (io_uring, asynchronous I/O) and what reading the clock costs."""
     answer: dict[str, Any] = json.loads(_engine.probe())
     return answer
+
+
+def _table(rows: Any) -> pa.Table:
+    return pa.Table.from_batches([pa.record_batch(rows)])
 
 
 def _progress(told: dict[str, Any]) -> Progress:

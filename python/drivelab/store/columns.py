@@ -53,7 +53,7 @@ TRIAL_COLUMNS = (
     Column("bytes", "int64", "bytes they moved"),
     Column("error_count", "int64", "I/Os of any operation that failed"),
     Column("measured_ns", "int64", "length of the measured window"),
-    Column("stopped_by", "string", "what ended the trial: runtime, bytes, count, caller, range_end, error"),
+    Column("stopped_by", "string", "what ended the trial: runtime, bytes, count, precision, caller, range_end, error"),
     Column("asked_backend", "string", "backend asked for"),
     Column("achieved_backend", "string", "backend that issued the I/O"),
     Column("asked_direct", "bool", "whether the page cache was to be bypassed"),

@@ -36,6 +36,7 @@ from drivelab.analyse.findings import (
     not_steady,
     operations_failed,
     page_cache_answered,
+    precision_asked,
     queue_depth_not_reached,
     ran_together,
     reference_drift,
@@ -93,6 +94,7 @@ TRIAL_KINDS = (
     no_flush_sent,
     flush_count_unexpected,
     level_moves,
+    precision_asked,
     too_little_data,
     trace_incomplete,
 )
