@@ -2,16 +2,16 @@
 
 mod permutation;
 mod skew;
+mod turns;
 mod units;
-mod zones;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::permutation::Permutation;
 use self::skew::{Zipf, Zones, normal, pareto_power};
+use self::turns::Turns;
 use self::units::Units;
-use self::zones::Zones;
 use crate::workload::{Access, AccessKind};
 
 /// Random numbers of one job.
@@ -74,7 +74,7 @@ pub struct Addresses {
     /// Where blocks of several sizes come from a random order that has every unit once.
     units: Option<Units>,
     /// Where the order is kept to one part of the range after the other.
-    zones: Option<Zones>,
+    turns: Option<Turns>,
     /// Places for blocks of the last size and unit: mostly the next block is of the same.
     counted_places: u64,
     counted_for: (u64, u64),
@@ -92,8 +92,8 @@ impl Addresses {
     /// Offsets in `[start, start + length)`, multiples of a unit counted from `start`; `unit` is the smallest.
     #[must_use]
     pub fn new(access: &Access, start: u64, length: u64, unit: u64) -> Self {
-        let zones = Zones::of(access, start, length);
-        let length = if zones.is_some() { access.zone_bytes.min(length) } else { length };
+        let turns = Turns::of(access, start, length);
+        let length = if turns.is_some() { access.zone_bytes.min(length) } else { length };
         let units = (length / unit).max(1);
         // Blocks that come down from the end must lie on the same grid as those that go up from the start.
         let length = if access.kind == AccessKind::Reverse { units * unit } else { length };
@@ -115,7 +115,7 @@ impl Addresses {
             normal_deviation: access.normal_deviation,
             permutation: None,
             units: None,
-            zones,
+            turns,
             counted_places: 0,
             counted_for: (0, 0),
             is_plain: !mixes,
@@ -162,7 +162,7 @@ impl Addresses {
     /// Offset for the next I/O of `size` bytes; a random one is a multiple of `unit`.
     #[inline]
     pub fn next(&mut self, random: &mut Random, size: u64, unit: u64) -> u64 {
-        if self.zones.is_some() {
+        if self.turns.is_some() {
             self.enter_zone(random, size);
         }
         let within = match self.kind {
@@ -189,7 +189,7 @@ impl Addresses {
     /// Where I/Os of `size` bytes go when each has a random place that depends on none before.
     #[must_use]
     pub fn plain_places(&self, size: u64, unit: u64) -> Option<Places> {
-        let is_plain = self.kind == AccessKind::Random && self.is_plain && self.zones.is_none();
+        let is_plain = self.kind == AccessKind::Random && self.is_plain && self.turns.is_none();
         is_plain.then(|| Places { start: self.start, unit, count: self.places(size, unit) })
     }
 
@@ -209,8 +209,8 @@ impl Addresses {
     /// Goes to the zone that the next I/O belongs to; the order begins anew where the zone does, or is through.
     #[cold]
     fn enter_zone(&mut self, random: &mut Random, size: u64) {
-        let Some(zones) = &mut self.zones else { return };
-        if let Some(start) = zones.begun_by(size) {
+        let Some(turns) = &mut self.turns else { return };
+        if let Some(start) = turns.begun_by(size) {
             self.start = start;
             (self.cursor, self.run_left) = (0, 0);
             if let Some(permutation) = &mut self.permutation {

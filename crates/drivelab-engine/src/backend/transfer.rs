@@ -4,8 +4,9 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
+use super::Command;
+use super::blocking::Call;
 use super::sync::Sync;
-use super::{Backend, Command, Completion, Wait};
 use crate::error::{EngineError, Result};
 use crate::target::Target;
 use crate::workload::{Operation, Workload};
@@ -22,36 +23,22 @@ pub struct Transferring<T> {
     fd: RawFd,
     transfer: T,
     others: Sync,
-    done: Option<Completion>,
 }
 
 impl<T: Transfer> Transferring<T> {
-    /// A backend for an open target.
+    /// Calls on an open target.
     pub fn new(target: &Target, workload: &Workload, transfer: T) -> Self {
-        Self { fd: target.fd(), transfer, others: Sync::new(target, workload), done: None }
+        Self { fd: target.fd(), transfer, others: Sync::new(target, workload) }
     }
 }
 
-impl<T: Transfer> Backend for Transferring<T> {
-    const IS_ASYNCHRONOUS: bool = false;
-
-    fn queue(&mut self, command: &Command) {
+impl<T: Transfer> Call for Transferring<T> {
+    fn execute(&mut self, command: &Command) -> i32 {
         if !matches!(command.operation, Operation::Read | Operation::Write) {
-            return self.others.queue(command);
+            return self.others.execute(command);
         }
         let moved = self.transfer.transfer(self.fd, command);
-        let errno = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-        self.done =
-            Some(Completion { slot: command.slot, result: if moved < 0 { -errno() } else { moved as i32 } });
-    }
-
-    fn submit(&mut self) -> Result<()> {
-        self.others.submit()
-    }
-
-    fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
-        completions.extend(self.done.take());
-        self.others.reap(wait, completions)
+        if moved < 0 { -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { moved as i32 }
     }
 }
 

@@ -351,8 +351,12 @@ fn prepare_and_run(
             run_with!(mapped)
         }
         BackendName::Stdio => run_with!(Stdio::new(&workload, target).map(Blocking::new)),
-        BackendName::Splice => run_with!(Pipe::new().map(|pipe| Transferring::new(target, &workload, pipe))),
-        BackendName::Falloc => run_with!(Result::Ok(Transferring::new(target, &workload, Reservation))),
+        BackendName::Splice => {
+            run_with!(Pipe::new().map(|pipe| Blocking::new(Transferring::new(target, &workload, pipe))))
+        }
+        BackendName::Falloc => {
+            run_with!(Result::Ok(Blocking::new(Transferring::new(target, &workload, Reservation))))
+        }
         BackendName::Null | BackendName::Auto | BackendName::Simulated => {
             run_with!(Result::Ok(Null::new(workload.queue_depth)))
         }

@@ -4,7 +4,7 @@ use crate::workload::Access;
 
 /// The zones of a job's range.
 #[derive(Debug, Clone)]
-pub(super) struct Zones {
+pub(super) struct Turns {
     bytes: u64,
     io_bytes: u64,
     step: u64,
@@ -16,7 +16,7 @@ pub(super) struct Zones {
     moved: u64,
 }
 
-impl Zones {
+impl Turns {
     /// `None` where the order goes over the whole range.
     pub(super) fn of(access: &Access, start: u64, length: u64) -> Option<Self> {
         let bytes = access.zone_bytes;
