@@ -143,18 +143,12 @@ def run_workload(
             return False
         return on_progress is None or on_progress(_progress(json.loads(text)))
 
-    def take_records(table: Any) -> None:
-        take(pa.record_batch(table))
-
-    def goes_on(rows: Any, counted_ns: int) -> bool:
-        return not is_enough(workload, _table(rows), counted_ns)
-
     if stop is not None and stop.is_set():
         flag.set()
-    records_listener = take_records if workload.record_ios else None
+    records_listener = (lambda rows: take(pa.record_batch(rows))) if workload.record_ios else None
     try:
         asked = workload.to_engine_json(looks_ns(workload))
-        result = _engine.run(asked, flag, tell, records_listener, start, drive, goes_on)
+        result = _engine.run(asked, flag, tell, records_listener, start, drive, _looks(workload))
     except _engine.EngineError as error:
         raise _as_drivelab_error(error) from None
     records = pa.Table.from_batches(collected) if collected else None
@@ -164,6 +158,11 @@ def run_workload(
         intervals=_table(result.intervals),
         records=records,
     )
+
+
+def _looks(workload: Workload) -> Callable[[Any, int], bool]:
+    """Told the intervals so far and their time: whether the workload has to go on."""
+    return lambda rows, counted_ns: not is_enough(workload, _table(rows), counted_ns)
 
 
 def prepare_target(workload: Workload, *, stop: StopRequest | None = None) -> bool:
