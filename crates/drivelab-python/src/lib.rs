@@ -133,6 +133,7 @@ struct EngineResult {
 /// Runs a workload and returns what was found.
 #[pyfunction]
 #[pyo3(signature = (workload_json, stop, on_interval=None, on_records=None, start=None, drive=None, on_look=None))]
+#[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
 fn run(
     py: Python<'_>,
     workload_json: &str,
