@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _WIDTH_MIN = 40
+# experiments that stand in one line of the list
+_FAMILY, _ASKED_BY_FAMILY = "pts-", "What does it sustain, by SNIA's tests?"
 _HOUR_NS = 3600 * 10**9
 _WHOLE_HOURS_MIN = 9.95
 
@@ -77,7 +79,9 @@ def _toml_of(name: str | None) -> str:
 def _print_list(experiments: Sequence[Experiment], console: Console) -> None:
     """A line for each; where there is no room for a whole question, its first words."""
     plain = not console.encoding.startswith("utf")
-    rows = [("", "", "quick", "full", ""), *map(_row, experiments)]
+    alone = [one for one in experiments if not one.name.startswith(_FAMILY)]
+    family = [one for one in experiments if one.name.startswith(_FAMILY)]
+    rows = [("", "", "quick", "full", ""), *map(_row, alone), *([_row_of_family(family)] if family else [])]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = max(console.width, _WIDTH_MIN) - sum(widths) + widths[1] - len(widths) + 1
     for name, question, *cells in rows:
@@ -88,6 +92,9 @@ def _print_list(experiments: Sequence[Experiment], console: Console) -> None:
         "times are guesses: quick on scratch:1GiB, full on an SSD of 1 TB. What erases needs root, and a drive or "
         "scratch:SIZE; all else takes a directory too. One in full: drivelab experiments NAME"
     )
+    if family:
+        named = ", ".join(one.name.removeprefix(_FAMILY) for one in family)
+        told = f"{_FAMILY}... are {_FAMILY}{named}; {told}"
     for line in wrapped(told, console.width, plain):
         console.print(line, style="dim", markup=False)
 
@@ -96,6 +103,12 @@ def _row(one: Experiment) -> tuple[str, ...]:
     times = (_short_time(expected_ns(one, quick=quick)) for quick in (True, False))
     needs = "erases" if needs_drive(one) else "root" if needs_root(one) else ""
     return one.name, one.question, *times, needs
+
+
+def _row_of_family(family: Sequence[Experiment]) -> tuple[str, ...]:
+    """The tests of one specification in a line, with the longest time of each kind."""
+    times = (_short_time(max(expected_ns(one, quick=quick) or 0 for one in family)) for quick in (True, False))
+    return f"{_FAMILY}...", _ASKED_BY_FAMILY, *times, _row(family[0])[-1]
 
 
 def _short_time(time_ns: int | None) -> str:
