@@ -81,7 +81,7 @@ def test_synchronous_writes_flush_the_device_each(method, direct_backend, cachin
 
 @pytest.mark.parametrize("method", ["o_dsync", "o_sync", "rwf_dsync"])
 def test_so_do_synchronous_writes_through_the_page_cache(method, data_backend, caching_device, run_engine):
-    if data_backend == "mmap" or (data_backend in ("stdio", "posixaio") and method == "rwf_dsync"):
+    if data_backend == "mmap" or (data_backend in ("stdio", "posixaio", "splice") and method == "rwf_dsync"):
         return
     flushes = flushes_of(run_engine, data_backend, caching_device, caching_device, durability={"method": method})
     assert flushes == EACH_ONE

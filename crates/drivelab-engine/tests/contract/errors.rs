@@ -206,6 +206,7 @@ fn what_a_backend_cannot_do_is_refused() {
         ("stdio", json!({"polled_submission": true})),
         ("stdio", json!({"operations": only("trim")})),
         ("stdio", json!({"operations": only("write"), "durability": {"method": "rwf_dsync"}})),
+        ("splice", json!({"operations": only("write"), "durability": {"method": "rwf_dsync"}})),
     ] {
         assert_eq!(code_of(backend, file.path(), changes.clone()), "E313", "{backend} {changes}");
     }
