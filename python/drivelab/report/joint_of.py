@@ -8,10 +8,11 @@ from drivelab.model.result_set import ResultSet
 from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import bar_groups
+from drivelab.report.figures.demand_intensity import demand_intensity
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.latency_over_size import latency_over_size
 from drivelab.report.figures.queue_depth import queue_depth
-from drivelab.report.figures.rounds import demand_intensity, steady_convergence, steady_window
+from drivelab.report.figures.rounds import steady_convergence, steady_window
 from drivelab.report.figures.suite_bars import block_throughput, metadata_rates, seeks, total_time
 from drivelab.report.figures.surface import surface
 from drivelab.report.figures.surface_maps import surface_maps

@@ -10,7 +10,7 @@ import pytest
 from simulated_trials import evidence, latencies, measured, workload
 
 from drivelab.analyse.collecting import collects_since
-from drivelab.analyse.findings import precision_asked
+from drivelab.analyse.findings import precision
 from drivelab.analyse.precision import WIDENED, half_width, looks_ns, precise_metric
 from drivelab.analyse.summary import summarise
 from drivelab.analyse.trial import is_enough
@@ -78,7 +78,7 @@ def test_the_interval_of_a_trial_that_ended_early_is_wider_and_says_so() -> None
 
 class TestPrecisionAsked:
     def test_a_trial_that_ended_early_says_so_and_by_how_much(self) -> None:
-        (found,) = precision_asked.find(evidence(ended("precision")))
+        (found,) = precision.find(evidence(ended("precision")))
         assert found.severity == "note"
         assert "times sooner" in found.text
         assert "2 % was asked for" in found.text
@@ -86,12 +86,12 @@ class TestPrecisionAsked:
         assert found.evidence["times_sooner"] == pytest.approx(sooner)
 
     def test_a_trial_that_took_all_its_time_says_what_was_reached(self) -> None:
-        (found,) = precision_asked.find(evidence(ended("runtime", precision=0.0001)))
+        (found,) = precision.find(evidence(ended("runtime", precision=0.0001)))
         assert found.severity == "warning"
         assert f"known to within {100 * found.evidence['reached']:.2g} %, and 0.01 % was asked for" in found.text
 
     def test_a_trial_of_a_fixed_length_says_nothing(self) -> None:
-        assert precision_asked.find(evidence(measured())) == []
+        assert precision.find(evidence(measured())) == []
 
 
 def test_a_drive_collects_once_it_stays_slower() -> None:

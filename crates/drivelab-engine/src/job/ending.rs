@@ -73,6 +73,9 @@ impl<B: Backend> Job<B> {
         if let Some(recorder) = self.parts.recorder.take() {
             self.outcome.recorded = recorder.finish();
         }
+        if !B::IS_ASYNCHRONOUS {
+            self.outcome.levels.complete_ones();
+        }
         self.outcome.stop_reason = self.window.reason();
         self.outcome.window_ticks = (self.window.start(), self.window.end(), now);
         self.outcome.usage = self.window.usage();

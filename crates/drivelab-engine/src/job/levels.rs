@@ -1,6 +1,27 @@
 //! How many I/Os were outstanding, were sent by one call, and were found by one look.
 
 const COUNT: usize = 7;
+/// From here on all numbers are of the last level.
+const MOST: usize = 65;
+
+/// Levels of each number up to [`MOST`], looked up since they are counted at every call.
+static OF_OUTSTANDING: [u8; MOST + 1] = levels_of([2, 4, 8, 16, 32, 64]);
+static OF_CALL: [u8; MOST + 1] = levels_of([1, 5, 9, 17, 33, 65]);
+
+/// The level of each number, of levels that begin with these.
+const fn levels_of(begins: [usize; COUNT - 1]) -> [u8; MOST + 1] {
+    let mut found = [0; MOST + 1];
+    let mut level = 1;
+    while level < COUNT {
+        let mut count = begins[level - 1];
+        while count <= MOST {
+            found[count] = level as u8;
+            count += 1;
+        }
+        level += 1;
+    }
+    found
+}
 
 /// Counts by level.
 #[derive(Debug, Default, Clone, Copy)]
@@ -18,14 +39,25 @@ impl Levels {
     /// Counts a call that sends so many I/Os, with which so many are outstanding.
     #[inline]
     pub(super) fn add_call(&mut self, sent: usize, outstanding: usize) {
-        self.outstanding[(outstanding.max(1).ilog2() as usize).min(COUNT - 1)] += sent as u64;
-        self.sent[level_of_call(sent)] += 1;
+        self.outstanding[usize::from(OF_OUTSTANDING[outstanding.min(MOST)])] += sent as u64;
+        self.sent[usize::from(OF_CALL[sent.min(MOST)])] += 1;
     }
 
     /// Counts a look that found so many.
     #[inline]
     pub(super) fn add_look(&mut self, found: usize) {
-        self.found[level_of_call(found)] += 1;
+        self.found[usize::from(OF_CALL[found.min(MOST)])] += 1;
+    }
+
+    /// Counts a call that sends one I/O and has its answer when it returns.
+    #[inline]
+    pub(super) fn add_one(&mut self) {
+        self.sent[1] += 1;
+    }
+
+    /// Completes the counts of calls that sent one I/O each.
+    pub(super) fn complete_ones(&mut self) {
+        (self.outstanding[0], self.found[1]) = (self.sent[1], self.sent[1]);
     }
 
     /// Adds those of another job.
@@ -38,15 +70,6 @@ impl Levels {
         for (sums, counts) in parts {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
-    }
-}
-
-#[inline]
-fn level_of_call(count: usize) -> usize {
-    match count {
-        0 => 0,
-        1..=4 => 1,
-        _ => ((count - 1).ilog2() as usize).min(COUNT - 1),
     }
 }
 
@@ -71,7 +94,7 @@ mod tests {
             (65, 6),
         ];
         for (count, level) in ends {
-            assert_eq!(level_of_call(count), level, "{count}");
+            assert_eq!(usize::from(OF_CALL[count.min(MOST)]), level, "{count}");
         }
         let mut levels = Levels::default();
         for (outstanding, level) in

@@ -75,7 +75,11 @@ impl<B: Backend> Job<B> {
     fn note_outstanding(&mut self) {
         let outstanding = self.outstanding();
         self.outcome.outstanding_max = self.outcome.outstanding_max.max(outstanding as u32);
-        self.outcome.levels.add_call(self.sent.len(), outstanding);
+        if B::IS_ASYNCHRONOUS {
+            self.outcome.levels.add_call(self.sent.len(), outstanding);
+        } else {
+            self.outcome.levels.add_one();
+        }
     }
 
     /// Takes what has completed; sends first what still waits for that.
@@ -89,7 +93,9 @@ impl<B: Backend> Job<B> {
             self.sent.clear();
         }
         let now = self.clock.ticks();
-        self.outcome.levels.add_look(self.completions.len());
+        if B::IS_ASYNCHRONOUS {
+            self.outcome.levels.add_look(self.completions.len());
+        }
         if self.window.enter(now) {
             self.hand_on_interval(now);
         }

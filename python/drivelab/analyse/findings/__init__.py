@@ -36,7 +36,7 @@ from drivelab.analyse.findings import (
     not_steady,
     operations_failed,
     page_cache_answered,
-    precision_asked,
+    precision,
     queue_depth_not_reached,
     ran_together,
     reference_drift,
@@ -94,7 +94,7 @@ TRIAL_KINDS = (
     no_flush_sent,
     flush_count_unexpected,
     level_moves,
-    precision_asked,
+    precision,
     too_little_data,
     trace_incomplete,
 )
