@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from drivelab.model.workload import HeldTarget
+from drivelab.model.held_target import HeldTarget
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NAME_BYTES_MAX = 255

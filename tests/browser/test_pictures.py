@@ -68,7 +68,7 @@ LONG = Card(
             Row("drive " * 30 + str(n), "12 345 678 MB/s", "12 345 678–23 456 789 MB/s", 1.0) for n in range(ROWS_MAX)
         ),
     ),
-    warning="Warning: " + "漢字" * 200,
+    warnings=("Warning: " + "漢字" * 200,) * 2,
     source="measured by " + "x" * 300,
 )
 

@@ -21,6 +21,7 @@ use std::sync::mpsc::{Receiver, Sender};
 pub use self::levels::Levels;
 use self::plain::{PLAIN_FROM, Plain};
 use self::syncing::SyncsBeforeNext;
+use self::waiting::ios_until_pause;
 use crate::address::{Addresses, Random, random_for_job};
 use crate::backend::{Backend, Completion};
 use crate::buffer::Buffers;
@@ -393,9 +394,4 @@ impl<B: Backend> Job<B> {
             let _ = self.parts.intervals.recv();
         }
     }
-}
-
-fn ios_until_pause(workload: &Workload) -> u64 {
-    let pacing = &workload.pacing;
-    if pacing.think_ns == 0 || pacing.think_after_ns > 0 { u64::MAX } else { pacing.think_every }
 }

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from drivelab.model.held_target import HeldTarget
 from drivelab.model.recording import Recorded
 from drivelab.model.told import HOW, WHERE, WRITTEN, key
 from drivelab.model.zone import Zone
@@ -135,11 +136,9 @@ class Access(_Frozen):
     zones: tuple[Zone, ...] = key(
         (), "`zoned`: parts of the range from its start on, each `{ range_fraction = 0.05, access_fraction = 0.5 }`; "
         "both add up to the whole", takes="a list of tables", written="[]")
-    zone_bytes: int = key(
-        0, "size of the zones that the order goes through one after the other; 0: it goes over the whole range",
+    zone_bytes: int = key(0, "size of the zones that the order goes through one after the other; 0: the range is one",
         written="0", takes="a number", unit="size", ge=0)
-    zone_io_bytes: int = key(
-        0, "bytes that are moved in a zone before the next has its turn; 0: the size of a zone",
+    zone_io_bytes: int = key(0, "bytes that are moved in a zone before the next has its turn; 0: the size of a zone",
         written="0", takes="a number", unit="size", ge=0)
     zone_skip_bytes: int = key(
         0, "bytes that are left out between two zones", written="0", takes="a number", unit="size", ge=0)
@@ -228,28 +227,12 @@ class Pacing(_Frozen):
 
 
 class Limits(_Frozen):
-    """When the measured window ends: whichever limit is met first; 0 is no limit.
-
-    With a ``precision`` it ends as soon as its number is known so well: half of the interval, as a share of the number.
-    """
+    """When the window ends: by the limit met first, or once half the interval is so small a share; 0 is none."""
 
     runtime_ns: int = Field(default=0, ge=0, lt=2**63)
     bytes: int = Field(default=0, ge=0, lt=2**63)
     count: int = Field(default=0, ge=0, lt=2**63)
     precision: float = Field(default=0.0, ge=0, lt=1)
-
-
-class HeldTarget(_Frozen):
-    """A file or directory that is held open, by its descriptor; device and inode say which one that must be."""
-
-    descriptor: int
-    device: int
-    inode: int
-
-    @property
-    def opened_by(self) -> str:
-        """A path to exactly this file or directory."""
-        return f"/proc/self/fd/{self.descriptor}"
 
 
 class TargetRange(_Frozen):
@@ -290,10 +273,9 @@ class TargetRange(_Frozen):
 class Tree(_Frozen):
     """Files that operations on a tree work on, below the directory that is the target's path.
 
-    ``directory_count`` directories hold equally many files each; 0 is the
-    target's directory itself. They lie ``depth`` levels deep. Sizes are evenly
-    distributed between the two bounds. Each job has its own part of the files,
-    in directories of its own unless the workload's ``share_range`` is set.
+    ``directory_count`` directories, ``depth`` levels deep, hold equally many files each; 0 is the target's directory
+    itself. Sizes are evenly distributed between the two bounds. Each job has its own part of the files, in directories
+    of its own unless the workload's ``share_range`` is set.
     """
 
     file_count: int = Field(ge=1, lt=2**31)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from drivelab.held_directory import HeldDirectory, HeldFile, held_target
 from drivelab.model.errors import DrivelabError
-from drivelab.model.workload import HeldTarget
+from drivelab.model.held_target import HeldTarget
 from drivelab.run.engine import remove_tree
 from drivelab.run.process_owner import owner_lives, owner_tag
 from drivelab.state.data_directory import exchanged

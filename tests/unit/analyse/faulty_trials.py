@@ -7,133 +7,16 @@ whatever strength it may have. Where a rule begins to speak is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from simulated_trials import INTERVAL_NS, Latencies, counted, drive, filesystem, measured, target, workload
+from random_trials import Random, Trial, between, healthy
+from simulated_trials import counted, drive, filesystem, measured, target, workload
 
 from drivelab.analyse.findings import smart_findings, target_findings
 from drivelab.analyse.trial import judge_trial
 from drivelab.model.drive import LinkFacts, WriteCacheFacts
-from drivelab.model.smart import SmartFacts
-from drivelab.model.target import TargetFacts
-from drivelab.model.workload import BlockSizeShare, Contents, Durability
-
-Random = np.random.Generator
-_SYNC = {"backend": "sync", "direct": False, "durability": Durability(method="fdatasync")}
-
-
-@dataclass
-class Trial:
-    """What is known of a trial, to be changed by a fault.
-
-    Attributes
-    ----------
-    operation : str
-        read or write.
-    count, block : int
-        I/Os, and bytes of each.
-    is_durable : bool
-        Whether each write is followed by fdatasync.
-    asked, engine, context, counts : dict
-        Changes of the workload, of the engine's summary, of the context, and of what the drive counted.
-    latency_ns : array
-        Of each I/O, with its sync call.
-    intervals : int
-        Of a tenth of a second.
-    target : TargetFacts
-        A drive, mostly with a file system.
-    smart : tuple of SmartFacts
-        What the drive said before and after.
-    """
-
-    operation: str
-    count: int
-    block: int
-    is_durable: bool
-    latency_ns: Latencies
-    intervals: int
-    target: TargetFacts
-    smart: tuple[SmartFacts, SmartFacts]
-    asked: dict[str, Any] = field(default_factory=dict)
-    engine: dict[str, Any] = field(default_factory=dict)
-    context: dict[str, Any] = field(default_factory=dict)
-    counts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def issued(self) -> int:
-        """Bytes of all I/Os."""
-        return self.count * self.block
-
-    @property
-    def window_ns(self) -> int:
-        """Its length."""
-        return self.intervals * INTERVAL_NS
-
-
-def _between(random: Random, low: float, high: float) -> float:
-    """Any strength between two, small ones as likely as large ones."""
-    return float(np.exp(random.uniform(np.log(low), np.log(high))))
-
-
-def healthy(random: Random) -> Trial:
-    """A trial of 3 to 6 s on a drive of flash, of some thousand I/Os that are alike."""
-    operation = str(random.choice(["read", "write"]))
-    is_durable = operation == "write" and bool(random.random() < 0.4)
-    count = int(random.integers(5200, 8000))
-    depth = 1 if is_durable else int(random.choice([1, 4, 32]))
-    block = int(random.choice([4096, 16384]))
-    intervals = int(random.integers(30, 60))
-    on = None if random.random() < 0.3 else filesystem(str(random.choice(["ext4", "xfs"])))
-    latency_ns = np.round(random.lognormal(np.log(_between(random, 2e5, 2e6)), random.uniform(0.1, 0.5), count))
-    known = {"temperature_celsius": int(random.integers(30, 55)), "temperature_warning_celsius": 75}
-    errors = {name: int(random.integers(0, 9)) for name in ("media_errors", "reallocated_sectors", "crc_errors")}
-    smart = SmartFacts(drive="sda", protocol="ata", throttle_count=int(random.integers(0, 5)), **known, **errors)
-    smart = replace(smart, sources=dict.fromkeys(errors, "attribute"))
-    trial = Trial(operation, count, block, is_durable, latency_ns, intervals, target(on, [drive()]), (smart, smart))
-    # the file system looks up an extent or two; of writes the journal has its part where they are not durable
-    trial.counts = {f"{operation}s": count, "flushes": count if is_durable else 0, "block": block}
-    trial.asked = {"queue_depth": depth, "block_sizes": (BlockSizeShare(bytes=block),), **(_SYNC if is_durable else {})}
-    spent = int(trial.window_ns * random.uniform(0.02, 0.7))
-    trial.engine = {
-        "drain_ns": int(random.uniform(0, 5) * latency_ns.mean()),
-        "cpu": {"user_ns": spent // 3, "system_ns": spent - spent // 3, "total_ns": spent},
-        "achieved": {
-            "queue_depth_mean": depth * random.uniform(0.97, 1),
-            "queue_depth_max": depth,
-            "direct": not is_durable,
-            "direct_note": "",
-            "job_count": 1,
-        },
-    }
-    cores = int(random.choice([2, 8, 32]))
-    own = spent / trial.window_ns
-    trial.context = {
-        "processors": {
-            "busy": own + random.uniform(0, 0.15),
-            "own": own,
-            "kernel_threads": 0.0,
-            "count": cores,
-            "duration_ns": trial.window_ns,
-        },
-        "cpu_steal_share": float(random.choice([0, random.uniform(0, 0.005)])),
-    }
-    if on is not None:
-        size = 2**30
-        trial.context["extents"] = {
-            "method": "fiemap",
-            "range_bytes": size,
-            "written_bytes": size,
-            "written_share": 1.0,
-        }
-        pages = int(random.integers(0, 3)) * 4096
-        trial.context["page_cache"] = {
-            "resident_bytes_before": 0,
-            "resident_bytes_after": pages,
-            "range_bytes": size,
-        }
-    return trial
+from drivelab.model.workload import Contents
 
 
 def told_of(fault: str, seed: int) -> set[str]:
@@ -181,7 +64,7 @@ def _answered_by_memory(random: Random, trial: Trial) -> None:
 
 
 def _holes(random: Random, trial: Trial) -> None:
-    share = _between(random, 0.005, 1)
+    share = between(random, 0.005, 1)
     missing = int(share * 2**30)
     kind = str(random.choice(["hole_bytes", "unwritten_bytes"]))
     trial.context["extents"] |= {"written_bytes": 2**30 - missing, kind: missing, "written_share": 1 - share}
@@ -189,12 +72,12 @@ def _holes(random: Random, trial: Trial) -> None:
 
 
 def _other_state(random: Random, trial: Trial) -> None:
-    missing = int(_between(random, 0.03, 1) * 2**30)
+    missing = int(between(random, 0.03, 1) * 2**30)
     trial.context["extents"] |= {"written_bytes": 2**30 - missing, "unwritten_bytes": missing}
 
 
 def _quietly_buffered(random: Random, trial: Trial) -> None:
-    trial.context["page_cache"]["resident_bytes_after"] += int(_between(random, 0.03, 1) * trial.issued)
+    trial.context["page_cache"]["resident_bytes_after"] += int(between(random, 0.03, 1) * trial.issued)
 
 
 def _no_barriers(random: Random, trial: Trial) -> None:
@@ -204,11 +87,11 @@ def _no_barriers(random: Random, trial: Trial) -> None:
 
 def _too_fast(random: Random, trial: Trial) -> None:
     """A drive that forgets to flush answers as fast as its link and controller do."""
-    trial.latency_ns = np.round(random.lognormal(np.log(_between(random, 15e3, 70e3)), 0.2, trial.count))
+    trial.latency_ns = np.round(random.lognormal(np.log(between(random, 15e3, 70e3)), 0.2, trial.count))
 
 
 def _stall(random: Random, trial: Trial) -> None:
-    trial.engine["drain_ns"] = int(_between(random, 1.5e9, 60e9))
+    trial.engine["drain_ns"] = int(between(random, 1.5e9, 60e9))
 
 
 def _not_kept(random: Random, trial: Trial) -> None:
@@ -229,13 +112,13 @@ def _neighbours(random: Random, trial: Trial) -> None:
     """Somebody else reads from the drive, uses the processors, or is another guest of the same computer."""
     which = int(random.integers(3))
     if which == 0:
-        more = round(_between(random, 0.05, 1) * trial.issued)
+        more = round(between(random, 0.05, 1) * trial.issued)
         trial.counts["bytes_read"] = more + (trial.issued if trial.operation == "read" else 0)
     elif which == 1:
         processors = trial.context["processors"]
         processors["busy"] += random.uniform(0.15, 1) * processors["count"] + 0.4
     else:
-        trial.context["cpu_steal_share"] = float(_between(random, 0.015, 0.5))
+        trial.context["cpu_steal_share"] = float(between(random, 0.015, 0.5))
 
 
 def _together(random: Random, trial: Trial) -> None:
@@ -256,7 +139,7 @@ def _shallow(random: Random, trial: Trial) -> None:
 
 def _merged(random: Random, trial: Trial) -> None:
     """A range so small that random addresses follow each other."""
-    merged = round(_between(random, 0.03, 0.8) * trial.count)
+    merged = round(between(random, 0.03, 0.8) * trial.count)
     requests = trial.count - merged
     trial.counts |= {f"{trial.operation}s": requests, f"{trial.operation}_merges": merged}
     trial.counts["bytes_read" if trial.operation == "read" else "bytes_written"] = trial.issued
@@ -264,7 +147,7 @@ def _merged(random: Random, trial: Trial) -> None:
 
 def _drifts(random: Random, trial: Trial) -> None:
     """A third slower to three times as slow at the end, or at the beginning."""
-    line = np.linspace(0, np.log(_between(random, 1.35, 3)), trial.count)
+    line = np.linspace(0, np.log(between(random, 1.35, 3)), trial.count)
     trial.latency_ns = np.round(trial.latency_ns * np.exp(line if random.random() < 0.5 else line[::-1]))
 
 
@@ -281,7 +164,7 @@ def _write_through(_random: Random, trial: Trial) -> None:
     trial.counts["flushes"] = 0
 
 
-def _layer_between(random: Random, trial: Trial) -> None:
+def _layerbetween(random: Random, trial: Trial) -> None:
     """A layer below the file system that flushes on its own, once or more for each."""
     trial.counts["flushes"] = int(random.integers(2, 5)) * trial.count
 
@@ -363,7 +246,7 @@ FAULTS: dict[str, tuple[str, Maker]] = {
     "1.35 to 3 times slower or faster": ("drift", _drifts),
     "windows of 0.1 to 0.9 s": ("short-measurement", _brief),
     "a cache that is off": ("no-flush-sent", _write_through),
-    "a layer that flushes too": ("flush-count-unexpected", _layer_between),
+    "a layer that flushes too": ("flush-count-unexpected", _layerbetween),
     "100 to 4,500 I/Os": ("too-little-data", _few),
     "a trace lost or refused": ("trace-incomplete", _lost_trace),
     "cache on and never flushed, or the reverse": ("write-cache-views-disagree", _views_disagree),

@@ -94,7 +94,8 @@ def plan_of(name: str, *, quick: bool) -> Plan:
     """The plan on a drive of 1 TB with every setting, or the quick one on a scratch drive without any."""
     scratch = TargetFacts("scratch:1GiB", "scratch", "", False, None, (), (), 2**30, 512, False)
     drive = TargetFacts("/dev/sdx", "block_device", "/dev/sdx", True, None, (LAYER,), (), 10**12, 512, False)
-    known = NO_SETTINGS if quick else {"trim": SettingFacts("trim", levels=ACTION_LEVELS["trim"])}
+    done = ("trim", "purge")
+    known = NO_SETTINGS if quick else {name: SettingFacts(name, levels=ACTION_LEVELS[name]) for name in done}
     return make_plan(load_experiment(name), [scratch if quick else drive], seed=1, quick=quick, settings=[known])
 
 

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.analyse.comparison import ComparedTrial, shown_metrics
-from drivelab.analyse.judged_metric import TrialKind
-from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.comparison import (
     ComparedRun,
     Comparison,
@@ -383,22 +380,6 @@ def test_what_costs_more_stands_on_the_same_side_as_what_takes_longer() -> None:
     figure = comparison_ratios(comparison(row(1.5, metric="cpu_ns_per_io", unit="ns"), row(1.5)))
     assert figure is not None
     assert [plot.name for plot in figure.plots] == ["latencies and costs: right of 1 is worse"]
-
-
-@pytest.mark.parametrize(
-    ("block_size", "outstanding", "metric"),
-    [
-        (4096, 32, "iops"),
-        (4096, 1, "total_latency_ns_p50"),
-        (1 << 20, 8, "throughput_bytes_per_s"),
-    ],
-)
-def test_small_ios_that_nobody_waits_for_are_compared_by_their_number(
-    block_size: int, outstanding: int, metric: str
-) -> None:
-    kind = TrialKind(block_size, outstanding, is_durable=False)
-    trial = RunTrial("a", "sdb", "reads", 1, {}, {}, kind, {})
-    assert shown_metrics([ComparedTrial(0, "0", trial)])[0] == metric
 
 
 def test_a_rate_has_its_unit() -> None:

@@ -9,7 +9,7 @@ import drivelab
 
 RUN = Path(drivelab.__file__).parent / "run"
 # run_together takes threads' workloads, and measure_together looks before it calls it
-_LOOKED_AT_BY = {"together.py": "measure_together.py", "engine.py": "engine.py"}
+_LOOKED_AT_BY = {"together.py": "measure_together.py", "bucket_watch.py": "measure.py", "engine.py": "engine.py"}
 
 
 def called_in(path: Path) -> set[str]:
@@ -21,9 +21,9 @@ def called_in(path: Path) -> set[str]:
 def test_every_workload_is_preceded_by_a_look() -> None:
     files = {path.name: path for path in Path(drivelab.__file__).parent.rglob("*.py")}
     issuing = {name for name, path in files.items() if {"run_workload", "run_together"} & called_in(path)}
-    assert {"measure.py", "counting_pass.py", "traced_pass.py", "actions.py", "together.py"} <= issuing
+    assert {"bucket_watch.py", "counting_pass.py", "traced_pass.py", "preconditioning.py", "together.py"} <= issuing
     looking = {name for name in issuing if "look_before" in called_in(files[_LOOKED_AT_BY.get(name, name)])}
     # a simulated drive is handed to the engine itself: nothing real is written
     assert issuing - looking == {"simulated.py"}
     text = files["simulated.py"].read_text()
-    assert text.count("run_workload(") == text.count("drive=self.engine)") == 1
+    assert text.count("run_workload") - 1 == text.count("drive=self.engine)") - 1 == 2

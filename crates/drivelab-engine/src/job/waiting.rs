@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Job, ios_until_pause};
+use super::Job;
 use crate::backend::{Backend, Wait};
+use crate::workload::Workload;
 
 impl<B: Backend> Job<B> {
     /// Sleeps, then spins, until the moment at which the job begins, or is stopped before.
@@ -93,4 +94,9 @@ impl<B: Backend> Job<B> {
         self.clock.sleep(self.clock.nanoseconds(self.window.deadline().saturating_sub(now)).min(20_000_000));
         true
     }
+}
+
+pub(super) fn ios_until_pause(workload: &Workload) -> u64 {
+    let pacing = &workload.pacing;
+    if pacing.think_ns == 0 || pacing.think_after_ns > 0 { u64::MAX } else { pacing.think_every }
 }

@@ -1,5 +1,6 @@
 //! The threads of a run: started together, listened to, woken at the end, waited for.
 
+mod processors;
 mod virtual_jobs;
 
 use std::os::unix::thread::JoinHandleExt;
@@ -10,6 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use self::processors::pin;
 use super::gathered::Gathered;
 use super::{Listener, Message};
 use crate::backend::transfer::{Pipe, Reservation, Transferring};
@@ -366,28 +368,6 @@ fn prepare_and_run(
 fn not_ready(messages: &Sender<Message>, error: EngineError) -> Result<JobOutcome> {
     let _ = messages.send(Message::Ready(Err(error.clone())));
     Err(error)
-}
-
-fn pin(workload: &Workload, job: u32) -> Result<()> {
-    let cpus = &workload.pin_cpus;
-    if cpus.is_empty() {
-        return Ok(());
-    }
-    let cpu = cpus[job as usize % cpus.len()];
-    // SAFETY: a zeroed set is empty, and the kernel only reads it.
-    let result = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if cpu < libc::CPU_SETSIZE as usize {
-            libc::CPU_SET(cpu, &mut set);
-        }
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
-    };
-    if result == 0 {
-        return Ok(());
-    }
-    Err(EngineError::new(Code::InvalidWorkload, format!("processor {cpu} cannot be used"))
-        .at("pin_cpus")
-        .advise("name processors that this process may use (taskset -p $$)"))
 }
 
 fn bug(text: &str) -> EngineError {

@@ -82,7 +82,7 @@ _VERIFY = (
 )
 
 _ALL_QUANTILES = "in the output of `drivelab fio`; the report has the whole distribution"
-_SERIES = "every I/O is kept; `drivelab fio` writes fio's log, else `drivelab export fio`"
+_SERIES = "every I/O is kept; `drivelab fio` writes fio's log, else `drivelab export fio RUN`"
 
 _RESULTS = (
     Option("write_bw_log", "text", "extended", "honoured", _SERIES),

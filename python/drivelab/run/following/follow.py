@@ -158,10 +158,8 @@ def follow(
         Directory of the recording.
     command : StartedCommand or None
         What was started for it, waiting to begin; it is asked to end afterwards.
-    runtime_ns : int or None
-        How long; None without a limit.
-    stop : StopRequest
-        Ends it.
+    runtime_ns, stop : int or None, StopRequest
+        How long at most, and what ends it before.
     begun : callable
         Called once everything is followed.
     shown : callable or None
@@ -173,7 +171,7 @@ def follow(
         R430 to R434: nothing can be traced here. R440: no disk beneath, or several.
     """
     disk = traced_device(facts)
-    before, status = trace_environment(disk), None
+    before = trace_environment(disk)
     try:
         with (
             collected_trace(disk, into, "tracefs", top_device(facts)) as trace,
@@ -191,8 +189,7 @@ def follow(
             files.end()
             recorded, requests = calls.stop(), rings.stop()
     finally:
-        if command is not None:
-            status = command.end()
+        status = command.end() if command is not None else None
     return Followed(
         disk=disk,
         devices=devices_of(facts, disk),
