@@ -222,11 +222,13 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
     )
     threads = set(followed.processes) | set(calls.calls["thread"].to_pylist()) | set(calls.forks["child"].to_pylist())
 
-    def join(operations: pa.Table) -> JoinedTrace:
+    layers = [(layer.number, layer.below) for layer in followed.trace.disk.layers]
+
+    def join(operations: pa.Table, layers: list[tuple[Any, Any]]) -> JoinedTrace:
         return join_trace(
             followed.trace.files,
             operations,
-            layers=[(layer.number, layer.below) for layer in followed.trace.disk.layers],
+            layers=layers,
             # what they do is charged to the thread that they work for, which their names tell
             own_threads=sorted(thread for thread in threads if not is_ring_worker(followed.names.get(thread, ""))),
             names=followed.names,
@@ -234,12 +236,13 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
         )
 
     if counted.submissions:
-        counted = with_submissions(counted, join(counted.operations).events)
+        # bios as the program's threads queued them, above all layers
+        counted = with_submissions(counted, join(counted.operations, []).events)
     if not counted.operations.num_rows:
         left_out = ", ".join(f"{count} {reason}" for reason, count in counted.left_out.items()) or "no call at all"
         what = f"{name} made no call on {followed.disk} that could be explained: {left_out}"
         raise DrivelabError("R445", what, where=followed.disk)
-    joined = join(counted.operations)
+    joined = join(counted.operations, layers)
     rows = joined.operations
     for column in counted.calls.column_names:
         rows = rows.append_column(column, counted.calls[column])
