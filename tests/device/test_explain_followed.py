@@ -126,7 +126,15 @@ def test_the_syncs_of_fio_take_as_long_as_fio_says(explain: Explain, mounted: Pa
 def test_what_is_submitted_is_a_call_until_it_completes(
     explain: Explain, drivelab: Drivelab, mounted: Path, engine: str, more: tuple[str, ...], names: dict[str, int]
 ) -> None:
-    job = ["--name=a", "--rw=randrw", "--bs=4k", "--filesize=1m", f"--number_ios={2 * SYNCS}", "--iodepth=8"]
+    job = [
+        "--name=a",
+        "--rw=randrw",
+        "--bs=4k",
+        "--filesize=1m",
+        f"--number_ios={2 * SYNCS}",
+        "--iodepth=8",
+        "--thinktime=5ms",
+    ]
     where = [f"--directory={mounted}", f"--ioengine={engine}", "--direct=1", "--norandommap", "--time_based=0", *more]
     mix = ["--randseed=1", "--size=100m", "--output-format=json", "--output=/dev/null"]
     words = ("--path", str(mounted), "--command", "--", "fio", *job, *where, *mix)
