@@ -27,6 +27,7 @@ _ALONE = (
         "tracing_undisturbed",
         "explain_followed",
         "explain_programs",
+        "explain_refusals",
         "settings",
         "settings_come_back",
         "run_settings",

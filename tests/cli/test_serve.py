@@ -18,28 +18,8 @@ import pytest
 
 from drivelab.cli.main import run
 from nbd_client import FLUSH, FUA, LIST, READ, TRIM, WRITE, NbdClient
+from small_simulated_drive import MODEL
 
-MODEL = """
-title = "small SSD"
-size = "64MiB"
-command = "1us"
-read_latency = "9us"
-write_latency = "9us"
-
-[cache]
-size = "1MiB"
-volatile = true
-flush = "300us"
-
-[flash]
-raw = "80MiB"
-block = "512KiB"
-units = 8
-read = "50us"
-program = "100us"
-erase = "10us"
-reads_first = true
-"""
 EINVAL, ENOSPC, EIO = 22, 28, 5
 SIZE = 64 * 2**20
 WRITES = 400

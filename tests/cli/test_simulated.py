@@ -12,28 +12,8 @@ from drivelab.cli.main import run
 from drivelab.simulated.load import model_names
 from drivelab.store.read import open_run
 from simulated_readings import READINGS, write_amplification
+from small_simulated_drive import MODEL
 
-MODEL = """
-title = "small SSD"
-size = "64MiB"
-command = "1us"
-read_latency = "9us"
-write_latency = "9us"
-
-[cache]
-size = "1MiB"
-volatile = true
-flush = "300us"
-
-[flash]
-raw = "80MiB"
-block = "512KiB"
-units = 8
-read = "50us"
-program = "100us"
-erase = "10us"
-reads_first = true
-"""
 EXPERIMENT = """
 format = 1
 name = "depths"

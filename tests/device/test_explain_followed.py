@@ -301,12 +301,6 @@ def test_how_the_command_ended_is_said(drivelab: Drivelab, mounted: Path) -> Non
     assert " ended with status 7." in told.stdout
 
 
-def test_an_option_that_a_followed_program_has_no_use_for_is_refused(drivelab: Drivelab) -> None:
-    told = drivelab.run("explain", "--pid", str(os.getpid()), "--erase", "sdb")
-    assert told.returncode == 2
-    assert "error[U004] --erase is for I/O that drivelab makes" in told.stderr
-
-
 def test_ctrl_c_ends_following_and_not_the_program(drivelab: Drivelab, mounted: Path) -> None:
     writer = start_writer(mounted / "log", 10**6)
     assert writer.stdout is not None
@@ -346,51 +340,6 @@ def test_nothing_is_left_after_a_kill(drivelab: Drivelab, mounted: Path) -> None
     assert instances() == []
     writer.communicate("go\nend\n")
     assert writer.returncode == 0
-
-
-@pytest.mark.provokes("R442", "R443", "R444", "R445", "R440", "U004", "U021")
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("--pid", "4194304"), "R442", "there is no process"),
-        (("--pid", "2"), "R442", "a thread of the kernel"),
-        (("--container", "no-such-container"), "R442", "no container or control group no-such-container has"),
-        (("--path", "{folder}/nobody"), "R443", "no program has"),
-        (("--path", "/dev/shm"), "R440", "no drive is known beneath"),
-        (("--command", "--", "no-such-program"), "R444", "there is no program"),
-        (("--path", "{folder}", "--command", "--", "true"), "R445", "made no call"),
-        (("--command",), "U004", "without a command"),
-        (("--pid", "1", "--command", "--", "true"), "U004", "two programs"),
-        (("--pid", "1", "--container", "web"), "U004", "--pid and --container name two programs"),
-        (("--pid", "1", "/"), "U004", "is a target"),
-        ((), "U021", "nothing to explain"),
-    ],
-)
-def test_what_cannot_be_followed_is_refused(
-    drivelab: Drivelab, mounted: Path, arguments: tuple[str, ...], code: str, words: str
-) -> None:
-    (mounted / "nobody").touch()
-    answer = drivelab.run("explain", *(word.replace("{folder}", str(mounted)) for word in arguments))
-    assert f"error[{code}]" in answer.stderr
-    assert words in answer.stderr
-    assert not list(drivelab.runs.glob("*-followed-*"))
-
-
-@pytest.mark.provokes("R442")
-def test_a_thread_is_refused_and_its_process_named(drivelab: Drivelab) -> None:
-    script = (
-        "import sys, threading\nthreading.Thread(target=sys.stdin.read).start()\n"
-        "print(threading.enumerate()[1].native_id, flush=True)"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as program:
-        assert program.stdout is not None
-        thread = program.stdout.readline().strip()
-        answer = drivelab.run("explain", "--pid", thread)
-        assert f"{thread} is a thread of process {program.pid}" in answer.stderr
-        assert f"--pid {program.pid}" in answer.stderr
-        program.communicate("")
 
 
 @pytest.mark.needs_tool("setpriv")
