@@ -21,6 +21,7 @@ from drivelab.run.simulated import SimulatedDrive
 
 _PORT = re.compile(r"(?P<host>.*):(?P<port>\d{1,5})")
 _PORT_MAX = 65_535
+_REST_NS = 10**9
 
 
 def serve_drive(
@@ -69,6 +70,8 @@ def serve_drive(
         if is_filled:
             fill = whole(TargetRange(path=target.path), "write", target.size_bytes, direct=False, seed=seed)
             drive.measure("fill", fill, target, stop=stop)
+            # what its cache still holds has reached the flash when clients come
+            drive.engine.rest(_REST_NS)
         before = drive.counters()
         ready(uri)
         answered = serve_simulated_drive(
