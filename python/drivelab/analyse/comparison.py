@@ -26,7 +26,7 @@ from drivelab.model.judged_metric import (
     RESPONSE,
     RESPONSE_P99,
     THROUGHPUT,
-    is_counted,
+    told_metric,
 )
 from drivelab.model.level_words import level_phrase, level_size
 
@@ -198,9 +198,8 @@ def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
     Small I/Os that nobody waits for are counted, larger ones weighed: operations per second and throughput say the
     same, and one of them is told.
     """
-    judged = judged_metric(one.trial.kind for one in trials)
-    if all(is_counted(judged, one.trial.kind.block_size_bytes) for one in trials):
-        judged = RATE
+    kinds = [one.trial.kind for one in trials]
+    judged = told_metric(judged_metric(kinds), (kind.block_size_bytes for kind in kinds))
     more = {LATENCY: [P99, "iops"], RESPONSE: [RESPONSE_P99, "iops"]}
     return [judged, *more.get(judged, [P99])]
 

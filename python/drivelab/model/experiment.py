@@ -13,11 +13,12 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from drivelab.model.factor import Factor, FileSystemFactor, MountFactor, Name, WorkloadFactor
+from drivelab.model.frozen import FrozenModel
 from drivelab.model.option_rule import refused_mount_option
 from drivelab.model.phase import Phase, Point, Tracked
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.model.view import PLACES, View
-from drivelab.model.workload_keys import FrozenModel, broken_rule
+from drivelab.model.workload_keys import broken_rule
 from drivelab.model.workload_pattern import WorkloadPattern
 
 Design = Literal["full", "one-at-a-time"]

@@ -15,9 +15,10 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from drivelab.model.frozen import FrozenModel
 from drivelab.model.option_rule import RefusedOption, refused_mkfs_option, refused_mount_option
 from drivelab.model.setting import SettingName, canonical_level
-from drivelab.model.workload_keys import FrozenModel, broken_rule
+from drivelab.model.workload_keys import broken_rule
 from drivelab.model.workload_pattern import WorkloadPattern
 
 FileSystemType = Literal["raw", "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"]

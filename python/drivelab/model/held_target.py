@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from drivelab.model.frozen import FrozenModel
 
 
-class HeldTarget(BaseModel):
+class HeldTarget(FrozenModel):
     """A file or directory that is held open, by its descriptor; device and inode say which one that must be."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     descriptor: int
     device: int

@@ -24,6 +24,11 @@ def is_counted(metric: str, block_size_bytes: float | None) -> bool:
     return metric == THROUGHPUT and 0 < (block_size_bytes or 0) < _COUNTED_BELOW_BYTES
 
 
+def told_metric(judged: str, block_sizes_bytes: Iterable[float | None]) -> str:
+    """The metric that is told of workloads that are judged by one: of a throughput of small I/Os, their rate."""
+    return RATE if all(is_counted(judged, size) for size in block_sizes_bytes) else judged
+
+
 def are_waited_for(kinds: Iterable[tuple[int | None, bool, int]]) -> bool:
     """Whether a program waits for each I/O, so that a workload is judged by its latency.
 

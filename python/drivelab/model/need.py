@@ -11,11 +11,12 @@ from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, fiel
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import Name
+from drivelab.model.frozen import FrozenModel
 from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import parse_bytes, parse_duration_ns
 from drivelab.model.verdict import Force, Threshold
-from drivelab.model.workload_keys import FrozenModel, broken_rule
+from drivelab.model.workload_keys import broken_rule
 
 Metric = Literal[
     "total_latency_ns_mean",

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from drivelab.model.factor import Name
-from drivelab.model.workload_keys import FrozenModel
+from drivelab.model.frozen import FrozenModel
 
 TrackedMetric = Literal["iops", "throughput_bytes_per_s", "total_latency_ns_mean"]
 WhichPoint = Literal["max", "mid"]

@@ -8,7 +8,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from drivelab.model.frozen import FrozenModel
 
 # operations by their numbers
 RECORDED_OPERATIONS = ("read", "write", "trim", "sync")
@@ -125,24 +127,20 @@ def deepest(start_ns: _Numbers, latency_ns: _Numbers) -> int:
     return max(1, int((np.arange(1, len(start_ns) + 1) - ended).max()))
 
 
-class RecordedJob(BaseModel):
+class RecordedJob(FrozenModel):
     """One thread of a recording: its I/Os, and the most that were outstanding at once."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     count: int = Field(ge=1)
     queue_depth: int = Field(ge=1, le=4096)
 
 
-class Recorded(BaseModel):
+class Recorded(FrozenModel):
     """A recorded load, issued in place of the operations, sizes and order of a workload, which sum it up.
 
     ``speed`` is how many times as fast as recorded it is issued; 0 is as fast as possible, in the order
     of each thread. ``sync`` is the call that a recorded sync stands for. The records themselves lie in
     a file of the engine's at ``path``, which is not stored.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     kind: str

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from drivelab.model.factor import Name
-from drivelab.model.workload_keys import FrozenModel
+from drivelab.model.frozen import FrozenModel
 
 # small_write_latency: of small writes that are durable, the mean beside published pages, else the median
 MetricName = Literal[

@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from drivelab.model.frozen import FrozenModel
 from drivelab.model.held_target import HeldTarget
 from drivelab.model.recording import Recorded
 from drivelab.model.told import HOW, WHERE, WRITTEN, key
@@ -94,18 +95,14 @@ def any_ends_durable(operations: Iterable[str], rewrite_fraction: float, asked: 
     return any(ends_durable(one, asked.model_dump()) for one in (*operations, *written_back))
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BlockSizeShare(_Frozen):
+class BlockSizeShare(FrozenModel):
     """A block size and its share of the mix."""
 
     bytes: int = Field(ge=1, le=2**30)
     weight: float = Field(default=1.0, gt=0)
 
 
-class Access(_Frozen):
+class Access(FrozenModel):
     """Order of addresses; each of its numbers belongs to a kind."""
 
     # fmt: off
@@ -151,7 +148,7 @@ class Access(_Frozen):
         return self
 
 
-class OperationShare(_Frozen):
+class OperationShare(FrozenModel):
     """An operation and its share of the mix.
 
     It has the workload's block sizes and order of addresses unless it has its
@@ -164,7 +161,7 @@ class OperationShare(_Frozen):
     access: Access | None = None
 
 
-class Durability(_Frozen):
+class Durability(FrozenModel):
     """How a write is made durable, and after how many writes the sync call comes.
 
     ``at_end`` leaves out the calls between writes and makes one after the last
@@ -189,7 +186,7 @@ class Durability(_Frozen):
         return self.at_end or self.every_writes > 1
 
 
-class Contents(_Frozen):
+class Contents(FrozenModel):
     """What is written: random data unless asked otherwise."""
 
     # fmt: off
@@ -203,7 +200,7 @@ class Contents(_Frozen):
     # fmt: on
 
 
-class Pacing(_Frozen):
+class Pacing(FrozenModel):
     """Closed loop (next I/O waits for a completion) or open loop (arrivals by schedule).
 
     In a closed loop each job pauses for ``think_ns`` after every ``think_every``
@@ -226,7 +223,7 @@ class Pacing(_Frozen):
     # fmt: on
 
 
-class Limits(_Frozen):
+class Limits(FrozenModel):
     """When the window ends: by the limit met first, or once half the interval is so small a share; 0 is none."""
 
     runtime_ns: int = Field(default=0, ge=0, lt=2**63)
@@ -235,7 +232,7 @@ class Limits(_Frozen):
     precision: float = Field(default=0.0, ge=0, lt=1)
 
 
-class TargetRange(_Frozen):
+class TargetRange(FrozenModel):
     """Where I/O is sent.
 
     ``size_bytes`` is the size of the range used; 0 is the whole target. A
@@ -270,7 +267,7 @@ class TargetRange(_Frozen):
         return (self.opened_by, *(held.opened_by for held in self.others))
 
 
-class Tree(_Frozen):
+class Tree(FrozenModel):
     """Files that operations on a tree work on, below the directory that is the target's path.
 
     ``directory_count`` directories, ``depth`` levels deep, hold equally many files each; 0 is the target's directory
@@ -285,7 +282,7 @@ class Tree(_Frozen):
     file_bytes_max: int = Field(default=0, ge=0, le=2**30)
 
 
-class Workload(_Frozen):
+class Workload(FrozenModel):
     """One workload: what is issued to one target.
 
     Notes

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from drivelab.model.frozen import FrozenModel
 from drivelab.model.quantities import BlockSize, ByteCount, DurationNs, Share
 from drivelab.model.told import FILES, HOW, HOW_LONG, WHAT, WHERE, WRITTEN, key
 from drivelab.model.workload import (
@@ -44,12 +45,6 @@ class _OrText:
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [{"enum": list(self.texts)}, handler(core)]}
-
-
-class FrozenModel(BaseModel):
-    """Base of what an experiment's file is made of: it cannot be changed, and knows no other keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def broken_rule(

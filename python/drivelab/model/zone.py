@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from drivelab.model.frozen import FrozenModel
 
 
-class Zone(BaseModel):
+class Zone(FrozenModel):
     """A part of the range, and its part of the accesses."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     range_fraction: float = Field(gt=0, le=1)
     access_fraction: float = Field(gt=0, le=1)

@@ -12,7 +12,7 @@ from drivelab.model.judged_metric import (
     RESPONSE,
     THROUGHPUT,
     are_waited_for,
-    is_counted,
+    told_metric,
 )
 from drivelab.model.result_set import Observation
 
@@ -32,7 +32,6 @@ def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:
     """
     kinds = ((one.block_size_bytes, one.is_durable, one.queue_depth or 1) for one in members)
     order = JUDGED if are_waited_for(kinds) else _JUDGED_BY_BYTES
-    judged = {one.metric for one in members if one.is_judged}
-    if all(is_counted(THROUGHPUT, one.block_size_bytes) for one in members):
-        judged = {RATE if metric == THROUGHPUT else metric for metric in judged}
+    sizes = [one.block_size_bytes for one in members]
+    judged = {told_metric(one.metric, sizes) for one in members if one.is_judged}
     return tuple(sorted(order, key=lambda metric: judged != {metric}))

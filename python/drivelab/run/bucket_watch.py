@@ -14,6 +14,7 @@ from drivelab.analyse.bucket_watch import next_move
 from drivelab.analyse.token_bucket import Done, done_in
 from drivelab.model.histogram import merge
 from drivelab.model.workload import Limits, Workload
+from drivelab.run.before_writing import look_before
 from drivelab.run.engine import EngineRun, Progress, ProgressListener, RecordListener, StopRequest, run_workload
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ def run_as_asked(
         # another seed for each slice: else all would read the same places
         seeded = workload.model_copy(update={"limits": limits, "seed": workload.seed + len(runs)})
         listener = _since_first(on_progress, runs)
+        if drive is None and runs:
+            # what the target's name means may have changed in a rest
+            look_before(seeded)
         runs.append(run_workload(seeded, stop=stop, on_progress=listener, drive=drive))
         done.append(done_in(runs[-1].intervals, _start_ns(runs[-1]) - _start_ns(runs[0])))
         if runs[-1].summary["stopped_by"] in ("error", "caller"):

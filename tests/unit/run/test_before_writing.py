@@ -9,7 +9,7 @@ import drivelab
 
 RUN = Path(drivelab.__file__).parent / "run"
 # run_together takes threads' workloads, and measure_together looks before it calls it
-_LOOKED_AT_BY = {"together.py": "measure_together.py", "bucket_watch.py": "measure.py", "engine.py": "engine.py"}
+_LOOKED_AT_BY = {"together.py": "measure_together.py", "engine.py": "engine.py"}
 
 
 def called_in(path: Path) -> set[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from drivelab.model.judged_metric import LATENCY, P99, RATE, is_counted
+from drivelab.model.judged_metric import LATENCY, P99, RATE, told_metric
 from drivelab.model.level_words import is_quantity, level_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult
@@ -206,7 +206,8 @@ def _spread(count: int, most: int) -> list[int]:
 def _metric(group: Sequence[CombinationResult]) -> str:
     """What a table shows: small random I/Os are counted, everything else is what it is judged by."""
     judged = group[0].judged_metric
-    return RATE if all(is_counted(judged, one.block_size_bytes) and RATE in one.metrics for one in group) else judged
+    told = told_metric(judged, (one.block_size_bytes for one in group))
+    return told if all(told in one.metrics for one in group) else judged
 
 
 def _kind(metric: str) -> str:
