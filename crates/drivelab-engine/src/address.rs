@@ -115,10 +115,10 @@ impl Addresses {
             normal_deviation: access.normal_deviation,
             permutation: None,
             units: None,
+            is_plain: !mixes && turns.is_none(),
             turns,
             counted_places: 0,
             counted_for: (0, 0),
-            is_plain: !mixes,
             mixes,
             random_fraction: access.random_fraction,
             run_blocks: access.run_blocks,
@@ -162,16 +162,16 @@ impl Addresses {
     /// Offset for the next I/O of `size` bytes; a random one is a multiple of `unit`.
     #[inline]
     pub fn next(&mut self, random: &mut Random, size: u64, unit: u64) -> u64 {
+        if self.kind == AccessKind::Random && self.is_plain {
+            if self.counted_for != (size, unit) {
+                self.count_places(size, unit);
+            }
+            return self.start + unit * below(random, self.counted_places);
+        }
         if self.turns.is_some() {
             self.enter_zone(random, size);
         }
         let within = match self.kind {
-            AccessKind::Random if self.is_plain => {
-                if self.counted_for != (size, unit) {
-                    self.count_places(size, unit);
-                }
-                unit * below(random, self.counted_places)
-            }
             AccessKind::Same => 0,
             AccessKind::Sequential => self.ascend(size, size),
             AccessKind::Strided => self.ascend(size, self.stride),
@@ -189,7 +189,7 @@ impl Addresses {
     /// Where I/Os of `size` bytes go when each has a random place that depends on none before.
     #[must_use]
     pub fn plain_places(&self, size: u64, unit: u64) -> Option<Places> {
-        let is_plain = self.kind == AccessKind::Random && self.is_plain && self.turns.is_none();
+        let is_plain = self.kind == AccessKind::Random && self.is_plain;
         is_plain.then(|| Places { start: self.start, unit, count: self.places(size, unit) })
     }
 
