@@ -25,7 +25,7 @@ use crate::record::{Action, Record, category};
 const STALE_NS: u64 = 1_000_000_000;
 
 /// Extra steps that may be taken, see `Follower::may_take`.
-const STEPS_FREE: u64 = 1 << 22;
+const STEPS_FREE: u64 = 1 << 20;
 const STEPS_PER_RECORD: u64 = 256;
 
 /// Fed with the records of a trace in their order, it hands lives to a [`Sink`] as they end.

@@ -17,6 +17,8 @@ use crate::record::category;
 /// Where ends were lost, bios are open for ever: beyond so many the lists end.
 const LISTED_FREE: usize = 1 << 20;
 const LISTED_PER_LIFE: usize = 32;
+/// Of the bios open in a layer, so many are compared with what it sends down: the nearest before its end.
+const COMPARED: usize = 512;
 
 /// A stretch of a device, in sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -203,6 +205,10 @@ impl Sweep<'_> {
         }
     }
 
+    fn open_in(&self, device: u32) -> impl Iterator<Item = &(u32, u64, usize)> {
+        self.open.range((device, 0, 0)..=(device, u64::MAX, usize::MAX))
+    }
+
     fn close_until(&mut self, time: u64) {
         while let Some(&Reverse((_, at))) = self.ends.peek().filter(|end| end.0.0 < time) {
             let bio = self.pool.bios[at].1;
@@ -222,21 +228,22 @@ impl Sweep<'_> {
     /// ask for one. Parity and the like have no such bio: they are for all that wait in the layer.
     fn origin(&mut self, remap: &Remap) -> (usize, usize) {
         let device = remap.from_device;
-        let all = || (device, 0, 0)..(device + 1, 0, 0);
         let of = |&(_, _, at): &(u32, u64, usize)| (self.pool.bios[at].1, at);
         let found: Vec<usize> = if remap.bytes == 0 {
             let asks = |bio: &Bio| bio.category & (category::FLUSH | category::FUA) != 0;
-            self.open.range(all()).map(of).filter(|(bio, _)| asks(bio)).map(|(_, at)| at).collect()
+            let waiting = self.open_in(device).take(COMPARED).map(of);
+            waiting.filter(|(bio, _)| asks(bio)).map(|(_, at)| at).collect()
         } else {
             let (start, end) =
                 (remap.from_sector, remap.from_sector.saturating_add(u64::from(remap.bytes >> 9)));
             let near = (device, start.saturating_sub(self.longest), 0)..(device, end, 0);
             let holds = |bio: &Bio| bio.sector.saturating_add(u64::from(bio.bytes >> 9)) > start;
-            let candidates = self.open.range(near).map(of).filter(|(bio, _)| holds(bio));
+            let candidates = self.open.range(near).rev().take(COMPARED).map(of).filter(|(bio, _)| holds(bio));
             candidates.max_by_key(|(bio, at)| (bio.queued, *at)).map(|(_, at)| at).into_iter().collect()
         };
         if found.is_empty() {
-            let every: Vec<usize> = self.open.range(all()).map(|key| key.2).take(self.room).collect();
+            let room = self.room.saturating_sub(self.above.found.len());
+            let every: Vec<usize> = self.open_in(device).take(room).map(|key| key.2).collect();
             return self.listed(every.into_iter());
         }
         self.listed(found.into_iter())
@@ -251,7 +258,7 @@ impl Sweep<'_> {
         let mut every: Vec<usize> = Vec::new();
         for above in self.layers.above(device, sector, bytes) {
             let room = self.room.saturating_sub(self.above.found.len() + every.len());
-            every.extend(self.open.range((above, 0, 0)..(above + 1, 0, 0)).map(|key| key.2).take(room));
+            every.extend(self.open_in(above).take(room).map(|key| key.2));
         }
         self.layers.is_below(device).then(|| self.listed(every.into_iter()))
     }

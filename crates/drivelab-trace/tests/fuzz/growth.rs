@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::campaign::cpu_time;
 use crate::support::BlockTrace;
 use crate::support::bytes::{USUAL, stream};
+use drivelab_trace::join::{Layer, Stretch, Surroundings, join};
+use drivelab_trace::lifetime::{Bio, Remap};
 use drivelab_trace::phases::{Options, report};
 use drivelab_trace::read::{ReadOptions, Recording};
 use drivelab_trace::record::{Action, Record, category};
@@ -74,5 +76,57 @@ fn no_record_takes_longer_because_there_are_many() {
         let (took, count) = (time_of(records), records.len() as u32);
         let allowed = TIMES_LONGER * count * per_record;
         assert!(took < allowed, "kind {kind}: {took:?} for {count} records, {allowed:?} allowed");
+    }
+}
+
+const LAYER: u32 = 9 << 20;
+
+/// Bios that wait in a layer while as many are sent down from it; each is at one place or as long as can be.
+fn waiting(bytes: u32) -> Vec<Bio> {
+    (0..MANY)
+        .map(|at| Bio {
+            device: LAYER,
+            sector: at,
+            bytes,
+            category: category::WRITE,
+            queued: at,
+            ..Bio::default()
+        })
+        .collect()
+}
+
+fn sent_down(direct: bool, bytes: u32) -> Vec<Remap> {
+    let from_device = if direct { LAYER } else { LAYER + 1 };
+    (0..MANY)
+        .map(|at| Remap {
+            device: 8 << 20,
+            sector: at,
+            from_device,
+            from_sector: 2 * MANY,
+            bytes,
+            time_ns: MANY + at,
+        })
+        .collect()
+}
+
+fn time_of_join(bios: &[Bio], remaps: Vec<Remap>) -> Duration {
+    let below = vec![Stretch { device: 8 << 20, start: 0, end: u64::MAX }];
+    let layers = vec![Layer { device: LAYER, below: below.clone() }, Layer { device: LAYER + 1, below }];
+    let around = Surroundings { layers, remaps, ..Surroundings::default() };
+    let begun = cpu_time();
+    assert_eq!(join(&[], bios, &[], &around).bios.len(), bios.len());
+    cpu_time() - begun
+}
+
+#[test]
+fn what_a_layer_sends_down_takes_no_longer_because_much_waits_in_it() {
+    let usual = time_of_join(&waiting(512), sent_down(false, 512));
+    let longest = u32::MAX - 511;
+    for (waits, sent) in [(512, 512), (longest, 512), (512, 0), (longest, longest)] {
+        let took = time_of_join(&waiting(waits), sent_down(true, sent));
+        assert!(
+            took < TIMES_LONGER / 4 * usual,
+            "{waits} and {sent} bytes: {took:?}, {usual:?} without a bio"
+        );
     }
 }

@@ -362,3 +362,13 @@ fn commands_of_a_layer_with_requests_are_its_own_time_and_no_work_of_a_drive() {
     assert_eq!((found.parts.layers_ns[0], found.parts.queue_ns, found.parts.device_ns), (20 + 20, 5, 35));
     assert_eq!((found.work.device_writes, found.work.bios), (1, 1));
 }
+
+#[test]
+fn a_layer_may_have_the_largest_number() {
+    let bio =
+        |device: u32| Bio { device, bytes: 512, category: WRITE, pid: WORKER, queued: 5, ..Bio::default() };
+    let below = vec![Stretch { device: DRIVE, start: 0, end: 8 }];
+    let around = Surroundings { layers: vec![Layer { device: u32::MAX, below }], ..around(0, 0, Vec::new()) };
+    let found = join(&[], &[bio(u32::MAX), Bio { queued: 6, ..bio(DRIVE) }], &[], &around);
+    assert_eq!(found.bios.len(), 2);
+}
