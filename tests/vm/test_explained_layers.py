@@ -21,6 +21,8 @@ HERE = Path(__file__).parent
 MS = 1_000_000
 ANSWER_S = 900
 QUICK = ("--repeats", "1", "--quick", "--count", "20")
+# every drive here is memory of the guest
+FILE_SIZE = "8MiB"
 # what a layer adds, by the program's clock: within 2 % or 5 us
 SHARE, LEAST_NS = 0.02, 5_000
 DRIVES = {"bare": 1, "linear": 1, "crypt": 1, "delay": 1, "thin": 1, "fast1": 1, "slow1": 3, "fast5": 1, "even5": 1}
@@ -40,7 +42,7 @@ SETUP = f"""
         echo 1 >power
     done
     modprobe -a dm-mod dm-delay dm-crypt dm-thin-pool raid1 raid456 loop
-    modprobe brd rd_nr=1 rd_size=196608
+    modprobe brd rd_nr=1 rd_size=65536
     sectors=$(blockdev --getsz /dev/bare)
     dmsetup create plain --table "0 $((sectors - 2048)) linear /dev/linear 2048"
     dmsetup create secret --table "0 $sectors crypt aes-xts-plain64 $(printf %064d 7) 0 /dev/crypt 0"
@@ -58,7 +60,7 @@ SETUP = f"""
     $mkfs /dev/file
     mkdir /tmp/below
     mount /dev/file /tmp/below
-    dd if=/dev/zero of=/tmp/below/image bs=1M count=128 conv=fsync status=none
+    dd if=/dev/zero of=/tmp/below/image bs=1M count=48 conv=fsync status=none
     losetup /dev/loop0 /tmp/below/image
     for device in bare mapper/plain mapper/secret mapper/slow mapper/provisioned md1 md5 loop0 ram0; do
         $mkfs /dev/$device
@@ -70,7 +72,7 @@ SETUP = f"""
 NAMES = ("bare", "plain", "secret", "slow", "provisioned", "md1", "md5", "loop0", "ram0")
 READS = ("/dev/bare", "/dev/mapper/slow")
 Found = dict[str, Any]
-pytestmark = pytest.mark.timeout(3 * ANSWER_S)
+pytestmark = [pytest.mark.timeout(3 * ANSWER_S), pytest.mark.xdist_group("explained_layers")]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,8 @@ def found() -> dict[str, Found]:
     with Guest(kinds=(), has_virtual_time=True) as guest:
         guest.shell(AWAKE)
         guest.shell(SETUP, timeout_s=ANSWER_S)
-        asked = json.dumps([[target, *QUICK] for target in targets])
+        files = ("--size", FILE_SIZE)
+        asked = json.dumps([[target, *QUICK, *(() if target in READS else files)] for target in targets])
         answer = guest.run("python", HERE / "explanations.py", stdin=asked, timeout_s=ANSWER_S)
     answers = json.loads(answer.stdout)
     assert [one["status"] for one in answers] == [0] * len(targets), [one["said"] for one in answers]
