@@ -24,8 +24,6 @@ COVERED = {
     # four or five excursions in the window, and p99 lies in the highest of them; in 10 % of windows none reaches p99.9
     drives.WANDERS_200_MS_CLEARLY.name: (0.89, 0.83),
     drives.TWO_LEVELS.name: (0.84, 0.90),
-    # five bursts in the window, and p99 lies at their edge
-    drives.RARE_BURSTS.name: (0.88, 0.93),
 }
 # of which no interval can know: what they cover is told and not promised
 NOT_PROMISED = {drives.THROTTLES_SLOWLY.name}

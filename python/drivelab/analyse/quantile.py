@@ -18,7 +18,9 @@ where the level moves, for half of the window above the median and half below
 says much about the median, although all of it seems to vary. But far out there
 are few observations, which look independent although those nearer by come in
 bursts; so where the sample's quantile has the larger inflation, the mean of both
-is taken. Nothing is assumed about the distribution.
+is taken. And what is missing beyond a value is taken to come in bursts as the
+outermost observations do: a window that lacks bursts looks calm out there.
+Nothing is assumed about the distribution.
 
 What cannot be mended: what is slower than about a tenth of the window, and a
 quantile that lives in events of which the data hold fewer than about ten, say
@@ -49,6 +51,8 @@ TAIL = 0.025
 ONE_SIDED_TAIL = 0.05
 # an end is looked for to so small a part of its distance, or of what is left beyond it
 _PRECISION = 128
+# of the observations beyond a value, the part that shows in what bursts the outermost come
+_OUTERMOST = 0.25
 
 
 def quantile_estimate_from_series(values: Floats, at: float, unit: Unit = "ns") -> Estimate:
@@ -192,26 +196,37 @@ def _one_sided(sample: OrderedSample, at: float) -> tuple[float | None, float | 
 
 def _low_end(sample: OrderedSample, at: float, tail: float) -> float:
     """The largest observation that is too low to be the quantile; the smallest of all where that cannot be told."""
-    middle = sample_rank(at, sample.count)
-    own = sample.share_below(middle, inclusive=False)
-
-    def is_out(distance: int) -> bool:
-        below = sample.share_below(middle - distance, inclusive=False)
-        return _is_ruled_out(below.share, at, _as_uncertain(below, own), sample.count, tail)
-
-    return sample.low_edge(middle - _distance(is_out, _start(sample.count, at), middle - 1))
+    return sample.low_edge(_rank_of_end(sample, at, tail, is_high=False))
 
 
 def _high_end(sample: OrderedSample, at: float, tail: float) -> float:
     """The smallest observation that is too high to be the quantile; the largest of all where that cannot be told."""
-    middle = sample_rank(at, sample.count)
-    own = sample.share_below(middle, inclusive=True)
+    return sample.high_edge(_rank_of_end(sample, at, tail, is_high=True))
+
+
+def _rank_of_end(sample: OrderedSample, at: float, tail: float, *, is_high: bool) -> int:
+    """The nearest rank at which so few observations lie further out that it cannot be the quantile's."""
+    count, middle = sample.count, sample_rank(at, sample.count)
+    outwards, expected = (1, 1 - at) if is_high else (-1, at)
+
+    def beyond(rank: int) -> ShareBelow:
+        below = sample.share_below(rank, inclusive=is_high)
+        return replace(below, share=1 - below.share) if is_high else below
+
+    own = beyond(middle)
 
     def is_out(distance: int) -> bool:
-        below = sample.share_below(middle + distance, inclusive=True)
-        return _is_ruled_out(1 - below.share, 1 - at, _as_uncertain(below, own), sample.count, tail)
+        here = _as_uncertain(beyond(middle + outwards * distance), own)
+        if not _is_ruled_out(here, expected, count, tail):
+            return False
+        outermost = math.ceil(here.share * count * _OUTERMOST)
+        if not outermost:
+            return True
+        bursts = beyond(count - outermost if is_high else outermost)
+        return _is_ruled_out(_with_what_is_missing(here, bursts, expected), expected, count, tail)
 
-    return sample.high_edge(middle + _distance(is_out, _start(sample.count, at), sample.count - middle))
+    farthest = count - middle if is_high else middle - 1
+    return middle + outwards * _distance(is_out, _start(count, at), farthest)
 
 
 def _start(count: int, at: float) -> int:
@@ -241,9 +256,21 @@ def _as_uncertain(here: ShareBelow, own: ShareBelow) -> ShareBelow:
     return ShareBelow(here.share, inflation, own.degrees_of_freedom)
 
 
-def _is_ruled_out(share: float, expected: float, known: ShareBelow, count: int, tail: float) -> bool:
+def _with_what_is_missing(here: ShareBelow, outermost: ShareBelow, expected: float) -> ShareBelow:
+    """The share beyond a value, if what it falls short by would come in bursts as the outermost observations do.
+
+    A window with two bursts where five are usual has as much of all else as any
+    other; what it lacks would have come all at once.
+    """
+    if outermost.inflation <= here.inflation:
+        return here
+    there = here.share / expected
+    return replace(here, inflation=there * here.inflation + (1 - there) * outermost.inflation)
+
+
+def _is_ruled_out(beyond: ShareBelow, expected: float, count: int, tail: float) -> bool:
     """Whether the share on the outer side of a value is smaller than the quantile's by more than chance."""
-    degrees = known.degrees_of_freedom if known.inflation > 1 else math.inf
-    worth = count / known.inflation
+    degrees = beyond.degrees_of_freedom if beyond.inflation > 1 else math.inf
+    worth = count / beyond.inflation
     tail_of_t = math.erfc(student_t(degrees, tail) / math.sqrt(2)) / 2
-    return binomial_cdf(share * worth, worth, expected) <= tail_of_t
+    return binomial_cdf(beyond.share * worth, worth, expected) <= tail_of_t

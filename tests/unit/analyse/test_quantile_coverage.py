@@ -21,7 +21,6 @@ def test_what_every_drive_covers(drive: drives.SimulatedDrive) -> None:
         drives.WANDERS_200_MS: 0.90,
         drives.WANDERS_200_MS_CLEARLY: 0.90,
         drives.TWO_LEVELS: 0.84,
-        drives.RARE_BURSTS: 0.88,
         drives.THROTTLES_SLOWLY: 0.0,
     }
     found = coverage(drive, AT, WINDOWS, OPERATIONS)
