@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -192,7 +193,9 @@ def test_a_file_that_is_not_there(btt: Btt, tmp_path: Path) -> None:
 
 @pytest.mark.provokes("B902")
 @pytest.mark.parametrize(
-    "content", [b"8,0 1 1 0.000 70 Q WS 8 + 8 [fio]\n", b"\0" * 4096, b"\x1f\x8b\x08", os.urandom(999)]
+    "content",
+    [b"8,0 1 1 0.000 70 Q WS 8 + 8 [fio]\n", b"\0" * 4096, b"\x1f\x8b\x08", random.Random(1).randbytes(999)],
+    ids=["text", "zeros", "gzip", "random"],
 )
 def test_a_file_that_is_no_recording(content: bytes, btt: Btt, tmp_path: Path) -> None:
     path = tmp_path / "foreign"
