@@ -191,8 +191,8 @@ def test_a_number_that_a_note_adds_follows_from_the_page(page: str, stated: str,
 @pytest.mark.parametrize(
     ("page", "stated", "computed"),
     [
-        ("intel-530", "3 ms of write", 2.958056),
-        ("intel-530", "7.25 ms of cache flush", 10.212746 - 2.958056),
+        ("intel-530", "3 ms are the write", 2.958056),
+        ("intel-530", "7.25 ms most likely the cache flush", 10.212746 - 2.958056),
         ("intel-530", "91 us for the write", 91.020),
         ("intel-530", "123 us for", 214.151 - 91.020),
         # the medians of the drive's three machines, read off the graph
@@ -202,12 +202,11 @@ def test_a_number_that_a_note_adds_follows_from_the_page(page: str, stated: str,
         ("ssd-latency", "4.8 times", fmean([40.1, 41.3]) / 8.5),
         ("ssd-latency", "1.5 to 3.6", fmean([5.7, 5.4]) / 3.76),
         ("ssd-latency", "3.6 times", 31 / 8.5),
-        ("ssd-latency", "1.01 to 1.9", 8.7 / 8.6),
+        ("ssd-latency", "1.1 to 1.9", 0.96 / 0.88),
         ("ssd-latency", "1.9 times", fmean([0.25, 0.24]) / 0.13),
         ("ssd-latency", "9.2 times", 0.44 / 0.048),
         ("ssd-latency", "1.1 to 3.8", 253 / 228),
         ("ssd-latency", "3.8 times slower", 234 / 61.4),
-        ("ssd-latency", "2 % there", 100 * (257 / 251 - 1)),
         ("ssd-latency", "5.6 %", 100 * (5.7 / 5.4 - 1)),
         ("ssd-vs-raid", "15.6, 90", 500 / 32),
         ("ssd-vs-raid", "90 times as much", 500 / 32 / (130 / 750)),
@@ -225,8 +224,23 @@ def test_a_page_answers_its_question_in_one_settled_sentence(page: str) -> None:
     joint = joint_report((), (one,))
     assert joint.sentences == one.answer
     assert len(joint.sentences[0].split()) <= 30
-    unsettled = "most likely|cannot be ruled out|perhaps|nobody counted|not settled"
+    unsettled = "cannot be ruled out|perhaps|nobody counted|not settled"
     assert not re.search(unsettled, " ".join(joint.sentences))
+
+
+def test_what_nobody_measured_is_called_most_likely_wherever_it_is_told() -> None:
+    # the traces show the write alone: that the rest is a flush is inferred
+    one = load_reference("intel-530")
+    about = [text for text in (*one.answer, *one.notes) if re.search(r"7\.25 ms|123 us", text)]
+    assert len(about) == 3
+    assert all("most likely" in text for text in about)
+
+
+@pytest.mark.parametrize("page", reference_names())
+def test_no_answer_calls_two_numbers_different_that_are_alike(page: str) -> None:
+    # a mean of one run: a difference of a few percent may be chance
+    told = " ".join(load_reference(page).answer)
+    assert not re.search(r"1\.0[0-2] (to [\d.]+ )?times", told)
 
 
 def test_the_ranges_of_an_answer_hold_every_number_of_the_page() -> None:
@@ -239,7 +253,8 @@ def test_the_ranges_of_an_answer_hold_every_number_of_the_page() -> None:
     assert len(pairs) == 20
     assert max(max(one, two) / min(one, two) for one, two in pairs) < 1.0565
     xfs = [(value, cells[(key[0], "ext4", *key[2:])]) for key, value in cells.items() if key[1] == "xfs"]
-    assert all(1 < ext4 / value < 1.95 for value, ext4 in xfs)
+    assert all(1.09 < ext4 / value < 1.95 for value, ext4 in xfs if (value, ext4) != (8.6e6, 8.7e6))
+    assert xfs.count((8.6e6, 8.7e6)) == 2
 
 
 def test_spellings_are_kept_and_what_they_likely_mean_is_noted() -> None:
