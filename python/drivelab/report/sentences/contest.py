@@ -9,6 +9,8 @@ from drivelab.model.apart import are_apart
 from drivelab.model.result_set import Observation
 
 Subject = tuple[str, str]
+# a difference of less is none that matters, however sure it is
+DIFFERS_FROM = 1.03
 Levels = tuple[tuple[str, str], ...]
 
 
@@ -48,6 +50,12 @@ class Contest:
         return tuple(item for item in self.ranked if not self._is_best_drive(item[0]))
 
     @property
+    def is_alike(self) -> bool:
+        """Whether the best of the other drives, or runs of the only drive, is as good as the best to a few per cent."""
+        (_, best), (_, other) = self.ranked[0], (self.of_other_drives or self.ranked[1:])[0]
+        return ratio_of(best, other) < DIFFERS_FROM
+
+    @property
     def is_best_drive_first(self) -> bool:
         """Whether the best drive is ahead of all others in each of its runs."""
         own = self.of_best_drive
@@ -81,6 +89,12 @@ class Contest:
 def _all_apart(pairs: Sequence[tuple[Observation, Observation]]) -> bool | None:
     found = [observations_apart(one, other) for one, other in pairs]
     return None if None in found else all(found)
+
+
+def ratio_of(best: Observation, other: Observation) -> float:
+    """How many times the larger of two numbers is the smaller one."""
+    values = [one.estimate.value or 1.0 for one in (best, other)]
+    return max(values) / max(min(values), 1e-12)
 
 
 def observations_apart(best: Observation, other: Observation) -> bool | None:

@@ -15,6 +15,7 @@ from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEff
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
 from drivelab.report.parts_of_text import capitalised
+from drivelab.report.sentences.contest import DIFFERS_FROM
 from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change
 
 # of a kind of verdict in one sentence; the table has all
@@ -61,7 +62,7 @@ def effects_in_short(
     """
     told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
     words = _Words(answer, told, has_numbers)
-    matters = sorted((one for one in told if one.verdict in ("matters", "differs")), key=change_size, reverse=True)
+    matters = sorted(filter(_is_of_a_size, told), key=change_size, reverse=True)
     seen = sorted((one for one in told if _is_seen(one, len(told))), key=change_size, reverse=True)
     if matters:
         yield words.change(matters[0])
@@ -69,8 +70,14 @@ def effects_in_short(
         yield from _joined(map(words.seen, seen[:1]))
         yield from words.counted(told)
     none = [one for one in told if one.verdict == "no effect"]
-    yield from _joined([*words.others(matters[1:], none), *words.pairs(answer.pairs)])
+    small = [one for one in told if one.verdict == "differs" and one not in matters]
+    yield from _joined([*words.others(matters[1:], small, none), *words.pairs(answer.pairs)])
     yield from _joined(words.unknown([one for one in told if one not in seen[:1]], is_other=is_other))
+
+
+def _is_of_a_size(effect: LevelEffect) -> bool:
+    """Whether a change was shown that is more than a few per cent: a smaller one is none that matters."""
+    return effect.verdict == "matters" or (effect.verdict == "differs" and change_size(effect) >= DIFFERS_FROM)
 
 
 def _is_seen(effect: LevelEffect, tried: int) -> bool:
@@ -150,17 +157,22 @@ class _Words:
         if 0 < len(told) <= _PAIRS_MAX:
             yield f"Counted: {'; '.join(told)}."
 
-    def others(self, changes: Sequence[LevelEffect], none: Sequence[LevelEffect]) -> Iterator[str]:
-        """The changes behind the largest, and what changes nothing."""
+    def others(
+        self, changes: Sequence[LevelEffect], small: Sequence[LevelEffect], none: Sequence[LevelEffect]
+    ) -> Iterator[str]:
+        """The changes behind the largest, those that are sure and too small to matter, and what changes nothing."""
         if changes:
             told = [f"{self._place_before(one)}{_told_change(one)}{self._spread(one)}" for one in changes]
             yield f"also {_some(list(dict.fromkeys(told)), '; ')}"
+        if small:
+            told = [f"{self._place_before(one)}{_told_change(one)}" for one in small]
+            yield f"a small difference: {_some(list(dict.fromkeys(told)), '; ')}"
         if none:
             yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
 
     def pairs(self, pairs: Sequence[LevelEffect]) -> Iterator[str]:
         """Which levels beside the first differ among each other, the largest difference first."""
-        apart = sorted((one for one in pairs if one.verdict in ("matters", "differs")), key=change_size, reverse=True)
+        apart = sorted(filter(_is_of_a_size, pairs), key=change_size, reverse=True)
         told = []
         for one in apart:
             where = self._where(one)

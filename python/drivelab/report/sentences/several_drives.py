@@ -13,7 +13,7 @@ from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.judged_order import JUDGED, judged_order
 from drivelab.report.numerals import latency_text, number_text
-from drivelab.report.sentences.contest import Contest, Levels, Subject, observations_apart
+from drivelab.report.sentences.contest import Contest, Levels, Subject, observations_apart, ratio_of
 from drivelab.report.sentences.same_drive import DriveOfRun, compare_sentence, one_drive_sentence
 
 WORKLOADS_NAMED = 4
@@ -269,6 +269,8 @@ def _between_drives(contest: Contest, has_machines: bool) -> str:
     (next_subject, other), *rest = others
     name, next_name = _name(subject, has_machines), _name(next_subject, has_machines)
     last = f"; last is {_name(others[-1][0], has_machines)} with {_number(others[-1][1])}" if rest else ""
+    if contest.is_alike and contest.is_beyond_noise is not False:
+        return f"{name} and {next_name} are alike, {_number(best)} and {_number(other)}{last}"
     if contest.is_beyond_noise:
         change = change_text(best, other)
         return f"{name} is fastest with {_number(best)}, {change} than {next_name} with {_number(other)}{last}"
@@ -312,12 +314,6 @@ def change_text(best: Observation, other: Observation) -> str:
     if ratio >= TIMES_FROM:
         return f"{number_text(ratio, 2)} times faster"
     return f"{100 * (ratio - 1):.0f} % faster"
-
-
-def ratio_of(best: Observation, other: Observation) -> float:
-    """How many times the larger of two numbers is the smaller one."""
-    values = [one.estimate.value or 1.0 for one in (best, other)]
-    return max(values) / max(min(values), 1e-12)
 
 
 def _name(subject: Subject, has_machines: bool) -> str:

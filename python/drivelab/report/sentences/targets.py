@@ -13,19 +13,19 @@ from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import capitalised
-from drivelab.report.sentences.contest import Contest
+from drivelab.report.sentences.contest import DIFFERS_FROM, Contest, ratio_of
 from drivelab.report.sentences.several_drives import (
     TIMES_FROM,
     change_text,
     contests,
     goodness,
     number_alone,
-    ratio_of,
     shortened,
 )
 
 _TOLD_TOGETHER_FROM = 2
 _NAMES_MAX = 3
+_ALIKE_PERCENT = round(100 * (DIFFERS_FROM - 1))
 
 
 def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
@@ -85,7 +85,7 @@ def _by_repeats(members: Sequence[Contest]) -> str:
 
 
 def _told(members: Sequence[Contest], title: str) -> str:
-    beyond = [one for one in members if one.is_beyond_noise]
+    beyond = [one for one in members if one.is_beyond_noise and not one.is_alike]
     firsts = Counter(_first(one) for one in beyond or members)
     leader, _ = firsts.most_common(1)[0]
     shown = min((one for one in beyond or members if _first(one) == leader), key=goodness)
@@ -103,6 +103,9 @@ def _told(members: Sequence[Contest], title: str) -> str:
         return (
             f"{leader} is {change} than {other[0]} at {title}; {apart} in {len(ours)} of {count} combinations{rivals}"
         )
+    if all(one.is_alike and one.is_beyond_noise is not False for one in members):
+        told = f", {numbers}" if count == 1 else f" in all {count} combinations"
+        return f"{leader} and {other[0]} are alike at {title}{told}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
     if all(one.is_beyond_noise is None for one in members):
         seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
         return f"{seen}; one repeat each cannot tell that from chance"

@@ -295,3 +295,13 @@ def test_levels_that_are_not_the_first_are_told_beside_each_other() -> None:
     values, _, also = told(RunAnswer(rows, contrasts=effects, pairs=(unsettled, pair)))
     assert values == "Small writes: 93.0 us raw, 298 us ext4, 214 us xfs."
     assert also.endswith("; xfs is 39 % faster (32 to 47) than ext4.")
+
+
+def test_a_sure_difference_of_a_few_per_cent_leads_nothing() -> None:
+    rows = rows_of("scheduler", none=100e3, bfq=102e3)
+    small = contrast("scheduler", "none", "bfq", ratio(1.02, 1.005, 1.08), verdict="differs")
+    said = told(RunAnswer(rows, contrasts=(small,)))
+    assert not any(text.startswith("small writes") for text in said)
+    assert "A small difference: scheduler bfq is 2 % slower (0.5 to 8) than none." in said
+    large = replace(small, ratio=ratio(1.04, 1.01, 1.08))
+    assert told(RunAnswer(rows, contrasts=(large,)))[0].startswith("small writes: scheduler bfq is 4 % slower")

@@ -221,3 +221,13 @@ def test_small_reads_that_nobody_waits_for_are_counted() -> None:
     (sentence,) = joint_sentences(sets)
     assert "I/Os per second: A is fastest with 400" in sentence
     assert "MB/s" not in sentence
+
+
+def test_drives_that_are_apart_by_a_few_per_cent_are_alike() -> None:
+    sets = (result_set("a", observed("A", 100, 99.9, 100.1)), result_set("b", observed("B", 101, 100.9, 101.1)))
+    (contest,) = contests(sets)
+    assert contest.is_beyond_noise
+    assert contest.is_alike
+    assert "A and B are alike, 100" in joint_sentences(sets)[0]
+    (apart,) = contests((sets[0], result_set("b", observed("B", 104, 103.9, 104.1))))
+    assert not apart.is_alike

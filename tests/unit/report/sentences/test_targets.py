@@ -135,3 +135,21 @@ def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
         "sdb is 1.6 to 12 times faster than sdc at write + fdatasync in reserved space; "
         "the intervals of single repeats lie apart in 16 of 30 combinations."
     )
+
+
+def test_targets_that_are_apart_by_a_few_per_cent_are_alike() -> None:
+    near = row("Alpha", 1.000e6, 1.001e6, 1.002e6), row("Beta", 1.011e6, 1.012e6, 1.013e6)
+    assert first(*near) == (
+        "Alpha and Beta are alike at synced writes, 1.00 ms against 1.01 ms; they differ by less than 3 %."
+    )
+    far = row("Alpha", 1.000e6, 1.001e6, 1.002e6), row("Beta", 1.051e6, 1.052e6, 1.053e6)
+    assert first(*far).startswith("Alpha is 5 % faster than Beta at synced writes")
+    # of one repeat each nothing is known, and a per cent is nothing to look at
+    single = first(row("Alpha", 1.00e8, metric=THROUGHPUT), row("Beta", 1.01e8, metric=THROUGHPUT))
+    assert single.startswith("Beta and Alpha are alike at synced writes, 101 MB/s against 100 MB/s")
+    sized = [
+        row(target, *(times * one for one in (1.000e6, 1.001e6, 1.002e6)), levels={"block_size": size})
+        for size in ("512", "4KiB")
+        for target, times in (("Alpha", 1.0), ("Beta", 1.012))
+    ]
+    assert first(*sized).startswith("Alpha and Beta are alike at synced writes in all 2 combinations")
