@@ -1,9 +1,11 @@
-"""How long an I/O of each size takes, in a sentence: up to which size the bytes cost nothing, and what most cost."""
+"""How long an I/O of each size takes: up to which size the bytes cost nothing, what most cost, and which size pays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from drivelab.model.apart import are_apart
+from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.units import format_bytes
@@ -11,15 +13,18 @@ from drivelab.report.numerals import latency_text
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
 from drivelab.report.sentences.several_drives import BLOCK_SIZE
+from drivelab.report.sentences.values import WORDS_MAX
 
 # what is not slower than this is as fast
 _AS_FAST = 1.1
-# a size that takes so much less than the first is told of
+# a size that takes so much less than the first is told of, and one that takes so much more where nothing tells scatter
 _FALLS = 1.25
+# writes that carry this share of the most that any of them do are efficient
+_EFFICIENT = 0.5
 
 
 def size_sentences(answer: RunAnswer) -> Iterator[str]:
-    """The latency over the sizes of the first workload that has a curve of them, for each target; at most a sentence.
+    """The latency over the sizes of the first two workloads that have a curve of them; of several targets the first.
 
     Parameters
     ----------
@@ -27,26 +32,65 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
         What other factors do is told of them; the curve is at their first levels.
     """
     curves = curves_over(answer, BLOCK_SIZE, _size)
-    workload = next((name for name, _ in curves), "")
-    own = {target: members for (name, target), members in curves.items() if name == workload}
-    if own:
+    workloads = list(dict.fromkeys(name for name, _ in curves))
+    for number, workload in enumerate(workloads[:2]):
+        own = {target: members for (name, target), members in curves.items() if name == workload}
         what = label_of(answer, BLOCK_SIZE, next(iter(own.values()))[0])
-        told = [f"{f'{target} ' if len(own) > 1 else ''}{_curve(members)}" for target, members in own.items()]
-        yield f"{capitalised(what)}: {'; '.join(told)}."
+        if len(own) > 1:
+            told = "; ".join(f"{target} {_curve(members)}" for target, members in own.items())
+            yield f"{capitalised(what)}: {told}."
+            return
+        (members,) = own.values()
+        short = f"{capitalised(what)}: {_curve(members)}"
+        long = f"{short}{_efficient(members)}" if number == 0 else short
+        yield f"{long if len(long.split()) <= WORDS_MAX else short}."
 
 
 def _curve(members: Sequence[CombinationResult]) -> str:
     """``781 us up to 4 KiB, 4.9 ms at 1 MiB``; where a larger size takes less, that one too."""
-    latencies = [one.metrics[LATENCY].median for one in members]
+    latencies = _latencies(members)
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
     last, least = len(members) - 1, min(range(len(members)), key=latencies.__getitem__)
-    if latencies[0] > _FALLS * latencies[least]:
+    if _is_slower(members[0], members[least], _FALLS):
         return ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in sorted({0, least, last}))
-    slower = (place for place, latency in enumerate(latencies) if latency > _AS_FAST * latencies[0])
-    flat = next(slower, len(members)) - 1
+    flat = _flat_until(members)
+    if flat == last and max(latencies) > _FALLS * min(latencies):
+        low, high = (latency_text(end) for end in (min(latencies), max(latencies)))
+        return f"{low} to {high} up to {sizes[last]}, no size slower than {sizes[0]} beyond the scatter"
     span = f"{'up to' if flat else 'at'} {sizes[flat]}"
     rest = "" if flat == last else f", {latency_text(latencies[last])} at {sizes[last]}"
     return f"{latency_text(latencies[0])} {span}{rest}"
+
+
+def _flat_until(members: Sequence[CombinationResult]) -> int:
+    """The place of the last size that is not slower than the first; all behind it are."""
+    place = len(members) - 1
+    while place and _is_slower(members[place], members[0], _AS_FAST):
+        place -= 1
+    return place
+
+
+def _is_slower(one: CombinationResult, other: CombinationResult, times: float) -> bool:
+    """Whether a size takes so many times as long as another, and more than chance would make of it."""
+    mine, its = (each.metrics[LATENCY] for each in (one, other))
+    found = [Estimate(each.median, *each.ends, each.unit, each.repeat_count, 1.0, "") for each in (mine, its)]
+    is_apart = are_apart(found[0], found[1], (mine.repeat_count, its.repeat_count))
+    return is_apart is not False and mine.median > (times if is_apart else _FALLS) * its.median
+
+
+def _efficient(members: Sequence[CombinationResult]) -> str:
+    """From which size on writes carry half of what the best size carries; empty where only the largest does."""
+    rates = [(one.block_size_bytes or 0) / latency for one, latency in zip(members, _latencies(members), strict=True)]
+    enough = next(place for place, rate in enumerate(rates) if rate >= _EFFICIENT * max(rates))
+    is_told = _flat_until(members) < len(members) - 1 and min(rates[enough:]) >= _EFFICIENT * max(rates)
+    if not is_told or enough == len(members) - 1:
+        return ""
+    size = format_bytes(members[enough].block_size_bytes or 0)
+    return f"; {size} or more reach half of the best throughput"
+
+
+def _latencies(members: Sequence[CombinationResult]) -> list[float]:
+    return [one.metrics[LATENCY].median for one in members]
 
 
 def _size(one: CombinationResult) -> int | None:

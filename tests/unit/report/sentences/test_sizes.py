@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.units import format_bytes
 from drivelab.report.sentences.run import plain_text, run_sentences
@@ -72,3 +74,29 @@ def test_a_larger_size_that_takes_less_is_told() -> None:
     rows = [at(1, 411), at(512, 152), at(1024, 172), at(1 << 20, 660)]
     assert told(*rows) == ["Write + fdatasync: 411 us at 1 B, 152 us at 512 B, 660 us at 1 MiB."]
     assert told(*rows[:3], at(1 << 20, 100)) == ["Write + fdatasync: 411 us at 1 B, 100 us at 1 MiB."]
+
+
+def scattered(one: CombinationResult, low_us: float, high_us: float) -> CombinationResult:
+    found = replace(one.metrics[LATENCY], lowest=1e3 * low_us, highest=1e3 * high_us)
+    return replace(one, metrics={LATENCY: found})
+
+
+def test_sizes_that_scatter_into_each_other_are_not_told_apart() -> None:
+    sizes = ((1, 181, 172, 4000), (512, 4190, 145, 4440), (4096, 465, 448, 4670), (1 << 20, 2260, 2250, 9890))
+    rows = [scattered(at(size, median), low, high) for size, median, low, high in sizes]
+    assert told(*rows) == [
+        "Write + fdatasync: 181 us to 4.19 ms up to 1 MiB, no size slower than 1 B beyond the scatter."
+    ]
+    # the one that is beyond it is told
+    rows[0], rows[-1] = scattered(at(1, 181), 172, 190), scattered(at(1 << 20, 12_000), 11_000, 13_000)
+    assert told(*rows)[0].startswith("Write + fdatasync: 181 us up to 4 KiB, 12.0 ms at 1 MiB")
+
+
+def test_which_size_pays_and_what_the_other_kind_of_write_costs() -> None:
+    sizes = ((1, 800), (4096, 800), (65536, 1000), (131072, 1200), (262144, 1600), (524288, 2700), (1 << 20, 4900))
+    rows = [at(size, latency) for size, latency in sizes]
+    grown = [replace(at(size, 2 * latency), workload="growing", label="append") for size, latency in sizes]
+    assert told(*rows, *grown) == [
+        "Write + fdatasync: 800 us up to 4 KiB, 4.90 ms at 1 MiB; 128 KiB or more reach half of the best throughput.",
+        "Append: 1.60 ms up to 4 KiB, 9.80 ms at 1 MiB.",
+    ]
