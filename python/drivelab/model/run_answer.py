@@ -63,6 +63,11 @@ class RepeatedMetric:
         """What stands beside the number: the range over several repeats, or the interval of the only one."""
         return (self.lowest, self.highest) if self.repeat_count > 1 else (self.low, self.high)
 
+    @property
+    def estimate(self) -> Estimate:
+        """The median with these ends, to be held against another."""
+        return Estimate(self.median, *self.ends, self.unit, self.repeat_count, float(self.repeat_count), "")
+
 
 @dataclass(frozen=True, slots=True)
 class CombinationResult:

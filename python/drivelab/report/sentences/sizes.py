@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.apart import are_apart
-from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.units import format_bytes
@@ -73,8 +72,7 @@ def _flat_until(members: Sequence[CombinationResult]) -> int:
 def _is_slower(one: CombinationResult, other: CombinationResult, times: float) -> bool:
     """Whether a size takes so many times as long as another, and more than chance would make of it."""
     mine, its = (each.metrics[LATENCY] for each in (one, other))
-    found = [Estimate(each.median, *each.ends, each.unit, each.repeat_count, 1.0, "") for each in (mine, its)]
-    is_apart = are_apart(found[0], found[1], (mine.repeat_count, its.repeat_count))
+    is_apart = are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count))
     return is_apart is not False and mine.median > (times if is_apart else _FALLS) * its.median
 
 

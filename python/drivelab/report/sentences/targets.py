@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from drivelab.model.estimate import Estimate
 from drivelab.model.names import names_in_words
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Observation, ResultSet
@@ -147,7 +146,7 @@ def _observation(one: CombinationResult, metric: str) -> Observation:
         title=f"{one.label or one.workload}{f', {plural(one.operation)}' if one.operation else ''}",
         operation=one.operation,
         metric=metric,
-        estimate=Estimate(found.median, *found.ends, found.unit, found.repeat_count, float(found.repeat_count), ""),
+        estimate=found.estimate,
         levels=one.levels,
         is_durable=one.is_durable,
         trial_count=one.trial_count,

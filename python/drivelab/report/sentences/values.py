@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from drivelab.model.apart import are_apart
 from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import value_writer
 from drivelab.report.parts_of_text import capitalised
+from drivelab.report.sentences.contest import DIFFERS_FROM
 from drivelab.report.sentences.several_drives import shortened
 
 WORDS_MAX = 30
@@ -97,19 +99,31 @@ def _of_levels(members: Sequence[CombinationResult], factor: str, name: str = ""
 
 
 def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
-    """``ext4 leads in 6 of 12 workloads by the median, xfs in 4, ext3 in 2``; ``ext4 and xfs lead in 4 of 12 each``."""
-    leaders: Counter[str] = Counter()
-    for members in groups:
-        metric = members[0].judged_metric
-        best = min if metric_of(metric).better == "low" else max
-        leaders[best(members, key=lambda one: one.metrics[metric].median).levels.get(factor, "")] += 1
+    """``ext4 leads beyond the scatter in 6 of 12 workloads, xfs in 4``; ``ext4 and xfs lead in 4 of 12 each``."""
+    leaders = Counter(leader for members in groups if (leader := _leader(members, factor)) is not None)
+    if not leaders:
+        return f"No {factor.replace('_', ' ')} leads beyond the scatter in any of {len(groups)} workloads."
     most = max(leaders.values())
     first, *rivals = (level for level, count in leaders.items() if count == most)
     ahead = " and ".join([levels_phrase({factor: first}), *(level_text(factor, level) for level in rivals)])
     verb, each = ("lead", " each") if rivals else ("leads", "")
-    told = [f"{ahead} {verb} in {most} of {len(groups)} workloads{each} by the median"]
+    told = [f"{ahead} {verb} beyond the scatter in {most} of {len(groups)} workloads{each}"]
     told += [f"{level_text(factor, level)} in {count}" for level, count in leaders.most_common() if count < most]
     return f"{capitalised(', '.join(told))}."
+
+
+def _leader(members: Sequence[CombinationResult], factor: str) -> str | None:
+    """The level that is ahead of all others by more than chance and a few per cent; None where none is."""
+    metric = members[0].judged_metric
+    better = metric_of(metric).better == "low"
+    best, *others = sorted(members, key=lambda one: one.metrics[metric].median, reverse=not better)
+    mine = best.metrics[metric]
+    for one in others:
+        its = one.metrics[metric]
+        ratio = max(mine.median, its.median) / max(min(mine.median, its.median), 1e-12)
+        if ratio < DIFFERS_FROM or not are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count)):
+            return None
+    return best.levels.get(factor, "")
 
 
 def _of_workloads(members: Sequence[CombinationResult], factor: str) -> str:

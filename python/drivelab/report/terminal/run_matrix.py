@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from drivelab.model.judged_metric import DURATION
+from drivelab.model.level_words import levels_phrase
 from drivelab.model.run_answer import CombinationResult
 from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels
 from drivelab.report.numerals import span_beside, value_writer
@@ -52,6 +56,9 @@ def matrix_of(
     if len(groups) < ROWS_MIN or len({one.target for group in groups for one in group}) > 1:
         return None
     repeats = max(one.trial_count for group in groups for one in group)
+    held = ""
+    if max(map(len, groups)) > _COLUMNS_MAX:
+        groups, held = _alike(groups)
     labelled = [_labelled(group) for group in groups]
     names = next((names for names, _ in labelled if names), "")
     heads = list(dict.fromkeys(label for _, labels in labelled for label in labels))
@@ -68,20 +75,21 @@ def matrix_of(
         columns = [("", "right"), ("all repeats" if repeats > 1 else "95 %", "left")]
         rows = [_with_range(group[0], of_tasks=of_tasks) for group in groups]
     what = f"median of {repeats} repeats" if repeats > 1 else "one repeat"
-    title = Text(clean(f"  {what}{f', by {names}' if names else ''}"), style="dim")
+    title = Text(clean(f"  {what}{f', by {names}' if names else ''}{held}"), style="dim")
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim", title=title, title_justify="left")
     cells = zip(*([head for head, _ in columns], *rows), strict=True)
     widths = [max(map(len, column)) + _GAP for column in cells]
-    label_width = min(max(len(_label(group[0])) for group in groups) + _GAP, WIDTH - sum(widths))
+    label_width = min(max(len(_label(group[0])) for group in groups) + _GAP, WIDTH - sum(widths) - _GAP)
     table.add_column(no_wrap=True, width=label_width)
     for head, justify in columns:
         table.add_column(clean(head), justify=justify, no_wrap=True)
     # the title and the head take two lines
-    shown = len(groups) if len(groups) + 2 <= lines_max else lines_max - 3
-    for group, row in list(zip(groups, rows, strict=True))[:shown]:
-        label = Text(f"  {clean(_label(group[0]))}")
-        label.truncate(label_width, overflow="ellipsis")
-        table.add_row(label, *(Text(clean(cell)) for cell in row))
+    wrap = partial(textwrap.wrap, width=label_width, initial_indent=" " * _GAP, subsequent_indent=" " * 2 * _GAP)
+    labels = [wrap(clean(_label(group[0]))) for group in groups]
+    ends = list(accumulate(map(len, labels)))
+    shown = len(groups) if ends[-1] + 2 <= lines_max else sum(end + 3 <= lines_max for end in ends)
+    for label, row in list(zip(labels, rows, strict=True))[:shown]:
+        table.add_row("\n".join(label), *(Text(clean(cell)) for cell in row))
     return table, len(groups) - shown
 
 
@@ -94,6 +102,18 @@ def _labelled(group: Group) -> tuple[str, list[str]]:
     labels = combination_labels(group)
     rows = [" ".join(cell for cell in row if cell != NOT_APPLICABLE) for row in labels.rows]
     return ", ".join(labels.names).replace("_", " "), rows
+
+
+def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:
+    """Of many combinations those that differ in the first factor alone, and what all of them have in common."""
+    kept: list[Group] = []
+    held: dict[str, str] = {}
+    for group in groups:
+        others = combination_labels(group).names[1:]
+        fixed = {name: group[0].levels.get(name) for name in others}
+        kept.append([one for one in group if all(one.levels.get(name) == level for name, level in fixed.items())])
+        held |= {name: level for name, level in fixed.items() if level is not None}
+    return kept, f", with {levels_phrase(held)}" if held else ""
 
 
 def _metric(one: CombinationResult, *, of_tasks: bool) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.sentences.values import value_sentences
@@ -62,9 +64,9 @@ def test_of_many_workloads_at_several_levels_which_level_leads_in_how_many() -> 
         for label, values in rates.items()
         for name, rate in zip(("ext3", "ext4", "xfs"), values, strict=True)
     ]
-    assert told(*rows[:9], *rows[:3]) == ["ext4 leads in 2 of 3 workloads by the median, xfs in 1."]
+    assert told(*rows) == ["ext4 leads beyond the scatter in 2 of 3 workloads, xfs in 1."]
     rows += [row(lowest, "sync", filesystem=name) for name, lowest in (("ext3", 3e5), ("ext4", 2e5), ("xfs", 1e5))]
-    assert told(*rows) == ["ext4 and xfs lead in 2 of 4 workloads each by the median."]
+    assert told(*rows) == ["ext4 and xfs lead beyond the scatter in 2 of 4 workloads each."]
 
 
 def test_a_sentence_of_many_workloads_is_cut_at_thirty_words() -> None:
@@ -106,3 +108,26 @@ def test_nothing_is_told_of_two_numbers_nor_of_changes_one_at_a_time_nor_of_seve
     ]
     assert told(*rows, *other) == []
     assert told() == []
+
+
+def test_what_scatters_into_another_leads_nowhere() -> None:
+    labels = ("create", "stat", "delete")
+    rows = [
+        row(2e5 + 2e4 * place, label, filesystem=name)
+        for label in labels
+        for place, name in enumerate(("ext4", "xfs", "btrfs"))
+    ]
+    wide = [
+        replace(one, metrics={LATENCY: replace(one.metrics[LATENCY], lowest=1e5, highest=9e5)})
+        if one.label != "stat"
+        else one
+        for one in rows
+    ]
+    assert told(*rows) == ["ext4 leads beyond the scatter in 3 of 3 workloads."]
+    assert told(*wide) == ["ext4 leads beyond the scatter in 1 of 3 workloads."]
+    near = [
+        row(2e5 + 1e3 * place, label, filesystem=name)
+        for label in labels
+        for place, name in enumerate(("ext4", "xfs", "btrfs"))
+    ]
+    assert told(*near) == ["No filesystem leads beyond the scatter in any of 3 workloads."]
