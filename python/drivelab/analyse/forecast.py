@@ -31,8 +31,7 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | Non
     block = summaries.get(_NEW_BLOCKS)
     bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
     rate = commit_rate(program, latency)
-    place = place_on_scale(rate.value or 0.0, program)
-    text = f"{forecast_text(program, rate, bands)}; that is {place}"
+    text = forecast_text(program, rate, bands)
     return Forecast(rate, bands, latency, program.own.one_ns, text)
 
 
@@ -112,9 +111,11 @@ def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...])
     interval = rate.interval_text()
     told = f"{program.title} would commit about {rate} times a second here with one client"
     told += f" (95 %: {interval})" if interval else ""
+    told += f", {place_on_scale(rate.value or 0.0, program)}"
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
-        told += f", {low} to {high} with {band.client_count}{' clients' if band is bands[0] else ''}"
+        lead = f"; with {band.client_count} clients" if band is bands[0] else f", with {band.client_count}"
+        told += f"{lead} {low} to {high}"
     return told
 
 

@@ -11,7 +11,7 @@ from drivelab.model.units import format_quantity
 from drivelab.report.content import TrialContent
 from drivelab.report.headline import busy_words
 from drivelab.report.numerals import latency_text, number_text, round_latency_text
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, first_in_few_words
 from drivelab.report.reported_findings import ReportedFinding, ended
 
 
@@ -109,6 +109,11 @@ def answer_of(
     if missing:
         told = list(filter(None, (sentence, *sentences)))
         sentence, sentences = ": ".join([f"Not complete ({missing})", *told[:1]]), tuple(told[1:])
+        if len(sentence.split()) > FIRST_WORDS_MAX:
+            sentence, sentences = f"Not complete: {missing}.", tuple(told)
+    if sentence or sentences:
+        first, *rest = first_in_few_words(tuple(filter(None, (sentence, *sentences))))
+        sentence, sentences = (first, tuple(rest)) if sentence else ("", (first, *rest))
     return Answer(outcome, sentence, blocks, sentences, _trust(findings, busy_words(trials)))
 
 

@@ -20,6 +20,7 @@ from drivelab.report.figures.timeline import timeline
 from drivelab.report.headline import what_is_missing
 from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint
+from drivelab.report.parts_of_text import first_in_few_words
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
 from drivelab.report.sentences.contest import Subject
@@ -79,7 +80,10 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
-        sentences=(*simulated_sentences(sets), *_sentences(runs, sets, drives_of_runs(result_sets, sets))),
+        sentences=(
+            *simulated_sentences(sets),
+            *first_in_few_words(_sentences(runs, sets, drives_of_runs(result_sets, sets))),
+        ),
         tables=(*tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),

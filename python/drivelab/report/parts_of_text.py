@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 # before what explains, adds to or bounds what was said
 _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
 # as those who wrote them write them
 _SMALL_NAME = re.compile(r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+|sim:\S+)\b")
 _END_OF_CLAUSE = re.compile(r"[;.] ")
+_COMMA = re.compile(r", ")
+_RANGE = re.compile(r" \((?:95 %|\d+ repeats): [^()]*\)")
+_SETTINGS = re.compile(r"(?<=at best) \([^()]*\)")
+FIRST_WORDS_MAX = 30
 
 
 def capitalised(text: str) -> str:
@@ -33,8 +37,34 @@ def clauses_in_lines(text: str, lines_of: Callable[[str], list[str]], count_max:
     return next((lines for end in ends if len(lines := lines_of(text[:end])) <= count_max), [])
 
 
+def first_in_few_words(sentences: Sequence[str]) -> tuple[str, ...]:
+    """The sentences, the first of which says what a reader takes in at once: what is behind it becomes the second.
+
+    It ends where a clause does; where that is not enough its ranges and settings are left to the tables, and at last
+    it ends at a comma.
+    """
+    first, *others = sentences or ("",)
+    if len(first.split()) <= FIRST_WORDS_MAX:
+        return tuple(sentences)
+    bare = _RANGE.sub("", first)
+    barest = _SETTINGS.sub("", bare)
+    for text, end in ((first, _END_OF_CLAUSE), (bare, _END_OF_CLAUSE), (barest, _END_OF_CLAUSE), (barest, _COMMA)):
+        if len(text.split()) <= FIRST_WORDS_MAX:
+            return (text, *others)
+        found = [one for one in end.finditer(text) if _is_outside(text, one.start())]
+        fitting = [one for one in found if len(text[: one.start()].split()) <= FIRST_WORDS_MAX]
+        if fitting:
+            begin, behind = fitting[-1].span()
+            return (f"{text[:begin]}.", capitalised(text[behind:]), *others)
+    return tuple(sentences)
+
+
+def _is_outside(text: str, place: int) -> bool:
+    """Whether no parenthesis is open there."""
+    return text.count("(", 0, place) == text.count(")", 0, place)
+
+
 def _within(text: str, length_max: int, end: re.Pattern[str], whole: int) -> str:
     starts = (found.start() for found in end.finditer(text))
-    # no parenthesis is open there
-    ends = [start for start in starts if text.count("(", 0, start) == text.count(")", 0, start)]
+    ends = [start for start in starts if _is_outside(text, start)]
     return text[: max((one for one in (*ends, whole) if one <= length_max), default=whole)]

@@ -138,9 +138,7 @@ class _Words:
         """A change that two repeats agree on: they carry no interval, but it is no scatter of theirs."""
         told = f"{_subject(effect)} was {change_words(effect)} than {_baseline(effect)} in both repeats"
         where = self._where(effect, is_label_told=self.has_numbers)
-        return (
-            f"{where}{': ' if where else ''}{told}{self._numbers(effect)}; a third like them would tell it from chance"
-        )
+        return f"{where}{': ' if where else ''}{told}{self._numbers(effect)}; a third like them would settle it"
 
     def counted(self, effects: Sequence[LevelEffect]) -> Iterator[str]:
         """Which levels send the drive other commands: certain, also where no time could be told."""

@@ -12,7 +12,7 @@ from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.sentences.bursts import burst_sentences
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
@@ -78,7 +78,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     told = (*told[:1], *interactions, *told[1:]) or (() if values else tuple(_of_combinations(answer)))
     # of several targets the first sentence says which is best
     # values stand beside others only where there are several targets, of which the first sentence says which is best
-    return (*sizes, *beside[:BESIDE_MAX], *values, *told)[:SENTENCES_MAX]
+    return first_in_few_words((*sizes, *beside[:BESIDE_MAX], *values, *told))[:SENTENCES_MAX]
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

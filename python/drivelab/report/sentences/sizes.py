@@ -36,8 +36,8 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
         own = {target: members for (name, target), members in curves.items() if name == workload}
         what = label_of(answer, BLOCK_SIZE, next(iter(own.values()))[0])
         if len(own) > 1:
-            told = "; ".join(f"{target} {_curve(members)}" for target, members in own.items())
-            yield f"{capitalised(what)}: {told}."
+            told, *others = (f"{target} {_curve(members)}" for target, members in own.items())
+            yield f"{capitalised(what)}: {'; '.join((told, *others))}."
             return
         (members,) = own.values()
         short = f"{capitalised(what)}: {_curve(members)}"

@@ -17,7 +17,7 @@ from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import busy_words, failed_words, headline_facts, surer_words, what_is_missing
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
-from drivelab.report.parts_of_text import clauses_within, parts_within
+from drivelab.report.parts_of_text import clauses_within, first_in_few_words, parts_within
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import one_line, wrapped
@@ -127,7 +127,10 @@ class _Writer:
     def need(self, block: VerdictBlock) -> Iterator[RenderableType]:
         """One need: the verdict, and each limit that it does not tell of; without any, how to have one."""
         said = clauses_within(block.sentence or block.title, _SENTENCE_LENGTH_MAX)
-        yield self._told(block.outcome, said)
+        first, *others = first_in_few_words((said,)) if block.outcome == "no_limit" else (said,)
+        yield self._told(block.outcome, first)
+        for text in others:
+            yield self._told("", text)
         if block.outcome == "no_limit":
             yield self._told("", _NO_LIMIT)
         told = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)

@@ -121,7 +121,7 @@ def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> 
     assert told(RunAnswer(rows, contrasts=tuple(effects))) == (
         (
             "Small writes: fill level 100 % was 2.8 times slower than 20 % in both repeats, 173 MB/s instead of 478"
-            " MB/s; a third like them would tell it from chance."
+            " MB/s; a third like them would settle it."
         ),
     )
     others = (in_repeats(0.36, 0.365, commands=(WRITES_MORE,)), in_repeats(0.5, 1.5, level="unlike"))

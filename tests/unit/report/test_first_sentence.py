@@ -1,0 +1,83 @@
+"""The first sentence of every stored run, of pairs of them, and of every published page has at most thirty words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from drivelab.joint_report import joint_report
+from drivelab.reference.load import load_reference, reference_names
+from drivelab.report.answer import answer_of
+from drivelab.report.parts_of_text import first_in_few_words
+from drivelab.report.sentences.run import run_sentences
+from drivelab.store.read import open_run
+
+RUNS = sorted((Path(__file__).resolve().parents[2] / "golden" / "runs").iterdir())
+WORDS_MAX = 30
+POSTGRES = (
+    "PostgreSQL would commit about 6 480 times a second here with one client (95 %: 5 280 to 8 380), more than on an "
+    "Intel 320, which has capacitors (4 000); with 8 clients 21 000 to 42 000, with 32 60 000 to 110 000"
+)
+
+
+def word_count(sentence: str) -> int:
+    return len(sentence.split())
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
+def test_a_stored_run_begins_with_a_short_sentence(run: Path) -> None:
+    joint = joint_report([open_run(run)])
+    assert 0 < word_count(joint.sentences[0]) <= WORDS_MAX
+    in_terminal = run_sentences(joint.runs[0].answer)
+    assert not in_terminal or word_count(in_terminal[0]) <= WORDS_MAX
+    # and so it does while it is not complete
+    content = joint.runs[0]
+    cut = answer_of(
+        content.verdict, content.trials, content.findings, in_terminal, "3 of 54 trials; it was killed or still runs"
+    )
+    assert cut.sentence.startswith("Not complete")
+    assert word_count(cut.sentence) <= WORDS_MAX
+
+
+@pytest.mark.parametrize("page", reference_names())
+def test_a_published_page_begins_with_a_short_sentence(page: str) -> None:
+    assert 0 < word_count(joint_report([], [load_reference(page)]).sentences[0]) <= WORDS_MAX
+
+
+@pytest.mark.parametrize("pair", list(combinations(RUNS, 2)), ids=lambda pair: "+".join(path.name for path in pair))
+def test_a_report_of_two_runs_begins_with_a_short_sentence(pair: tuple[Path, Path]) -> None:
+    first, *others = joint_report([open_run(run) for run in pair]).sentences
+    assert 0 < word_count(first) <= WORDS_MAX
+    assert all(sentence.endswith(".") for sentence in (first, *others))
+
+
+def test_runs_beside_all_pages_begin_with_a_short_sentence() -> None:
+    pages = [load_reference(page) for page in reference_names()]
+    for runs in ([], [open_run(RUNS[-1])]):
+        assert 0 < word_count(joint_report(runs, pages).sentences[0]) <= WORDS_MAX
+
+
+def test_a_forecast_of_many_clients_is_told_in_two_sentences() -> None:
+    content = joint_report([open_run(RUNS[0])]).runs[0]
+    verdict = {"need": "postgres", "outcome": "no_limit", "sentence": POSTGRES, "checks": ()}
+    told = answer_of(verdict, content.trials, replace(content, findings=()).findings)
+    assert word_count(told.sentence) <= WORDS_MAX
+    assert told.sentence.startswith("PostgreSQL would commit about 6 480 times a second here with one client")
+    assert "32 60 000 to 110 000" in told.sentences[0]
+
+
+def test_a_long_sentence_ends_where_its_clause_does_and_loses_ranges_before_anything_else() -> None:
+    short = "A is 3 times faster than B."
+    assert first_in_few_words((short, "More.")) == (short, "More.")
+    assert first_in_few_words(()) == ()
+    clause = " ".join(["word"] * 25)
+    assert first_in_few_words((f"{clause} (a; b); {clause}.", "More.")) == (
+        f"{clause} (a; b).",
+        f"{clause.capitalize()}.",
+        "More.",
+    )
+    ranged = f"{clause[:109]} with 3 ms (95 %: 2 to 4 ms), twice (at 4 KiB)"
+    assert first_in_few_words((f"{ranged}.",)) == (f"{clause[:109]} with 3 ms, twice (at 4 KiB).",)
