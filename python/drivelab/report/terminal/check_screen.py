@@ -20,7 +20,7 @@ from drivelab.report.numerals import latency_text, number_text, rate_text, span_
 from drivelab.report.parts_of_text import clauses_within, first_in_few_words, parts_within
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.terminal.clean_text import terminal_text
-from drivelab.report.terminal.wrapped import one_line, wrapped
+from drivelab.report.terminal.wrapped import line_count, one_line, wrapped
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,6 +33,8 @@ _WORD_WIDTH = 5
 _SENTENCE_LENGTH_MAX = 4 * 70
 # needs that are told in a line each; failures are told all
 _NEEDS_MAX = 5
+# of 25 where the console tells what else there is and where the page lies
+_LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
 _FOREIGN_WORK = "foreign-work"
 _NO_LIMIT = "no limit is published for it: with --at-least RATE this becomes yes or no"
@@ -59,6 +61,18 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     from rich.console import Group
     from rich.text import Text
 
+    # warnings give way first, then needs
+    for needs_max, warnings_max in ((5, 3), (5, 2), (5, 1), (4, 1), (3, 1), (2, 1)):
+        parts = _parts(content, needs_max, warnings_max, plain=plain)
+        if line_count(Group(*parts)) <= _LINES_MAX:
+            return Group(*parts)
+    # at last what is between its parts
+    return Group(*(one for one in parts if not isinstance(one, Text) or one.plain))
+
+
+def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: bool) -> list[RenderableType]:
+    from rich.text import Text
+
     trials = content.trials
     missing = what_is_missing(content.record, content.trial_count)
     busy = busy_words(trials)
@@ -68,7 +82,7 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
         one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials) and one.code not in told
     ]
     answer = answer_of(content.verdict, trials, content.findings)
-    room = WARNINGS_MAX if len(answer.verdicts) < _NEEDS_MAX else 1
+    room = min(warnings_max, WARNINGS_MAX if len(answer.verdicts) < _NEEDS_MAX else 1)
     write = _Writer(plain, warned[:room], trials)
     parts: list[RenderableType] = [write.head(content)]
     if missing:
@@ -79,7 +93,7 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     if len(answer.verdicts) == 1:
         parts += write.need(answer.verdicts[0])
     else:
-        parts += write.needs(answer.sentence, answer.verdicts)
+        parts += write.needs(answer.sentence, answer.verdicts, needs_max)
     if busy:
         parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
     is_undecided = any(one.outcome == "undecided" for one in answer.verdicts)
@@ -91,7 +105,7 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
     parts += [Text(), write.reads_beside_writes(others)] if others else []
     parts += [Text(), *write.warnings(warned)] if warned else []
-    return Group(*parts)
+    return parts
 
 
 def _is_shown(finding: ReportedFinding, trials: Sequence[TrialContent]) -> bool:
@@ -138,7 +152,7 @@ class _Writer:
             if check is not told:
                 yield self._told("", self._criterion(f"{check.force}, {check.word}", check))
 
-    def needs(self, sentence: str, blocks: Sequence[VerdictBlock]) -> Iterator[RenderableType]:
+    def needs(self, sentence: str, blocks: Sequence[VerdictBlock], most: int) -> Iterator[RenderableType]:
         """Several needs: a line each with its criterion, failures first; those that are met and find no room in one."""
         from rich.text import Text
 
@@ -146,12 +160,12 @@ class _Writer:
             yield Text(self._clean(sentence), style="bold")
         without = [one for one in blocks if one.outcome == "no_limit"][:_WITHOUT_LIMIT_MAX]
         judged = sorted((one for one in blocks if one.outcome in _ORDER), key=lambda one: _ORDER.index(one.outcome))
-        count = max(_NEEDS_MAX - len(without), sum(one.outcome == "fail" for one in judged))
+        count = max(most - len(without), sum(one.outcome == "fail" for one in judged))
         for block in judged[:count]:
             yield self._told(block.outcome, self._in_a_line(block))
-        also = [block.title for block in judged[count:] if block.outcome == "pass"]
-        if also:
-            yield self._told("pass", f"also {', '.join(also)}")
+        for outcome in ("undecided", "pass"):
+            if also := [block.title for block in judged[count:] if block.outcome == outcome]:
+                yield self._told(outcome, f"also {', '.join(also)}")
         for block in without:
             yield self._told(block.outcome, self._in_a_line(block))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ROWS_MIN = 3
+_LABEL_WIDTH_MIN = 16
 # more combinations than these are told by the least and the greatest of them
 _COLUMNS_MAX = 4
 # between columns, and before the first
@@ -48,7 +49,7 @@ def matrix_of(
     Returns
     -------
     (rich.table.Table, int) or None
-        None of less than `ROWS_MIN` workloads, and of several targets.
+        None of less than `ROWS_MIN` workloads, of several targets, and where levels leave no room for names.
     """
     from rich.table import Table
     from rich.text import Text
@@ -80,6 +81,8 @@ def matrix_of(
     cells = zip(*([head for head, _ in columns], *rows), strict=True)
     widths = [max(map(len, column)) + _GAP for column in cells]
     label_width = min(max(len(_label(group[0])) for group in groups) + _GAP, WIDTH - sum(widths) - _GAP)
+    if label_width < _LABEL_WIDTH_MIN:
+        return None
     table.add_column(no_wrap=True, width=label_width)
     for head, justify in columns:
         table.add_column(clean(head), justify=justify, no_wrap=True)

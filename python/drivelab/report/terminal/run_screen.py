@@ -25,6 +25,10 @@ WARNINGS_MAX = 3
 # lines of all tables together, heads and gaps included
 _TABLE_LINES_MAX = 20
 _TABLE_LINES_MIN = 4
+# warnings give way before tables have less
+_TABLE_LINES_KEPT = 9
+# of 30 where the console tells of failures and where the run lies
+_LINES_MAX = 26
 # of a table besides its rows: the gap above it, its title, and its heads
 _OTHER_LINES = 3
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
@@ -62,6 +66,40 @@ def render_run_screen(
     plain : bool
         Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     """
+    # tables give way first, then warnings, then what is left of the tables
+    limits = [(room, WARNINGS_MAX) for room in range(_TABLE_LINES_MAX - 2 * len(sentences), _TABLE_LINES_KEPT, -1)]
+    limits += [(_TABLE_LINES_KEPT, most) for most in range(WARNINGS_MAX, 0, -1)]
+    limits += [(room, 1) for room in range(_TABLE_LINES_KEPT - 1, _TABLE_LINES_MIN - 1, -1)]
+    for room, most in limits:
+        screen = _screen(
+            answer,
+            title,
+            sentences,
+            with_drifts(answer, warnings),
+            room,
+            most,
+            is_one_at_a_time=is_one_at_a_time,
+            of_tasks=of_tasks,
+            plain=plain,
+        )
+        if wrapped.line_count(screen) <= _LINES_MAX:
+            break
+    return screen
+
+
+def _screen(
+    answer: RunAnswer,
+    title: str,
+    sentences: Sequence[str],
+    warnings: Sequence[FindingLine],
+    room: int,
+    warnings_max: int,
+    *,
+    is_one_at_a_time: bool,
+    of_tasks: bool,
+    plain: bool,
+) -> RenderableType:
+    """The same with so many lines for tables, and so many warnings."""
     from rich.console import Group
     from rich.text import Text
 
@@ -72,7 +110,6 @@ def render_run_screen(
     for sentence in sentences:
         parts += [Text(f"  {line}") for line in wrapped.wrapped(typeset(sentence), wrapped.WIDTH - 2, plain)]
     groups = combinations_by_table(answer.rows)
-    room = _TABLE_LINES_MAX - 2 * len(sentences)
     matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
     if matrix is not None:
         table, more = matrix
@@ -89,7 +126,7 @@ def render_run_screen(
         parts += [Text(), Text(f"  {clean(group[0].label)}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
         room -= table.row_count + _OTHER_LINES
-    told = list(warning_lines(with_drifts(answer, warnings), plain))
+    told = list(warning_lines(warnings, plain, warnings_max))
     parts += [Text(), *told] if told else []
     return Group(*parts)
 

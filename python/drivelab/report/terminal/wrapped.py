@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from drivelab.model.units import glued
 from drivelab.report.parts_of_text import parts_within
 from drivelab.report.terminal.clean_text import terminal_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 # of a screen that is not asked for its own
 WIDTH = 80
@@ -28,6 +33,14 @@ def one_line(text: str, width: int, plain: bool) -> str:
     """The parts of a text that fit one line; where not even the first does, the words that do, and an ellipsis."""
     whole = terminal_text(text, plain)
     return textwrap.shorten(parts_within(whole, width), width, placeholder="..." if plain else "…")
+
+
+def line_count(shown: RenderableType) -> int:
+    """How many lines something takes on a screen of `WIDTH` columns."""
+    from rich.console import Console
+
+    console = Console(width=WIDTH, file=io.StringIO(), color_system=None)
+    return sum(1 for _ in console.render_lines(shown))
 
 
 def without_trailing_blanks(text: str) -> str:
