@@ -15,7 +15,7 @@ from drivelab.model.layer_times import layers_of
 from drivelab.model.trace import LAYERS, PARTS, Part
 
 Integers = NDArray[np.int64]
-OWN = "its own"
+OWN = "the program itself"
 WRITEBACK = "writeback (kworker)"
 _KERNEL_WORKER = "kworker"
 _JOURNALS = ("jbd2/", "xfsaild/", "btrfs-", "f2fs_")
@@ -121,7 +121,7 @@ def at_drive(operations: pa.Table, events: pa.Table, own_threads: Collection[int
     events : pyarrow.Table
         One row per bio and per command.
     own_threads : collection of int
-        Threads of the program, whose bios are ``its own``.
+        Threads of the program, whose bios are those of ``the program itself``.
 
     Notes
     -----

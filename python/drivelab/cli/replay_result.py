@@ -175,7 +175,7 @@ def _ranking(document: Mapping[str, Any]) -> str:
         times = " and ".join(format_duration_ns(one["rank_ns"]) for one in alike)
         return f"{names} cannot be told apart for this load: {what} {times} in all."
     worse = ", ".join(f"{_times(one['rank_ns'], best['rank_ns'])} as long on {one['target']}" for one in others)
-    return f"{best['target']} looked best for this load: {told}, {worse}; one pass each cannot tell that from chance."
+    return f"{best['target']} looked best for this load: {told}, {worse}; with one pass each that may be chance."
 
 
 def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:

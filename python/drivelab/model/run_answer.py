@@ -288,7 +288,7 @@ class ReferenceDrift:
         change = percent_change(self.ratio.value)
         if self.is_beyond_noise is None:
             first, last = (format_quantity(value, self.unit) for value in (self.values[0], self.values[-1]))
-            few = f"{count} repeats cannot tell it from chance"
+            few = f"{count} repeats are too few to rule out chance"
             return f"the reference: {words} {first}, then {last} ({change}; {few})"
         if self.is_beyond_noise:
             return f"the reference drifted: {words} {change} over {count} repeats (more than chance)"

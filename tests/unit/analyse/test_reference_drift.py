@@ -88,7 +88,7 @@ def test_fewer_than_five_values_are_told_and_cannot_be_told_from_chance(values: 
     assert (drift.is_beyond_noise, drift.is_large) == (None, False)
     assert drift.ratio.value == pytest.approx(values[-1] / values[0])
     assert drift.text.startswith(f"the reference: median latency 1 ms, then {values[-1] / 1e6:g} ms (+")
-    assert drift.text.endswith("repeats cannot tell it from chance)")
+    assert drift.text.endswith("repeats are too few to rule out chance)")
     assert kind.find_in_run(evidence_of(values)) == []
 
 

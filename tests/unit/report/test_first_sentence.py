@@ -81,3 +81,10 @@ def test_a_long_sentence_ends_where_its_clause_does_and_loses_ranges_before_anyt
     )
     ranged = f"{clause[:109]} with 3 ms (95 %: 2 to 4 ms), twice (at 4 KiB)"
     assert first_in_few_words((f"{ranged}.",)) == (f"{clause[:109]} with 3 ms, twice (at 4 KiB).",)
+
+
+def test_no_answer_is_in_words_that_a_reader_stumbles_over() -> None:
+    told = [joint_report([open_run(run) for run in runs]).sentences for runs in ([one] for one in RUNS)]
+    assert not any("from chance" in sentence for sentences in told for sentence in sentences)
+    assert any("settle it" in sentence for sentences in told for sentence in sentences)
+    assert any("stands out from the scatter" in sentence for sentences in told for sentence in sentences)

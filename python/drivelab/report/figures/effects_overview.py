@@ -37,7 +37,7 @@ _BOUND = 0.05
 _COUNTS = ("trial_count", "invalid_trials")
 CAPTION = (
     "Level over baseline, paired within blocks. Whiskers are 95\u00a0% intervals; the grey band is what counts as no "
-    "effect. A level matters when its whole interval lies outside the band and it is told from chance, corrected for "
+    "effect. A level matters when its whole interval lies outside the band and it is not by chance, corrected for "
     "the number of levels tried. A level without whiskers was measured in too few blocks; one that is not judged was "
     "not taken, or has trials that do not describe it."
 )

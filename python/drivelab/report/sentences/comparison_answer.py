@@ -86,7 +86,7 @@ def _answer(comparison: Comparison) -> str:
 
 
 def _both_ways(seen: Sequence[MetricComparison], worse: Sequence[MetricComparison], base: str, new: str) -> str:
-    """Numbers that look better and worse, and none can be told from chance: no one of them is the answer."""
+    """Numbers that look better and worse, and none stands out from the scatter: no one of them is the answer."""
     better = [row for row in seen if row not in worse]
     told = [
         f"{len(rows)} looked {how} (up to {max(map(_size, rows)):.2g} times)"

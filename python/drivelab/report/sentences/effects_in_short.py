@@ -213,10 +213,10 @@ class _Words:
         repeats = f"{blocks} {'repeat' if blocks == 1 else 'repeats'}"
         it_takes = _what_it_takes(effects, blocks)
         if len(effects) < len(self.told):
-            return f"not told from chance by {repeats}: {self.named(effects)}; {it_takes}"
+            return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
         factors = [factor.replace("_", " ") for factor in dict.fromkeys(effect.factor for effect in effects)]
         what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ')}"
-        return f"with {repeats} {what} can be told from chance; {it_takes}"
+        return f"with {repeats} {what} stands out from the scatter; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:
         """The numbers of both levels where they are of one pair of combinations."""

@@ -120,7 +120,7 @@ def _whole(difference: ExplanationDifference, subject: str) -> str:
     sides = f"{latency_text(total.new_ns)} instead of {latency_text(total.base_ns)}"
     interval = interval_text(total)
     if not interval:
-        return f"{subject} an operation takes {sides}; too few operations were traced to tell that from chance."
+        return f"{subject} an operation takes {sides}; too few operations were traced to rule out chance."
     told = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
     if not total.is_beyond_noise:
         text = f"{subject} an operation takes {sides}, which may be chance (difference {interval})"

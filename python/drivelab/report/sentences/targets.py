@@ -107,7 +107,7 @@ def _told(members: Sequence[Contest], title: str) -> str:
         return f"{leader} and {other[0]} are alike at {title}{told}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
     if all(one.is_beyond_noise is None for one in members):
         seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
-        return f"{seen}; one repeat each cannot tell that from chance"
+        return f"{seen}; with one repeat each that may be chance"
     # the numbers of one combination of several would be those of another order than the next one's
     told = f", {numbers}" if count == 1 else f" in any of {count} combinations"
     return f"{leader} and {other[0]} cannot be told apart {_by_repeats(members)} at {title}{told}"

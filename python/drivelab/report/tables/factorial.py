@@ -82,7 +82,7 @@ def _shares(one: Factorial) -> Iterator[tuple[str, int | None, float]]:
 
 def _basis(one: Factorial) -> str:
     blocks = "block" if one.block_count == 1 else "blocks"
-    alone = " (one repeat: shares contain scatter too, and nothing tells it from chance)"
+    alone = " (one repeat: shares contain scatter too, and some of that may be chance)"
     return f"{one.cell_count} combinations in {one.block_count} complete {blocks}{alone * (one.block_count == 1)}"
 
 

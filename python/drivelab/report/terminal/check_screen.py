@@ -315,7 +315,7 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
         if program is not None and told and program.write.trial == trial:
             own = format_duration_ns(told["own_time_ns"])
             often = number_text(told["commits_per_s"]["value"])
-            return f"{often}*", f"* commits of one {program.title} client: its own {own} come on top of each write"
+            return f"{often}*", f"* commits of one {program.title} client, which adds {own} of its own to each write"
     return "", ""
 
 

@@ -91,7 +91,7 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
             "small writes: ext4 is 3.2 times slower (2.9 to 3.5) than raw, 298 us instead of 93.0 us, with 2 more "
             "writes per operation."
         ),
-        "Not told from chance by 3 repeats: discard; a change of 20 % would have shown.",
+        "Not settled by 3 repeats: discard; a change of 20 % would have shown.",
     )
 
 
@@ -101,7 +101,7 @@ def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
     counted, unknown = told(RunAnswer(rows, contrasts=(effect,)))
     assert counted == "Counted: ext4 takes 2 more writes per operation than raw."
     # how it looked is in the table: nothing unsettled stands in a headline
-    what = "With 3 repeats no effect of filesystem can be told from chance"
+    what = "With 3 repeats no effect of filesystem stands out from the scatter"
     assert unknown == f"{what}; about 57 repeats would show a factor of 2."
     buffered = tuple(replace(one, is_durable=False) for one in rows)
     assert told(RunAnswer(buffered, contrasts=(effect,))) == (unknown,)
@@ -128,14 +128,14 @@ def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> 
     seen, counted, unknown = told(RunAnswer(rows, contrasts=others))
     assert seen.startswith("Small writes: fill level 100 % was 2.8 times slower than 20 % in both repeats, ")
     assert counted.startswith("Counted: fill level 100 % takes 2 more writes per operation")
-    assert unknown == "Not told from chance by 2 repeats: fill level unlike; more repeats would tell."
+    assert unknown == "Not settled by 2 repeats: fill level unlike; more repeats would tell."
 
 
 @pytest.mark.parametrize("ratios", [(0.36,), (0.36, 0.6), (0.36, 2.8), (0.97, 0.97)])
 def test_a_change_in_one_repeat_or_within_their_scatter_is_not_told_as_seen(ratios: tuple[float, ...]) -> None:
     rows = rows_of("fill_level", THROUGHPUT, **{"20%": 478e6, "100%": 173e6})
     (sentence,) = told(RunAnswer(rows, contrasts=(in_repeats(*ratios),)))
-    assert "no effect of fill level can be told from chance" in sentence
+    assert "no effect of fill level stands out from the scatter" in sentence
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_change_in_one_repeat_or_within_their_scatter_is_not_told_as_seen(rati
 def test_what_is_not_told_comes_with_what_it_would_take(low: float | None, high: float | None, takes: str) -> None:
     rows = rows_of("scheduler", none=2e5, bfq=2.4e5)
     (sentence,) = told(RunAnswer(rows, contrasts=(contrast("scheduler", "none", "bfq", ratio(1.2, low, high)),)))
-    assert sentence == f"With 3 repeats no effect of scheduler can be told from chance; {takes}."
+    assert sentence == f"With 3 repeats no effect of scheduler stands out from the scatter; {takes}."
 
 
 def test_what_has_no_effect_is_told_behind_what_has() -> None:
@@ -203,7 +203,7 @@ def test_of_numbers_the_last_is_told_beside_the_first() -> None:
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         "Small writes: 2.93 GB/s at fill level 20 %, 2.7 GB/s at 60 %, 2.59 GB/s at 100 %.",
-        "With 1 repeat no effect of fill level can be told from chance; more repeats would tell.",
+        "With 1 repeat no effect of fill level stands out from the scatter; more repeats would tell.",
     )
 
 
@@ -219,7 +219,7 @@ def test_a_level_that_is_not_told_in_some_workloads_is_named_once() -> None:
         for name, verdict in zip(names, ("matters", "not settled", "not settled"), strict=True)
     )
     assert told(RunAnswer(rows, contrasts=effects))[-1].startswith(
-        "Not told from chance by 3 repeats: scheduler bfq (in 2 of 3 workloads); "
+        "Not settled by 3 repeats: scheduler bfq (in 2 of 3 workloads); "
     )
 
 

@@ -245,7 +245,7 @@ def test_traces_that_say_the_opposite_are_no_reason() -> None:
 
 def test_few_operations_are_told_as_such() -> None:
     few = difference(new_ns=CACHE_OFF, count=5)
-    assert "too few operations were traced to tell that from chance" in difference_sentences(few)[0]
+    assert "too few operations were traced to rule out chance" in difference_sentences(few)[0]
     assert "too few operations were traced" in level_sentence(effect(0.3), few)
 
 

@@ -211,7 +211,7 @@ def test_a_trial_that_pauses_as_its_program_does_tells_how_often_that_commits(wh
     for verdict in (forecast, {"verdicts": [need("etcd", "pass"), forecast]}):
         lines = shown(replace(content, verdict=verdict))
         assert any(line.startswith("512 B") and "5 340* " in line for line in lines)
-        assert "* commits of one PostgreSQL client: its own 56 us come on top of each write" in lines
+        assert "* commits of one PostgreSQL client, which adds 56 us of its own to each write" in lines
 
 
 def check_of(trial: str, metric: str, value: tuple[float, float, float], limit: float) -> dict[str, Any]:
