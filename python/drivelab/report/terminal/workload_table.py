@@ -31,6 +31,8 @@ _PADDING = (0, _GAP, 0, 0)
 _SQUARE_ROWS_MIN = 10
 _SQUARE_COLUMNS_MAX = 5
 _WORK, _SLOWEST = "the drive does", "p99 latency"
+# of several targets, whose numbers need the room
+_WORK_SHORT = "writes +\nflushes"
 _NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
 Cell = TypeVar("Cell")
 Justify = Literal["left", "right"]
@@ -89,15 +91,18 @@ def workload_table(
     for key in (rows[place] for place in shown):
         cells = [text for members in targets.values() for text in _number(members.get(key), metric)]
         more = _others(firsts[key], metric) if len(targets) == 1 else ()
-        numbers.append([*cells, *more, _commands(firsts[key])][: len(columns)])
-    names = _name_columns(labels, shown, _room_beside(columns, numbers))
+        numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
+    # of several targets a name that reaches the next column costs a range
+    margin = _GAP if len(targets) > 1 else 0
+    names = _name_columns(labels, shown, _room_beside(columns, numbers) - margin)
     spare = _spare_column([head for head, _ in columns], is_one_target=len(targets) == 1)
     if len(names[0]) < len(labels.names) and spare is not None and _are_numbers(labels):
         columns, numbers = _without(columns, spare), [_without(told, spare) for told in numbers]
         names = _name_columns(labels, shown, _room_beside(columns, numbers))
-    if len(targets) > 1 and _room_beside(columns, numbers) < max(map(len, names[0])) + _GAP + _NAME_WIDTH_LEAST:
+    head_width = max(len(line) for head in names[0] for line in head.split("\n"))
+    if len(targets) > 1 and _room_beside(columns, numbers) < head_width + _GAP + _NAME_WIDTH_LEAST:
         # a range that is cut reads as another: the details have it
-        kept = [place for place, (_, justify) in enumerate(columns) if justify == "right"]
+        kept = [place for place, (head, justify) in enumerate(columns) if justify == "right" or head == _WORK_SHORT]
         columns, numbers = [columns[place] for place in kept], [[told[place] for place in kept] for told in numbers]
         names = _name_columns(labels, shown, _room_beside(columns, numbers))
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
@@ -119,8 +124,8 @@ def _are_numbers(labels: CombinationLabels) -> bool:
 
 def _spare_column(heads: Sequence[str], *, is_one_target: bool) -> int | None:
     """What goes first where names have no room: what the slowest take, or of several targets what the drives do."""
-    spare = _SLOWEST if is_one_target else _WORK
-    return heads.index(spare) if spare in heads else None
+    spare = (_SLOWEST,) if is_one_target else (_WORK_SHORT,)
+    return next((place for place, head in enumerate(heads) if head in spare), None)
 
 
 def _without(cells: Sequence[Cell], place: int) -> list[Cell]:
@@ -130,7 +135,7 @@ def _without(cells: Sequence[Cell], place: int) -> list[Cell]:
 def _room_beside(columns: Sequence[tuple[str, Justify]], numbers: Sequence[Sequence[str]]) -> int:
     """The width that columns of numbers leave for the names of their rows."""
     cells = zip([head for head, _ in columns], *numbers, strict=True)
-    return WIDTH - sum(max(map(len, column)) + _GAP for column in cells)
+    return WIDTH - sum(max(len(line) for cell in column for line in cell.split("\n")) + _GAP for column in cells)
 
 
 def _name_columns(labels: CombinationLabels, shown: Sequence[int], room: int) -> list[list[str]]:
@@ -225,7 +230,8 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
         found += [(head, "right"), (span, "left")]
     if len(targets) == 1:
         found.append((_SLOWEST if metric != RATE else "each takes", "right"))
-    return [*found, (_WORK, "left")] if any(map(_commands, group)) else found
+    work = _WORK if len(targets) == 1 else _WORK_SHORT
+    return [*found, (work, "left")] if any(map(_commands, group)) else found
 
 
 def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
@@ -255,11 +261,15 @@ def _write(metric: str, value: float) -> str:
     return number_text(value) if metric == RATE else value_writer(metric)(value)
 
 
-def _commands(one: CombinationResult) -> str:
-    """``3 writes, 2 flushes``, of what is durable."""
+def _commands(one: CombinationResult, *, is_short: bool = False) -> str:
+    """``3 writes, 2 flushes``, of what is durable; short ``3 + 2``."""
     if not one.is_durable:
         return ""
     told = []
+    if is_short:
+        known = [one.metrics.get(metric) for _, metric in _NOUNS]
+        counts = ["?" if found is None else f"{found.median:.1f}".removesuffix(".0") for found in known]
+        return " + ".join(counts) if any(known) else ""
     for noun, metric in _NOUNS:
         found = one.metrics.get(metric)
         if found is None:

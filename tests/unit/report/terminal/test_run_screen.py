@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,25 @@ def test_workloads_for_which_there_is_no_room_are_counted() -> None:
     # each name takes two lines
     assert 7 <= shown <= 9
     assert f"  and {30 - shown} more: --details" in lines
+
+
+def test_of_two_drives_a_small_table_keeps_ranges_and_what_the_drive_does() -> None:
+    work = {
+        f"device_{noun}_per_operation": RepeatedMetric(count, count, count, "1", 3)
+        for noun, count in (("writes", 3), ("flushes", 2))
+    }
+    rows = [
+        replace(one, target=target, label="appends", metrics=one.metrics | work)
+        for target in ("Alpha", "Beta")
+        for one in (
+            replace(of_workload(1, 1e5), levels={"filesystem": "ext4", "mount": "nodiscard"}),
+            replace(of_workload(1, 9e5), levels={"filesystem": "xfs", "mount": "discard"}),
+        )
+    ]
+    for one in rows:
+        one.metrics["total_latency_ns_p50"] = RepeatedMetric(1e5, 0.9e5, 4.04e6, "ns", 3)  # type: ignore[index]
+    lines = of_many(*rows)
+    (row,) = (line for line in lines if "ext4" in line)
+    assert row.split()[-3:] == ["3", "+", "2"]
+    assert row.count("90.0 us–4.04 ms") == 2
+    assert any(line.endswith("writes +") for line in lines)
