@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from compared_runs import write_compared_run
+
 from drivelab.answers.history import history_of, is_on
 from drivelab.cli import main
 from drivelab.cli.history import history_lines
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
 from drivelab.model.history import NUMBERS
 from drivelab.report.figures.over_dates import over_dates
-from drivelab.report.history_joint import joint_of_history
+from drivelab.report.history_joint import ends_table, joint_of_history
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -44,6 +50,11 @@ class Kept:
         for facts in (target["facts_before"], target["facts_after"]):
             facts["drives"][0] |= {"serial": serial, "serials": [serial] if serial else [], **drive}
         (directory / "run.json").write_text(json.dumps(document))
+
+    def last_with(self, **keys: Any) -> None:
+        """Other keys in the run.json of the newest."""
+        path = sorted(self.folder.iterdir())[-1] / "run.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | keys))
 
     def runs(self) -> list[StoredRun]:
         return [open_run(path) for path in sorted(self.folder.iterdir())]
@@ -120,13 +131,19 @@ def test_a_terminal_has_25_lines_of_80_characters_and_the_newest_run(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 25
     assert all(len(line) <= 80 for line in lines)
-    assert lines[0].endswith("rand read  flushes")
-    assert lines[-2].startswith("2026-02-28 12:00  yes")
+    assert lines[0].startswith("No change shown: check of 2026-02-28 12:00 lies within the scatter of 27 earlier")
+    assert [lines[number].split() for number in (3, 4, 5)] == [
+        ["4", "KiB", "4", "KiB", "1", "MiB", "4", "KiB", "flushes"],
+        ["append", "append", "writes", "reads", "per"],
+        ["when", "(UTC)", "fit?", "median", "p99", "QD", "8", "QD", "32", "append"],
+    ]
+    assert lines[-4].startswith("2026-02-28 12:00  yes")
     assert "older: --all" in lines[-1]
     assert main.run(["history", TARGET, "--all"]) == 0
     whole = capsys.readouterr().out
     assert "kernel 6.12.0 -> 6.12.1" in whole
-    assert len(whole.splitlines()) == 1 + 28 + 3
+    # answer, heads, a row each, changes of the kernel, what the columns are
+    assert len(whole.splitlines()) == 3 + 3 + 28 + 3 + 2
 
 
 def test_runs_of_experiments_are_rows_without_numbers(kept: Kept) -> None:
@@ -135,7 +152,7 @@ def test_runs_of_experiments_are_rows_without_numbers(kept: Kept) -> None:
     label = kept.runs()[-1].record.targets[0]["label"]
     (row,) = history_of(kept.runs(), label).rows
     assert not row.numbers
-    assert history_lines(history_of(kept.runs(), label), plain=False)[1].split()[-5:] == ["–"] * 5
+    assert history_lines(history_of(kept.runs(), label), plain=False)[-3].split()[-5:] == ["–"] * 5
 
 
 def test_a_run_whose_p99_is_only_a_bound_is_the_last_one_all_the_same(kept: Kept) -> None:
@@ -149,13 +166,63 @@ def test_a_run_whose_p99_is_only_a_bound_is_the_last_one_all_the_same(kept: Kept
     }
     rows = (*history.rows[:2], replace(history.rows[2], numbers=worse, need="etcd", outcome="undecided"))
     joint = joint_of_history(replace(history, rows=rows))
-    assert "in the first of them, ≥ 22.9 ms in the last." in plain(joint.sentences[1])
-    assert joint.sentences[2].endswith(f"{rows[0].run} {rows[2].run}.")
     cells = {row[0].text: [plain(cell.text) for cell in row[1:]] for row in joint.tables[0].rows}
     # a row is of one run
     assert cells["last"] == ["19.8 ms", "≥ 22.9 ms", "–", "–", "–"]
     assert cells["highest"][:2] == ["19.8 ms", "≥ 22.9 ms"]
     assert [row[1].text for row in joint.tables[1].rows] == ["yes", "yes", "etcd ?"]
+
+
+def test_a_quick_run_and_one_that_was_cut_off_are_held_against_no_full_one(
+    kept: Kept, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(7):
+        kept.check()
+    kept.check()
+    kept.last_with(plan={"quick": True})
+    kept.check()
+    kept.last_with(status="interrupted")
+    history = history_of(kept.runs(), TARGET)
+    assert [(one.run[:8], one.kind[1], one.earlier_count, one.missing_count) for one in history.judged] == [
+        ("20260208", "quick", 0, 6),
+        ("20260207", "full", 6, 0),
+    ]
+    assert main.run(["history", TARGET]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("No change shown: check of 2026-02-07 12:00 lies within the scatter of 6 earlier")
+    assert "Too few runs to judge, of one kind and on a quiet machine: check --quick 6 more." in out.replace("\n", " ")
+    assert "2026-02-08 12:00  yes, quick " in out
+    assert "2026-02-09 12:00  yes, cut off " in out
+
+
+def test_a_run_beside_the_work_of_others_is_held_against_no_other(kept: Kept) -> None:
+    busy = Finding("foreign-work", "warning", "this trial was not alone")
+    for number in range(3):
+        findings = [busy] if number == 1 else []
+        write_compared_run(kept.folder / f"2026020{number}T000000Z-log", number, findings=findings)
+    history = history_of(kept.runs(), "sdb")
+    assert [row.left_out for row in history.rows] == ["", "busy machine", ""]
+    assert history.judged[0].earlier_count == 1
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.25, "slower"), (0.8, "faster"), (1.0, "")])
+def test_the_newest_run_is_told_where_it_lies_beyond_the_scatter_of_earlier_ones(
+    kept: Kept, capsys: pytest.CaptureFixture[str], factor: float, told: str
+) -> None:
+    for number in range(8):
+        of_run = factor if number == 7 else 1.0
+        directory = kept.folder / f"2026020{number}T000000Z-log"
+        write_compared_run(directory, number, factor=of_run, repeats=1, run_noise=0.02)
+    history = history_of(kept.runs(), "sdb")
+    assert [row.verdict for row in history.judged[0].changed] == ([told] if told else [])
+    assert main.run(["history", "sdb"]) == 0
+    first = capsys.readouterr().out.split("\n\n")[0].replace("\n", " ")
+    if told:
+        assert first.startswith("4 KiB appended + fdatasync, ext4 was ")
+        assert f"% {told} in log of 2026-01-31 12:00 than in 7 earlier runs like it: " in first
+        assert first.endswith("was to be expected.")
+    else:
+        assert first.startswith("No change shown: ")
 
 
 def plain(text: str) -> str:
@@ -178,7 +245,22 @@ def test_the_page_draws_the_latency_over_dates_with_marks(kept: Kept, capsys: py
     assert [len(line["x"]) for line in (p50, p99, marks)] == [2, 2, 1]
     assert all(below <= above for below, above in zip(p50["y"], p99["y"], strict=True))
     assert marks["text"] == ["kernel 6.12.41 -&gt; 6.13.1"]
-    assert "drivelab compare " in " ".join(joint_of_history(history).sentences)
+
+
+def test_the_line_goes_through_full_runs_and_others_are_marks(kept: Kept) -> None:
+    for _ in range(4):
+        kept.check()
+    rows = history_of(kept.runs(), TARGET).rows
+    figure = over_dates([rows[0], replace(rows[1], is_quick=True), replace(rows[2], left_out="busy machine"), rows[3]])
+    assert figure is not None
+    p50, p99, others = figure.plots[0].data
+    assert p50["x"] == p99["x"] == [rows[0].started_utc, rows[3].started_utc]
+    assert others["name"] == "quick, busy or cut off"
+    assert others["x"] == [rows[1].started_utc, rows[2].started_utc] * 2
+    joint = joint_of_history(history_of(kept.runs(), TARGET))
+    worse = {"durable_write_p50": Estimate(19.8e6, 5.1e6, 37.2e6, "ns", 41, 41.0, "")}
+    ends = ends_table([*rows, replace(rows[3], numbers=worse, is_quick=True)])
+    assert ends.rows == joint.tables[0].rows
 
 
 def test_one_run_is_no_figure(kept: Kept) -> None:

@@ -161,7 +161,7 @@ def compare_sides(
             if not all(map(len, pair)):
                 left_out[metric] = left_out.get(metric, 0) + 1
                 continue
-            row = _row(key, metric, units[metric], both)
+            row = compared_row(key, metric, units[metric], both)
             is_judged = place == 0 or bool(metrics)
             drafts.append(_Draft(replace(row, margin=margin, why=reasons, is_judged=is_judged), pair, both))
     rows = _judged(drafts, margin)
@@ -273,7 +273,7 @@ def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:
     return np.array([median(values) for values in runs.values()])
 
 
-def _row(
+def compared_row(
     key: Key, metric: str, unit: Unit, cells: tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]]
 ) -> MetricComparison:
     """A row without its ratio."""

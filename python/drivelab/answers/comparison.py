@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
-from drivelab.analyse.command_changes import Bounds
-from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import RUNS_ADVISED, RUNS_MIN
-from drivelab.analyse.run_answer import RunTrial, trials_apart
+from drivelab.analyse.run_answer import trials_apart
+from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_text, measured_targets
-from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.side_facts import differences, facts_of_side
-from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
 from drivelab.answers.trial_notes import trial_notes
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RESPONSE, RESPONSE_P99, THROUGHPUT
-from drivelab.model.metric import COMMANDS
 from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
 from drivelab.store.read import StoredRun
 
-_METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, P99, RESPONSE_P99, "iops")
-_METRICS_APART = metrics_apart(_METRICS)
+_METRICS_APART = metrics_apart(COMPARED_METRICS)
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
 _OF_THE_MOMENT = {
@@ -41,16 +35,6 @@ _OF_THE_MOMENT = {
     "generator-saturated": "was limited by the processors",
     "run-resumed": "was cut off and resumed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadRun:
-    """What is read of a run."""
-
-    trials: list[RunTrial]
-    units: Mapping[str, Unit]
-    conducts: Mapping[str, StoredConduct]
-    titles: Mapping[str, str]
 
 
 def compare_runs(
@@ -84,12 +68,12 @@ def compare_runs(
     if not 0 < margin < 1:
         raise DrivelabError("U011", f"a margin of {100 * margin:g} % is not between 0 % and 100 %")
     _refuse_twice([*base, *new])
-    sides = [[_read(run, {*_METRICS, *_METRICS_APART, *metrics}) for run in runs] for runs in (base, new)]
+    sides = [[read_run(run, {*COMPARED_METRICS, *_METRICS_APART, *metrics}) for run in runs] for runs in (base, new)]
     units = {name: unit for side in sides for run in side for name, unit in run.units.items()}
     _refuse_unknown(metrics, units, [*base, *new])
     places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
     ours, theirs = _by_operation(
-        *(list(_compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
+        *(list(compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
     )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
     return Comparison(
@@ -169,13 +153,7 @@ def _known_metrics(run: StoredRun) -> list[str]:
     return list(run.estimates(names[0])) if names else []
 
 
-def _read(run: StoredRun, metrics: Collection[str]) -> _ReadRun:
-    trials, units = trials_of_run(run, metrics)
-    titles = experiment_order(run.record.experiment).titles
-    return _ReadRun(trials, units, conduct_of_trials(run), titles)
-
-
-def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[_ReadRun]]]) -> list[dict[str, str]]:
+def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[ReadRun]]]) -> list[dict[str, str]]:
     """What stands for each target, by its label, on each side.
 
     Where every run has one target, there is nothing to tell apart. Otherwise a
@@ -202,16 +180,6 @@ def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[_ReadRun]]]) -> 
     return [{label: label for label in ours}, places]
 
 
-def _compared_trials(side: Sequence[_ReadRun], places: Mapping[str, str]) -> Iterator[ComparedTrial]:
-    for number, run in enumerate(side):
-        for trial in run.trials:
-            stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
-            commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
-            conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
-            label = run.titles.get(trial.workload, trial.workload)
-            yield ComparedTrial(number, places.get(trial.target, trial.target), trial, conduct, label)
-
-
 def _by_operation(*sides: Sequence[ComparedTrial]) -> list[list[ComparedTrial]]:
     """The trials of both sides; a workload that mixes operations on both of them is compared by each operation."""
     parts = [[[replace(one, trial=part) for part in trials_apart(one.trial)] for one in side] for side in sides]
@@ -234,20 +202,12 @@ def _at_level(one: ComparedTrial) -> ComparedTrial:
     return replace(one, trial=replace(trial, levels={**trial.levels, OPERATION: trial.part})) if trial.part else one
 
 
-def _bounds(trial: RunTrial, metric: str) -> Bounds | None:
-    value = trial.values.get(metric)
-    if value is not None:
-        return value, value
-    low, high = trial.ends.get(metric, (None, None))
-    return None if low is None or high is None else (low, high)
-
-
 def _compared_run(run: StoredRun) -> ComparedRun:
     return ComparedRun(run.name, str(run.directory), run.record.started_utc, run.record.status)
 
 
 def _differences(
-    base: Sequence[StoredRun], new: Sequence[StoredRun], sides: Sequence[Sequence[_ReadRun]], compared: Compared
+    base: Sequence[StoredRun], new: Sequence[StoredRun], sides: Sequence[Sequence[ReadRun]], compared: Compared
 ) -> Iterator[SideDifference]:
     for factor, (ours, theirs) in compared.factors.items():
         yield SideDifference(factor, (ours or "not set",), (theirs or "not set",))
@@ -256,7 +216,7 @@ def _differences(
     yield from differences(found[0], found[1])
 
 
-def _found_values(side: Sequence[_ReadRun]) -> dict[str, dict[str, None]]:
+def _found_values(side: Sequence[ReadRun]) -> dict[str, dict[str, None]]:
     """Settings that were left as found, mount options, ranges and lengths: what they were."""
     values: dict[str, dict[str, None]] = {}
     for run in side:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from drivelab.analyse.newest_run import RunOfHistory, judge_newest
+from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
 from drivelab.answers.measured_on import as_text
+from drivelab.model.estimate import Unit
 from drivelab.model.history import NUMBERS, History, HistoryRow
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
+
+BUSY = "busy machine"
+_OTHERS_WORK = "foreign-work"
 
 
 def history_of(runs: Iterable[StoredRun], target: str) -> History:
@@ -29,12 +36,38 @@ def history_of(runs: Iterable[StoredRun], target: str) -> History:
     same = [run for run in kept if names & drive_names(run.record)] if names else meant
     rows: list[HistoryRow] = []
     known: dict[str, str] = {}
+    judged: list[RunOfHistory] = []
+    units: dict[str, Unit] = {}
     for run in same:
+        read = read_run(run, COMPARED_METRICS)
+        units |= read.units
         facts = _facts_of(run.record)
         changes = tuple(f"{name} {known[name]} -> {new}" for name, new in facts.items() if known.get(name, new) != new)
         known |= facts
-        rows.append(_row(run, facts, changes))
-    return History(target, tuple(rows), sum(run not in same for run in meant))
+        judged.append(_judged_run(run, read, facts))
+        rows.append(_row(run, facts, changes, judged[-1].left_out))
+    return History(target, tuple(rows), sum(run not in same for run in meant), judge_newest(judged, units))
+
+
+def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunOfHistory:
+    """A run without the trials that others' work disturbed; left out where that is most of them."""
+    record = run.record
+    quiet = [
+        replace(one, place="")
+        for one in compared_trials([read], {})
+        if _OTHERS_WORK not in read.conducts[one.trial.name].warnings
+    ]
+    kind = (as_text(record.experiment.get("name")), _scale(record), facts.get("file system", ""))
+    left_out: str = "" if record.status == "complete" else record.status or "unfinished"
+    if not left_out and 2 * len(quiet) < len(read.trials):
+        left_out = BUSY
+    return RunOfHistory(run.name, kind, left_out, quiet)
+
+
+def _scale(record: RunRecord) -> str:
+    # older runs of check kept no plan
+    is_quick = record.plan.get("quick") or "--quick" in record.command_line.split()
+    return "quick" if is_quick else "full"
 
 
 def is_on(target: str, record: RunRecord) -> bool:
@@ -85,7 +118,7 @@ def _facts_of(record: RunRecord) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...]) -> HistoryRow:
+def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], left_out: str) -> HistoryRow:
     record = run.record
     present = set(run.trial_names)
     trials = {trial: run.estimates(trial) for trial, _ in NUMBERS.values() if trial in present}
@@ -103,4 +136,6 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...]) -> 
         },
         facts=facts,
         changes=changes,
+        is_quick=_scale(record) == "quick",
+        left_out=left_out,
     )

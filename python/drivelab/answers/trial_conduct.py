@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ _PARAMETER_OF_ACCESS = {
     "normal": "normal_deviation",
     "strided": "stride_bytes",
 }
-_COLUMNS = ("trial", "achieved_backend", "achieved_direct", "achieved_queue_depth_mean", "workload_json")
+_COLUMNS = ("trial", "achieved_backend", "achieved_direct", "achieved_queue_depth_mean", "workload_json", "label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,16 @@ class StoredConduct:
         Its levels and commands are for somebody else to add.
     amounts : mapping of str to str
         Range and length of the measurement: they change how sure a number is, and seldom what it means.
+    warnings : collection of str
+        Codes of the findings that limit what its numbers mean.
+    label : str
+        What the trial is for people.
     """
 
     conduct: TrialConduct
     amounts: Mapping[str, str] = field(default_factory=dict)
+    warnings: Collection[str] = ()
+    label: str = ""
 
 
 def conduct_of_trials(run: StoredRun) -> dict[str, StoredConduct]:
@@ -59,9 +65,10 @@ def conduct_of_trials(run: StoredRun) -> dict[str, StoredConduct]:
 def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
     columns = [rows[name].to_pylist() for name in (*_COLUMNS, "findings_json")]
     found = {}
-    for name, backend, is_direct, depth, workload_text, findings_text in zip(*columns, strict=True):
+    for name, backend, is_direct, depth, workload_text, label, findings_text in zip(*columns, strict=True):
         workload = cell_value("workload_json", workload_text, name)
-        invalid = {one.code for one in findings_in(findings_text, name) if one.severity == "invalid"}
+        of_trial = findings_in(findings_text, name)
+        invalid = {one.code for one in of_trial if one.severity == "invalid"}
         conduct = TrialConduct(
             asked=asked_words(workload),
             backend=backend or "",
@@ -69,7 +76,8 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
             queue_depth=depth,
             invalid=sorted({*invalid, *of_run}),
         )
-        found[name] = StoredConduct(conduct, amount_words(workload))
+        warnings = {one.code for one in of_trial if one.severity == "warning"}
+        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "")
     return found
 
 

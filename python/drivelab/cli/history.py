@@ -11,8 +11,17 @@ import typer
 from drivelab.answers.history import history_of
 from drivelab.cli.runs import readable_runs
 from drivelab.model.history import History, HistoryRow
-from drivelab.report.history_joint import HEADS, cell_text, joint_of_history, outcome, when
-from drivelab.report.terminal.wrapped import fitted, table_lines
+from drivelab.report.history_joint import (
+    CAPTION,
+    HEADS,
+    cell_text,
+    conduct,
+    joint_of_history,
+    judged_sentences,
+    outcome,
+    when,
+)
+from drivelab.report.terminal.wrapped import WIDTH, fitted, table_lines, wrapped
 from drivelab.streams import make_console
 
 SCHEMA = 1
@@ -28,7 +37,12 @@ def command(
     all_runs: Annotated[bool, typer.Option("--all", help=f"All runs, and not what fits {_LINES_MAX} lines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what one drive gave over dates: latency of durable writes, throughput, flushes, and what changed meanwhile.
+    """Show what one drive gave over dates, whether its newest run is an exception, and what else changed meanwhile.
+
+    The newest run is held against earlier ones of its kind: the same
+    experiment, as long, on the same file system, by themselves on the machine.
+    A change is told only where it is larger than these scatter, and that takes
+    six of them.
 
     Runs are of the same drive where its serial or WWN is the same, whatever
     path it had; without either where the path is the same. Another kernel,
@@ -43,7 +57,9 @@ def command(
     history = history_of(readable_runs(), target)
     if as_json:
         rows = [row.to_json() for row in history.rows]
-        print(json.dumps({"schema": SCHEMA, "target": target, "left_out": history.others, "runs": rows}, indent=2))
+        judged = [one.to_json() for one in history.judged]
+        found = {"schema": SCHEMA, "target": target, "left_out": history.others, "judged": judged, "runs": rows}
+        print(json.dumps(found, indent=2))
         return
     if not history.rows:
         print(f"no run of {target} is kept: drivelab check {target}")
@@ -58,27 +74,34 @@ def command(
 
 
 def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[str]:
-    """The table with changes below the rows; the newest ones where not all of it fits into `lines_max`."""
-    heads = ("when (UTC)", "fit?", *HEADS.values())
+    """What the newest run tells, and the table with changes below the rows: the newest that fit into `lines_max`."""
+    told = [line for one in judged_sentences(history) for line in wrapped(one, WIDTH, plain)]
     rows = [_cells(row) for row in history.rows]
-    told, *lines = table_lines([heads, *rows], plain, left=2)
+    heads = [("", "", *(head[place] for head in HEADS.values())) for place in (0, 1)]
+    last = ("when (UTC)", "fit?", *(head[2] for head in HEADS.values()))
+    table = list(table_lines([*heads, last, *rows], plain, left=2))
+    top, lines = [*told, "", *table[:3]], table[3:]
     blocks = [[line, *_changed(row, plain)] for line, row in zip(lines, history.rows, strict=True)]
     footer = [f"{history.others} of the same path left out: another drive was beneath"] if history.others else []
+    footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []
-    # the head, and the line about older ones
-    room = lines_max - 2 - len(footer)
+    # the line about older ones
+    room = lines_max - len(top) - len(footer) - 1
     for block in reversed(blocks):
         if lines_max and shown and sum(map(len, [block, *shown])) > room:
             break
         shown.insert(0, block)
     older = len(blocks) - len(shown)
     footer += [f"{older} older: --all; as a page with a figure: --out history.html"] if older else []
-    return [told, *(line for block in shown for line in block), *footer]
+    return [*top, *(line for block in shown for line in block), *footer]
 
 
 def _cells(row: HistoryRow) -> tuple[str, ...]:
     numbers = (cell_text(name, row.numbers) for name in HEADS)
-    return (when(row), fitted(outcome(row), _OUTCOME_WIDTH), *numbers)
+    found, how = outcome(row), conduct(row)
+    # the name of an experiment may be cut, and not how it was run
+    fit = f"{fitted(found, _OUTCOME_WIDTH - len(f', {how}'))}, {how}" if how else fitted(found, _OUTCOME_WIDTH)
+    return (when(row), fit, *numbers)
 
 
 def _changed(row: HistoryRow, plain: bool) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from drivelab.model.comparison import MetricComparison
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.metric import FLUSHES
@@ -19,6 +20,47 @@ NUMBERS: Mapping[str, tuple[str, str]] = {
     "random_read": (RANDOM, RATE),
     "flushes": (DURABLE, FLUSHES),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """The newest run of its kind beside the earlier ones like it.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    kind : tuple of str
+        What like runs have in common: the experiment, ``quick`` or ``full``, the file system.
+    earlier_count : int
+        Earlier runs that it was held against.
+    missing_count : int
+        How many more it takes before anything is judged.
+    rows : tuple of MetricComparison
+        Each number that was judged, the newest beside the earlier ones: what changed first. Empty where there were
+        too few runs.
+    """
+
+    run: str
+    kind: tuple[str, ...]
+    earlier_count: int
+    missing_count: int
+    rows: tuple[MetricComparison, ...] = ()
+
+    @property
+    def changed(self) -> tuple[MetricComparison, ...]:
+        """What differs by more than earlier runs scatter."""
+        return tuple(row for row in self.rows if row.verdict in ("slower", "faster"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "run": self.run,
+            "kind": list(self.kind),
+            "earlier_count": self.earlier_count,
+            "missing_count": self.missing_count,
+            "rows": [row.to_json() for row in self.rows],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +80,10 @@ class HistoryRow:
         What its numbers may depend on: target, kernel, firmware, drivelab, wear; what is unknown is missing.
     changes : tuple of str
         What is another than it was last known to be: ``kernel 6.8 -> 6.9``.
+    is_quick : bool
+        Whether it was made with ``--quick``.
+    left_out : str
+        Why it is held against no other run: ``busy machine``; empty where it is.
     """
 
     run: str
@@ -49,6 +95,13 @@ class HistoryRow:
     numbers: Mapping[str, Estimate]
     facts: Mapping[str, str]
     changes: tuple[str, ...] = ()
+    is_quick: bool = False
+    left_out: str = ""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it ran at full length, to its end, on a quiet machine."""
+        return not self.is_quick and not self.left_out
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -62,6 +115,8 @@ class HistoryRow:
             "numbers": {name: estimate.to_json() for name, estimate in self.numbers.items()},
             "facts": dict(self.facts),
             "changes": list(self.changes),
+            "is_quick": self.is_quick,
+            "left_out": self.left_out,
         }
 
 
@@ -77,8 +132,11 @@ class History:
         Its runs.
     others : int
         Runs of the same path that another drive was beneath, or that had several targets: they are left out.
+    judged : tuple of JudgedRun
+        Of each kind of run the newest, the kind that was measured last first.
     """
 
     target: str
     rows: tuple[HistoryRow, ...] = field(default_factory=tuple)
     others: int = 0
+    judged: tuple[JudgedRun, ...] = ()

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.history import NUMBERS, History, HistoryRow
+from drivelab.model.history import NUMBERS, History, HistoryRow, JudgedRun
+from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import rate_text, value_writer
+from drivelab.report.sentences.comparison import row_words
+from drivelab.report.sentences.effect_words import ratio_change
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
-# what each number is called, and what it is
-HEADS = {
-    "durable_write_p50": "median",
-    "durable_write_p99": "p99",
-    "sequential_write": "seq write",
-    "random_read": "rand read",
-    "flushes": "flushes",
+# what each number is: a line each for its columns in a terminal, where units stand with the numbers
+HEADS: Mapping[str, tuple[str, str, str]] = {
+    "durable_write_p50": ("4 KiB", "append", "median"),
+    "durable_write_p99": ("4 KiB", "append", "p99"),
+    "sequential_write": ("1 MiB", "writes", "QD 8"),
+    "random_read": ("4 KiB", "reads", "QD 32"),
+    "flushes": ("flushes", "per", "append"),
 }
-_CAPTION = (
-    "Median and p99 of 4 KiB appends, each durable before the next; sequential writes of 1 MiB, 8 outstanding; random "
-    "reads of 4 KiB, 32 outstanding; flushes of the drive for each append. These are numbers of drivelab check: runs "
-    "of experiments have none."
+CAPTION = (
+    "Appends are durable (fdatasync), writes sequential, reads random; QD: I/Os outstanding. "
+    "Runs of drivelab check have these numbers."
 )
+# why a run is held against no other, in the width of a column
+_CONDUCTS = {"interrupted": "cut off", "busy machine": "busy"}
 _OUTCOMES = {"pass": "yes", "fail": "no", "no_limit": "measured", "undecided": "?"}
+_KINDS_TOLD_MAX = 3
 _UNKNOWN, _NOTHING = "–", "?"
 _ENDS: Mapping[str, Callable[[Sequence[tuple[float, str]]], tuple[float, str]]] = {"lowest": min, "highest": max}
 
@@ -43,16 +50,13 @@ def joint_of_history(history: History) -> Joint:
 
 
 def sentences(history: History) -> list[str]:
-    """How many runs there are, the p99 of the first and of the last that have one, and what compares these."""
+    """Whether the newest run of each kind differs from those before, how many there are, and which are left out."""
     rows = history.rows
-    told = [f"{_counted(len(rows), 'run')}, from {when(rows[0])} to {when(rows[-1])} UTC."]
-    # a bound is of the worst ones, and counts
-    known = [row for row in rows if cell_text("durable_write_p99", row.numbers) not in (_UNKNOWN, _NOTHING)]
-    if len(known) > 1:
-        first, last = (cell_text("durable_write_p99", row.numbers) for row in (known[0], known[-1]))
-        told.append(f"The p99 of durable 4 KiB writes was {first} in the first of them, {last} in the last.")
-        names = " ".join(shlex.quote(row.run) for row in (known[0], known[-1]))
-        told.append(f"How these two differ: drivelab compare {names}.")
+    told = judged_sentences(history)
+    told.append(f"{_counted(len(rows), 'run')}, from {when(rows[0])} to {when(rows[-1])} UTC.")
+    if left_out := Counter(row.left_out for row in rows if row.left_out):
+        whys = ", ".join(f"{why} ({count})" for why, count in left_out.items())
+        told.append(f"Held against no other run: {whys}.")
     if changes := sum(bool(row.changes) for row in rows):
         told.append(f"Since the run before, something else had changed in {_counted(changes, 'run')}: see the marks.")
     if history.others:
@@ -60,9 +64,56 @@ def sentences(history: History) -> list[str]:
     return told
 
 
+def judged_sentences(history: History) -> list[str]:
+    """A sentence for each kind of run that could be judged, what changed first, and one for those with too few runs."""
+    rows = {row.run: row for row in history.rows}
+    known = sorted((one for one in history.judged if one.rows), key=lambda one: not one.changed)
+    told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
+    if few := [one for one in history.judged if not one.rows]:
+        needed = ", ".join(f"{_kind(one, history)} {one.missing_count} more" for one in few[:_KINDS_TOLD_MAX])
+        others = f", and {_counted(len(few) - _KINDS_TOLD_MAX, 'more kind')}" if len(few) > _KINDS_TOLD_MAX else ""
+        told.append(f"Too few runs to judge, of one kind and on a quiet machine: {needed}{others}.")
+    elif not known and rows:
+        told.append("No run tells of the drive: there is nothing to judge.")
+    return told
+
+
+def _changed(one: JudgedRun, history: History) -> str:
+    """``4 KiB append was 31 % slower in check of 2026-02-28 than in 8 earlier runs like it: 412 us, where ...``."""
+    first, *more = one.changed
+    row = next(row for row in history.rows if row.run == one.run)
+    value = value_writer(first.metric)
+    newest = first.new.median if first.new else 0.0
+    ends = [value(newest / (end or 1.0)) for end in (first.ratio.high, first.ratio.low)]
+    # the interval beside the verdict is that of the value, not of the ratio
+    change = ratio_change(replace(first.ratio, low=None, high=None), is_more_slower=first.is_more_worse)
+    others = f" {_counted(len(more), 'more number')} changed, too." if more else ""
+    return (
+        f"{row_words(first, {})} was {change} in {_kind(one, history)} of {when(row)} than in {one.earlier_count} "
+        f"earlier runs like it: {value(newest)}, where {ends[0]} to {ends[1]} was to be expected.{others}"
+    )
+
+
+def _unchanged(one: JudgedRun, history: History) -> str:
+    row = next(row for row in history.rows if row.run == one.run)
+    hidden = median(row.detectable_ratio or 1.0 for row in one.rows)
+    return (
+        f"No change shown: {_kind(one, history)} of {when(row)} lies within the scatter of {one.earlier_count} earlier "
+        f"runs like it. A change below {format_percent(hidden - 1)} would not have shown."
+    )
+
+
+def _kind(one: JudgedRun, history: History) -> str:
+    """``check``, ``check --quick``; with the file system where that tells kinds apart."""
+    name, scale, filesystem = one.kind
+    is_alone = sum(other.kind[:2] == one.kind[:2] for other in history.judged) == 1
+    quick = " --quick" * (scale == "quick")
+    return f"{name}{quick}{'' if is_alone or not filesystem else f' on {filesystem}'}"
+
+
 def ends_table(rows: Sequence[HistoryRow]) -> Table:
-    """The numbers of the first run that has any and of the last one, and of each number the lowest and the highest."""
-    known = [row for row in rows if row.numbers]
+    """The numbers of the first full run that has any and of the last one, and of each the lowest and the highest."""
+    known = [row for row in rows if row.numbers and row.is_full]
     found: dict[str, list[tuple[float, str]]] = {name: [] for name in HEADS}
     for row in known:
         for name, one in row.numbers.items():
@@ -71,7 +122,7 @@ def ends_table(rows: Sequence[HistoryRow]) -> Table:
     return Table(
         key="history-ends",
         title="First and last, lowest and highest",
-        columns=(TableColumn("of all checks"), *_number_columns()),
+        columns=(TableColumn("of full checks, quiet machine"), *_number_columns()),
         rows=(
             *(
                 (TableCell(word), *(TableCell(cell_text(name, row.numbers)) for name in HEADS))
@@ -82,17 +133,17 @@ def ends_table(rows: Sequence[HistoryRow]) -> Table:
                 for word, end in _ENDS.items()
             ),
         ),
-        caption=_CAPTION,
+        caption=CAPTION,
     )
 
 
 def _number_columns() -> tuple[TableColumn, ...]:
-    return tuple(TableColumn(head, is_number=True) for head in HEADS.values())
+    return tuple(TableColumn(" ".join(head), is_number=True) for head in HEADS.values())
 
 
 def history_table(rows: Sequence[HistoryRow]) -> Table:
     """One row for each run, the oldest first, with what changed before it."""
-    heads = (TableColumn("when (UTC)"), TableColumn("fit?"))
+    heads = (TableColumn("when (UTC)"), TableColumn("fit?"), TableColumn("conduct"))
     return Table(
         key="history",
         title="All runs",
@@ -101,6 +152,7 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
             (
                 TableCell(when(row)),
                 TableCell(outcome(row)),
+                TableCell(conduct(row)),
                 *(TableCell(cell_text(name, row.numbers), _interval(name, row.numbers)) for name in HEADS),
                 TableCell("; ".join(row.changes)),
                 TableCell(row.run),
@@ -117,6 +169,11 @@ def outcome(row: HistoryRow) -> str:
     if row.need and row.outcome == "no_limit":
         return f"{row.need} {_UNKNOWN}"
     return " ".join(filter(None, (row.need, _OUTCOMES.get(row.outcome, row.outcome))))
+
+
+def conduct(row: HistoryRow) -> str:
+    """What tells a run from full ones on a quiet machine: ``quick``, ``busy``; empty where nothing does."""
+    return ", ".join(filter(None, ("quick" * row.is_quick, _CONDUCTS.get(row.left_out, row.left_out))))
 
 
 def when(row: HistoryRow) -> str:

@@ -38,7 +38,9 @@ def over_dates(rows: Sequence[HistoryRow]) -> Figure | None:
         }
         for row in changed
     ]
-    data = [_line(drawn, *line) for line in _LINES]
+    data = [_line([row for row in drawn if row.is_full], *line) for line in _LINES]
+    if others := [row for row in drawn if not row.is_full]:
+        data.append(_others(others))
     if changed:
         data.append(_marks(changed, max(ends)))
     return Figure(
@@ -46,7 +48,8 @@ def over_dates(rows: Sequence[HistoryRow]) -> Figure | None:
         title="Durable 4\u00a0KiB writes over dates",
         caption=(
             "From the beginning of a write until its sync call returned, in each run. Whiskers are 95\u00a0% intervals "
-            "within a run: another day may differ by more. A triangle is where something changed: point at it."
+            "within a run: another day may differ by more. The lines go through full runs on a quiet machine; a "
+            "diamond is another. A triangle is where something changed: point at it."
         ),
         plots=(Plot(data, layout, HEIGHT_PX),),
         table=DataTable(
@@ -92,6 +95,24 @@ def _line(rows: Sequence[HistoryRow], name: str, label: str, colour: str) -> Map
             "symbol": ["circle" if one.value is not None else "circle-open" for _, one, _ in found],
         },
         # only a bound or what was seen
+    )
+
+
+def _others(rows: Sequence[HistoryRow]) -> Mapping[str, Any]:
+    """Runs that are not to be held against full ones: no line goes through them."""
+    found = [
+        (row, label, value)
+        for name, label, _ in _LINES
+        for row in rows
+        if (value := _shown(row.numbers.get(name))) is not None
+    ]
+    return theme.scatter(
+        "markers",
+        [row.started_utc for row, _, _ in found],
+        [value for _, _, value in found],
+        [_hover(row, label, value) for row, label, value in found],
+        name="quick, busy or cut off",
+        marker={"size": 7, "color": theme.MUTED, "symbol": "diamond-open"},
     )
 
 
