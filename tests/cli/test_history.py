@@ -131,7 +131,7 @@ def test_a_terminal_has_25_lines_of_80_characters_and_the_newest_run(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 25
     assert all(len(line) <= 80 for line in lines)
-    assert lines[0].startswith("No change shown: check of 2026-02-28 12:00 lies within the scatter of 27 earlier")
+    assert lines[0].startswith("No change shown: the check of 2026-02-28 12:00 lies within the scatter of 27")
     assert [lines[number].split() for number in (3, 4, 5)] == [
         ["4", "KiB", "4", "KiB", "1", "MiB", "4", "KiB", "flushes"],
         ["append", "append", "writes", "reads", "per"],
@@ -189,7 +189,7 @@ def test_a_quick_run_and_one_that_was_cut_off_are_held_against_no_full_one(
     ]
     assert main.run(["history", TARGET]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("No change shown: check of 2026-02-07 12:00 lies within the scatter of 6 earlier")
+    assert out.startswith("No change shown: the check of 2026-02-07 12:00 lies within the scatter of 6")
     assert "Too few runs to judge, of one kind and on a quiet machine: check --quick 6 more." in out.replace("\n", " ")
     assert "2026-02-08 12:00  yes, quick " in out
     assert "2026-02-09 12:00  yes, cut off " in out
@@ -219,7 +219,7 @@ def test_the_newest_run_is_told_where_it_lies_beyond_the_scatter_of_earlier_ones
     first = capsys.readouterr().out.split("\n\n")[0].replace("\n", " ")
     if told:
         assert first.startswith("4 KiB appended + fdatasync, ext4 was ")
-        assert f"% {told} in log of 2026-01-31 12:00 than in 7 earlier runs like it: " in first
+        assert f"% {told} in the log of 2026-01-31 12:00 than in 7 earlier runs like it: " in first
         assert first.endswith("was to be expected.")
     else:
         assert first.startswith("No change shown: ")

@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 # a drive that has one of two speeds in each run had one in five runs, and the other in the next, once in 32 times
 EARLIER_MIN = 6
 # a history is looked at again and again: of drives that stay as they are hardly one look may be an alarm
-SIGNIFICANCE = 0.01
-_METHOD = "newest over the geometric mean of the earlier runs, with the 99 % prediction interval of one more run"
+SIGNIFICANCE = 0.005
+_METHOD = "newest over the geometric mean of the earlier runs, with the 99.5 % prediction interval of one more run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def judge_newest(runs: Sequence[RunOfHistory], units: Mapping[str, Unit]) -> tup
     -----
     The number that each combination of workload and levels is judged by is one logarithm a run, the median of its
     repeats. The newest is *slower* or *faster* where it lies outside the interval in which one more run is
-    expected, mean ± t s √(1 + 1/n), at 1 %, and its p-value, corrected for all numbers of the run (Holm), is at most
-    1 % as well. Variances are moderated over the numbers; the p-value has the degrees of freedom that this lends, the
+    expected, mean ± t s √(1 + 1/n), at 0.5 %, and its p-value, corrected for all numbers of the run (Holm), is at most
+    0.5 % as well. Variances are moderated over the numbers; the p-value has the degrees of freedom that this lends, the
     interval has not, since what disturbs a run disturbs all of its numbers alike.
     """
     kinds: dict[tuple[str, ...], list[RunOfHistory]] = {}

@@ -79,7 +79,7 @@ def judged_sentences(history: History) -> list[str]:
 
 
 def _changed(one: JudgedRun, history: History) -> str:
-    """``4 KiB append was 31 % slower in check of 2026-02-28 than in 8 earlier runs like it: 412 us, where ...``."""
+    """``4 KiB append was 31 % slower in the check of 2026-02-28 than in 8 earlier runs like it: 412 us, where ...``."""
     first, *more = one.changed
     row = next(row for row in history.rows if row.run == one.run)
     value = value_writer(first.metric)
@@ -89,7 +89,7 @@ def _changed(one: JudgedRun, history: History) -> str:
     change = ratio_change(replace(first.ratio, low=None, high=None), is_more_slower=first.is_more_worse)
     others = f" {_counted(len(more), 'more number')} changed, too." if more else ""
     return (
-        f"{row_words(first, {})} was {change} in {_kind(one, history)} of {when(row)} than in {one.earlier_count} "
+        f"{row_words(first, {})} was {change} in the {_kind(one, history)} of {when(row)} than in {one.earlier_count} "
         f"earlier runs like it: {value(newest)}, where {ends[0]} to {ends[1]} was to be expected.{others}"
     )
 
@@ -98,8 +98,8 @@ def _unchanged(one: JudgedRun, history: History) -> str:
     row = next(row for row in history.rows if row.run == one.run)
     hidden = median(row.detectable_ratio or 1.0 for row in one.rows)
     return (
-        f"No change shown: {_kind(one, history)} of {when(row)} lies within the scatter of {one.earlier_count} earlier "
-        f"runs like it. A change below {format_percent(hidden - 1)} would not have shown."
+        f"No change shown: the {_kind(one, history)} of {when(row)} lies within the scatter of {one.earlier_count} "
+        f"earlier runs like it. A change below {format_percent(hidden - 1)} would not have shown."
     )
 
 
