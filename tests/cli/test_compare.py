@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from drivelab.model.finding import Finding
 
 HOSTILE = "<script>alert(1)</script> | **x** \x1b[31m"
 INVALID = Finding("page-cache-answered", "invalid", "the page cache answered")
+CHECK = Path(__file__).resolve().parents[1] / "golden" / "runs" / "check-directory"
 Runs = dict[str, str]
 
 
@@ -213,3 +215,56 @@ def test_mistakes_are_named(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFi
     missing = str(tmp_path / "missing" / "file.md")
     assert compare(runs, "base", "alike", "--format", "markdown", "--out", missing) == EXIT_FAILED
     assert "error[O802]" in capsys.readouterr().err
+
+
+def test_a_quick_run_beside_a_full_one_is_told_within_three_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day, (name, is_quick) in enumerate((("full", False), ("quick", True), ("quick-too", True)), start=1):
+        shutil.copytree(CHECK, tmp_path / name)
+        path = tmp_path / name / "run.json"
+        document = json.loads(path.read_text()) | {
+            "plan": {"quick": is_quick},
+            "started_utc": f"2026-02-0{day}T12:00:00+00:00",
+        }
+        path.write_text(json.dumps(document))
+    told = "Only NEW used --quick: shorter trials may be the whole difference."
+    assert run(["compare", str(tmp_path / "full"), str(tmp_path / "quick")]) == EXIT_OK
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[2] == told
+    assert len(printed.splitlines()) <= 30
+    # names of people, and which side is better
+    assert "sync-write-" not in printed
+    assert re.search(r"4 KiB appended \+ fdatasync +332 \Ss +332 \Ss +1\.00  alike\n", printed)
+    for format_ in ("markdown", "html"):
+        out = tmp_path / f"out.{format_}"
+        arguments = ["compare", str(tmp_path / "full"), str(tmp_path / "quick"), "--format", format_, "--out", str(out)]
+        assert run(arguments) == EXIT_OK
+        assert told in out.read_text()
+    capsys.readouterr()
+    assert run(["compare", str(tmp_path / "quick"), str(tmp_path / "quick-too")]) == EXIT_OK
+    assert "used --quick" not in capsys.readouterr().out
+
+
+def test_a_trial_that_one_side_lacks_goes_by_the_name_that_pages_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "log"
+    write_compared_run(other, 1, workload="log")
+    assert run(["compare", str(CHECK), str(other), "--details"]) == EXIT_NOT_TRUSTED
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "BASE has 9 combinations that NEW lacks: 512 B appended + fdatasync; 2300 B appended" in printed
+
+
+@pytest.mark.parametrize(("factor", "looks"), [(2.0, "worse"), (0.5, "better")])
+def test_what_was_only_seen_says_which_side_looks_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], factor: float, looks: str
+) -> None:
+    for number, (name, by) in enumerate((("base", 1.0), ("new", factor)), start=1):
+        write_compared_run(tmp_path / name, number, factor=by, repeats=1)
+    assert run(["compare", str(tmp_path / "base"), str(tmp_path / "new")]) == EXIT_OK
+    head, row = [line for line in capsys.readouterr().out.splitlines() if "NEW looks" in line or "us  " in line]
+    assert head.endswith("NEW looks")
+    assert row.split()[-1] == looks
+    assert run(["compare", str(tmp_path / "base"), str(tmp_path / "new"), "--format", "markdown"]) == EXIT_OK
+    assert f"looks {looks}; seen only: one run each" in capsys.readouterr().out

@@ -174,8 +174,8 @@ def compare_sides(
     return Compared(
         rows=tuple(rows[place] for place in order),
         factors={**_told_unmatched(sides, unmatched), **factors},
-        only_base=tuple(_name(key) for key in cells[0] if key not in cells[1]),
-        only_new=tuple(_name(key) for key in cells[1] if key not in cells[0]),
+        only_base=tuple(_name(key, own) for key, own in cells[0].items() if key not in cells[1]),
+        only_new=tuple(_name(key, own) for key, own in cells[1].items() if key not in cells[0]),
         left_out=left_out,
         pairs=tuple(pairs.values()),
     )
@@ -257,9 +257,10 @@ def _cells(
     return found
 
 
-def _name(key: Key) -> str:
+def _name(key: Key, trials: Sequence[ComparedTrial]) -> str:
     place, workload, levels = key
-    return ", ".join([workload, *(level_phrase(*one) for one in levels), *([place] if place else [])])
+    label = trials[0].label or workload
+    return ", ".join([label, *(level_phrase(*one) for one in levels), *([place] if place else [])])
 
 
 def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:

@@ -19,6 +19,7 @@ from drivelab.answers.trial_notes import trial_notes
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
+from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
@@ -203,7 +204,8 @@ def _at_level(one: ComparedTrial) -> ComparedTrial:
 
 
 def _compared_run(run: StoredRun) -> ComparedRun:
-    return ComparedRun(run.name, str(run.directory), run.record.started_utc, run.record.status)
+    record = run.record
+    return ComparedRun(run.name, str(run.directory), record.started_utc, record.status, record.is_quick)
 
 
 def _differences(
@@ -228,8 +230,9 @@ def _found_values(side: Sequence[ReadRun]) -> dict[str, dict[str, None]]:
                 elif name == "filesystem" and achieved != level and achieved:
                     values.setdefault(f"{level}, mounted", {})[achieved] = None
             stored = run.conducts.get(trial.name)
+            label = run.titles.get(trial.workload) or (stored.label if stored else "") or trial.name
             for what, amount in stored.amounts.items() if stored else ():
-                values.setdefault(f"{what} of {trial.workload or trial.name}", {})[amount] = None
+                values.setdefault(f"{what} of {label}", {})[amount] = None
     return values
 
 
@@ -257,7 +260,7 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
         yield "Several runs of a side were traced: why they differ is said for one run of each."
     for metric, count in compared.left_out.items():
         cells = "1 combination" if count == 1 else f"{count} combinations"
-        yield f"{metric} is left out in {cells}: some repeat has no value of it."
+        yield f"The {metric_of(metric).title} is left out in {cells}: some repeat has no value of it."
 
 
 def _of_models(runs: Sequence[StoredRun]) -> Iterator[str]:

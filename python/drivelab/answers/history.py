@@ -57,17 +57,15 @@ def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunO
         for one in compared_trials([read], {})
         if _OTHERS_WORK not in read.conducts[one.trial.name].warnings
     ]
-    kind = (as_text(record.experiment.get("name")), _scale(record), facts.get("file system", ""))
+    kind = (
+        as_text(record.experiment.get("name")),
+        "quick" if record.is_quick else "full",
+        facts.get("file system", ""),
+    )
     left_out: str = "" if record.status == "complete" else record.status or "unfinished"
     if not left_out and 2 * len(quiet) < len(read.trials):
         left_out = BUSY
     return RunOfHistory(run.name, kind, left_out, quiet)
-
-
-def _scale(record: RunRecord) -> str:
-    # older runs of check kept no plan
-    is_quick = record.plan.get("quick") or "--quick" in record.command_line.split()
-    return "quick" if is_quick else "full"
 
 
 def is_on(target: str, record: RunRecord) -> bool:
@@ -136,6 +134,6 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], lef
         },
         facts=facts,
         changes=changes,
-        is_quick=_scale(record) == "quick",
+        is_quick=record.is_quick,
         left_out=left_out,
     )

@@ -60,7 +60,7 @@ def _of_run(run: StoredRun, notes: Mapping[str, TrialNotes]) -> Iterator[tuple[s
     yield "drivelab", record.drivelab_version
     yield "engine", as_text(record.engine.get("version"))
     yield "experiment", as_text(record.experiment.get("name"))
-    yield "scale", "quick" if record.plan.get("quick") else "full"
+    yield "scale", "quick" if record.is_quick else "full"
     for target in record.targets:
         yield from _of_target(target)
     for measured in measured_targets(record).values():

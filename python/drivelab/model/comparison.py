@@ -36,12 +36,15 @@ class ComparedRun:
         Its name, and where it lies.
     started_utc, status : str
         When it began, and how it ended; empty when unknown.
+    is_quick : bool
+        Whether it was made with ``--quick``.
     """
 
     name: str
     directory: str
     started_utc: str = ""
     status: str = ""
+    is_quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _of_time(sets: Sequence[ResultSet]) -> Iterator[str]:
 
 
 def _of_state(runs: Sequence[ReportContent]) -> Iterator[str]:
-    quick = {run.name: "yes" if run.record.plan.get("quick") else "no" for run in runs}
+    quick = {run.name: "yes" if run.record.is_quick else "no" for run in runs}
     yield from _differing("Scaled down (--quick)", quick)
     unfinished = [run.name for run in runs if run.record.status not in ("", "complete")]
     if unfinished:

@@ -202,6 +202,12 @@ class RunRecord:
         known = {one.name: found.pop(one.name) for one in fields(cls) if one.name in found and one.name != "more"}
         return cls(**known, more=found)
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it was made with ``--quick``."""
+        # older checks kept no plan
+        return bool(self.plan.get("quick")) or "--quick" in self.command_line.split()
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON: what is known."""
         known = {key: value for key, empty in _EMPTY.items() if (value := getattr(self, key)) != empty}

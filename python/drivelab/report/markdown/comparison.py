@@ -27,8 +27,9 @@ from drivelab.report.sentences.comparison import (
     row_words,
     runs_words,
     value_words,
+    verdict_words,
 )
-from drivelab.report.sentences.comparison_answer import answers
+from drivelab.report.sentences.comparison_answer import answers_with_scale
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.tables.part_differences import part_differences_tables
@@ -50,7 +51,7 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    for number, sentence in enumerate(answers(comparison)):
+    for number, sentence in enumerate(answers_with_scale(comparison)):
         yield from (f"**{escaped(sentence)}**" if number == 0 else escaped(sentence), "")
     yield f"BASE: {escaped(runs_words(comparison.base))}  "
     yield f"NEW: {escaped(runs_words(comparison.new))}"
@@ -147,7 +148,7 @@ def _table(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterat
             *(escaped(row_words(row, constant)), escaped(metric_of(row.metric).title)),
             *(escaped(text) for text in value_words(row)),
             *(ratio_words(row.ratio.value), interval_words(row) or "-"),
-            f"**{row.verdict_text}**" if row.verdict in _BOLD else row.verdict_text,
+            f"**{row.verdict_text}**" if row.verdict in _BOLD else verdict_words(row),
         ]
         for row in rows
     ]

@@ -16,6 +16,8 @@ _FACTOR_FROM = 2.0
 # beyond this nobody wants to know by how much: nothing useful would have been found
 _FACTOR_MAX = 10.0
 _END_MAX = 1000.0
+# closer to 1 a ratio is not called a change
+SAME_WITHIN = 0.005
 _SUMMARY_ORDER = ("slower by", "slower", "not comparable", "without", "seen only", "faster by", "faster", "equivalent")
 HOW_TO_READ = (
     "Ratio is NEW over BASE, of geometric means over runs: a latency above 1 is slower, a throughput faster. "
@@ -34,6 +36,32 @@ def sides_words(comparison: Comparison) -> str:
 def runs_words(runs: Sequence[ComparedRun]) -> str:
     """The runs of a side."""
     return runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({', '.join(run.name for run in runs)})"
+
+
+def scale_words(comparison: Comparison) -> str:
+    """That one side was made with ``--quick`` and the other was not; empty where both are alike."""
+    found = {
+        name: sum(run.is_quick for run in runs) / len(runs)
+        for name, runs in (("BASE", comparison.base), ("NEW", comparison.new))
+    }
+    quick = [name for name, share in found.items() if share]
+    if len(set(found.values())) == 1:
+        return ""
+    which = f"Only {quick[0]}" if len(quick) == 1 and found[quick[0]] == 1 else "Some runs, and not all,"
+    return f"{which} used --quick: shorter trials may be the whole difference."
+
+
+def looks_words(row: MetricComparison) -> str:
+    """How NEW looks beside BASE where nothing was judged: ``better``, ``worse``, ``alike``."""
+    slowdown = row.slowdown or 1.0
+    if max(slowdown, 1 / slowdown) < 1 + SAME_WITHIN:
+        return "alike"
+    return "worse" if slowdown > 1 else "better"
+
+
+def verdict_words(row: MetricComparison) -> str:
+    """The verdict of a row; of what was only seen which way it looks."""
+    return f"looks {looks_words(row)}; {row.verdict_text}" if row.verdict == "seen only" else row.verdict_text
 
 
 def summary_sentence(comparison: Comparison) -> str:

@@ -9,14 +9,12 @@ from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent
-from drivelab.report.sentences.comparison import constant_levels, summary_sentence
+from drivelab.report.sentences.comparison import SAME_WITHIN, constant_levels, scale_words, summary_sentence
 from drivelab.report.sentences.effect_words import ratio_change
 
 _NAME_LENGTH_MAX = 24
 _WORKLOAD_WORDS_MAX = 8
 _AS_FOUND = "as-found"
-# closer to 1 a ratio is not called a change
-_SAME_WITHIN = 0.005
 _UNNAMED = frozenset((LATENCY, RESPONSE, THROUGHPUT, RATE))
 # how long and where a trial of many was measured
 _OF_A_TRIAL = ("length of ", "range of ")
@@ -38,6 +36,12 @@ def answers(comparison: Comparison) -> tuple[str, ...]:
     """The answer in at most 30 words, then how many numbers have which verdict."""
     summary = summary_sentence(comparison)
     return (_answer(comparison), summary) if comparison.is_anything_compared else (summary,)
+
+
+def answers_with_scale(comparison: Comparison) -> tuple[str, ...]:
+    """The same, and behind the answer that one side was made with ``--quick``, where that is so."""
+    answer, *more = answers(comparison)
+    return tuple(filter(None, (answer, scale_words(comparison), *more)))
 
 
 def side_names(comparison: Comparison) -> tuple[str, str]:
@@ -73,7 +77,7 @@ def _answer(comparison: Comparison) -> str:
     if seen and len(seen) == len(judged):
         first = max(seen, key=_size)
         worse = [row for row in seen if (row.slowdown or 1.0) > 1]
-        if (most := max(map(_size, seen)) - 1) < _SAME_WITHIN:
+        if (most := max(map(_size, seen)) - 1) < SAME_WITHIN:
             return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
         if 0 < len(worse) < len(seen):
             return _both_ways(seen, worse, base, new)
@@ -120,6 +124,6 @@ def _change(row: MetricComparison, comparison: Comparison, base: str, new: str) 
     """``xfs was 2.7 times faster (1.6 to 7) than ext4 for 512 B appends``."""
     workload = _workload(row, constant_levels(comparison.rows))
     by = "" if row.metric in _UNNAMED else f", by {metric_of(row.metric).title}"
-    if _size(row) < 1 + _SAME_WITHIN:
+    if _size(row) < 1 + SAME_WITHIN:
         return f"{new} was as fast as {base} for {workload}{by}"
     return f"{new} was {ratio_change(row.ratio, is_more_slower=row.is_more_worse)} than {base} for {workload}{by}"

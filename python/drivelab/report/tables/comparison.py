@@ -16,6 +16,7 @@ from drivelab.report.sentences.comparison import (
     row_words,
     target_words,
     value_words,
+    verdict_words,
 )
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.tables.table import Table, TableCell, TableColumn
@@ -49,7 +50,7 @@ def comparison_table(comparison: Comparison) -> Table:
                 TableCell(ratio_words(row.ratio.value)),
                 TableCell(interval_words(row) or "–"),
                 TableCell(repeats_words(row)),
-                TableCell(row.verdict_text, notes=tuple(1 + why.index(reason) for reason in row.why)),
+                TableCell(verdict_words(row), notes=tuple(1 + why.index(reason) for reason in row.why)),
             )
             for row in comparison.rows
         ),

@@ -13,10 +13,12 @@ from drivelab.report.sentences.comparison import (
     constant_levels,
     difference_words,
     interval_words,
+    looks_words,
     reasons,
     remarks,
     row_words,
     runs_words,
+    scale_words,
     target_words,
     value_words,
 )
@@ -33,6 +35,7 @@ _SUMMARY_LINES_MAX, _TABLE_LINES_MAX, _REMARK_LINES_MAX, _DIFFERENCE_LINES_MAX =
 # names of both sides, and an empty line below them and below the answer
 _HEAD_LINES = 4
 _HEADS = ("", "BASE", "NEW", "ratio", "95 % interval", "verdict")
+_HEADS_SEEN = (*_HEADS[:4], "NEW looks")
 _AT_RIGHT = (False, True, True, True, False, False)
 
 
@@ -55,6 +58,7 @@ def comparison_text(comparison: Comparison, *, plain: bool = False, is_whole: bo
 def _lines(comparison: Comparison, *, plain: bool) -> Iterator[str]:
     yield f"BASE  {runs_words(comparison.base)}"
     yield f"NEW   {runs_words(comparison.new)}"
+    yield from filter(None, [scale_words(comparison)])
     yield ""
     for sentence in answers(comparison):
         yield from (*_wrapped(sentence), "")
@@ -68,10 +72,11 @@ def _screen(comparison: Comparison) -> Iterator[str]:
     """The answer, the worst numbers, and the first of what limits them."""
     for name, runs in (("BASE ", comparison.base), ("NEW  ", comparison.new)):
         yield textwrap.shorten(f"{name} {runs_words(runs)}", WIDTH, placeholder=" ...")
+    yield from filter(None, [scale_words(comparison)])
     answer, *summary = answers(comparison)
     yield from ("", *_wrapped(answer), "")
     if comparison.is_anything_compared and not comparison.is_anything_judged:
-        yield from _screen_of_seen(comparison, LINES_MAX - len(_wrapped(answer)) - _HEAD_LINES)
+        yield from _screen_of_seen(comparison, LINES_MAX - len(_wrapped(answer)) - _HEAD_LINES - 1)
         return
     for sentence in summary:
         yield from (*_within(_wrapped(sentence), _SUMMARY_LINES_MAX), "")
@@ -89,12 +94,12 @@ def _screen_of_seen(comparison: Comparison, lines_max: int) -> Iterator[str]:
     judged = [row for row in comparison.rows if row.is_judged]
     several = len({target_words(row) for row in judged}) > 1
     names = [f"{row_words(row, constant)}{f' on {target_words(row)}' * several}" for row in judged]
-    numbers = [(*value_words(row), ratio_words(row.ratio.value)) for row in judged]
-    widths = [max(map(len, column)) for column in zip(_HEADS[1:4], *numbers, strict=True)]
+    numbers = [(*value_words(row), ratio_words(row.ratio.value), looks_words(row)) for row in judged]
+    widths = [max(map(len, column)) for column in zip(_HEADS_SEEN[1:], *numbers, strict=True)]
     room = WIDTH - sum(width + len("  ") for width in widths)
     shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
     widths = [max(map(len, shown)), *widths]
-    rows = [_HEADS[:4], *((name, *row) for name, row in zip(shown, numbers, strict=True))]
+    rows = [_HEADS_SEEN, *((name, *row) for name, row in zip(shown, numbers, strict=True))]
     told = [*comparison.notes, *(one for one in remarks(comparison) if one not in comparison.notes)]
     below = ["", *_within([line for one in told for line in _wrapped(one, "  ")], _REMARK_LINES_MAX)]
     differences = [line for line in _differences(comparison) if line]
@@ -164,7 +169,7 @@ def _cells(row: MetricComparison) -> tuple[str, ...]:
     short = {
         "equivalent": f"within {format_percent(row.margin)}",
         "no difference shown": "none shown",
-        "seen only": row.why[0] if row.why and row.is_judged else "seen only",
+        "seen only": f"looks {looks_words(row)}",
     }
     return (
         f"  {metric_of(row.metric).title}",
