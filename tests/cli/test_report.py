@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from compared_runs import write_compared_run
+
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli import report_sources
@@ -319,3 +323,19 @@ def result_set_of_run(path: Path) -> ResultSet:
     """What a stored run measured."""
     stored = open_run(path)
     return result_set_of(stored, answer_of_run(stored, SHOWN_METRICS))
+
+
+def test_of_two_runs_of_a_drive_the_report_judges_as_compare_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = []
+    for number, factor in enumerate((1.0, 3.0), start=1):
+        names.append(str(tmp_path / f"run-{number}"))
+        write_compared_run(Path(names[-1]), number, factor=factor, serial="S45P")
+    assert run(["compare", *names]) == EXIT_OK
+    why = "one run each, so another day may differ as much"
+    assert why in " ".join(capsys.readouterr().out.split())
+    assert run(["report", *names, "--text"]) == EXIT_OK
+    printed = " ".join(capsys.readouterr().out.split())
+    assert why in printed
+    assert "beyond the scatter" not in printed

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from drivelab.model import apart
-from drivelab.model.apart import are_apart
+from drivelab.model.apart import are_apart, too_few_runs
 from drivelab.model.estimate import Estimate
 
 
@@ -55,3 +55,11 @@ def test_the_tables_are_those_of_the_distributions() -> None:
     random = np.random.default_rng(3)
     for place, value in enumerate(apart._EXPECTED_RANGES):
         assert value == pytest.approx(np.ptp(random.standard_normal((200_000, place + 2)), axis=1).mean(), rel=5e-3)
+
+
+def test_what_lies_apart_in_two_runs_is_not_judged() -> None:
+    one, other = Estimate(100.0, 95.0, 105.0, "ns", 5, 5.0, ""), Estimate(200.0, 195.0, 205.0, "ns", 5, 5.0, "")
+    assert are_apart(one, other, (5, 5), ("monday", "monday")) is True
+    assert are_apart(one, other, (5, 5), ("monday", "friday")) is None
+    assert are_apart(one, one, (5, 5), ("monday", "friday")) is False
+    assert [too_few_runs(counts) for counts in ((1, 1), (2, 9), (3, 3))] == ["one run each", "2 and 9 runs", ""]

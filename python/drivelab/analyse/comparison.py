@@ -16,6 +16,7 @@ from drivelab.analyse.comparison_interval import Shift, shifts_between
 from drivelab.analyse.effects import SIGNIFICANCE, holm
 from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.model.apart import too_few_runs
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.judged_metric import (
@@ -359,7 +360,7 @@ def _verdict(
     if row.why:
         return "not comparable", row.why
     if shift.ends is None or shift.inner_ends is None:
-        return "seen only", (_too_few(shift),)
+        return "seen only", (too_few_runs(shift.run_counts),)
     if adjusted is None:
         return "seen only", ()
     bound = math.log1p(margin)
@@ -368,11 +369,6 @@ def _verdict(
     if adjusted <= SIGNIFICANCE and not shift.ends[0] <= 0 <= shift.ends[1]:
         return ("slower" if (row.slowdown or 1) > 1 else "faster"), ()
     return "no difference shown", ()
-
-
-def _too_few(shift: Shift) -> str:
-    counts = shift.run_counts
-    return "one run each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} runs"
 
 
 def _place(row: MetricComparison, as_seen: tuple[float, ...]) -> tuple[object, ...]:

@@ -18,10 +18,9 @@ from drivelab.analyse.distributions import student_t
 from drivelab.analyse.effects import SIGNIFICANCE
 from drivelab.analyse.moderation import moderated
 from drivelab.analyse.paired_ratios import ERROR_MIN, two_sided_p
+from drivelab.model.apart import RUNS_MIN
 
 Floats = NDArray[np.float64]
-# two runs that fell into one of two modes of a drive look certain: one pair in fourteen and more, if there are two
-RUNS_MIN = 3
 # with three runs a side scatter hides most differences below seven times itself
 RUNS_ADVISED = 5
 # a difference that is said to be found is found in so many of such comparisons

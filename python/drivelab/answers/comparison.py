@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
-from drivelab.analyse.comparison_interval import RUNS_ADVISED, RUNS_MIN
+from drivelab.analyse.comparison_interval import RUNS_ADVISED
 from drivelab.analyse.run_answer import trials_apart
 from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
 from drivelab.answers.distribution_shifts import distribution_shifts
@@ -16,6 +16,7 @@ from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_text, measured_targets
 from drivelab.answers.side_facts import differences, facts_of_side
 from drivelab.answers.trial_notes import trial_notes
+from drivelab.model.apart import RUNS_MIN
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit

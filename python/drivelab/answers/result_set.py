@@ -80,7 +80,7 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
         measured=record.started_utc[:16].replace("T", " ") or as_text(record.imported.get("measured")),
         machines=_machines(run, targets),
         drives=_drives(targets, observations),
-        observations=tuple(observations),
+        observations=tuple(replace(one, run=f"{run.name}, {record.started_utc}") for one in observations),
         notes=tuple(_notes(run)),
     )
 

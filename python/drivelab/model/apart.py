@@ -1,4 +1,4 @@
-"""Whether two numbers are further apart than the repeats behind them scatter."""
+"""Whether two numbers are further apart than the repeats behind them scatter, and when runs tell that at all."""
 
 from __future__ import annotations
 
@@ -15,9 +15,22 @@ _STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.
 _MEDIAN_OVER_MEAN = math.sqrt(math.pi / 2)
 # the width of a histogram's bucket: no median is known better
 _ERROR_MIN = 2.0**-9
+# two runs that fell into one of two modes of a drive look certain: one pair in fourteen and more, if there are two
+RUNS_MIN = 3
+# what there is to say of a difference between fewer
+MAY_DIFFER = "another day may differ as much"
 
 
-def are_apart(one: Estimate, other: Estimate, trial_counts: tuple[int, int]) -> bool | None:
+def too_few_runs(counts: tuple[int, int]) -> str:
+    """How few runs of two sides there are, where nothing can be judged by them: ``one run each``; else empty."""
+    if min(counts) >= RUNS_MIN:
+        return ""
+    return "one run each" if counts == (1, 1) else f"{counts[0]} and {counts[1]} runs"
+
+
+def are_apart(
+    one: Estimate, other: Estimate, trial_counts: tuple[int, int], runs: tuple[str, str] = ("", "")
+) -> bool | None:
     """Whether two numbers differ by more than chance, as far as their ends and repeats tell.
 
     Parameters
@@ -27,11 +40,14 @@ def are_apart(one: Estimate, other: Estimate, trial_counts: tuple[int, int]) -> 
         of one trial its value with its 95 % interval.
     trial_counts : (int, int)
         How many trials are behind each.
+    runs : (str, str)
+        Which run each is of; left out, both are of one.
 
     Returns
     -------
     bool or None
-        None where one of them has no ends: then nothing is known.
+        None where one of them has no ends: then nothing is known. None, too, where they lie apart and are of two
+        runs: what changes from run to run is in neither, and one run of each does not tell it (`too_few_runs`).
 
     Notes
     -----
@@ -40,8 +56,12 @@ def are_apart(one: Estimate, other: Estimate, trial_counts: tuple[int, int]) -> 
     times. So where there are repeats, the logarithms of the medians must also
     lie further apart than Student's t allows at 5 %, with standard deviations
     from the ranges. A trial beside repeats is taken to scatter as these do.
-    What changes from run to run is in neither.
     """
+    found = _are_apart(one, other, trial_counts)
+    return None if found and runs[0] != runs[1] and too_few_runs((1, 1)) else found
+
+
+def _are_apart(one: Estimate, other: Estimate, trial_counts: tuple[int, int]) -> bool | None:
     ends = (one.low, one.high, other.low, other.high)
     if any(end is None for end in ends) or one.value is None or other.value is None:
         return None

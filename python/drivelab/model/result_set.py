@@ -118,6 +118,8 @@ class Observation:
         Whether it is the number that its workload is about, by the rule of the run.
     not_taken : str
         The levels that were asked for and not taken: ``scheduler none``.
+    run : str
+        Name and start of the run; empty for a page. Numbers of two runs are not told apart by their repeats.
     """
 
     drive: str
@@ -138,6 +140,7 @@ class Observation:
     note: str = ""
     is_judged: bool = False
     not_taken: str = ""
+    run: str = ""
 
     @property
     def quantity(self) -> Quantity:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from simulated_sides import scatter
 
-from drivelab.analyse.comparison_interval import RUNS_MIN, Shift, shifts_between
+from drivelab.analyse.comparison_interval import Shift, shifts_between
+from drivelab.model.apart import RUNS_MIN
 
 Floats = NDArray[np.float64]
 Pairs = list[tuple[Floats, Floats]]

@@ -193,7 +193,8 @@ def _are_apart(one: Bar, other: Bar) -> bool:
         Estimate(bar.point.value, bar.point.low, bar.point.high, "1", bar.point.sample_count, 0.0, "")
         for bar in (one, other)
     )
-    return bool(are_apart(ours, theirs, (one.repeat_count, other.repeat_count)))
+    runs = one.first.observation.run, other.first.observation.run
+    return bool(are_apart(ours, theirs, (one.repeat_count, other.repeat_count), runs))
 
 
 def rows_of(bars: Sequence[Bar]) -> dict[tuple[str, str], list[Bar]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from drivelab.model.apart import MAY_DIFFER
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.level_words import level_phrase
@@ -81,7 +82,7 @@ def _answer(comparison: Comparison) -> str:
             return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
         if 0 < len(worse) < len(seen):
             return _both_ways(seen, worse, base, new)
-        why = f"; {first.why[0]}, so another day may differ as much" if first.why else ""
+        why = f"; {first.why[0]}, so {MAY_DIFFER}" if first.why else ""
         return f"{_change(first, comparison, base, new)}, as seen{why}."
     numbers = "the number that was judged" if len(judged) == 1 else f"{len(judged)} judged numbers"
     if all(row.verdict == "equivalent" for row in judged):

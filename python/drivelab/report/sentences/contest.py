@@ -75,6 +75,11 @@ class Contest:
         return _all_apart([(own, other) for _, own in self.of_best_drive for _, other in self.of_other_drives])
 
     @property
+    def is_of_one_run(self) -> bool:
+        """Whether one run measured all of it."""
+        return len({one.run for _, one in self.ranked}) == 1
+
+    @property
     def are_runs_apart(self) -> bool | None:
         """Whether the best run of the best drive is apart from its other runs; None where nothing tells."""
         (_, best), *others = self.of_best_drive
@@ -88,7 +93,8 @@ class Contest:
 
 def _all_apart(pairs: Sequence[tuple[Observation, Observation]]) -> bool | None:
     found = [observations_apart(one, other) for one, other in pairs]
-    return None if None in found else all(found)
+    # what overlaps can't be told apart, whatever else is not known
+    return False if False in found else None if None in found else True
 
 
 def ratio_of(best: Observation, other: Observation) -> float:
@@ -98,5 +104,5 @@ def ratio_of(best: Observation, other: Observation) -> float:
 
 
 def observations_apart(best: Observation, other: Observation) -> bool | None:
-    """Whether two numbers differ by more than chance; None where nothing tells how much one of them scatters."""
-    return are_apart(best.estimate, other.estimate, (best.trial_count, other.trial_count))
+    """Whether two numbers differ by more than chance; None where nothing tells how far they, or runs, scatter."""
+    return are_apart(best.estimate, other.estimate, (best.trial_count, other.trial_count), (best.run, other.run))

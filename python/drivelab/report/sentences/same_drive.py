@@ -6,9 +6,12 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from drivelab.model.apart import MAY_DIFFER, RUNS_MIN, too_few_runs
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 from drivelab.report.sentences.contest import Contest, Subject
 
+# what a comparison says of the same runs
+ONE_RUN_EACH = f"{too_few_runs((1, 1))}, so {MAY_DIFFER}"
 _RUNS_NAMED_MAX = 2
 
 
@@ -80,12 +83,12 @@ def one_drive_sentence(
     if len(own) > _RUNS_NAMED_MAX:
         ends = [f"{number(one)} in {_line(drives[subject].run)}" for subject, one in (best, worst)]
         gave = f"from {ends[0]} to {ends[1]}, over {len(own)} runs"
-    words = {True: ", beyond the scatter of repeats", False: ", not beyond the scatter of repeats", None: ""}
-    return f"the same drive, {_line(drives[best[0]].name)}, gave {gave}{words[contest.are_runs_apart]}"
+    return f"the same drive, {_line(drives[best[0]].name)}, gave {gave}; {ONE_RUN_EACH}"
 
 
 def compare_sentence(contests: Iterable[Contest], drives: Mapping[Subject, DriveOfRun]) -> str:
-    """Which command judges whether a drive changed; empty where no drive was measured in two runs."""
+    """Which command judges whether a drive changed, or which is faster; empty where one run measured all of them."""
+    apart = ""
     for contest in contests:
         by_drive: dict[tuple[str, ...], list[tuple[int, str]]] = {}
         for subject, _ in contest.ranked:
@@ -95,7 +98,12 @@ def compare_sentence(contests: Iterable[Contest], drives: Mapping[Subject, Drive
         if several:
             names = " ".join(shlex.quote(_line(run)) for _, run in (several[0], several[-1]))
             return f"Whether the drive changed from one run to another: drivelab compare {names}."
-    return ""
+        first = [runs[0][1] for runs in by_drive.values()][:2]
+        if len(dict.fromkeys(first)) > 1 and not apart:
+            names = " ".join(shlex.quote(_line(run)) for run in first)
+            more = "--base RUN --new RUN"
+            apart = f"Which is faster takes {RUNS_MIN} runs of each at least: drivelab compare {names} {more}."
+    return apart
 
 
 def _line(text: str) -> str:

@@ -14,14 +14,13 @@ from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.judged_order import JUDGED, judged_order
 from drivelab.report.numerals import latency_text, number_text
 from drivelab.report.sentences.contest import Contest, Levels, Subject, observations_apart, ratio_of
-from drivelab.report.sentences.same_drive import DriveOfRun, compare_sentence, one_drive_sentence
+from drivelab.report.sentences.same_drive import ONE_RUN_EACH, DriveOfRun, compare_sentence, one_drive_sentence
 
 WORKLOADS_NAMED = 4
 _NAMED_MAX = 3
 # smaller changes are told in per cent
 TIMES_FROM = 2
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
-_RUN_TO_RUN = "what changes from run to run is not in these ranges"
 _OVERLAP = ", their intervals overlap"
 
 NAME_LETTERS_MAX = 64
@@ -64,9 +63,6 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     found: list[str] = []
     for title, members in groups[:WORKLOADS_NAMED]:
         found += _told(title, members, has_machines, drives)
-    is_claimed = any(one.is_beyond_noise for _, members in groups for one in members)
-    if is_claimed and len(runs) > 1:
-        found[0] = f"{found[0].removesuffix('.')}; {_RUN_TO_RUN}."
     more = len(groups) - WORKLOADS_NAMED
     if more > 0:
         found.append(
@@ -216,14 +212,19 @@ def _told(
     )
 
 
+def _unjudged(contest: Contest) -> str:
+    """Why a contest whose numbers lie apart has no winner."""
+    return _NO_SCATTER if contest.is_of_one_run or not _has_ends(contest) else ONE_RUN_EACH
+
+
+def _has_ends(contest: Contest) -> bool:
+    return all(_ends(one) is not None for _, one in contest.ranked)
+
+
 def _runs_apart(members: Sequence[Contest]) -> str:
-    """In how many combinations the runs of one drive differ."""
-    without = sum(contest.are_runs_apart is None for contest in members)
-    if without == len(members):
-        return _NO_SCATTER
-    apart = sum(contest.are_runs_apart is True for contest in members)
-    why = f"; {without} have numbers without an interval" if without else ""
-    return f"in {apart or 'none'} of them the runs differ beyond the scatter of repeats{why}"
+    """In how many combinations the runs of one drive overlap: in the others nothing tells whether they differ."""
+    overlapping = sum(contest.are_runs_apart is False for contest in members)
+    return f"in {overlapping or 'none'} of them the ranges of the runs overlap; {ONE_RUN_EACH}"
 
 
 def _firsts(members: Sequence[Contest], has_machines: bool, drives: Mapping[Subject, DriveOfRun]) -> str:
@@ -243,9 +244,13 @@ def _firsts(members: Sequence[Contest], has_machines: bool, drives: Mapping[Subj
         return f"{', '.join(named)}, all beyond the scatter of repeats"
     without = sum(contest.is_beyond_noise is None for contest in members)
     if without == len(members):
-        return f"{', '.join(named)}; {_NO_SCATTER}"
-    why = f"; {without} have numbers without an interval" if without else ""
-    return f"{', '.join(named)}; {beyond.total()} of these are beyond the scatter of repeats{why}"
+        return f"{', '.join(named)}; {_unjudged(members[0])}"
+    why = f"; {without} can't be judged ({_unjudged(_first_unjudged(members))})" if without else ""
+    return f"{', '.join(named)}; {beyond.total() or 'none'} of these are beyond the scatter of repeats{why}"
+
+
+def _first_unjudged(members: Sequence[Contest]) -> Contest:
+    return next(contest for contest in members if contest.is_beyond_noise is None)
 
 
 def goodness(contest: Contest) -> float:
@@ -278,20 +283,18 @@ def _between_drives(contest: Contest, has_machines: bool) -> str:
         change = change_text(best, other)
         return (
             f"{name} has the best number, {_number(best)}, {change} than {next_name} with {_number(other)}{last}; "
-            f"{_NO_SCATTER}"
+            f"{_unjudged(contest)}"
         )
     if not contest.is_best_drive_first:
         behind = f"and is behind {next_name} in another run: {_number(again[-1][1])} against {_number(other)}{last}"
         return f"{name} has the best number, {_number(best)}, {behind}"
-    rivals = [each for each in others if any(not _apart(mine, each[1]) for _, mine in contest.of_best_drive)]
+    rivals = [
+        each for each in others if any(observations_apart(mine, each[1]) is False for _, mine in contest.of_best_drive)
+    ]
     level = [name, *(_name(each, has_machines) for each, _ in rivals)]
     shown = " and ".join(level[:_NAMED_MAX]) if len(level) < _NAMED_MAX else ", ".join(level[:_NAMED_MAX])
     more = f" and {len(level) - _NAMED_MAX} more" if len(level) > _NAMED_MAX else ""
     return f"{shown}{more} cannot be told apart{_why(contest)}: {_number(best)} against {_number(other)}{last}"
-
-
-def _apart(best: Observation, other: Observation) -> bool:
-    return bool(observations_apart(best, other))
 
 
 def _why(contest: Contest) -> str:

@@ -39,6 +39,8 @@ class Number:
         Whether all trials behind it describe the drive.
     trial_count : int
         Trials behind it; of one number made of several, those of the one with the fewest.
+    run : str
+        Which run it is of; empty for a page, and for what is made of several runs.
     """
 
     value: float | None
@@ -50,6 +52,7 @@ class Number:
     notes: tuple[str, ...] = ()
     is_valid: bool = True
     trial_count: int = 1
+    run: str = ""
 
     @property
     def shown(self) -> float | None:
@@ -74,7 +77,7 @@ class Number:
             Estimate(one.value, one.low, one.high, one.unit, one.trial_count, float(one.trial_count), "")
             for one in (self, other)
         )
-        return bool(are_apart(mine, theirs, (self.trial_count, other.trial_count)))
+        return bool(are_apart(mine, theirs, (self.trial_count, other.trial_count), (self.run, other.run)))
 
     def interval(self, unit: DisplayUnit) -> str:
         """From where to where: ``8.70–9.80``; empty where nothing is known of it."""
@@ -105,6 +108,7 @@ def number_of(observations: Sequence[Observation]) -> Number | None:
         lows = [each.value if each.low is None else each.low for each in estimates]
         highs = [each.value if each.high is None else each.high for each in estimates]
     printed = [one.printed for one in observations]
+    runs = {one.run for one in observations}
     return Number(
         value=math.fsum(values) / len(values) if is_known else None,
         low=_end(lows, min),
@@ -115,6 +119,7 @@ def number_of(observations: Sequence[Observation]) -> Number | None:
         notes=tuple(dict.fromkeys(note for one in observations for note in observation_notes(one))),
         is_valid=not any(one.invalid_trials for one in observations),
         trial_count=min(one.trial_count for one in observations),
+        run=runs.pop() if len(runs) == 1 else "",
     )
 
 

@@ -15,6 +15,9 @@ from drivelab.report.told_apart import told_apart
 
 def sentences(*sets: ResultSet) -> tuple[str, ...]:
     """As a report has them."""
+    sets = tuple(
+        replace(each, observations=tuple(replace(one, run=each.key) for one in each.observations)) for each in sets
+    )
     shown = told_apart(sets)
     return tuple(text.replace("\u00a0", " ") for text in joint_sentences(shown, drives_of_runs(sets, shown)))
 
@@ -34,19 +37,19 @@ def test_two_runs_of_one_drive_are_told_run_by_run_with_the_command_that_judges(
     told, command = sentences(monday, friday)
     assert told.startswith(
         "512 B durable write, median latency: the same drive, A, gave 110 µs (95 %: 108 to 112 µs) in monday and "
-        "100 µs (95 %: 95.0 to 105 µs) in friday, beyond the scatter of repeats"
+        "100 µs (95 %: 95.0 to 105 µs) in friday; one run each, so another day may differ as much."
     )
-    assert "what changes from run to run is not in these ranges" in told
+    assert "beyond" not in told
     assert "fast" not in told
     assert command == "Whether the drive changed from one run to another: drivelab compare monday friday."
 
 
-def test_runs_that_overlap_are_not_beyond_the_scatter() -> None:
+def test_runs_that_overlap_are_told_alike() -> None:
     told, _ = sentences(
         result_set("a", observed("A", 100, 95, 105)),
         result_set("b", observed("A", 101, 95, 105), measured="2026-02-04"),
     )
-    assert told.endswith("in b, not beyond the scatter of repeats.")
+    assert told.endswith("in b; one run each, so another day may differ as much.")
 
 
 def test_of_many_combinations_it_is_told_how_many_differ() -> None:
@@ -55,7 +58,8 @@ def test_of_many_combinations_it_is_told_how_many_differ() -> None:
     )
     assert "at best (filesystem raw): the same drive, A, gave 50.0 µs" in best
     assert count == (
-        "512 B durable write, 3 combinations of settings: in 1 of them the runs differ beyond the scatter of repeats."
+        "512 B durable write, 3 combinations of settings: in 2 of them the ranges of the runs overlap; one run each, "
+        "so another day may differ as much."
     )
     assert command.endswith("drivelab compare a b.")
 
@@ -64,15 +68,19 @@ def test_where_no_combination_differs_it_is_said() -> None:
     _, count, _ = sentences(
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 51, 301, 201))
     )
-    assert count.endswith("in none of them the runs differ beyond the scatter of repeats.")
+    assert count.endswith(
+        "in 3 of them the ranges of the runs overlap; one run each, so another day may differ as much."
+    )
 
 
 def test_another_serial_is_another_drive() -> None:
     sets = [result_set("a", observed("A", 100, 95, 105)), result_set("b", observed("A", 250, 240, 260))]
     sets[1] = replace(sets[1], drives=(replace(sets[1].drives[0], serial="A-2"),))
-    (told,) = sentences(*sets)
-    assert "A (a) is fastest with 100 µs" in told
+    told, command = sentences(*sets)
+    assert "A (a) has the best number, 100 µs" in told
+    assert told.endswith("; one run each, so another day may differ as much.")
     assert "same drive" not in told
+    assert command == ("Which is faster takes 3 runs of each at least: drivelab compare a b --base RUN --new RUN.")
 
 
 @pytest.mark.parametrize(("machine", "is_same"), [("pike", True), ("perch", False)])
@@ -93,7 +101,7 @@ def test_beside_another_drive_its_runs_are_one_drive_too() -> None:
         result_set("c", observed("B", 240, 235, 245)),
     )
     told, command = sentences(*sets)
-    assert "A (2026-01-31) is fastest with 100 µs (95 %: 95.0 to 105 µs), 2.4 times faster than B" in told
+    assert "A (2026-01-31) has the best number, 100 µs (95 %: 95.0 to 105 µs), 2.4 times faster than B" in told
     assert "; the same drive, A, gave 100 µs (95 %: 95.0 to 105 µs) in a and 120 µs" in told
     assert command.endswith("drivelab compare a b.")
 
@@ -120,7 +128,7 @@ def test_who_is_first_is_counted_by_drive() -> None:
     )
     assert count == (
         "512 B durable write, 3 combinations of settings on 2 drives: "
-        "A is first in all of them, beyond the scatter of repeats."
+        "A is first in 3; one run each, so another day may differ as much."
     )
 
 
@@ -130,5 +138,5 @@ def test_the_command_names_the_first_and_the_last_of_many_runs_and_quotes_them()
     ]
     told, command = sentences(*sets)
     assert "gave from 101 µs (95 %: 96.0 to 106 µs) in run 1 to 103 µs" in told
-    assert ", over 3 runs, not beyond" in told
+    assert ", over 3 runs; one run each" in told
     assert command.endswith("drivelab compare 'run 1' 'run 3'.")

@@ -155,6 +155,12 @@ def test_ranges_of_few_repeats_beside_each_other_make_nobody_the_best(repeats: i
     assert best_of([numbers[0], replace(known(3.0, 2.9, 3.1), trial_count=repeats)], is_better_when_low=True) == 0
 
 
+def test_numbers_of_two_runs_have_no_best() -> None:
+    numbers = [replace(known(1, 0.9, 1.1), run="monday"), replace(known(2, 1.8, 2.2), run="friday")]
+    assert best_of(numbers, is_better_when_low=True) is None
+    assert best_of([replace(one, run="monday") for one in numbers], is_better_when_low=True) == 0
+
+
 def test_of_rates_the_highest_is_the_best() -> None:
     assert best_of([known(1, 0.9, 1.1), known(2, 1.8, 2.2)], is_better_when_low=False) == 1
     assert best_of([known(1, 0.9, 1.1), known(2, 1.8, 2.2)], is_better_when_low=None) is None
