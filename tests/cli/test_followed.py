@@ -34,14 +34,15 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
 def test_it_is_listed_among_the_runs_with_its_answer_and_by_its_place(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = told(capsys, "runs").splitlines()
-    place = lines.index(f"{NAME}  /srv/data")
-    assert lines[place + 1].startswith("  python3's 40 fdatasync calls took ")
-    assert lines[0].startswith("20260101T000000Z-check-etcd")
+    head, newest, *_, oldest = told(capsys, "runs").splitlines()
+    assert newest[head.index("drive") :].startswith("/srv/data")
+    assert newest[head.index("answer") :].startswith("python3's 40 ")
+    assert newest.startswith("1  ")
+    assert oldest[head.index("experiment") :].startswith("check ")
     assert [one["run"] for one in json.loads(told(capsys, "runs", "/srv/data", "--json"))["runs"]] == [NAME]
 
 
-@pytest.mark.parametrize("name", [NAME, "LAST"])
+@pytest.mark.parametrize("name", [NAME, "LAST", "1"])
 def test_it_is_explained_again_in_the_words_of_its_list(
     kept: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

@@ -26,35 +26,57 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_runs_are_listed_with_their_targets_and_answers(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_listed_the_newest_first_with_their_drives_and_answers(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main.run(["runs"]) == 0
     out, err = capsys.readouterr()
-    lines = out.splitlines()
-    first, second = (place for place, line in enumerate(lines) if not line.startswith(" "))
-    assert lines[first] == "20260101T000000Z-check-etcd  /var/lib/etcd"
-    assert lines[first + 1].startswith("  Yes, this carries etcd: ")
-    assert lines[second].startswith("20260102T000000Z-queue-depth-grid  ")
-    # an experiment has no verdict: its first sentence, in whole clauses
-    assert lines[second + 1].startswith("  Random reads (block size 4 KiB): 32 at a time are the best trade,")
-    assert len(lines) <= 6
-    assert out.endswith("instead of 71.9 us\n")
-    assert all(len(line) <= 80 for line in lines)
+    head, first, second = out.splitlines()
+    assert head.split() == ["#", "when", "(UTC)", "experiment", "drive", "answer"]
+    # a damaged one has a number, too: its directory is there
+    assert re.match(r"2  2026-02-01 10:00  queue-depth-grid  sdb +Random reads \(block size…$", first)
+    assert re.match(r"3  2026-01-31 12:00  check +/var/lib/etcd  Yes, this carries etcd(: 99.*)?…$", second)
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert len({line.index(word) for line, word in ((head, "answer"), (first, "Random"), (second, "Yes"))}) == 1
     assert "left out: 20260103T000000Z-damaged" in err
+
+
+def test_the_answer_is_cut_between_words_where_the_terminal_ends(
+    kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main.run(["runs", "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)["runs"][0]["answer"]
+    for width in (80, 100, 120, 300):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main.run(["runs"]) == 0
+        _, line, _ = capsys.readouterr().out.splitlines()
+        assert len(line) <= width
+        shown = line[line.index("Random") :].removesuffix("…")
+        assert re.match(rf"{re.escape(shown)}[:;,]?( |$)", whole), "whole words"
+        assert (shown == whole) is (width == 300)
+
+
+def test_a_number_means_the_run_that_it_stands_beside(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["report", "3", "--text"]) == 0
+    assert "etcd" in capsys.readouterr().out
+    assert main.run(["report", "4", "--text"]) != 0
+    assert "there is no run 4" in capsys.readouterr().err
 
 
 def test_an_explained_run_is_listed_by_where_its_time_went(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(GOLDEN / "explained-appends", kept / "20260104T000000Z-explain-srv")
     assert main.run(["runs", "--json"]) == 0
-    *_, last = json.loads(capsys.readouterr().out)["runs"]
-    assert re.match(r"Of a typical \S+\s[uµ]s \(\S+\s[uµ]s untraced\), ", last["answer"])
+    newest, *_ = json.loads(capsys.readouterr().out)["runs"]
+    assert newest["number"] == 1
+    assert re.match(r"Of a typical \S+\s[uµ]s \(\S+\s[uµ]s untraced\), ", newest["answer"])
 
 
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
-        ("Fit for etcd; undecided for Consul.", "  Fit for etcd; undecided for Consul."),
-        ("Not fit for etcd.", "  Not fit for etcd."),
-        ("PostgreSQL: 6 000 commits a second", "  yes: PostgreSQL: 6 000 commits a second"),
+        ("Fit for etcd; undecided for Consul.", "Fit for etcd; undecided for…"),
+        ("Not fit for etcd.", "Not fit for etcd."),
+        ("PostgreSQL: 6 000 commits a second", "yes: PostgreSQL: 6 000 commits…"),
     ],
 )
 def test_an_outcome_stands_before_what_does_not_say_it(
@@ -64,8 +86,8 @@ def test_an_outcome_stands_before_what_does_not_say_it(
     document = json.loads(path.read_text())
     document["verdict"] |= {"sentence": sentence, "outcome": "pass"}
     path.write_text(json.dumps(document))
-    assert main.run(["runs"]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == told
+    assert main.run(["runs", "/var/lib/etcd"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith(f"  {told}")
 
 
 def test_only_the_runs_of_a_target_are_listed(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:

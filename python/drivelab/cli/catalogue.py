@@ -77,7 +77,7 @@ COMMANDS = (
     ),
     Command(
         "runs",
-        "The runs that are kept: their names, targets and answers.",
+        "The runs that are kept, the newest first: drives and answers.",
         ("runs", "runs /var/lib/etcd", "runs --all --json"),
     ),
     Command(

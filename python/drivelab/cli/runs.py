@@ -1,11 +1,12 @@
-"""The command ``drivelab runs``: the runs that are kept, the newest last."""
+"""The command ``drivelab runs``: the runs that are kept, the newest first."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -13,10 +14,10 @@ import typer
 
 from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
-from drivelab.report.parts_of_text import capitalised, clauses_in_lines
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.terminal.clean_text import terminal_text
-from drivelab.report.terminal.wrapped import fitted, wrapped
-from drivelab.store.find_run import kept_followed, kept_runs
+from drivelab.report.terminal.wrapped import one_line, table_lines
+from drivelab.store.find_run import all_kept, kept_followed, kept_runs
 from drivelab.store.followed import StoredFollowed, open_followed
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.run_record import RunRecord
@@ -24,8 +25,9 @@ from drivelab.streams import make_console
 
 SCHEMA = 1
 SHOWN_MAX = 10
-_ANSWER_LINES_MAX = 2
-_INDENT = "  "
+_HEADS = ("#", "when (UTC)", "experiment", "drive")
+_GAP = "  "
+_EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN = 16, 16, 20
 _Stored = TypeVar("_Stored")
 _EXPLAIN = "explain"
 _OUTCOMES = {"pass": "yes", "fail": "no", "undecided": "undecided"}
@@ -38,11 +40,16 @@ def command(
     all_runs: Annotated[bool, typer.Option("--all", help=f"All of them, and not only the newest {SHOWN_MAX}.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the runs that are kept, the newest last; each name works wherever RUN is asked for, and so does LAST."""
+    """List the runs that are kept, the newest first.
+
+    The number of a run works wherever RUN is asked for, until another run is
+    made. So does its name, which --json tells, and LAST, which is number 1.
+    """
     kept: list[StoredRun | StoredFollowed] = [*readable_runs(), *_readable(kept_followed(), open_followed)]
-    kept.sort(key=lambda one: one.directory.name)
+    numbers = {directory: number for number, directory in enumerate(all_kept(), start=1)}
+    kept.sort(key=lambda one: numbers[one.directory])
     found = [one for one in kept if target is None or is_on(target, _record(one))]
-    shown = [_row(one) for one in (found if all_runs or as_json else found[-SHOWN_MAX:])]
+    shown = [_row(one, numbers[one.directory]) for one in (found if all_runs or as_json else found[:SHOWN_MAX])]
     if as_json:
         print(json.dumps({"schema": SCHEMA, "runs": shown}, indent=2))
         return
@@ -75,24 +82,52 @@ def _record(stored: StoredRun | StoredFollowed) -> RunRecord:
 
 
 def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterator[str]:
-    """Of each run its name and its targets, and below them what it came to."""
-    for row in rows:
-        told = row["answer"] or "nothing was measured"
-        outcome = _OUTCOMES.get(row["outcome"], "")
-        # "Fit for etcd; undecided for Consul." says it of each
-        says_it = told.lower().startswith((outcome, "fit for", "not fit for"))
-        lead = [row["status"]] * (row["status"] != "complete") + [outcome] * (not says_it)
-        yield fitted(terminal_text("  ".join([row["run"], ", ".join(row["targets"])]), plain), width)
-        lines_of = partial(wrapped, width=width - len(_INDENT), plain=plain)
-        text = ": ".join([*lead, told])
-        for line in clauses_in_lines(text, lines_of, _ANSWER_LINES_MAX) or lines_of(text)[:_ANSWER_LINES_MAX]:
-            yield f"{_INDENT}{line}"
+    """A head, and a line each: number, date, experiment, drive, and what it came to as far as there is room."""
+    from rich.cells import cell_len
+
+    cells = [
+        (
+            str(row["number"]),
+            (row["started_utc"] or "")[:16].replace("T", " ") or "-",
+            one_line(row["experiment"] or "-", _EXPERIMENT_WIDTH, plain),
+            _end_of(", ".join(row["targets"]), plain),
+        )
+        for row in rows
+    ]
+    columns = list(table_lines([_HEADS, *cells], plain, left=len(_HEADS)))
+    start = max(cell_len(line) for line in columns) + len(_GAP)
+    yield f"{columns[0].ljust(start)}answer"
+    for line, row in zip(columns[1:], rows, strict=True):
+        room = max(width - start, _ANSWER_WIDTH_MIN)
+        mark = "..." if plain else "…"
+        answer = textwrap.shorten(terminal_text(_answer(row), plain), room, placeholder=mark)
+        # a comma or a colon before what was cut off leads nowhere
+        answer = re.sub(rf"[:;,]{re.escape(mark)}$", mark, answer)
+        yield f"{line}{' ' * (start - cell_len(line))}{answer}"
 
 
-def _row(stored: StoredRun | StoredFollowed) -> dict[str, Any]:
+def _end_of(target: str, plain: bool) -> str:
+    """A target; of a long one its end, which tells paths apart."""
+    text = terminal_text(target, plain)
+    mark = "..." if plain else "…"
+    return text if len(text) <= _TARGET_WIDTH else f"{mark}{text[len(mark) - _TARGET_WIDTH :]}"
+
+
+def _answer(row: Mapping[str, Any]) -> str:
+    """How it ended, where that was not well, its verdict in a word, and its first sentence."""
+    told = row["answer"] or "nothing was measured"
+    outcome = _OUTCOMES.get(row["outcome"], "")
+    # "Fit for etcd; undecided for Consul." says it of each
+    says_it = told.lower().startswith((outcome, "fit for", "not fit for"))
+    lead = [row["status"]] * (row["status"] != "complete") + [outcome] * (not says_it)
+    return ": ".join([*filter(None, lead), told])
+
+
+def _row(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
     record = _record(stored)
     told = record.verdict.get("sentence") or record.answer
     return {
+        "number": number,
         "run": stored.directory.name,
         "started_utc": record.started_utc or None,
         "experiment": record.experiment.get("name", ""),

@@ -23,11 +23,16 @@ def kept_followed() -> list[Path]:
     return _kept(FOLLOWED_JSON)
 
 
+def all_kept() -> list[Path]:
+    """The directories of both, the newest first: their places from 1 are the numbers that mean them."""
+    return sorted([*kept_runs(), *kept_followed()], reverse=True)
+
+
 def stored_in(name: str) -> Path | None:
     """The directory of the run or the followed program that is meant; None where it is something else."""
     path = Path(name)
-    if name == LAST and not path.exists():
-        return _newest()
+    if numbered := _numbered(name, path):
+        return numbered
     kept = [default_parent() / name] if name and "/" not in name and not path.exists() else []
     return next((one for one in (path, *kept) for file in (RUN_JSON, FOLLOWED_JSON) if (one / file).is_file()), None)
 
@@ -38,7 +43,9 @@ def _kept(file: str) -> list[Path]:
 
 
 def find_run(name: str) -> Path:
-    """The directory of a run: the path as given, else the run of that name where runs are kept; ``LAST`` is the newest.
+    """The directory of a run: the path as given, else the run of that name or number where runs are kept.
+
+    ``LAST`` is the newest, and so is 1; 2 is the one before it, as ``drivelab runs`` counts them.
 
     Raises
     ------
@@ -46,20 +53,24 @@ def find_run(name: str) -> Path:
         S504: there is neither.
     """
     path = Path(name)
-    if name == LAST and not path.exists():
-        return _newest()
+    if numbered := _numbered(name, path):
+        return numbered
     kept = default_parent() / name
     # nothing typed is not the directory one happens to be in
     if name and path.exists():
         return path
     if name and "/" not in name and kept.is_dir():
         return kept
-    where = f"a directory, or the name of a run in {default_parent()}"
+    where = f"a directory, or the name or the number of a run in {default_parent()}"
     raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=_LIST)
 
 
-def _newest() -> Path:
-    runs = sorted([*kept_runs(), *kept_followed()])
-    if not runs:
+def _numbered(name: str, path: Path) -> Path | None:
+    """The run that a number or ``LAST`` means; None where it is a path or a name, or there are not so many."""
+    if path.exists() or not (name == LAST or (name.isascii() and name.isdecimal())):
+        return None
+    runs = all_kept()
+    if not runs and name == LAST:
         raise DrivelabError("S504", "no run is kept, so there is no LAST", where=str(default_parent()), do=_MAKE)
-    return runs[-1]
+    number = 1 if name == LAST else int(name)
+    return runs[number - 1] if 0 < number <= len(runs) else None

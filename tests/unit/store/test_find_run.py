@@ -39,3 +39,19 @@ def test_last_is_the_newest_run_that_is_kept(tmp_path: Path, monkeypatch: pytest
         (tmp_path / name / "run.json").write_text("{}")
     (tmp_path / "20260103T000000Z-no-run").mkdir()
     assert find_run("LAST") == tmp_path / "20260102T000000Z-check-b"
+
+
+def test_numbers_count_from_the_newest_and_names_come_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drivelab.store.find_run.default_parent", lambda: tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    for name in ("20260101T000000Z-a", "20260102T000000Z-b"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_text("{}")
+    assert [find_run(number).name[-1] for number in ("1", "2")] == ["b", "a"]
+    for number in ("0", "3", "-1"):
+        with pytest.raises(DrivelabError, match=f"no run {number}"):
+            find_run(number)
+    (tmp_path / "2").mkdir()
+    assert find_run("2") == Path("2")
