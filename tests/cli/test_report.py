@@ -22,9 +22,12 @@ from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli import report_sources
 from drivelab.cli.main import run
+from drivelab.cli.run_results import print_screen
+from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE
 from drivelab.model.result_set import ResultSet
 from drivelab.reference.load import load_reference
+from drivelab.report.headline import what_is_missing
 from drivelab.store.read import open_run
 
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -339,3 +342,18 @@ def test_of_two_runs_of_a_drive_the_report_judges_as_compare_does(
     printed = " ".join(capsys.readouterr().out.split())
     assert why in printed
     assert "beyond the scatter" not in printed
+
+
+def test_a_run_has_one_count_of_trials(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the reference are trials, too: findings are about them, and a plan has a step for each."""
+    stored = open_run(SCAN)
+    print_screen(stored, answer_of_run(stored, SHOWN_METRICS))
+    printed = capsys.readouterr().out
+    assert printed.startswith("settings-scan on sdb: 31 trials, 6 of them of the reference\n")
+    assert "[in 31 of 31 trials]" in printed
+    table = joint_report([stored, open_run(DIRECTORY)]).tables[-1]
+    assert [row[-1].text for row in table.rows] == ["31", "9"]
+    assert run(["sql", "select trial_count from runs", str(SCAN), "--csv"]) == EXIT_OK
+    assert capsys.readouterr().out.split() == ["trial_count", "31"]
+    cut_off = replace(stored.record, status="interrupted")
+    assert what_is_missing(cut_off, stored.trials.num_rows) == "31 of 31 trials; it was interrupted"

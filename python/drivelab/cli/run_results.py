@@ -17,7 +17,7 @@ from drivelab.model.finding import trials_of
 from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RunAnswer
 from drivelab.report.combination_labels import combination_labels, combinations_by_table
 from drivelab.report.finding_lines import FindingLine, finding_lines
-from drivelab.report.headline import imported_words, what_is_missing
+from drivelab.report.headline import counted_trials, imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.tables.grid import own_tables
 from drivelab.report.tables.table_terminal import TerminalTable
@@ -108,12 +108,12 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     console = make_console()
     experiment = run.record.experiment
     rows = trial_columns(run, lambda field: field.name == "is_reference")["is_reference"].to_pylist()
-    missing = what_is_missing(run.record, rows.count(False))
+    missing = what_is_missing(run.record, len(rows))
     targets = list(dict.fromkeys(one.target for one in answer.combinations))
     where = f" on {' and '.join(targets)}" if targets else ""
     if any((target.get("facts_before") or {}).get("simulated") for target in run.record.targets):
         where += " (simulated)"
-    title = f"{experiment.get('name', '')}{where}: {missing or f'{rows.count(False)} trials'}"
+    title = f"{experiment.get('name', '')}{where}: {missing or counted_trials(len(rows), rows.count(True))}"
     of_tasks = asks_total_time(experiment)
     with console.capture() as capture:
         screen = render_run_screen(
@@ -344,7 +344,7 @@ def _print_missing(run: StoredRun, console: Console) -> None:
     from rich.text import Text
 
     rows = trial_columns(run, lambda field: field.name == "is_reference")
-    missing = what_is_missing(run.record, rows["is_reference"].to_pylist().count(False))
+    missing = what_is_missing(run.record, rows.num_rows)
     if missing:
         console.print(Text(f"not complete: {missing}", style="yellow"))
 

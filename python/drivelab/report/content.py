@@ -185,6 +185,8 @@ class ReportContent:
         that has too many. Trials of the reference are not among them.
     trial_count : int
         How many the run has, those of the reference not counted.
+    reference_count : int
+        Trials of the reference.
     answer : RunAnswer
         What only the trials together can tell; empty where nobody asked.
     findings : tuple of ReportedFinding
@@ -207,9 +209,15 @@ class ReportContent:
     verdict: Mapping[str, Any] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     trial_count: int = 0
+    reference_count: int = 0
     answer: RunAnswer = field(default_factory=RunAnswer)
     traced: tuple[TracedCombination, ...] = ()
     level_differences: tuple[tuple[LevelEffect, ExplanationDifference], ...] = ()
+
+    @property
+    def all_trial_count(self) -> int:
+        """How many trials ran, those of the reference among them: what is said of a run counts these."""
+        return self.trial_count + self.reference_count
 
     @property
     def is_selection(self) -> bool:

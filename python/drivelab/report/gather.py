@@ -67,7 +67,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
     """
     record = run.record
     order = _order_of_file(record)
-    names, trial_count = _shown_trials(run, order)
+    names, trial_count, reference_count = _shown_trials(run, order)
     histograms: dict[str, dict[tuple[str, str], Histogram]] = {}
     for row in rows_of_trials(run, layout.HISTOGRAMS, names).to_pylist():
         histograms.setdefault(row["trial"], {})[row["operation"], row["latency"]] = histogram_from_row(row)
@@ -87,22 +87,25 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
         verdict=record.verdict or None,
         facts=run.run_json,
         trial_count=trial_count,
+        reference_count=reference_count,
         answer=answer or RunAnswer(),
         traced=traced_combinations(run, told, [_short_label(_row_of(one), record) for one in told]),
     )
 
 
-def _shown_trials(run: StoredRun, order: Sequence[str]) -> tuple[list[str], int]:
-    """Names of the trials that are shown one by one, in the order in which they ran, and how many there are in all."""
+def _shown_trials(run: StoredRun, order: Sequence[str]) -> tuple[list[str], int, int]:
+    """Names of the trials shown one by one, in the order in which they ran, how many there are, and references."""
     wanted = ("target", "workload", "repeat", "is_reference", "label", "block_size_bytes")
     columns = trial_columns(run, lambda field: field.name in wanted or _is_level(field.name))
-    rows = [row for row in columns.to_pylist() if not row["is_reference"]]
+    every = columns.to_pylist()
+    rows = [row for row in every if not row["is_reference"]]
+    references = len(every) - len(rows)
     if len(rows) <= TRIALS_IN_FULL_MAX:
-        return [row["trial"] for row in rows], len(rows)
+        return [row["trial"] for row in rows], len(rows), references
     first = sorted((row for row in rows if row["repeat"] == 1), key=lambda row: _place(row, row["label"], order))
     step = max(1, len(first) / TRIALS_SELECTED)
     chosen = {first[int(number * step)]["trial"] for number in range(min(TRIALS_SELECTED, len(first)))}
-    return [row["trial"] for row in rows if row["trial"] in chosen], len(rows)
+    return [row["trial"] for row in rows if row["trial"] in chosen], len(rows), references
 
 
 def _is_level(column: str) -> bool:

@@ -47,13 +47,19 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
     record : RunRecord
         Of the run.
     trial_count : int
-        How many trials were completed, without references.
+        How many trials were completed, those of the reference among them.
     """
     why = _STOPPED.get(record.status)
     if why is None:
         return ""
-    planned = sum(not step.get("is_reference") for step in record.plan.get("steps", ()))
+    planned = len(record.plan.get("steps", ()))
     return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{trial_count} trials so far; {why}"
+
+
+def counted_trials(count: int, reference_count: int) -> str:
+    """How many trials a run has: ``56 trials, 8 of them of the reference``."""
+    trials = f"{count} trial{'s' if count != 1 else ''}"
+    return f"{trials}, {reference_count} of them of the reference" if reference_count else trials
 
 
 def failed_words(record: RunRecord, trial_count: int) -> str:

@@ -109,7 +109,7 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
             trials,
             findings,
             answer_sentences(content),
-            what_is_missing(content.record, content.trial_count),
+            what_is_missing(content.record, content.all_trial_count),
         ),
         headline=tuple(headline_facts(content)),
         results=results_table(trials, findings),

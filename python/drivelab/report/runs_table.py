@@ -23,7 +23,7 @@ def runs_table(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> Tabl
     sets : sequence of ResultSet
         Those of the runs, then published pages.
     """
-    counts = [count_text(run.trial_count) for run in runs] + [""] * (len(sets) - len(runs))
+    counts = [count_text(run.all_trial_count) for run in runs] + [""] * (len(sets) - len(runs))
     rows = [
         (
             shortened(one.key),

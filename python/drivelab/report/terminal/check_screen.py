@@ -74,7 +74,7 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
     from rich.text import Text
 
     trials = content.trials
-    missing = what_is_missing(content.record, content.trial_count)
+    missing = what_is_missing(content.record, content.all_trial_count)
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
     told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else ""}
@@ -87,7 +87,7 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
     parts: list[RenderableType] = [write.head(content)]
     if missing:
         parts.append(Text(f"!    not complete: {missing}", style="bold red"))
-    if failed := failed_words(content.record, content.trial_count):
+    if failed := failed_words(content.record, content.all_trial_count):
         lines = wrapped(failed, _WIDTH - _WORD_WIDTH, plain)[:2]
         parts.append(Text("!    " + "\n     ".join(lines), style="bold red"))
     if len(answer.verdicts) == 1:

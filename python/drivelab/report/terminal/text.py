@@ -104,7 +104,7 @@ def render_content(content: ReportContent, *, plain: bool = False) -> Renderable
 
     histograms = {trial.name: trial.histogram for trial in content.trials}
     plots = TextPlots(content.answer, content.trials, plain=plain)
-    missing = what_is_missing(content.record, content.trial_count)
+    missing = what_is_missing(content.record, content.all_trial_count)
     told = _render(content.question, content.trials, content.findings, content.verdict, histograms, plots, plain)
     return Group(Text(f"not complete: {missing}", style="bold red"), told) if missing else told
 
