@@ -113,9 +113,10 @@ def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:
     held: dict[str, str] = {}
     for group in groups:
         others = combination_labels(group).names[1:]
-        fixed = {name: group[0].levels.get(name) for name in others}
-        kept.append([one for one in group if all(one.levels.get(name) == level for name, level in fixed.items())])
-        held |= {name: level for name, level in fixed.items() if level is not None}
+        fixed = {name: next(one.levels[name] for one in group if name in one.levels) for name in others}
+        # a factor that a combination does not have counts as its first level
+        kept.append([one for one in group if fixed.items() <= (fixed | dict(one.levels)).items()])
+        held |= fixed
     return kept, f", with {levels_phrase(held)}" if held else ""
 
 

@@ -136,6 +136,12 @@ def test_of_two_factors_the_levels_of_the_first_are_compared_at_one_level_of_the
     assert head.split() == ["ext4", "xfs", "btrfs"]
     first = next(line for line in lines if "workload 1" in line)
     assert first.split()[-6:] == ["100", "us", "200", "us", "300", "us"]
+    # the bare drive has no mount options, and is compared all the same
+    places = [("raw", {}), ("ext4", {"mount": "nodiscard"}), ("ext4", {"mount": "discard"})]
+    places += [("xfs", {"mount": "nodiscard"}), ("xfs", {"mount": "discard"})]
+    rows = [of_workload(n, 1e5 * n, filesystem=name, **more) for n in (1, 2, 3) for name, more in places]
+    lines = of_many(*rows)
+    assert next(line for line in lines if "ext4" in line).split() == ["raw", "ext4", "nodiscard", "xfs", "nodiscard"]
 
 
 def test_one_number_of_each_workload_has_its_range() -> None:
