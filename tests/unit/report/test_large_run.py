@@ -96,7 +96,7 @@ def test_the_text_is_cut_and_says_so(
     print_results(large, answer)
     text = capsys.readouterr().out
     assert f"the first {ROWS_MAX} of {COMBINATIONS} combinations" in text
-    assert "(+18 %; 4 repeats cannot tell" in text
+    assert "(+18 %; 4 repeats are too few" in text
     assert max(len(line) for line in text.splitlines() if not line.startswith("run:")) <= 80
     assert text.count("\n") < 250
 
