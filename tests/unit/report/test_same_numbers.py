@@ -149,7 +149,7 @@ def test_csv_and_json_hold_the_same_in_full(stored: tuple[RunAnswer, Joint], tmp
 
 def numbers_of_row(text: str) -> tuple[str, ...]:
     """The printed numbers of a row in order, without marks of findings."""
-    plain = re.sub(r"(?<![\w.])[!ix]\d+\b", " ", unescape(text).replace("\\", ""))
+    plain = re.sub(r"(?<![\w.])[!ix]\d+\b", " ", unescape(text).replace("\\", "").replace("\xa0", " "))
     return tuple(re.sub(r"\s", "", number) for number in NUMBER.findall(plain))
 
 
