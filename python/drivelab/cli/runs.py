@@ -16,7 +16,7 @@ from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.terminal.clean_text import terminal_text
-from drivelab.report.terminal.wrapped import one_line, table_lines
+from drivelab.report.terminal.wrapped import ellipsis, one_line, table_lines
 from drivelab.store.find_run import all_kept, kept_followed, kept_runs
 from drivelab.store.followed import StoredFollowed, open_followed
 from drivelab.store.read import StoredRun, open_run
@@ -99,7 +99,7 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
     yield f"{columns[0].ljust(start)}answer"
     for line, row in zip(columns[1:], rows, strict=True):
         room = max(width - start, _ANSWER_WIDTH_MIN)
-        mark = "..." if plain else "…"
+        mark = ellipsis(plain)
         answer = textwrap.shorten(terminal_text(_answer(row), plain), room, placeholder=mark)
         # a comma or a colon before what was cut off leads nowhere
         answer = re.sub(rf"[:;,]{re.escape(mark)}$", mark, answer)
@@ -109,7 +109,7 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
 def _end_of(target: str, plain: bool) -> str:
     """A target; of a long one its end, which tells paths apart."""
     text = terminal_text(target, plain)
-    mark = "..." if plain else "…"
+    mark = ellipsis(plain)
     return text if len(text) <= _TARGET_WIDTH else f"{mark}{text[len(mark) - _TARGET_WIDTH :]}"
 
 

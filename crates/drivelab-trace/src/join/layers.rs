@@ -242,9 +242,7 @@ impl Sweep<'_> {
             candidates.max_by_key(|(bio, at)| (bio.queued, *at)).map(|(_, at)| at).into_iter().collect()
         };
         if found.is_empty() {
-            let room = self.room.saturating_sub(self.above.found.len());
-            let every: Vec<usize> = self.open_in(device).take(room).map(|key| key.2).collect();
-            return self.listed(every.into_iter());
+            return self.every_in(&[device]);
         }
         self.listed(found.into_iter())
     }
@@ -255,12 +253,16 @@ impl Sweep<'_> {
     }
 
     fn all_above(&mut self, device: u32, sector: u64, bytes: u32) -> Option<(usize, usize)> {
-        let mut every: Vec<usize> = Vec::new();
-        for above in self.layers.above(device, sector, bytes) {
-            let room = self.room.saturating_sub(self.above.found.len() + every.len());
-            every.extend(self.open_in(above).take(room).map(|key| key.2));
-        }
-        self.layers.is_below(device).then(|| self.listed(every.into_iter()))
+        let above: Vec<u32> = self.layers.above(device, sector, bytes).collect();
+        self.layers.is_below(device).then(|| self.every_in(&above))
+    }
+
+    /// All that waits in some layers, as far as there is room.
+    fn every_in(&mut self, devices: &[u32]) -> (usize, usize) {
+        let room = self.room.saturating_sub(self.above.found.len());
+        let open = devices.iter().flat_map(|&device| self.open_in(device));
+        let every: Vec<usize> = open.take(room).map(|key| key.2).collect();
+        self.listed(every.into_iter())
     }
 }
 

@@ -99,8 +99,12 @@ def _all_apart(pairs: Sequence[tuple[Observation, Observation]]) -> bool | None:
 
 def ratio_of(best: Observation, other: Observation) -> float:
     """How many times the larger of two numbers is the smaller one."""
-    values = [one.estimate.value or 1.0 for one in (best, other)]
-    return max(values) / max(min(values), 1e-12)
+    return times_apart(best.estimate.value or 1.0, other.estimate.value or 1.0)
+
+
+def times_apart(one: float, other: float) -> float:
+    """How many times the larger of two values is the smaller one."""
+    return max(one, other) / max(min(one, other), 1e-12)
 
 
 def observations_apart(best: Observation, other: Observation) -> bool | None:

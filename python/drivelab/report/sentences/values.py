@@ -11,7 +11,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import value_writer
 from drivelab.report.parts_of_text import capitalised
-from drivelab.report.sentences.contest import DIFFERS_FROM
+from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.several_drives import shortened
 
 WORDS_MAX = 30
@@ -120,8 +120,8 @@ def _leader(members: Sequence[CombinationResult], factor: str) -> str | None:
     mine = best.metrics[metric]
     for one in others:
         its = one.metrics[metric]
-        ratio = max(mine.median, its.median) / max(min(mine.median, its.median), 1e-12)
-        if ratio < DIFFERS_FROM or not are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count)):
+        is_alike = times_apart(mine.median, its.median) < DIFFERS_FROM
+        if is_alike or not are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count)):
             return None
     return best.levels.get(factor, "")
 

@@ -70,12 +70,13 @@ def render_run_screen(
     limits = [(room, WARNINGS_MAX) for room in range(_TABLE_LINES_MAX - 2 * len(sentences), _TABLE_LINES_KEPT, -1)]
     limits += [(_TABLE_LINES_KEPT, most) for most in range(WARNINGS_MAX, 0, -1)]
     limits += [(room, 1) for room in range(_TABLE_LINES_KEPT - 1, _TABLE_LINES_MIN - 1, -1)]
+    every = with_drifts(answer, warnings)
     for room, most in limits:
         screen = _screen(
             answer,
             title,
             sentences,
-            with_drifts(answer, warnings),
+            every,
             room,
             most,
             is_one_at_a_time=is_one_at_a_time,

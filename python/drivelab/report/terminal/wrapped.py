@@ -32,7 +32,12 @@ def wrapped(text: str, width: int, plain: bool, indent: str = "") -> list[str]:
 def one_line(text: str, width: int, plain: bool) -> str:
     """The parts of a text that fit one line; where not even the first does, the words that do, and an ellipsis."""
     whole = terminal_text(text, plain)
-    return textwrap.shorten(parts_within(whole, width), width, placeholder="..." if plain else "…")
+    return textwrap.shorten(parts_within(whole, width), width, placeholder=ellipsis(plain))
+
+
+def ellipsis(plain: bool) -> str:
+    """What stands for what was cut off."""
+    return "..." if plain else "…"
 
 
 def line_count(shown: RenderableType) -> int:
