@@ -34,6 +34,7 @@ from drivelab.reference.load import PREFIX, load_reference
 from drivelab.report.formats import SUFFIXES, Format, PictureFormat
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.run import plain_text
+from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.plots import TextPlots
 from drivelab.report.terminal.wrapped import without_trailing_blanks
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 # more is in the report
 _SENTENCES_MAX = 3
+# of a table; the report has the others
+_ROWS_MAX = 24
 _FORMATS = ", ".join(SUFFIXES)
 
 
@@ -240,10 +243,13 @@ def _print_joint(joint: Joint, console: Console) -> None:
         console.print()
     plain = not console.encoding.startswith("utf")
     for table in joint.tables[:1]:
-        console.print(TerminalTable(table, plain=plain))
+        console.print(TerminalTable(table, plain=plain, rows_max=_ROWS_MAX))
     console.print()
-    plots = TextPlots(result_sets=joint.result_sets, plain=plain)
-    console.print(plots, end="")
+    # where the table has drives as columns, or is that of a page's numbers, a picture would show them once more
+    is_page = len(joint.result_sets) == 1 and not joint.runs
+    first = [table for table in joint.tables[:1] if any(column.is_number for column in table.columns)]
+    if not any(is_page or table.key == DRIVES_BESIDE for table in first):
+        console.print(TextPlots(result_sets=joint.result_sets, plain=plain), end="")
     more = len(joint.tables) - 1
     if more > 0:
         console.print(Text(f"{more} more table{'s' if more > 1 else ''} in the report: --format markdown", style="dim"))

@@ -48,7 +48,7 @@ NOTHING_IN_COMMON = (
 )
 _RUNS_TOLD_MAX = 6
 # numbers come before what describes drives and machines; tables that are not named stand between
-_AT_A_GLANCE = ("pivot", "results-by-setting")
+_AT_A_GLANCE = ("pivot", "drives-beside", "results-by-setting")
 _THEN = ("disks", "write-cache-effect", "write-cache-by-host")
 _LAST = ("drives", "hardware")
 

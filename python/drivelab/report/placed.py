@@ -65,7 +65,7 @@ class PlacedTable:
 
     @property
     def has_best(self) -> bool:
-        """Whether some cell is marked as the best of its column."""
+        """Whether some cell is marked as the best."""
         return any(cell.is_best for row in self.rows for cell in row)
 
     @property

@@ -44,7 +44,7 @@ def run_differences(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) ->
         *_of_hosts(runs, sets),
         *_of_time(sets),
         *_of_state(runs),
-        *_of_levels(sets),
+        *_of_levels([one for one in sets if _in_common(one, sets)]),
         *_of_workloads(sets),
     )
 
@@ -115,17 +115,21 @@ def _short(name: str, levels: Sequence[str]) -> list[str]:
 
 def _of_workloads(sets: Sequence[ResultSet]) -> Iterator[str]:
     """Workloads that only one of the runs has."""
-    titles = {one.key: {each.workload: each.title or each.workload for each in one.observations} for one in sets}
-    apart = []
-    for key, own in titles.items():
-        others = {workload for other, found in titles.items() if other != key for workload in found}
-        only = [title for workload, title in own.items() if workload not in others]
-        if only and len(only) < len(own):
-            yield f"Only in {shortened(key)}: {_list(only)}."
-        elif only:
-            apart.append(key)
+    for one in sets:
+        common = _in_common(one, sets)
+        titles = {each.workload: each.title or each.workload for each in one.observations}
+        only = [title for workload, title in titles.items() if workload not in common]
+        if common and only:
+            yield f"Only in {shortened(one.key)}: {_list(only)}."
+    apart = [one.key for one in sets if one.observations and not _in_common(one, sets)]
     if apart:
         yield f"No workload in common with the others: {_list(apart)}."
+
+
+def _in_common(one: ResultSet, sets: Sequence[ResultSet]) -> set[str]:
+    """The workloads that it shares with some other."""
+    others = {each.workload for other in sets if other.key != one.key for each in other.observations}
+    return others & {each.workload for each in one.observations}
 
 
 def _differing(words: str, values: Mapping[str, str]) -> Iterator[str]:

@@ -81,6 +81,7 @@ def number_table(
     caption: str = "",
     *,
     as_printed: bool = False,
+    is_best_of_row: bool = False,
 ) -> Table:
     """A table of texts and numbers.
 
@@ -96,11 +97,13 @@ def number_table(
         All rows; `ROWS_MAX` of them are shown.
     as_printed : bool
         Whether numbers stand as their pages print them, in the pages' units.
+    is_best_of_row : bool
+        Whether the numbers of a row are held against each other, not those of a column.
     """
     kept_texts = [place for place in range(len(text_names)) if not place or any(row.texts[place] for row in rows)]
     kept = [place for place in range(len(columns)) if any(row.numbers[place] is not None for row in rows)]
     units = _units(columns, rows, kept, as_printed=as_printed)
-    best = {place: best_of([row.numbers[place] for row in rows], columns[place].is_better_when_low) for place in kept}
+    best = _best_of_rows(columns, rows, kept) if is_best_of_row else _best_of_columns(columns, rows, kept)
     notes = NoteList()
     shown = []
     for number, row in enumerate(rows[:ROWS_MAX]):
@@ -108,9 +111,9 @@ def number_table(
         cells[0] = replace(cells[0], notes=notes.numbers(row.text_notes))
         for place in kept:
             cell = _cell(row, place, units[place], notes, as_printed=as_printed)
-            cells.append(replace(cell, is_best=best[place] == number))
+            cells.append(replace(cell, is_best=(number, place) in best))
         shown.append(tuple(cells))
-    if any(_is_of_one(rows[row].numbers[place]) for place, row in best.items() if row is not None):
+    if any(_is_of_one(rows[row].numbers[place]) for row, place in best):
         caption = f"{caption} {BEYOND_OF_ONE}".strip()
     if len(rows) > ROWS_MAX:
         caption = f"{caption} The first {ROWS_MAX} of {len(rows)} rows; the CSV holds all of them.".strip()
@@ -118,6 +121,23 @@ def number_table(
     heads += [TableColumn(columns[place].name, units[place].name, is_number=True) for place in kept]
     data = _data([text_names[p] for p in kept_texts], kept_texts, [(p, columns[p]) for p in kept], rows)
     return Table(key, title, tuple(heads), tuple(shown), caption, tuple(notes.texts), data)
+
+
+def _best_of_columns(
+    columns: Sequence[NumberColumn], rows: Sequence[NumberRow], kept: Sequence[int]
+) -> set[tuple[int, int]]:
+    """Row and column of the best number of each column that has one."""
+    found = ((best_of([row.numbers[at] for row in rows], columns[at].is_better_when_low), at) for at in kept)
+    return {(row, at) for row, at in found if row is not None}
+
+
+def _best_of_rows(
+    columns: Sequence[NumberColumn], rows: Sequence[NumberRow], kept: Sequence[int]
+) -> set[tuple[int, int]]:
+    """Row and column of the best number of each row that has one; all columns are of one kind."""
+    is_low = columns[kept[0]].is_better_when_low if kept else None
+    found = ((place, best_of([row.numbers[at] for at in kept], is_low)) for place, row in enumerate(rows))
+    return {(place, kept[at]) for place, at in found if at is not None}
 
 
 def best_of(numbers: Sequence[Number | None], is_better_when_low: bool | None) -> int | None:

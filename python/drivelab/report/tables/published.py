@@ -9,6 +9,7 @@ from drivelab.report.tables.cost import cost
 from drivelab.report.tables.disks import disks
 from drivelab.report.tables.drive_rows import published_name
 from drivelab.report.tables.drives import drives
+from drivelab.report.tables.drives_beside import drives_beside
 from drivelab.report.tables.grid import built_in_views, grids
 from drivelab.report.tables.hardware import hardware
 from drivelab.report.tables.other_results import KEY as OTHER_RESULTS
@@ -44,6 +45,7 @@ def published_tables(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
         Those that the results can carry, no two with the same key.
     """
     found = [table for make in _BEFORE_VIEWS if (table := make(sets)) is not None]
+    found += drives_beside(sets)
     found += [table for view in built_in_views().values() for table in grids(view, sets)]
     found += [table for make in _AFTER_VIEWS if (table := make(sets)) is not None]
     if len(sets) == 1 and sets[0].forms:

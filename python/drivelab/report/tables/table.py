@@ -39,7 +39,7 @@ class TableCell:
     interval : str
         From where to where, shown on demand: ``8.7–9.8``; may be empty.
     is_best : bool
-        Whether it is the best of its column, beyond the scatter of repeats.
+        Whether it is the best of its column or row, beyond the scatter of repeats.
     notes : tuple of int
         Numbers (from 1) of the table's notes that touch it.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from drivelab.report.tables.table import Table, TableCell
@@ -37,11 +37,14 @@ class TerminalTable:
         Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     with_intervals : bool
         Whether each number has its interval below it.
+    rows_max : int
+        How many rows are shown at most.
     """
 
     table: Table
     plain: bool = False
     with_intervals: bool = False
+    rows_max: int = ROWS_MAX
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Title, rows, and what has to be known of them."""
@@ -51,20 +54,21 @@ class TerminalTable:
         if self.table.caption and not any(column.unit for column in self.table.columns):
             # nothing but the caption tells the unit
             yield Text(self._clean(self.table.caption), style="dim")
-        rows = self.table.rows[:ROWS_MAX]
+        rows = self.table.rows[: self.rows_max]
         yield from self._blocks(rows, options.max_width)
         if len(self.table.rows) > len(rows):
             yield Text(f"the first {len(rows)} of {len(self.table.rows)} rows", style="dim")
         if any(cell.is_best for row in rows for cell in row):
-            yield Text(f"{BEST_MARK} the best of its column, beyond the scatter of repeats", style="dim")
+            yield Text(f"{BEST_MARK} the best, beyond the scatter of repeats", style="dim")
         for number, note in enumerate(self.table.notes, start=1):
             yield Text(f"[{number}] {self._clean(note)}", style="dim")
 
     def _blocks(self, rows: _Rows, width: int) -> Iterator[RichTable | Text]:
         """The table in as many blocks as it takes."""
         columns = self.table.columns
-        numbers = [place for place, column in enumerate(columns) if column.is_number]
-        labels = [place for place, column in enumerate(columns) if not column.is_number]
+        filled = [place for place in range(len(columns)) if any(row[place].text not in _EMPTY for row in rows)]
+        numbers = [place for place in filled if columns[place].is_number]
+        labels = [place for place in filled if not columns[place].is_number]
         if not numbers:
             narrowest = sum(min(self._width(place, rows), _TEXT_WIDTH_MIN) + _GAP for place in labels)
             if narrowest <= width:
@@ -72,9 +76,13 @@ class TerminalTable:
             else:
                 yield from self._records(rows)
             return
-        for headings in range(len(labels)):
-            if self._needed([*labels[headings:], *numbers], rows) <= width:
-                yield from self._below_headings(labels[:headings], [*labels[headings:], *numbers], rows, width)
+        # what changes least from row to row heads most of them
+        changes = {place: sum(one[place] != next_[place] for one, next_ in pairwise(rows)) for place in labels}
+        for count in range(len(labels)):
+            headings = sorted(sorted(labels, key=lambda place: changes[place])[:count])
+            places = [place for place in (*labels, *numbers) if place not in headings]
+            if self._needed(places, rows) <= width:
+                yield from self._below_headings(headings, places, rows, width)
                 return
         # many short labels are wrapped more easily as one
         for group in self._groups(numbers, rows, width - _LABEL_WIDTH_MIN):

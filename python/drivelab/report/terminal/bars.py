@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from drivelab.model.units import format_quantity
+from drivelab.report.combination_labels import NOT_APPLICABLE
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.scale import Glyphs, Scale, TextPlot, axis_lines, glyphs, legend_lines, scale_for
 
@@ -15,7 +16,6 @@ ROWS_MAX = 32
 LOG_FROM = 25.0
 _BAR_CELLS_MIN = 12
 _LABEL_SHARE_MAX = 0.55
-_HEAD_CELLS_MIN = 6
 _GAP = 2
 _IN_PARENTHESES = re.compile(r" \([^()]*\)")
 
@@ -78,21 +78,20 @@ def bar_plot(group: BarGroup, width: int, *, plain: bool = False) -> TextPlot | 
     shown = bars[:ROWS_MAX]
     numbers = [terminal_text(_number(bar, group.unit), plain) for bar in shown]
     number_width = max(map(_cells, numbers))
-    labels, label_width = _label_lines(group.heads, shown, int(width * _LABEL_SHARE_MAX), plain)
-    cells = max(_BAR_CELLS_MIN, width - label_width - number_width - 2 * _GAP)
+    labels = _labels(group.heads, shown, int(width * _LABEL_SHARE_MAX), plain)
+    cells = max(_BAR_CELLS_MIN, width - labels.width - number_width - 2 * _GAP)
     drawn = glyphs(plain=plain)
     values = [end for bar in shown for end in (bar.value, bar.low, bar.high) if end is not None and end >= 0]
     scale = scale_for(values, cells, log_from=LOG_FROM)
     draw = _bar if scale.kind == "linear" else _point
     rows = [draw(bar, scale, drawn) for bar in shown]
     is_log = ", log axis" if scale.kind == "log" else ""
-    lines = labels[:1] if any(group.heads) else []
+    lines = [labels.head] if labels.head.strip() else []
     gap = " " * _GAP
-    lines += [
-        f"{label}{gap}{row}{gap}{' ' * (number_width - _cells(number))}{number}"
-        for label, row, number in zip(labels[1:], rows, numbers, strict=True)
-    ]
-    lines += [terminal_text(line, plain) for line in axis_lines(scale, group.unit, label_width + _GAP, drawn)]
+    for above, label, row, number in zip(labels.above, labels.rows, rows, numbers, strict=True):
+        lines += [above] if above else []
+        lines.append(f"{label}{gap}{row}{gap}{' ' * (number_width - _cells(number))}{number}")
+    lines += [terminal_text(line, plain) for line in axis_lines(scale, group.unit, labels.width + _GAP, drawn)]
     notes = [terminal_text(note, plain) for note in _notes(group, bars, rows, drawn, scale.kind)]
     lines += legend_lines(notes, width)
     title = terminal_text(f"{group.title}{is_log}", plain)
@@ -107,36 +106,64 @@ def _number(bar: Bar, unit: str) -> str:
     return f"{sign}{format_quantity(value, unit)}{f' {bar.mark}' if bar.mark else ''}"
 
 
-def _label_lines(heads: Sequence[str], bars: Sequence[Bar], room: int, plain: bool) -> tuple[list[str], int]:
-    """The heads and the labels as text of one width, and that width; what repeats from above is left out."""
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """The labels as text of one width: the heads of their columns, each row's own, and what stands above some rows."""
+
+    head: str
+    rows: tuple[str, ...]
+    above: tuple[str, ...]
+    width: int
+
+
+def _labels(heads: Sequence[str], bars: Sequence[Bar], room: int, plain: bool) -> _Labels:
+    """The labels in columns, or where these have no room, the last column below a line for each group of the others."""
     columns = max(len(bar.labels) for bar in bars)
     rows = [[terminal_text(text, plain) for text in bar.labels] for bar in bars]
     head = [terminal_text(text, plain) for text in (*heads, *([""] * columns))][:columns]
-    widths = [max(_cells(row[place]) for row in (head, *rows)) for place in range(columns)]
-    bare = [[_IN_PARENTHESES.sub("", text) for text in row] for row in rows]
-    if sum(widths) + 2 * (columns - 1) > room and len(set(map(tuple, bare))) == len(set(map(tuple, rows))):
+    if _needed(head, rows) > room:
+        bare = [[_IN_PARENTHESES.sub("", text) for text in row] for row in rows]
         # the number of a model that its name stands beside
-        rows = bare
-        widths = [max(_cells(row[place]) for row in (head, *rows)) for place in range(columns)]
-    if sum(widths) + 2 * (columns - 1) > room:
-        # heads give way before labels, which tell rows apart
-        widths = [
-            max(min(_cells(head[place]), _HEAD_CELLS_MIN), *(_cells(row[place]) for row in rows))
-            for place in range(columns)
-        ]
-    while sum(widths) + 2 * (columns - 1) > room and max(widths) > 4:
-        widths[widths.index(max(widths))] -= 1
-    texts = ["  ".join(_fixed(text, size) for text, size in zip(head, widths, strict=True))]
-    above: list[str] = []
+        rows = bare if len(set(map(tuple, bare))) == len(set(map(tuple, rows))) else rows
+    if columns == 1 or _needed(head, rows) <= room:
+        return _in_columns(head, rows, room)
+    groups = [", ".join(_named(head, row[:-1])) for row in rows]
+    below = _in_columns(head[-1:], [[f"  {row[-1]}"] for row in rows], room)
+    return replace(below, head="", above=tuple(_unless_repeated(groups)))
+
+
+def _named(heads: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+    """Each text behind its head; nothing for those that say that there is nothing."""
+    return (f"{head} {text}".strip() for head, text in zip(heads, texts, strict=False) if text != NOT_APPLICABLE)
+
+
+def _needed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How wide columns are, with the gaps between them."""
+    return sum(max(map(_cells, column)) + _GAP for column in zip(head, *rows, strict=True)) - _GAP
+
+
+def _in_columns(head: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> _Labels:
+    """The labels in columns; what repeats from above is left out."""
+    widths = [max(map(_cells, column)) for column in zip(head, *rows, strict=True)]
+    widths[-1] = min(widths[-1], max(4, room))
+    texts: list[str] = []
+    above: Sequence[str] = ()
     cut = {tuple(map(_fixed, row, widths)) for row in rows}
     fixed = _fixed if len(cut) == len(set(map(tuple, rows))) else _with_its_end
     for row in rows:
-        # a label is left out only where all before it are the same too
-        same = next((place for place, text in enumerate(row) if place >= len(above) or text != above[place]), columns)
-        cells = ["" if place < min(same, columns - 1) else text for place, text in enumerate(row)]
-        texts.append("  ".join(fixed(text, size) for text, size in zip(cells, widths, strict=True)))
+        # a label is left out only where all before it are the same too, and the last never
+        same = next((place for place, text in enumerate(row) if place >= len(above) or text != above[place]), len(row))
+        cells = ["" if place < min(same, len(row) - 1) else text for place, text in enumerate(row)]
+        texts.append((" " * _GAP).join(fixed(text, size) for text, size in zip(cells, widths, strict=True)))
         above = row
-    return texts, sum(widths) + 2 * (columns - 1)
+    first = (" " * _GAP).join(_fixed(text, size) for text, size in zip(head, widths, strict=True))
+    return _Labels(first, tuple(texts), ("",) * len(texts), _cells(first))
+
+
+def _unless_repeated(texts: Sequence[str]) -> Iterator[str]:
+    """Each text, empty where the one before is the same."""
+    for before, text in zip(("", *texts), texts, strict=False):
+        yield "" if text == before else text
 
 
 def _bar(bar: Bar, scale: Scale, drawn: Glyphs) -> str:

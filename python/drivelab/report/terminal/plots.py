@@ -14,7 +14,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.units import format_bytes
-from drivelab.report.combination_labels import combination_labels
+from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels
 from drivelab.report.content import TrialContent
 from drivelab.report.judged_order import judged_order
 from drivelab.report.terminal.bars import Bar, BarGroup, bar_plot
@@ -217,7 +217,9 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str, se
     # those of one combination together, so that runs stand below each other
     groups: dict[tuple[str, ...], list[tuple[ResultSet, Observation]]] = {}
     for results, seen in members:
-        levels = tuple(level_text(name, seen.levels[name]) if name in seen.levels else "-" for name in varying)
+        levels = tuple(
+            level_text(name, seen.levels[name]) if name in seen.levels else NOT_APPLICABLE for name in varying
+        )
         groups.setdefault(levels, []).append((results, seen))
     bars = [
         Bar(
@@ -230,6 +232,7 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str, se
         for levels, rows in groups.items()
         for results, seen in rows
     ]
+    heads = [name.replace("_", " ") for name in varying]
     size = format_bytes(first.block_size_bytes) if first.block_size_bytes else "mixed sizes"
     titles = list(dict.fromkeys(seen.title for _, seen in members))
     what = titles[0] if len(titles) == 1 else f"{_operation(first)}, {size}"
@@ -239,7 +242,7 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str, se
         title=f"{what}: {metric_of(metric).words}",
         unit=first.estimate.unit,
         bars=tuple(bars),
-        heads=(*varying, *(["drive"] if has_drives else []), *(["run"] if has_runs else [])),
+        heads=(*heads, *(["drive"] if has_drives else []), *(["run"] if has_runs else [])),
         span="range of the repeats, or 95 % interval",
     )
 

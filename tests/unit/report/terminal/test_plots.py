@@ -281,7 +281,7 @@ def test_a_sweep_of_depths_is_one_plot_of_its_throughput() -> None:
     ]
     (plot,) = run_plots(two_runs(*sweep), 80)
     assert plot.title == "4 KiB random reads: throughput, log axis"
-    assert plot.lines[0].split() == ["queue_depth", "run"]
+    assert plot.lines[0].split() == ["queue", "depth", "run"]
     assert [line.split()[0] for line in plot.lines[1:7]] == ["1", "new", "8", "new", "32", "new"]
     kinds = [TrialKind(4096, depth, is_durable=False) for depth in (1, 8, 32)]
     assert judged_metric(kinds) == "throughput_bytes_per_s"

@@ -1,0 +1,101 @@
+"""Drives as columns: each workload and setting that several of them were measured with is a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from drivelab.model.metric import metric_of
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.model.units import format_bytes
+from drivelab.report.judged_order import judged_order
+from drivelab.report.tables.drive_rows import DriveRow, drive_rows
+from drivelab.report.tables.number import Number, number_of
+from drivelab.report.tables.number_table import NumberColumn, NumberRow, number_table
+from drivelab.report.tables.small_writes import BLOCK_SIZE, Levels, factor_words, is_small_write, small_writes
+from drivelab.report.tables.table import Table
+
+KEY = "drives-beside"
+# of more a row is wider than a page
+_DRIVES_MAX = 6
+_CAPTION = "The best of a row is marked where its interval overlaps no other."
+# what was done, and every factor with its level
+_Kind = tuple[str, Levels]
+# by the place of a drive
+_Measured = Mapping[int, Sequence[Observation]]
+_Judged = Mapping[int, Number]
+
+
+def drives_beside(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
+    """A table for each number that workloads are judged by, with a column per drive.
+
+    Parameters
+    ----------
+    sets : sequence of ResultSet
+        Runs and published pages.
+
+    Returns
+    -------
+    tuple of Table
+        None of pages alone, of a single drive or of more than fit on a page, and where they have no workload in common.
+    """
+    drives = drive_rows(sets)
+    if not 2 <= len(drives) <= _DRIVES_MAX or all(one.is_reference for one in drives):
+        return ()
+    by_metric: dict[str, dict[_Kind, _Judged]] = {}
+    for kind, members in _by_kind(sets, drives).items():
+        for metric, numbers in _judged(members):
+            by_metric.setdefault(metric, {})[kind] = numbers
+    return tuple(_table(metric, found, drives) for metric, found in by_metric.items())
+
+
+def _table(metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRow]) -> Table:
+    of = metric_of(metric)
+    names = list(dict.fromkeys(name for _, levels in found for name, _ in levels if name != BLOCK_SIZE))
+    titles = list(dict.fromkeys(title for title, _ in found))
+    rows = [
+        NumberRow(
+            (title, *(factor_words(name, dict(levels)) for name in names)),
+            tuple(numbers.get(place) for place in range(len(drives))),
+        )
+        for (title, levels), numbers in found.items()
+    ]
+    columns = [NumberColumn(one.name, of.unit, None if not of.better else of.better == "low") for one in drives]
+    heads = ("workload", *(name.replace("_", " ").replace("filesystem", "file system") for name in names))
+    title = f"Beside each other: {of.words}"
+    title = f"{title} of {titles[0]}" if len(titles) == 1 else title
+    return number_table(KEY, title, heads, columns, rows, _CAPTION, is_best_of_row=True)
+
+
+def _by_kind(sets: Sequence[ResultSet], drives: Sequence[DriveRow]) -> dict[_Kind, _Measured]:
+    """What was measured of each workload and setting, by the place of the drive; small writes as all sets call them."""
+    found: dict[_Kind, dict[int, list[Observation]]] = {}
+    for place, row in enumerate(drives):
+        for kind, one in _observations(sets, row):
+            found.setdefault(kind, {}).setdefault(place, []).append(one)
+    return {kind: members for kind, members in found.items() if len(members) > 1}
+
+
+def _observations(sets: Sequence[ResultSet], row: DriveRow) -> Iterator[tuple[_Kind, Observation]]:
+    for write in small_writes(sets):
+        for levels, one in write.of(row).items():
+            yield (write.title, levels), one
+    for one in row.observations:
+        if not is_small_write(one):
+            size = f", {format_bytes(one.block_size_bytes)}" if one.block_size_bytes else ""
+            title = one.title or one.workload
+            text = title if size.strip(", ") in title else f"{title}{size}"
+            yield (text, tuple(sorted(one.levels.items()))), one
+
+
+def _judged(members: _Measured) -> Iterator[tuple[str, _Judged]]:
+    """The number that the drives are judged by: the first that several of them have; nothing where they have none."""
+    seen = [one for each in members.values() for one in each]
+    for metric in judged_order(seen):
+        numbers = {
+            place: number
+            for place, each in members.items()
+            if (number := number_of([one for one in each if one.metric == metric])) is not None
+        }
+        if len(numbers) > 1:
+            yield metric, numbers
+            return
