@@ -118,7 +118,6 @@ def test_a_model_that_cannot_be_is_refused(
         (["io", "sim:consumer-ssd", "--backend", "uring"], "E313"),
         (["io", "sim:consumer-ssd", "--operation", "write", "--verify"], "E313"),
         (["io", "sim:consumer-ssd", "--operation", "create", "--files", "10"], "E316"),
-        (["check", "sim:consumer-ssd"], "T105"),
         (["run", "queue-depth", "raid1:sim:consumer-ssd,sim:disk-7200"], "U042"),
     ],
 )
@@ -127,6 +126,31 @@ def test_what_a_simulated_drive_does_not_have_is_refused(
 ) -> None:
     assert run(arguments) != 0
     assert code in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("model", "is_limited"), [("gp2-100", True), ("consumer-ssd", False), ("disk-7200", False)])
+def test_a_check_says_that_a_limited_rate_may_be_a_burst_and_when_one_would_know(
+    model: str, is_limited: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["check", f"sim:{model}", "--for", "etcd", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    # every trial of a check was done, in the drive's own time
+    assert not told["failures"]
+    assert len(told["trials"]) == 17
+    found = [one for one in told["findings"] if one["code"] == "burst-possible"]
+    assert bool(found) is is_limited
+    if is_limited:
+        assert found[0]["evidence"]["known_after_s"] == pytest.approx(5.4e6 / 3000, rel=0.02)
+        # the verdict rests on it, whichever trial has shown it
+        assert any("are a burst" in caveat for caveat in told["verdict"]["caveats"])
+
+
+def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "sim:gp2-100", "--quick"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "simulated, nothing real was measured" in lines[0]
+    assert sum("simulated" in line for line in lines[1:] if not line.startswith(("all numbers", "report"))) == 0
+    assert any("cannot know before 1,800 s whether" in line and "are a burst" in line for line in lines)
 
 
 @pytest.mark.provokes("R424")

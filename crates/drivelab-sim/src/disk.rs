@@ -60,27 +60,30 @@ impl Disk {
     }
 
     pub(crate) fn read(&mut self, now: u64, extent: Extent, factor: f64) -> u64 {
-        self.access(now, extent, factor)
+        // it reads ahead while nobody asks
+        let follows = extent.offset == self.last_end;
+        self.access(now, extent, factor, follows)
     }
 
     pub(crate) fn write(&mut self, now: u64, extent: Extent, factor: f64) -> u64 {
         let admitted = self.cache.admits_at(now);
-        let written = self.access(admitted, extent, factor);
+        // once it has written all that it had, the place where this goes has passed below the head
+        let follows = extent.offset == self.last_end && admitted <= self.free_at;
+        let written = self.access(admitted, extent, factor, follows);
         let places = extent.bytes.div_ceil(PLACE_BYTES);
         (0..places).map(|_| self.cache.put(self.cache.admits_at(now), written)).max().unwrap_or(written)
     }
 
-    fn access(&mut self, now: u64, extent: Extent, factor: f64) -> u64 {
+    fn access(&mut self, now: u64, extent: Extent, factor: f64, follows: bool) -> u64 {
         let turn = self.model.turn_ns as f64 * factor;
         let at = extent.offset as f64;
         let number = self.zones.partition_point(|zone| zone.first_byte <= at).max(1) - 1;
         let zone = self.zones[number];
         let turns = (at - zone.first_byte) / zone.track_bytes;
         let transfer = extent.bytes as f64 / zone.track_bytes * turn;
-        let goes_on = extent.offset == self.last_end;
         let track = zone.first_track + turns.floor();
         let start = now.max(self.free_at);
-        let end = if goes_on && self.cache.exists() {
+        let end = if follows && self.cache.exists() {
             // what follows was read ahead, or waited in the cache
             now.max(self.free_at + transfer as u64)
         } else {

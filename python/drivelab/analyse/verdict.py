@@ -21,7 +21,7 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from drivelab.analyse.findings import DURABILITY_CODES, foreign_work
+from drivelab.analyse.findings import DURABILITY_CODES, VOLUME_CODES, foreign_work
 from drivelab.analyse.forecast import forecast
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
@@ -208,10 +208,10 @@ def _is_for_all(need: Need, measured: Container[str]) -> bool:
 def touches(finding: Finding, trial: str) -> bool:
     """Whether a finding says something about the numbers of a trial.
 
-    A finding about the whole run touches every trial, unless it is about
-    durability and the trial is not.
+    A finding about the whole run, or about a limit of the volume, touches every trial,
+    unless it is about durability and the trial is not.
     """
-    if finding.trial:
+    if finding.trial and finding.code not in VOLUME_CODES:
         return finding.trial == trial
     return finding.code not in DURABILITY_CODES or trial.startswith(_DURABLE_TRIALS)
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from drivelab import __version__
-from drivelab.analyse.findings import operations_failed, run_findings, target_findings
+from drivelab.analyse.findings import VOLUME_CODES, operations_failed, run_findings, target_findings
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
@@ -232,12 +232,17 @@ def judge_check(
     summaries = results.summaries
     evidence = RunEvidence.of(summaries, (int(one.engine.get("measured_ns", 0)) for one in results.measurements))
     findings = [*target_findings(target, host), *run_findings(evidence), *results.findings]
-    findings = sorted([*findings, *check_findings(plan, results)], key=gravity)
+    findings = sorted([*findings, *check_findings(plan, results)], key=_first_of_the_volume)
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need))
     if need is None:
         return CheckJudgement(findings, judge_fitness(built_in_needs(), summaries, findings))
     return CheckJudgement(findings, judge_need(need, summaries, findings, at_least_per_s=asked.at_least_per_s))
+
+
+def _first_of_the_volume(one: Finding) -> tuple[int, bool]:
+    """The gravest first, and of them what limits every trial."""
+    return gravity(one), one.code not in VOLUME_CODES
 
 
 def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:

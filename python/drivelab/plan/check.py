@@ -121,8 +121,8 @@ def plan_check(
     Parameters
     ----------
     target : TargetFacts
-        A directory (files are made in it), a file (it is only read), or a block
-        device (only read, unless `may_erase`).
+        A directory (files are made in it), a file (it is only read), a block
+        device (only read, unless `may_erase`), or a simulated drive.
     program : str
         Whose log writes are issued beside those of every size; empty for nobody's.
     may_erase : bool
@@ -145,14 +145,14 @@ def plan_check(
         parent = target.text.rpartition("/")[0] or ("/" if target.text.startswith("/") else ".")
         do = f"check a directory that is there: drivelab check {parent}"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
-    if target.kind not in ("file", "block_device"):
-        do = "give a directory, a file or a block device"
+    if target.kind not in ("file", "block_device", "simulated"):
+        do = "give a directory, a file, a block device or a simulated drive"
         raise DrivelabError("T105", f"'{target.text}' cannot be checked", where="drivelab check", do=do)
     if target.size_bytes < TARGET_BYTES_MIN:
         size, least = format_bytes(target.size_bytes), format_bytes(TARGET_BYTES_MIN)
         what = f"{target.path} has {size}, and a check needs {least}"
         raise DrivelabError("R453", what, where=target.text)
-    if target.kind == "block_device" and may_erase:
+    if target.kind == "simulated" or (target.kind == "block_device" and may_erase):
         room = min(WORKING_BYTES_MAX, target.size_bytes) // MIB * MIB
         trials = [*_sync_trials(issued, room, "overwrite"), *_throughput_trials(target, room)]
         return CheckPlan(_planned(target, trials, is_quick=is_quick), room, True)

@@ -34,6 +34,7 @@ from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.process_owner import owner_tag
 from drivelab.run.progress import RunProgress
+from drivelab.run.simulated import SimulatedDrive
 from drivelab.run.work_area import WorkArea, can_preallocate, direct_io_refusal, work_area
 from drivelab.state.held_device import held_if_device
 from drivelab.state.working_files import files_in_journal, tree_in_journal
@@ -171,6 +172,9 @@ def _stage(
     stop: StopRequest,
     erase: Sequence[str],
 ) -> Iterator[Stage]:
+    if target.simulated is not None:
+        yield _OnSimulatedDrive(target, results)
+        return
     if target.kind == "block_device" or not plan.may_write:
         with held_if_device(target, erase=erase if plan.may_write else None):
             yield _InPlace(target, results)
@@ -235,6 +239,28 @@ class _InPlace(_CheckStage):
         target = TargetRange(path=self.facts.path, size_bytes=size_bytes, exclusive=pattern.writes)
         workload = pattern.on(target, seed=step.seed)
         return workload.model_copy(update={"direct": pattern.direct and not self._results.direct_reason})
+
+
+class _OnSimulatedDrive(_CheckStage):
+    """A simulated drive, made for the check and gone with it."""
+
+    def __init__(self, facts: TargetFacts, results: CheckResults) -> None:
+        super().__init__(facts, results)
+        assert facts.simulated is not None
+        self._drive = SimulatedDrive(facts.simulated, seed=1)
+
+    def _workload(self, step: PlannedStep, size_bytes: int) -> Workload:
+        workload = step.pattern.on(TargetRange(path=self.facts.path, size_bytes=size_bytes), seed=step.seed)
+        # it is reached without the kernel, so that one interface is as good as the other
+        return workload.model_copy(update={"backend": "auto"})
+
+    def prepare(self, step: PlannedStep) -> PreparedTrial:
+        """The trial, measured in the drive's own time."""
+        return replace(super().prepare(step), measure=self._drive.measure)
+
+    def failure(self, error: DrivelabError | FileNotFoundError) -> DrivelabError:
+        """Why a trial failed; the drive can't vanish."""
+        return Stage.failure(self, error)
 
 
 class _InWorkingFiles(_CheckStage):

@@ -14,6 +14,7 @@ from drivelab.analyse.findings import (
     abandoned_io,
     arrivals_missed,
     burst_credit,
+    burst_possible,
     compressible_content,
     direct_quietly_buffered,
     drift,
@@ -80,12 +81,13 @@ TRIAL_KINDS = (
     setting_not_kept,
     short_operations,
     compressible_content,
+    burst_credit,
+    burst_possible,
     foreign_work,
     ran_together,
     generator_saturated,
     queue_depth_not_reached,
     merged_requests,
-    burst_credit,
     throughput_cliff,
     throughput_swings,
     not_steady,
@@ -112,6 +114,9 @@ TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtu
 RUN_KINDS = (not_measured, compressible_content, reference_drift, run_resumed, interval_reach)
 SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
+
+# about the volume, whichever trial has shown it
+VOLUME_CODES = frozenset({burst_credit.CODE, burst_possible.CODE})
 
 # about how writes are made durable: they say nothing against the numbers of reads
 DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE})

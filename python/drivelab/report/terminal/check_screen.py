@@ -15,7 +15,14 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
-from drivelab.report.headline import busy_words, failed_words, headline_facts, surer_words, what_is_missing
+from drivelab.report.headline import (
+    busy_words,
+    failed_words,
+    headline_facts,
+    simulated_texts,
+    surer_words,
+    what_is_missing,
+)
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
 from drivelab.report.parts_of_text import clauses_within, first_in_few_words, parts_within
 from drivelab.report.reported_findings import ReportedFinding
@@ -36,7 +43,7 @@ _NEEDS_MAX = 5
 # of 25 where the console tells what else there is and where the page lies
 _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
-_FOREIGN_WORK = "foreign-work"
+_FOREIGN_WORK, _VIRTUAL = "foreign-work", "virtual-drive"
 _NO_LIMIT = "no limit is published for it: with --at-least RATE this becomes yes or no"
 _ORDER = ("fail", "undecided", "pass")
 _OUTCOMES = {
@@ -77,7 +84,8 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
     missing = what_is_missing(content.record, content.all_trial_count)
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
-    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else ""}
+    is_simulated = bool(simulated_texts(content))
+    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else ""}
     warned = [
         one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials) and one.code not in told
     ]

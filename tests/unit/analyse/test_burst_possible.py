@@ -1,0 +1,55 @@
+"""A rate that may be a burst is told of virtual drives that read at a published burst rate, and of nothing else."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from simulated_trials import drive, evidence, latencies, measured, target, workload
+
+from drivelab.analyse.findings import burst_possible
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.verdict import touches
+
+SECOND_NS = 1_000_000_000
+VIRTIO = target(None, [drive(virtual="virtio drive of a virtual machine")])
+LOOP = target(None, [drive(virtual="loop device")])
+
+
+def reads_at(*rates: float, queue_depth: int = 32, on: object = VIRTIO) -> TrialEvidence:
+    """Reads at these rates, a second of each."""
+    asked = workload("read", queue_depth=queue_depth, interval_ns=SECOND_NS)
+    made = measured(asked, {"read": latencies(round(sum(rates)), 1e7)}, intervals=len(rates))
+    rows = made.intervals.to_pylist()
+    for number, (row, rate) in enumerate(zip(rows, rates, strict=True)):
+        row |= {"start_ns": number * SECOND_NS, "duration_ns": SECOND_NS, "count": round(rate)}
+    made.engine["measured_ns"] = len(rates) * SECOND_NS
+    object.__setattr__(made, "intervals", pa.Table.from_pylist(rows, schema=made.intervals.schema))
+    return evidence(made, on)  # type: ignore[arg-type]
+
+
+def test_a_published_burst_rate_of_a_virtual_drive_may_be_one() -> None:
+    (found,) = burst_possible.find(reads_at(*[3000.0] * 10))
+    assert found.evidence["known_after_s"] == pytest.approx(1800, rel=0.01)
+    assert "cannot know before 1,800 s" in found.text
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        reads_at(*[3000.0] * 10, on=target()),
+        reads_at(*[3000.0] * 10, on=LOOP),
+        reads_at(*[3000.0] * 10, queue_depth=1),
+        reads_at(*[20_000.0] * 10),
+        reads_at(*[500.0] * 10),
+        reads_at(*[3000.0 * factor for factor in (0.4, 1.6) for _ in range(5)]),
+        reads_at(3000.0, 3000.0),
+    ],
+    ids=["a real drive", "a loop device", "one at a time", "too fast", "too slow", "not constant", "too short"],
+)
+def test_it_is_told_of_nothing_else(seen: TrialEvidence) -> None:
+    assert burst_possible.find(seen) == []
+
+
+def test_it_limits_every_trial_of_the_volume() -> None:
+    (found,) = burst_possible.find(reads_at(*[3000.0] * 10))
+    assert touches(found, "sync-write-4096")
