@@ -52,7 +52,7 @@ test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS 
 prove: build dev ## Statistics at full size, and a thousand kills and signals as root (an hour); ARGS="-k quantiles" picks some
 	cargo test --locked -p drivelab-sim -- --include-ignored
 	FIO_SOURCE=$(FIO_SOURCE) $(BIN)/python -m pytest -q tests/prove/*.py $(ARGS)
-	DRIVELAB_PROVE=1 $(BIN)/python -m pytest -q tests/device/test_killed_commands.py \
+	DRIVELAB_PROVE=1 $(BIN)/python -m pytest -q tests/device/test_killed_commands.py tests/device/test_resume.py \
 		tests/device/test_settings_come_back.py tests/unit/state/settings/test_settings_come_back.py \
 		tests/unit/analyse/test_change_points.py tests/cli/test_damaged_runs.py $(ARGS)
 

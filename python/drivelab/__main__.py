@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
 
 from drivelab import __version__
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Answers that pandas is not there: pyarrow would load it, and half of a command's start would be that."""
+
+    def find_spec(self, fullname: str, _path: Sequence[str] | None, _target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("no command needs pandas", name=fullname)
 
 
 def main() -> int:
@@ -16,6 +26,7 @@ def main() -> int:
         return 0
     # numpy's linear algebra would start a spinning thread on every processor, beside the I/O that is timed
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.meta_path.insert(0, _WithoutPandas())
     try:
         # imported here: loading the command line would make --version several times slower
         from drivelab.streams import open_closed_descriptors

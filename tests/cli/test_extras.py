@@ -48,6 +48,21 @@ def own(tmp_path: Path) -> str:
     return str(path)
 
 
+def test_no_command_waits_for_pandas_where_it_is_installed(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "import drivelab.__main__ as program\n"
+        "sys.argv = ['drivelab', 'check', '/nonexistent']\n"
+        "program.main()\n"
+        "import drivelab.answers.timeline\n"
+        "print('pandas' in sys.modules)"
+    )
+    environment = {"PYTHONPATH": str(PROJECT / "python"), "XDG_STATE_HOME": str(tmp_path)}
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    # pyarrow had an array to make of a list, and looks for pandas then
+    assert answer.stdout == "False\n", answer.stderr
+
+
 def test_no_command_imports_a_library_of_an_extra_before_it_is_needed() -> None:
     program = (
         "import importlib, sys\n"

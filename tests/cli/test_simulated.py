@@ -61,10 +61,11 @@ def test_each_model_can_be_read_and_written(name: str, capsys: pytest.CaptureFix
 
 
 def test_an_hour_takes_the_hour_of_the_drive_and_the_same_again(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("sim:./small.toml", "--operation", "write", "--durability", "fdatasync", "--runtime", "1h")
-    first, again = (io_json(capsys, *arguments, "--rate", "20") for _ in range(2))
-    assert first["clock"]["source"] == "virtual"
-    assert first["operations"]["write"]["count"] == pytest.approx(72_000, abs=2)
+    arguments = ("sim:./small.toml", "--operation", "write", "--durability", "fdatasync", "--rate", "20")
+    hour = io_json(capsys, *arguments, "--runtime", "1h")
+    assert hour["clock"]["source"] == "virtual"
+    assert hour["operations"]["write"]["count"] == pytest.approx(72_000, abs=2)
+    first, again = (io_json(capsys, *arguments, "--runtime", "5min") for _ in range(2))
     assert (first["operations"], first["devices"]) == (again["operations"], again["devices"])
 
 
