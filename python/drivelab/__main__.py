@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from typing import TYPE_CHECKING
 
 from drivelab import __version__
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-class _WithoutPandas(MetaPathFinder):
+
+class _WithoutPandas:
     """Answers that pandas is not there: pyarrow would load it, and half of a command's start would be that."""
 
     def find_spec(self, fullname: str, _path: Sequence[str] | None, _target: object = None) -> None:
         if fullname == "pandas":
             raise ModuleNotFoundError("no command needs pandas", name=fullname)
+
+
+def prepare() -> None:
+    """Before anything large is imported: what would be loaded, or started, and is not needed."""
+    sys.meta_path.insert(0, _WithoutPandas())
+    # numpy's linear algebra would start a spinning thread on every processor, beside the I/O that is timed
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main() -> int:
@@ -24,9 +33,7 @@ def main() -> int:
     if arguments == ["--version"]:
         print(f"drivelab {__version__}")
         return 0
-    # numpy's linear algebra would start a spinning thread on every processor, beside the I/O that is timed
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.meta_path.insert(0, _WithoutPandas())
+    prepare()
     try:
         # imported here: loading the command line would make --version several times slower
         from drivelab.streams import open_closed_descriptors

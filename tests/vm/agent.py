@@ -1,11 +1,14 @@
 """Process 1 of the guest: runs one command after the other for the test, which is at the end of a serial port.
 
-One JSON object a line, both ways. Needs nothing but Python's standard library.
+One JSON object a line, both ways. Needs nothing but the standard library. Loading drivelab takes 20 s in the guest:
+what a command of it needs is loaded here the first time, and each command then is a process forked from this one.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import glob
+import importlib
 import json
 import os
 import signal
@@ -13,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ _END_S = 5
 _KERNEL_LINES = 40
 _KERNEL_LINE_BYTES = 8192
 _THREAD_FILES = ("wchan", "syscall", "stack")
+_FILES_MAX = 4096
 
 
 def main() -> None:
@@ -50,8 +55,11 @@ def open_port() -> int:
     return os.open(found[0], os.O_RDWR)
 
 
-def run(command: list[str], stdin: str, timeout_s: float, environment: dict[str, str]) -> dict[str, Any]:
+def run(
+    command: list[str], stdin: str, timeout_s: float, environment: dict[str, str], python: dict[str, Any]
+) -> dict[str, Any]:
     """Run a command to its end, or see where it is and kill it and its children when its time is over."""
+    is_loaded = command[0] == "drivelab" and load(command[1:], python)
     try:
         process = subprocess.Popen(
             command,
@@ -61,6 +69,8 @@ def run(command: list[str], stdin: str, timeout_s: float, environment: dict[str,
             env=environment,
             cwd="/tmp",
             start_new_session=True,
+            # there are no threads here
+            preexec_fn=partial(be_drivelab, command, environment, python["executable"]) if is_loaded else None,  # noqa: PLW1509
         )
     except OSError as error:
         return {"exit_code": 127, "stdout": "", "stderr": f"{command[0]}: {error}", "was_doing": ""}
@@ -76,6 +86,42 @@ def run(command: list[str], stdin: str, timeout_s: float, environment: dict[str,
         "stderr": err.decode(errors="replace"),
         "was_doing": was_doing,
     }
+
+
+def load(arguments: list[str], python: dict[str, Any]) -> bool:
+    """Whether all that a command of drivelab needs is loaded into this process."""
+    sys.path[:] = [*python["path"], *(path for path in sys.path if path not in python["path"])]
+    import drivelab.__main__
+    from drivelab.cli.catalogue import BY_NAME
+
+    drivelab.__main__.prepare()
+    named = [BY_NAME[word] for word in arguments[:1] if word in BY_NAME]
+    for command in named:
+        importlib.import_module(command.module)
+    return bool(named)
+
+
+def be_drivelab(command: list[str], environment: dict[str, str], executable: str) -> None:
+    """In a process that was forked from this one: what a new one would be that runs drivelab, to its end."""
+    # among them what subprocess waits for until the new program runs
+    os.closerange(3, _FILES_MAX)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv, sys.executable = command, executable
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+    faulthandler.enable()
+    status = 1
+    try:
+        from drivelab.__main__ import main as drivelab
+
+        status = drivelab()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.stdout.flush()
+        os._exit(status & 0xFF)
 
 
 def killed(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

@@ -144,6 +144,7 @@ class Guest:
             "command": words,
             "stdin": stdin,
             "timeout_s": timeout_s * (_CLOCK_AHEAD if self._has_virtual_time else 1),
+            "python": {"executable": sys.executable, "path": [path for path in sys.path if path]},
             "environment": {
                 "PATH": f"{Path(sys.executable).parent}:{_SYSTEM_PATH}",
                 "HOME": "/tmp",

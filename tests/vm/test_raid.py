@@ -113,8 +113,9 @@ def test_a_killed_run_is_put_back_and_resumed_on_a_new_set(raid_guest: Guest) ->
     assert "took the RAID set drivelab-" in restored
     nothing_left = f"! grep ^md /proc/mdstat; ! grep /run/drivelab /proc/mounts; ls {JOURNALS}; wipefs {drives[0].path}"
     assert raid_guest.shell(nothing_left).stdout == ""
-    resume = f"drivelab resume /run/runs/* {consent} --json"
-    raid_guest.shell(resume, environment=ENVIRONMENT, timeout_s=TIMEOUT_S)
+    run_directory = raid_guest.shell("ls -d /run/runs/*").stdout.strip()
+    words = ("drivelab", "resume", run_directory, *consent.split(), "--json")
+    raid_guest.run(*words, environment=ENVIRONMENT, timeout_s=TIMEOUT_S)
     run = json.loads(raid_guest.shell("cat /run/runs/*/run.json").stdout)
     assert (run["status"], run.get("failures")) == ("complete", None)
     facts = run["targets"][0]["facts_before"]
