@@ -151,7 +151,15 @@ def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(caps
     lines = capsys.readouterr().out.splitlines()
     assert "simulated, nothing real was measured" in lines[0]
     assert sum("simulated" in line for line in lines[1:] if not line.startswith(("all numbers", "report"))) == 0
-    assert any("cannot know before 1,800 s whether" in line and "are a burst" in line for line in lines)
+    at = next(number for number, line in enumerate(lines) if line.startswith("!    cannot know before"))
+    # right below the verdicts, before any number
+    assert at < next(number for number, line in enumerate(lines) if line.startswith("fdatasync"))
+    assert "drivelab run burst sim:gp2-100" in " ".join(lines[at : at + 3])
+
+
+@pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])
+def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(rate: str, status: int) -> None:
+    assert run(["check", "sim:gp2-100", "--for", "postgres", "--at-least", rate, "--quick"]) == status
 
 
 @pytest.mark.provokes("R424")

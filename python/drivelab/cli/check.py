@@ -88,7 +88,7 @@ class CheckJudgement:
 
 
 def command(
-    target: Annotated[str, typer.Argument(help="A directory, a file or a block device.")],
+    target: Annotated[str, typer.Argument(help="A directory, a file, a block device or a simulated drive.")],
     need_name: Annotated[
         str | None,
         typer.Option(

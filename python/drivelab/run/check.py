@@ -40,6 +40,9 @@ from drivelab.state.held_device import held_if_device
 from drivelab.state.working_files import files_in_journal, tree_in_journal
 from drivelab.store.write import RunWriter
 
+# time of a simulated drive between two trials
+_IDLE_NS = 30_000_000_000
+
 
 @dataclass(slots=True)
 class CheckResults:
@@ -255,7 +258,8 @@ class _OnSimulatedDrive(_CheckStage):
         return workload.model_copy(update={"backend": "auto"})
 
     def prepare(self, step: PlannedStep) -> PreparedTrial:
-        """The trial, measured in the drive's own time."""
+        """The trial, measured in the drive's own time once it has written what it was given before."""
+        self._drive.engine.rest(_IDLE_NS)
         return replace(super().prepare(step), measure=self._drive.measure)
 
     def failure(self, error: DrivelabError | FileNotFoundError) -> DrivelabError:

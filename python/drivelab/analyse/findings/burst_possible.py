@@ -11,7 +11,8 @@ from drivelab.model.units import format_quantity
 CODE = "burst-possible"
 # published: Amazon's gp2 volumes give bursts of 3,000 I/Os a second, Azure's premium disks up to P20 of 3,500
 PUBLISHED_BURSTS_PER_S = (3_000, 3_500)
-# and the credit of a gp2 volume
+# what gp2 volumes give without credit, at least, and the credit that they have
+PUBLISHED_BASE_PER_S = 100
 PUBLISHED_CREDIT = 5_400_000
 _BELOW, _ABOVE = 0.9, 1.05
 # fewer outstanding ask for less than a volume allows
@@ -33,12 +34,12 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     course = stretch_of(done_in(measured.intervals))
     lasts_s = PUBLISHED_CREDIT / rate.value
-    after, told = f"{float(f'{lasts_s:.2g}'):,.0f} s", format_quantity(rate.value, "1/s")
+    after, told = (format_quantity(number, "1/s") for number in (float(f"{lasts_s:.2g}"), rate.value))
     if course.low_per_s is not None or not course.is_flat or course.length_s > lasts_s:
         return []
     text = (
-        f"cannot know before {after} whether {told} I/Os a second are a burst: so long would a published credit of "
-        "5.4 million I/Os last"
+        f"cannot know before {after} s whether {told} I/Os a second are a burst, as long as a published credit "
+        "of 5.4 million I/Os lasts"
     )
     advice = f"know the base rate: drivelab run burst {evidence.target.text}"
     return [Finding(CODE, "warning", text, evidence.name, {"per_s": rate.value, "known_after_s": lasts_s}, advice)]

@@ -265,15 +265,20 @@ def _one(contest: Contest, has_machines: bool, drives: Mapping[Subject, DriveOfR
     of_runs = one_drive_sentence(contest, drives, _number) if len(own) > 1 else ""
     if not others:
         return of_runs
-    return "; ".join(filter(None, (_between_drives(contest, has_machines), of_runs)))
+    between = _between_drives(contest, has_machines, drives)
+    if of_runs.endswith(ONE_RUN_EACH):
+        between = between.removesuffix(f"; {ONE_RUN_EACH}")
+    return "; ".join(filter(None, (between, of_runs)))
 
 
-def _between_drives(contest: Contest, has_machines: bool) -> str:
+def _between_drives(contest: Contest, has_machines: bool, drives: Mapping[Subject, DriveOfRun]) -> str:
     (subject, best), *again = contest.of_best_drive
     others = contest.of_other_drives
     (next_subject, other), *rest = others
     name, next_name = _name(subject, has_machines), _name(next_subject, has_machines)
-    last = f"; last is {_name(others[-1][0], has_machines)} with {_number(others[-1][1])}" if rest else ""
+    # the next drive in another run is no other
+    is_told = bool(rest) and _drive(others[-1][0], drives) != _drive(next_subject, drives)
+    last = f"; last is {_name(others[-1][0], has_machines)} with {_number(others[-1][1])}" if is_told else ""
     if contest.is_alike and contest.is_beyond_noise is not False:
         return f"{name} and {next_name} are alike, {_number(best)} and {_number(other)}{last}"
     if contest.is_beyond_noise:

@@ -50,20 +50,32 @@ def drives_beside(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
 
 def _table(metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRow]) -> Table:
     of = metric_of(metric)
-    names = list(dict.fromkeys(name for _, levels in found for name, _ in levels if name != BLOCK_SIZE))
     titles = list(dict.fromkeys(title for title, _ in found))
+    names = list(dict.fromkeys(name for _, levels in found for name, _ in levels if name != BLOCK_SIZE))
+    words = {name: [factor_words(name, dict(levels)) for _, levels in found] for name in names}
+    # what is the same in all rows is told once; a row has something to be called by
+    fixed = [name for name in names if len(found) > 1 and len(set(words[name])) == 1]
+    names = [name for name in names if name not in fixed]
+    has_titles = len(titles) > 1 or not names
     rows = [
         NumberRow(
-            (title, *(factor_words(name, dict(levels)) for name in names)),
+            (*([title] if has_titles else []), *(words[name][at] for name in names)),
             tuple(numbers.get(place) for place in range(len(drives))),
         )
-        for (title, levels), numbers in found.items()
+        for at, ((title, _), numbers) in enumerate(found.items())
     ]
     columns = [NumberColumn(one.name, of.unit, None if not of.better else of.better == "low") for one in drives]
-    heads = ("workload", *(name.replace("_", " ").replace("filesystem", "file system") for name in names))
+    heads = (*(["workload"] if has_titles else []), *map(_head, names))
+    same = ", ".join(f"{_head(name)} {words[name][0]}" for name in fixed)
     title = f"Beside each other: {of.words}"
     title = f"{title} of {titles[0]}" if len(titles) == 1 else title
-    return number_table(KEY, title, heads, columns, rows, _CAPTION, is_best_of_row=True)
+    return number_table(
+        KEY, title, heads, columns, rows, f"All with {same}. {_CAPTION}" if same else _CAPTION, is_best_of_row=True
+    )
+
+
+def _head(factor: str) -> str:
+    return factor.replace("_", " ").replace("filesystem", "file system")
 
 
 def _by_kind(sets: Sequence[ResultSet], drives: Sequence[DriveRow]) -> dict[_Kind, _Measured]:

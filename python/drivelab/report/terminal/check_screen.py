@@ -43,7 +43,7 @@ _NEEDS_MAX = 5
 # of 25 where the console tells what else there is and where the page lies
 _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
-_FOREIGN_WORK, _VIRTUAL = "foreign-work", "virtual-drive"
+_FOREIGN_WORK, _VIRTUAL, _BURST = "foreign-work", "virtual-drive", "burst-possible"
 _NO_LIMIT = "no limit is published for it: with --at-least RATE this becomes yes or no"
 _ORDER = ("fail", "undecided", "pass")
 _OUTCOMES = {
@@ -85,7 +85,7 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
     is_simulated = bool(simulated_texts(content))
-    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else ""}
+    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else "", _BURST}
     warned = [
         one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials) and one.code not in told
     ]
@@ -104,6 +104,10 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
         parts += write.needs(answer.sentence, answer.verdicts, needs_max)
     if busy:
         parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
+    for burst in (one for one in content.findings if one.code == _BURST):
+        if not any(burst.text.rstrip(".") in one.sentence for one in answer.verdicts[:1]):
+            lines = wrapped(f"{burst.text} {burst.advice}", _WIDTH - _WORD_WIDTH, plain)
+            parts.append(Text("!    " + "\n     ".join(lines), style=_STYLES["warning"]))
     is_undecided = any(one.outcome == "undecided" for one in answer.verdicts)
     is_disturbed = bool(busy) or any(one.code == _FOREIGN_WORK for one in warned)
     if is_undecided and (surer := surer_words(content.record, is_busy=is_disturbed)):

@@ -89,7 +89,8 @@ def workload_table(
     shown = _spread(len(rows), rows_max)
     numbers = []
     for key in (rows[place] for place in shown):
-        cells = [text for members in targets.values() for text in _number(members.get(key), metric)]
+        pairs = [_number(members.get(key), metric) for members in targets.values()]
+        cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
         more = _others(firsts[key], metric) if len(targets) == 1 else ()
         numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
     # of several targets a name that reaches the next column costs a range
@@ -188,7 +189,7 @@ def _square(labels: CombinationLabels, ones: Sequence[CombinationResult], metric
     sides = list(dict.fromkeys(first for first, _ in labels.rows))
     if len(tops) > _SQUARE_COLUMNS_MAX or len(tops) * len(sides) != len(ones):
         return None
-    cells = {pair: _number(one, metric)[0] for pair, one in zip(labels.rows, ones, strict=True)}
+    cells = {pair: _with_unit(_number(one, metric)[0], metric) for pair, one in zip(labels.rows, ones, strict=True)}
     first, second = (name.replace("_", " ") for name in labels.names)
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
     table.add_column(clean(f"  {first}"), min_width=_NAME_WIDTH_MIN)
@@ -245,6 +246,11 @@ def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
     if low is None or high is None:
         return value, "?" if found.is_seen else ""
     return value, span_beside(value, _write(metric, low), _write(metric, high))
+
+
+def _with_unit(value: str, metric: str, targets: int = 0) -> str:
+    """The number with its unit, which only the head of a single target's column tells of a rate."""
+    return f"{value}/s" if value and metric == RATE and targets != 1 else value
 
 
 def _others(one: CombinationResult, metric: str) -> tuple[str]:
