@@ -157,6 +157,19 @@ def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(caps
     assert "drivelab run burst sim:gp2-100" in " ".join(lines[at : at + 3])
 
 
+def test_trials_that_tell_whether_something_compresses_are_compared_with_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        run(["check", "sim:consumer-ssd", "--quick", "--out", "runs"])
+    runs = sorted((tmp_path / "runs").iterdir())
+    capsys.readouterr()
+    assert run(["compare", *map(str, runs), "--json"]) == 0
+    told = capsys.readouterr().out
+    assert "random-read-qd32" in told
+    assert "compression-" not in told
+
+
 @pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])
 def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(rate: str, status: int) -> None:
     assert run(["check", "sim:gp2-100", "--for", "postgres", "--at-least", rate, "--quick"]) == status

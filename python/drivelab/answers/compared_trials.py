@@ -9,6 +9,7 @@ from drivelab.analyse.command_changes import Bounds
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import ComparedTrial
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.analyse.run_evidence import PROBE
 from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
 from drivelab.model.estimate import Unit
@@ -56,7 +57,7 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
 
 
 def compared_trials(side: Sequence[ReadRun], places: Mapping[str, str]) -> Iterator[ComparedTrial]:
-    """The trials of some runs, which are numbered from 0.
+    """The trials of some runs, which are numbered from 0, but for those that only tell whether something compresses.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def compared_trials(side: Sequence[ReadRun], places: Mapping[str, str]) -> Itera
         What stands for each target, by its label; a label that is missing stands for itself.
     """
     for number, run in enumerate(side):
-        for trial in run.trials:
+        for trial in (one for one in run.trials if not one.name.startswith(PROBE)):
             stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
             commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)

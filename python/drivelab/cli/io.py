@@ -47,7 +47,7 @@ from drivelab.store.run_record import RunRecord
 _TRIAL = "io"
 _WIDTH_MAX = 100
 # what this command takes to follow an advice
-_OPTION_FOR = {MEASURE_LONGER: ": --runtime 60s", USE_DIRECT_IO: ": --direct"}
+_RUNTIME_S, _LONGER, _HOUR_S = 60, 3, 3600
 
 
 @with_options_of(IoOptions)
@@ -182,12 +182,19 @@ def _judge(measured: Measurement, target: TargetFacts) -> tuple[TrialSummary, li
 
 
 def _finding_text(finding: Finding, workload: Workload) -> str:
-    option = _OPTION_FOR.get(finding.advice, "")
+    longer = f": --runtime {longer_runtime(workload.limits.runtime_ns)}"
+    option = {MEASURE_LONGER: longer, USE_DIRECT_IO: ": --direct"}.get(finding.advice, "")
     if workload.tree is not None and finding.advice == MEASURE_LONGER:
         # what has used up its files has come to its end
         option = ": more --files, or --runtime where files are only read"
     advice = f" ({finding.advice}{option})" if finding.advice else ""
     return f"  {finding.severity}: {finding.text}{advice}"
+
+
+def longer_runtime(runtime_ns: int) -> str:
+    """What to give to --runtime so that a trial takes clearly longer than it did: ``60s``, ``18h``."""
+    seconds = max(_RUNTIME_S, _LONGER * runtime_ns // 1_000_000_000)
+    return f"{seconds}s" if seconds < _HOUR_S else f"{-(-seconds // _HOUR_S)}h"
 
 
 def wrapped(line: str) -> str:

@@ -238,7 +238,7 @@ def _print_joint(joint: Joint, console: Console) -> None:
         console.print(Text(plain_text(sentence)))
     console.print()
     for note in joint.notes:
-        console.print(Text.assemble(("differs: ", "yellow"), plain_text(note)))
+        console.print(Text.assemble(("note: ", "yellow"), plain_text(note)))
     if joint.notes:
         console.print()
     plain = not console.encoding.startswith("utf")

@@ -90,7 +90,7 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
             str(row["number"]),
             (row["started_utc"] or "")[:16].replace("T", " ") or "-",
             one_line(row["experiment"] or "-", _EXPERIMENT_WIDTH, plain),
-            _end_of(", ".join(row["targets"]), plain),
+            _targets(row["targets"], plain),
         )
         for row in rows
     ]
@@ -106,11 +106,12 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
         yield f"{line}{' ' * (start - cell_len(line))}{answer}"
 
 
-def _end_of(target: str, plain: bool) -> str:
-    """A target; of a long one its end, which tells paths apart."""
-    text = terminal_text(target, plain)
+def _targets(targets: Sequence[str], plain: bool) -> str:
+    """The first target, of a long one its end, which tells paths apart, and how many more there are."""
+    more = f" +{len(targets) - 1}" if len(targets) > 1 else ""
+    text, room = terminal_text("".join(targets[:1]), plain), _TARGET_WIDTH - len(more)
     mark = ellipsis(plain)
-    return text if len(text) <= _TARGET_WIDTH else f"{mark}{text[len(mark) - _TARGET_WIDTH :]}"
+    return (text if len(text) <= room else f"{mark}{text[len(mark) - room :]}") + more
 
 
 def _answer(row: Mapping[str, Any]) -> str:

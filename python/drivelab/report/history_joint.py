@@ -70,11 +70,13 @@ def judged_sentences(history: History) -> list[str]:
     known = sorted((one for one in history.judged if one.rows), key=lambda one: not one.changed)
     told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
     if few := [one for one in history.judged if not one.rows]:
-        needed = ", ".join(f"{_kind(one, history)} {one.missing_count} more" for one in few[:_KINDS_TOLD_MAX])
+        needed = ", ".join(f"{one.missing_count} more of {_kind(one, history)}" for one in few[:_KINDS_TOLD_MAX])
         others = f", and {_counted(len(few) - _KINDS_TOLD_MAX, 'more kind')}" if len(few) > _KINDS_TOLD_MAX else ""
-        told.append(f"Too few runs to judge, of one kind and on a quiet machine: {needed}{others}.")
+        told.append(f"Too few runs of one kind on a quiet machine to judge: it takes {needed}{others}.")
     elif not known and rows:
-        told.append("No run tells of the drive: there is nothing to judge.")
+        whys = dict.fromkeys(row.left_out for row in history.rows if row.left_out)
+        why = f" ({', '.join(whys)})" if whys else ""
+        told.append(f"No run here tells of the drive by itself{why}: there is nothing to judge.")
     return told
 
 
@@ -167,8 +169,9 @@ def outcome(row: HistoryRow) -> str:
     if row.experiment != "check":
         return row.experiment
     if row.need and row.outcome == "no_limit":
-        return f"{row.need} {_UNKNOWN}"
-    return " ".join(filter(None, (row.need, _OUTCOMES.get(row.outcome, row.outcome))))
+        return f"{_UNKNOWN} {row.need}"
+    # the verdict first: of a narrow column the end is cut
+    return " ".join(filter(None, (_OUTCOMES.get(row.outcome, row.outcome), row.need)))
 
 
 def conduct(row: HistoryRow) -> str:
