@@ -14,7 +14,8 @@ from drivelab.report.terminal.scale import Glyphs, Scale, TextPlot, axis_lines, 
 ROWS_MAX = 32
 # from such a factor on bars would hide the small ones, and points on a logarithmic axis do not
 LOG_FROM = 25.0
-_BAR_CELLS_MIN = 12
+# beside names that need the room
+_BAR_CELLS_MIN = 10
 _LABEL_SHARE_MAX = 0.55
 _GAP = 2
 _IN_PARENTHESES = re.compile(r" \([^()]*\)")
@@ -78,7 +79,9 @@ def bar_plot(group: BarGroup, width: int, *, plain: bool = False) -> TextPlot | 
     shown = bars[:ROWS_MAX]
     numbers = [terminal_text(_number(bar, group.unit), plain) for bar in shown]
     number_width = max(map(_cells, numbers))
-    labels = _labels(group.heads, shown, int(width * _LABEL_SHARE_MAX), plain)
+    # names that are told apart by their ends are worth more than long bars
+    most = width - number_width - 2 * _GAP - _BAR_CELLS_MIN
+    labels = _labels(group.heads, shown, int(width * _LABEL_SHARE_MAX), most, plain)
     cells = max(_BAR_CELLS_MIN, width - labels.width - number_width - 2 * _GAP)
     drawn = glyphs(plain=plain)
     values = [end for bar in shown for end in (bar.value, bar.low, bar.high) if end is not None and end >= 0]
@@ -116,8 +119,11 @@ class _Labels:
     width: int
 
 
-def _labels(heads: Sequence[str], bars: Sequence[Bar], room: int, plain: bool) -> _Labels:
-    """The labels in columns, or where these have no room, the last column below a line for each group of the others."""
+def _labels(heads: Sequence[str], bars: Sequence[Bar], room: int, room_max: int, plain: bool) -> _Labels:
+    """The labels in columns, or where these have no room, the last column below a line for each group of the others.
+
+    A single column takes `room_max` where it needs that.
+    """
     columns = max(len(bar.labels) for bar in bars)
     rows = [[terminal_text(text, plain) for text in bar.labels] for bar in bars]
     head = [terminal_text(text, plain) for text in (*heads, *([""] * columns))][:columns]
@@ -126,9 +132,9 @@ def _labels(heads: Sequence[str], bars: Sequence[Bar], room: int, plain: bool) -
         # the number of a model that its name stands beside
         rows = bare if len(set(map(tuple, bare))) == len(set(map(tuple, rows))) else rows
     if columns == 1 or _needed(head, rows) <= room:
-        return _in_columns(head, rows, room)
+        return _in_columns(head, rows, max(room, room_max) if columns == 1 else room)
     groups = [", ".join(_named(head, row[:-1])) for row in rows]
-    below = _in_columns(head[-1:], [[f"  {row[-1]}"] for row in rows], room)
+    below = _in_columns(head[-1:], [[f"  {row[-1]}"] for row in rows], max(room, room_max))
     return replace(below, head="", above=tuple(_unless_repeated(groups)))
 
 
@@ -148,13 +154,11 @@ def _in_columns(head: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
     widths[-1] = min(widths[-1], max(4, room))
     texts: list[str] = []
     above: Sequence[str] = ()
-    cut = {tuple(map(_fixed, row, widths)) for row in rows}
-    fixed = _fixed if len(cut) == len(set(map(tuple, rows))) else _with_its_end
     for row in rows:
         # a label is left out only where all before it are the same too, and the last never
         same = next((place for place, text in enumerate(row) if place >= len(above) or text != above[place]), len(row))
         cells = ["" if place < min(same, len(row) - 1) else text for place, text in enumerate(row)]
-        texts.append((" " * _GAP).join(fixed(text, size) for text, size in zip(cells, widths, strict=True)))
+        texts.append((" " * _GAP).join(_with_its_end(text, size) for text, size in zip(cells, widths, strict=True)))
         above = row
     first = (" " * _GAP).join(_fixed(text, size) for text, size in zip(head, widths, strict=True))
     return _Labels(first, tuple(texts), ("",) * len(texts), _cells(first))
@@ -198,7 +202,8 @@ def _point(bar: Bar, scale: Scale, drawn: Glyphs) -> str:
 
 def _notes(group: BarGroup, bars: Sequence[Bar], rows: Sequence[str], drawn: Glyphs, kind: str) -> list[str]:
     notes = []
-    text = "".join(rows)
+    # what is drawn of a bound alone is no interval
+    text = "".join(row for bar, row in zip(bars, rows, strict=False) if bar.value is not None)
     if group.span and kind == "linear" and (drawn.light in text or drawn.middle in text):
         full, middle, light = drawn.full, drawn.middle, drawn.light
         notes += [f"{full} to the low end", f"{middle} to the value", f"{light} to the high end of the {group.span}"]
