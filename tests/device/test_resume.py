@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ex
 # 50 before a release: make prove
 KILLS = 50 if os.environ.get("DRIVELAB_PROVE") else 20
 # places that are killed in at the same time: the runs wait more than they work
-PLACES = 5
+PLACES = KILLS // 10
 STEPS = 6
 
 

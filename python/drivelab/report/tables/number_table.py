@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 from drivelab.model.estimate import Unit
+from drivelab.report.combination_labels import NOT_APPLICABLE
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import DisplayUnit, column_unit
 from drivelab.report.tables.number import Number, printed_scale
@@ -90,7 +92,7 @@ def number_table(
     key, title, caption : str
         As in `Table`.
     text_names : sequence of str
-        Heads of the texts. A column that is empty in every row, the first one apart, is left out.
+        Heads of the texts. A column that says nothing in any row, the first one apart, is left out.
     columns : sequence of NumberColumn
         Heads of the numbers. A column without any number is left out.
     rows : sequence of NumberRow
@@ -100,7 +102,7 @@ def number_table(
     is_best_of_row : bool
         Whether the numbers of a row are held against each other, not those of a column.
     """
-    kept_texts = [place for place in range(len(text_names)) if not place or any(row.texts[place] for row in rows)]
+    kept_texts = [place for place in range(len(text_names)) if not place or any(map(_tells, rows, repeat(place)))]
     kept = [place for place in range(len(columns)) if any(row.numbers[place] is not None for row in rows)]
     units = _units(columns, rows, kept, as_printed=as_printed)
     best = _best_of_rows(columns, rows, kept) if is_best_of_row else _best_of_columns(columns, rows, kept)
@@ -121,6 +123,10 @@ def number_table(
     heads += [TableColumn(columns[place].name, units[place].name, is_number=True) for place in kept]
     data = _data([text_names[p] for p in kept_texts], kept_texts, [(p, columns[p]) for p in kept], rows)
     return Table(key, title, tuple(heads), tuple(shown), caption, tuple(notes.texts), data)
+
+
+def _tells(row: NumberRow, place: int) -> bool:
+    return row.texts[place] not in ("", NOT_APPLICABLE)
 
 
 def _best_of_columns(

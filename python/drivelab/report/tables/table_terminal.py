@@ -66,9 +66,10 @@ class TerminalTable:
     def _blocks(self, rows: _Rows, width: int) -> Iterator[RichTable | Text]:
         """The table in as many blocks as it takes."""
         columns = self.table.columns
-        filled = [place for place in range(len(columns)) if any(row[place].text not in _EMPTY for row in rows)]
-        numbers = [place for place in filled if columns[place].is_number]
-        labels = [place for place in filled if not columns[place].is_number]
+        numbers = [place for place, column in enumerate(columns) if column.is_number]
+        # that there is no number says something, and that there is no label nothing
+        filled = (place for place in range(len(columns)) if any(row[place].text not in _EMPTY for row in rows))
+        labels = [place for place in filled if place not in numbers]
         if not numbers:
             narrowest = sum(min(self._width(place, rows), _TEXT_WIDTH_MIN) + _GAP for place in labels)
             if narrowest <= width:
