@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +56,7 @@ QUEUED_SYNCS = (
     "rw=randwrite ioengine=posixaio iodepth=4 fdatasync=7",
 )
 REPEATS = 3
+COUNTED_S = 0.1
 # one call each time would make half as many with io_uring, and a quarter with posixaio
 NEAR = (0.7, 1.4)
 
@@ -64,6 +66,8 @@ def commands(device: Path, issue: Callable[[], object]) -> Counts:
     stat = Path("/sys/block") / device.name / "stat"
     before = stat.read_text().split()
     issue()
+    # the kernel wakes who waits for a command, and counts it then
+    time.sleep(COUNTED_S)
     after = stat.read_text().split()
     return {name: int(after[place]) - int(before[place]) for name, place in FIELDS.items()}
 
