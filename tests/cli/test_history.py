@@ -170,7 +170,7 @@ def test_a_run_whose_p99_is_only_a_bound_is_the_last_one_all_the_same(kept: Kept
     # a row is of one run
     assert cells["last"] == ["19.8 ms", "≥ 22.9 ms", "–", "–", "–"]
     assert cells["highest"][:2] == ["19.8 ms", "≥ 22.9 ms"]
-    assert [row[1].text for row in joint.tables[1].rows] == ["yes", "yes", "etcd ?"]
+    assert [row[1].text for row in joint.tables[1].rows] == ["yes", "yes", "? etcd"]
 
 
 def test_a_quick_run_and_one_that_was_cut_off_are_held_against_no_full_one(
