@@ -90,11 +90,11 @@ def run(
 
 def load(arguments: list[str], python: dict[str, Any]) -> bool:
     """Whether all that a command of drivelab needs is loaded into this process."""
-    sys.path[:] = [*python["path"], *(path for path in sys.path if path not in python["path"])]
-    import drivelab.__main__
+    if "drivelab" not in sys.modules:
+        sys.path[:0] = python["path"]
+        importlib.import_module("drivelab.__main__").prepare()
     from drivelab.cli.catalogue import BY_NAME
 
-    drivelab.__main__.prepare()
     named = [BY_NAME[word] for word in arguments[:1] if word in BY_NAME]
     for command in named:
         importlib.import_module(command.module)

@@ -6,12 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
-from drivelab.model.units import format_bytes
 from drivelab.report.judged_order import judged_order
 from drivelab.report.tables.drive_rows import DriveRow, drive_rows
 from drivelab.report.tables.number import Number, number_of
 from drivelab.report.tables.number_table import NumberColumn, NumberRow, number_table
-from drivelab.report.tables.small_writes import BLOCK_SIZE, Levels, factor_words, is_small_write, small_writes
+from drivelab.report.tables.small_writes import (
+    BLOCK_SIZE,
+    Levels,
+    SmallWrite,
+    factor_head,
+    factor_words,
+    is_small_write,
+    small_writes,
+    title_with_size,
+)
 from drivelab.report.tables.table import Table
 
 KEY = "drives-beside"
@@ -43,7 +51,8 @@ def drives_beside(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
         return ()
     by_metric: dict[str, dict[_Kind, _Judged]] = {}
     for kind, members in _by_kind(sets, drives).items():
-        for metric, numbers in _judged(members):
+        if (judged := _judged(members)) is not None:
+            metric, numbers = judged
             by_metric.setdefault(metric, {})[kind] = numbers
     return tuple(_table(metric, found, drives) for metric, found in by_metric.items())
 
@@ -65,8 +74,8 @@ def _table(metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRo
         for at, ((title, _), numbers) in enumerate(found.items())
     ]
     columns = [NumberColumn(one.name, of.unit, None if not of.better else of.better == "low") for one in drives]
-    heads = (*(["workload"] if has_titles else []), *map(_head, names))
-    same = ", ".join(f"{_head(name)} {words[name][0]}" for name in fixed)
+    heads = (*(["workload"] if has_titles else []), *map(factor_head, names))
+    same = ", ".join(f"{factor_head(name)} {words[name][0]}" for name in fixed)
     title = f"Beside each other: {of.words}"
     title = f"{title} of {titles[0]}" if len(titles) == 1 else title
     return number_table(
@@ -74,33 +83,28 @@ def _table(metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRo
     )
 
 
-def _head(factor: str) -> str:
-    return factor.replace("_", " ").replace("filesystem", "file system")
-
-
 def _by_kind(sets: Sequence[ResultSet], drives: Sequence[DriveRow]) -> dict[_Kind, _Measured]:
     """What was measured of each workload and setting, by the place of the drive; small writes as all sets call them."""
     found: dict[_Kind, dict[int, list[Observation]]] = {}
+    writes = small_writes(sets)
     for place, row in enumerate(drives):
-        for kind, one in _observations(sets, row):
+        for kind, one in _observations(writes, row):
             found.setdefault(kind, {}).setdefault(place, []).append(one)
     return {kind: members for kind, members in found.items() if len(members) > 1}
 
 
-def _observations(sets: Sequence[ResultSet], row: DriveRow) -> Iterator[tuple[_Kind, Observation]]:
-    for write in small_writes(sets):
+def _observations(writes: Sequence[SmallWrite], row: DriveRow) -> Iterator[tuple[_Kind, Observation]]:
+    for write in writes:
         for levels, one in write.of(row).items():
             yield (write.title, levels), one
     for one in row.observations:
         if not is_small_write(one):
-            size = f", {format_bytes(one.block_size_bytes)}" if one.block_size_bytes else ""
-            title = one.title or one.workload
-            text = title if size.strip(", ") in title else f"{title}{size}"
-            yield (text, tuple(sorted(one.levels.items()))), one
+            title = title_with_size(one.title or one.workload, one.block_size_bytes or None)
+            yield (title, tuple(sorted(one.levels.items()))), one
 
 
-def _judged(members: _Measured) -> Iterator[tuple[str, _Judged]]:
-    """The number that the drives are judged by: the first that several of them have; nothing where they have none."""
+def _judged(members: _Measured) -> tuple[str, _Judged] | None:
+    """The number that the drives are judged by: the first that several of them have; None where they have none."""
     seen = [one for each in members.values() for one in each]
     for metric in judged_order(seen):
         numbers = {
@@ -109,5 +113,5 @@ def _judged(members: _Measured) -> Iterator[tuple[str, _Judged]]:
             if (number := number_of([one for one in each if one.metric == metric])) is not None
         }
         if len(numbers) > 1:
-            yield metric, numbers
-            return
+            return metric, numbers
+    return None

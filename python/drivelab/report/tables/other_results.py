@@ -13,7 +13,7 @@ from drivelab.report.tables.drive_rows import DriveRow, drive_rows
 from drivelab.report.tables.number import Number, number_of
 from drivelab.report.tables.number_table import NumberColumn, NumberRow, number_table
 from drivelab.report.tables.page_form import page_form
-from drivelab.report.tables.small_writes import BLOCK_SIZE, factor_words, is_small_write
+from drivelab.report.tables.small_writes import BLOCK_SIZE, factor_head, factor_words, is_small_write
 from drivelab.report.tables.table import Table
 
 KEY = "other-results"
@@ -42,8 +42,7 @@ def other_results(sets: Sequence[ResultSet]) -> Table | None:
         return None
     factors = list(dict.fromkeys(name for _, metrics in found for name in _first(metrics).levels if name != BLOCK_SIZE))
     shown = [NumberRow(_texts(row, _first(metrics), factors), _numbers(metrics)) for row, metrics in found]
-    heads = (name.replace("_", " ").replace("filesystem", "file system") for name in factors)
-    names = ("drive", "workload", "size", *heads)
+    names = ("drive", "workload", "size", *map(factor_head, factors))
     is_page = len(sets) == 1 and sets[0].is_reference
     caption = "" if is_page else _CAPTION
     columns = [NumberColumn(metric_of(metric).words, metric_of(metric).unit) for metric in _METRICS]

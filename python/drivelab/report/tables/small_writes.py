@@ -115,7 +115,7 @@ def small_writes(sets: Sequence[ResultSet]) -> tuple[SmallWrite, ...]:
     references = {one.key for one in sets if one.is_reference}
     return tuple(
         SmallWrite(
-            title=_title(names[group], group[1], is_alone=counts[names[group]] == 1),
+            title=title_with_size(names[group], group[1], is_alone=counts[names[group]] == 1),
             metric=metric,
             members=frozenset(found),
             told_as=tuple(
@@ -137,6 +137,11 @@ def other_levels(levels: Mapping[str, str]) -> Levels:
     return tuple(sorted((name, level) for name, level in levels.items() if name not in _SETTINGS))
 
 
+def factor_head(name: str) -> str:
+    """The name of a factor as tables head it."""
+    return name.replace("_", " ").replace("filesystem", "file system")
+
+
 def factor_words(name: str, levels: Mapping[str, str]) -> str:
     """The level of some factor, with its unit."""
     return level_text(name, levels[name]) if name in levels else NOT_APPLICABLE
@@ -146,7 +151,8 @@ def _kind(one: Observation) -> tuple[str, int | None]:
     return (one.workload, one.block_size_bytes)
 
 
-def _title(title: str, size: int | None, *, is_alone: bool) -> str:
+def title_with_size(title: str, size: int | None, *, is_alone: bool = False) -> str:
+    """A workload's title with the size of its I/Os, unless it tells that; one that stands alone by any number."""
     text = format_bytes(size) if size is not None else ""
     is_told = not text or text in title or (is_alone and any(char.isdigit() for char in title))
     return title if is_told else f"{title}, {text}"
