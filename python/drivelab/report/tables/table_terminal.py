@@ -87,7 +87,7 @@ class TerminalTable:
                 return
         # many short labels are wrapped more easily as one
         for group in self._groups(numbers, rows, width - _LABEL_WIDTH_MIN):
-            yield self._drawn([labels, *([place] for place in group)], rows, width)
+            yield self._drawn([*([labels] if labels else []), *([place] for place in group)], rows, width)
 
     def _needed(self, places: Sequence[int], rows: _Rows) -> int:
         return sum(self._width(place, rows) + _GAP for place in places)

@@ -185,3 +185,11 @@ def test_the_hostile_golden_run_stays_text_in_every_format() -> None:
     for table in tables:
         assert "script" not in {tag for tag, _ in Elements(on_page(table)).found}
         assert "<script>" not in "\n".join(table_lines(table)).replace(r"\<", "")
+
+
+def test_a_table_of_nothing_but_wide_numbers_is_drawn_in_blocks() -> None:
+    columns = (TableColumn("device"), *(TableColumn(f"count {number}", is_number=True) for number in range(12)))
+    row = (TableCell("-"), *(TableCell(str(number) * 12) for number in range(10, 22)))
+    printed = on_terminal(Table("wide", "A recording", columns, (row,)))
+    assert all(cell.text in printed for cell in row[1:])
+    assert "device" not in printed
