@@ -45,6 +45,8 @@ TRACING_SHORTER = 10
 AGREEMENT = "## The same job files by drivelab and by fio\n"
 FILES = "## Operations on files\n"
 FORECASTS = "## Programs beside their forecasts\n"
+# heads each machine's table of programs
+MACHINE = "### On a machine with "
 REPORTS, BLOCK_TRACES, TRACING = "## Reports\n", "## Block traces\n", "## Tracing\n"
 REPLAYS = "## A recorded load issued again\n"
 # in the order of the page; the first has no heading of its own
@@ -89,7 +91,7 @@ def main() -> int:
         if name == "tracing" and not can_trace():
             print("the cost of tracing is not measured: that needs root", file=sys.stderr)
             continue
-        known[name] = measured_part(name, options)
+        known[name] = measured_part(name, options, known.get(name, ""))
     texts = [known[name].strip() for name in PARTS if name in known]
     options.page.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
     print(f"wrote {options.page}")
@@ -106,8 +108,8 @@ def known_parts(text: str) -> dict[str, str]:
     return found
 
 
-def measured_part(name: str, options: argparse.Namespace) -> str:
-    """One part of the page, measured now."""
+def measured_part(name: str, options: argparse.Namespace, known: str) -> str:
+    """One part of the page, measured now; of what was known only other machines' tables of programs are kept."""
     if name == "engine":
         return engine_part(options)
     if name == "job-files":
@@ -115,7 +117,7 @@ def measured_part(name: str, options: argparse.Namespace) -> str:
     if name == "files":
         return files_part(file_operations(options.rounds), options)
     if name == "programs":
-        return forecasts_part(list(forecasts(options.rounds, options.directory)), options)
+        return forecasts_part(list(forecasts(options.rounds, options.directory)), options, known)
     if name == "replays":
         return replays_part(replays(options.rounds, options.seconds), options)
     if name == "btt":
@@ -151,9 +153,7 @@ def agreement_part(rows: list[Row], options: argparse.Namespace) -> str:
         "pairs, ours over theirs, with the smallest and the largest. The mean latency is fio's `lat`: from the",
         "submission of an I/O to its completion, without the sync call after it.",
         "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        f"quarter of an hour. Peer: {fio_version()}.",
+        *_machine(fio_version()),
         "",
         *table(rows),
     ]
@@ -173,9 +173,7 @@ def files_part(rows: list[Row], options: argparse.Namespace) -> str:
         f"Numbers are medians of {options.rounds} pairs; the ratio is that of the pairs, ours over theirs, with the",
         "smallest and the largest.",
         "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        f"quarter of an hour. Peer: {bonnie_version()}.",
+        *_machine(bonnie_version()),
         "",
         *table(rows),
     ]
@@ -195,9 +193,7 @@ def reports_part(found: Reports, target: str) -> str:
         f"A chart that is not there after {PEER_SECONDS_MAX} s counts as failed, as does one that takes more than half",
         "of the machine's memory.",
         "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        f"quarter of an hour. Peer: {', '.join(FIO_PLOT)}.",
+        *_machine(", ".join(FIO_PLOT)),
         "",
         *table(found.rows),
         "",
@@ -216,9 +212,7 @@ def block_traces_part(rows: list[Row]) -> str:
         "end, and has to tell of every I/O. Numbers are medians; the ratio is that of the pairs, ours over theirs,",
         "with the smallest and the largest. The peer's memory is that of the hungrier of its two programs.",
         "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        f"quarter of an hour. Peer: {version()}.",
+        *_machine(version()),
         "",
         *table(rows),
     ]
@@ -236,9 +230,7 @@ def tracing_part(found: TracingCost, target: str, pairs: str) -> str:
         "loop device's own threads at queue depth 32), the rate falls by as much as the processor time grows. Numbers",
         f"are medians of {pairs}; the ratio is that of the pairs, with the smallest and the largest.",
         "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        "quarter of an hour.",
+        *_machine(),
         "",
         *table(found.rows),
         "",
@@ -259,35 +251,46 @@ def replays_part(rows: list[Row], options: argparse.Namespace) -> str:
         f"Numbers are medians of {options.rounds} pairs of {options.seconds:g} s; the ratio is that of the pairs, ours",
         "over theirs, with the smallest and the largest.",
         "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        f"quarter of an hour. Peer: {fio_version()}.",
+        *_machine(fio_version()),
         "",
         *table(rows),
     ]
     return "\n".join(lines) + "\n"
 
 
-def forecasts_part(found: list[Forecasted | str], options: argparse.Namespace) -> str:
-    """Real programs beside what a check tells of them."""
+def forecasts_part(found: list[Forecasted | str], options: argparse.Namespace, known: str) -> str:
+    """Real programs beside what a check tells of them, on this machine and on others that were tried before."""
     rows = [one for one in found if isinstance(one, Forecasted)]
+    _, *tables = known.split(MACHINE)
+    others = [text for text in tables if not text.startswith(f"{_processor()}\n")]
     lines = [
         FORECASTS,
         'Written by `make bench`, or alone by `make bench ARGS="--only programs"`. Each program of',
         "[needs](needs.md#how-often-a-program-would-commit) kept its data in one directory; its clients committed, and",
         f"drivelab issued its log writes there and made a forecast of them, in turn: {options.rounds} pairs of",
         f"{RUN_S} s, each first every other time. Numbers are medians; the ratio is that of the medians, forecast over",
-        "real, with the smallest and the largest of a pair. Allowed are 15 %, or 10 % where a sync takes 1 ms or more.",
+        "real, with the smallest and the largest of a pair. Allowed are 15 %, or 10 % where a sync takes 1 ms or more,",
+        "on the computer that the programs' own times are from, the EPYC; elsewhere the range holds, from the slowest",
+        "to the quickest computer that they were tried on.",
         "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        "quarter of an hour.",
+        *(f"{MACHINE}{text.rstrip()}\n" for text in others),
+        f"{MACHINE}{_processor()}\n",
+        *_machine(),
         "",
         *forecast_table(rows),
         "",
         *(f"- {text}" for text in found if isinstance(text, str)),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _machine(peer: str = "") -> list[str]:
+    """What it was measured on, and beside which version of the peer."""
+    return [
+        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
+        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
+        f"quarter of an hour.{f' Peer: {peer}.' if peer else ''}",
+    ]
 
 
 def table(rows: list[Row]) -> list[str]:

@@ -11,7 +11,17 @@ from drivelab.analyse.forecast import commit_rate, forecast, log_latency, place_
 from drivelab.model.commit_scale import MARKS, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.program import Background, OwnTime, Program
-from drivelab.model.programs import CLIENT_COUNTS, ETCD, MARIADB, POSTGRESQL, PROGRAMS, REDIS_ALWAYS, SQLITE, ZOOKEEPER
+from drivelab.model.programs import (
+    CLIENT_COUNTS,
+    ETCD,
+    MARIADB,
+    POSTGRESQL,
+    PROGRAMS,
+    REDIS_ALWAYS,
+    SQLITE,
+    SQLITE_WAL,
+    ZOOKEEPER,
+)
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.reference.load import load_reference
 
@@ -83,6 +93,31 @@ def test_bands_hold_what_the_programs_committed(program: Program, log_us: float,
     # medians of docs/performance.md, "Programs beside their forecasts"
     for band, rate in zip(rate_bands(program, mean(log_us * US, None, None)), (of_eight, of_many), strict=True):
         assert band.low <= rate <= band.high
+
+
+@pytest.mark.parametrize(
+    ("program", "epyc", "xeon"),
+    [
+        (POSTGRESQL, (95, 7_632), (187, 4_090)),
+        (SQLITE_WAL, (98, 8_792), (201, 4_052)),
+        (SQLITE, (505, 1_807), (767, 1_042)),
+        (REDIS_ALWAYS, (131, 6_909), (215, 4_021)),
+        (ETCD, (115, 1_841), (242, 808)),
+        (MARIADB, (93, 8_149), (144, 5_529)),
+        (ZOOKEEPER, (140, 3_432), (263, 1_568)),
+    ],
+    ids=lambda value: value.need if isinstance(value, Program) else None,
+)
+def test_a_range_holds_what_the_programs_committed_on_two_computers(
+    program: Program, epyc: tuple[float, float], xeon: tuple[float, float]
+) -> None:
+    # of the same page: latency of the log writes in us, and commits a second
+    for log_us, real in (epyc, xeon):
+        latency = log_us * US
+        found = commit_rate(program, mean(latency, latency, latency))
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low <= real <= found.high
 
 
 def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often() -> None:
