@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,20 @@ def test_workloads_that_run_together_are_refused(tmp_path: Path, capsys: pytest.
     (tmp_path / "jobs.fio").write_text("[global]\nruntime=1\ntime_based=1\n[a]\nrw=randread\n[b]\nrw=randread\n")
     assert run(["run", "jobs.fio", "sim:./small.toml", "--out", "runs"]) != 0
     assert "R424" in capsys.readouterr().err
+
+
+def test_an_experiment_that_no_simulated_drive_can_carry_out_is_refused_with_those_that_one_can(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["plan", "write-size", "sim:./small.toml"]) == 2
+    error = capsys.readouterr().err
+    assert "P708" in error
+    assert "holds no file system" in error
+    (offered,) = re.findall(r"choose one of (.*), or another target", error)
+    names = offered.split(", ")
+    assert {"queue-depth", "burst"} <= set(names)
+    assert "write-size" not in names
+    assert run(["plan", names[0], "sim:./small.toml"]) == 0
 
 
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

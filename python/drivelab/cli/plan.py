@@ -7,6 +7,7 @@ import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -277,19 +278,40 @@ def planned(
         T101 to T108, U040 to U044: something is no target. P704 to P711: it cannot be planned.
     """
     facts = [resolve_measured(text) for text in targets]
-    varied = [factor.name for factor in experiment.factors]
-    plan = make_plan(
-        experiment,
-        facts,
-        seed=secrets.randbelow(2**32) if seed is None else seed,
-        quick=quick,
-        settings=[known_settings(target, varied) for target in facts],
-        skip_unavailable=skip_unavailable,
-        labels=labels,
-        trace=trace,
+    make = partial(
+        _made, targets=facts, seed=secrets.randbelow(2**32) if seed is None else seed, quick=quick, labels=labels
     )
+    try:
+        plan = make(experiment, skip_unavailable=skip_unavailable, trace=trace)
+    except DrivelabError as error:
+        if error.code not in {"P707", "P708"} or _is_possible(experiment, make):
+            raise
+        raise _nothing_left(
+            error, [name for name in built_in_names() if _is_possible(load_experiment(name), make)]
+        ) from None
     plan = replace(plan, notes=(*narrowing, *plan.notes, *_impossible_here(facts)))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
+
+
+def _made(experiment: Experiment, targets: Sequence[TargetFacts], **options: Any) -> Plan:
+    varied = [factor.name for factor in experiment.factors]
+    return make_plan(experiment, targets, settings=[known_settings(target, varied) for target in targets], **options)
+
+
+def _is_possible(experiment: Experiment, make: Callable[..., Plan]) -> bool:
+    """Whether something can be measured once all is left out that the targets cannot have."""
+    try:
+        make(experiment, skip_unavailable=True)
+    except DrivelabError:
+        return False
+    return True
+
+
+def _nothing_left(error: DrivelabError, fitting: Sequence[str]) -> DrivelabError:
+    """That nothing can be measured, and what could be instead."""
+    lead = "" if error.code == "P708" else "nothing is left to measure: "
+    advice = f"choose one of {', '.join(fitting)}, or another target" if fitting else "choose another target"
+    return DrivelabError("P708", lead + error.what, do=advice)
 
 
 def _impossible_here(targets: Sequence[TargetFacts]) -> Iterator[str]:

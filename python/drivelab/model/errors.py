@@ -235,7 +235,7 @@ _KINDS = (
     ErrorKind("P705", "the target is too small", "use a larger target; --quick needs less", EXIT_USAGE),
     ErrorKind("P706", "a trial that cannot be issued", "change the workload that is named", EXIT_USAGE),
     ErrorKind("P707", "a level that this target cannot have", "leave it out: --skip-unavailable", EXIT_USAGE),
-    ErrorKind("P708", "nothing is left to measure", "choose another target, or another experiment", EXIT_USAGE),
+    ErrorKind("P708", "nothing is left to measure", "choose another target, or an experiment that fits it", EXIT_USAGE),
     ErrorKind("P709", "labels that do not fit the targets", "give one --label for each target", EXIT_USAGE),
     ErrorKind("P710", "two targets that overlap", "name only one of them", EXIT_REFUSED),
     ErrorKind("P711", "a target that cannot answer the question", "use a block device or scratch:SIZE", EXIT_USAGE),
