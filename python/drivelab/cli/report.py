@@ -242,14 +242,14 @@ def _print_joint(joint: Joint, console: Console) -> None:
     if joint.notes:
         console.print()
     plain = not console.encoding.startswith("utf")
-    for table in joint.tables[:1]:
+    for table in joint.leading_tables:
         console.print(TerminalTable(table, plain=plain, rows_max=_ROWS_MAX))
-    console.print()
+        console.print()
     # where the table has drives as columns, or is that of a page's numbers, a picture would show them once more
     is_page = len(joint.result_sets) == 1 and not joint.runs
-    first = [table for table in joint.tables[:1] if any(column.is_number for column in table.columns)]
-    if not any(is_page or table.key == DRIVES_BESIDE for table in first):
+    shown = [table for table in joint.leading_tables if any(column.is_number for column in table.columns)]
+    if not any(is_page or table.key.startswith(DRIVES_BESIDE) for table in shown):
         console.print(TextPlots(result_sets=joint.result_sets, plain=plain), end="")
-    more = len(joint.tables) - 1
+    more = len(joint.tables) - len(joint.leading_tables)
     if more > 0:
         console.print(Text(f"{more} more table{'s' if more > 1 else ''} in the report: --format markdown", style="dim"))

@@ -13,6 +13,7 @@ from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import rate_text, value_writer
+from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.sentences.comparison import row_words
 from drivelab.report.sentences.effect_words import ratio_change
 from drivelab.report.tables.table import Table, TableCell, TableColumn
@@ -31,7 +32,7 @@ CAPTION = (
 )
 # why a run is held against no other, in the width of a column
 _CONDUCTS = {"interrupted": "cut off", "busy machine": "busy"}
-_OUTCOMES = {"pass": "yes", "fail": "no", "no_limit": "measured", "undecided": "?"}
+_OUTCOMES = {name: word.lower() for name, word in SHORT_WORDS.items()} | {"no_limit": "measured"}
 _KINDS_TOLD_MAX = 3
 _UNKNOWN, _NOTHING = "–", "?"
 _ENDS: Mapping[str, Callable[[Sequence[tuple[float, str]]], tuple[float, str]]] = {"lowest": min, "highest": max}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drivelab.model.errors import DrivelabError
+from drivelab.report import outcome_words
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import JointPage, joint_page_of
 from drivelab.report.numerals import count_text, typeset
@@ -75,6 +76,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["count"] = count_text
+    environment.globals["outcomes"] = outcome_words
     environment.filters["typeset"] = typeset
     return environment
 

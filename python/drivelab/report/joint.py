@@ -8,6 +8,8 @@ from drivelab.model.result_set import ResultSet
 from drivelab.model.trace import ExplanationDifference
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.figure import Figure
+from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
+from drivelab.report.tables.fitness import KEY as FITNESS
 from drivelab.report.tables.table import Table
 
 
@@ -44,6 +46,12 @@ class Joint:
     result_sets: tuple[ResultSet, ...] = ()
     notes: tuple[str, ...] = ()
     part_differences: tuple[ExplanationDifference, ...] = ()
+
+    @property
+    def leading_tables(self) -> tuple[Table, ...]:
+        """What a short form shows of the tables: the first, or what drives are fit for and all that stands beside."""
+        beside = tuple(table for table in self.tables if table.key.startswith(DRIVES_BESIDE))
+        return (self.tables[0], *beside) if beside and self.tables[0].key == FITNESS else self.tables[:1]
 
     @property
     def only_run(self) -> ReportContent | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
 from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
@@ -27,6 +28,7 @@ from drivelab.report.sentences.contest import Subject
 from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.several_drives import joint_sentences, shortened
 from drivelab.report.sentences.traced import answer_sentences
+from drivelab.report.tables.fitness import fitness_sentence, fitness_table
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.rounds import round_tables
 from drivelab.report.tables.table import Table
@@ -77,6 +79,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         tables = (*round_tables(run.answer.rounds), *tables)
         figures = (*figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
+    fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
@@ -84,7 +87,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
             *simulated_sentences(sets),
             *first_in_few_words(_sentences(runs, sets, drives_of_runs(result_sets, sets))),
         ),
-        tables=(*tables, runs_table(runs, sets)) if runs else tables,
+        tables=(*fitness, *tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),
         result_sets=sets,
@@ -157,9 +160,14 @@ def _sentences(
         alone = len(sets) == 1
         return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
     if compared := joint_sentences(sets, drives):
-        return compared
+        return tuple(filter(None, (fitness_sentence(runs, _names(runs, sets)), *compared)))
     told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]
     return (NOTHING_IN_COMMON, *told)
+
+
+def _names(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> list[str]:
+    """What tables call the drives of each run."""
+    return [names_in_words([drive.name for drive in one.drives]) for one in sets[: len(runs)]]
 
 
 def figures_of(sets: Sequence[ResultSet]) -> tuple[Figure, ...]:

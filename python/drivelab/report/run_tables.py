@@ -14,6 +14,7 @@ from drivelab.report.figures.commit_scale import CommitScale, commit_data, commi
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.figures.of_run import asks_over_time
 from drivelab.report.numerals import number_text, span_beside, typeset
+from drivelab.report.outcome_words import OF_A_LIMIT
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.results_table import NumberCell, ResultsTable, results_table
 from drivelab.report.settings_table import Setting, SettingsTable, settings_table
@@ -34,7 +35,6 @@ SETTINGS_CAPTION = (
 )
 _EFFECT_COLUMNS = ("level", "baseline", "ratio", "95\u00a0% interval", "verdict", "commands per operation")
 _CHECK_COLUMNS = ("asked", "limit", "measured", "95\u00a0% interval", "margin", "outcome", "source")
-_OUTCOMES = {"pass": "✓ met", "fail": "✗ not met", "undecided": "? undecided"}
 _NOTHING = "–"
 
 
@@ -79,7 +79,7 @@ def _checks_table(block: VerdictBlock) -> Table:
             check.measured,
             check.interval,
             check.margin,
-            _OUTCOMES.get(check.outcome, check.outcome) + (f": {typeset(check.why)}" if check.why else ""),
+            OF_A_LIMIT.get(check.outcome, check.outcome) + (f": {typeset(check.why)}" if check.why else ""),
             typeset(check.source),
         )
         for check in block.checks

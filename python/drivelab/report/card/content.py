@@ -15,7 +15,6 @@ from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text, span_beside, value_writer
 from drivelab.report.sentences.traced import leads
 
-BADGES = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "mixed": "Mixed", "no_limit": "No limit"}
 _NUMBERS_MAX, _WARNINGS_MAX = 4, 2
 
 

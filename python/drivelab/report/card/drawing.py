@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from drivelab.report.card.content import BADGES, Card, card_of
+from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
 from drivelab.report.card.rows import Row, Rows
 from drivelab.report.figures.limit_gauge import Gauge
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import round_latency_text, typeset
+from drivelab.report.outcome_words import WORDS
 from drivelab.report.parts_of_text import clauses_in_lines
 from drivelab.report.report_file import report_file
 from drivelab.report.static_figure import FONT, page_colours, png_maker
@@ -95,7 +96,7 @@ class _Drawing:
             self._text(_LEFT, at, line, 32, "ink", bold=True)
         at += 32
         self._text(_LEFT, at, one_line(self._card.where), 18, "muted", room=_ROOM)
-        badge = BADGES.get(self._card.outcome, "")
+        badge = WORDS.get(self._card.outcome, "")
         inset = 0
         if badge:
             inset = math.ceil(width_px(badge, 24, bold=True)) + 40

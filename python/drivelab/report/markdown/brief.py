@@ -38,7 +38,7 @@ def brief_lines(joint: Joint, picture: Sequence[str]) -> Iterator[str]:
     own = result_tables(joint.runs[0]) if len(joint.runs) == 1 else ()
     # what a need without a limit is held against stands before what it is made of
     commits = [table for table in own if table.key.startswith(COMMITS)][:1]
-    for table in (*commits, *[*joint.tables, *own][:1]):
+    for table in (*commits, *(joint.leading_tables or own[:1])):
         yield from _table(table)
     warnings = warnings_of(joint)[:_WARNINGS_MAX]
     yield from (f"- {escaped(typeset(text))}" for text in warnings)

@@ -21,6 +21,7 @@ _NAMED_MAX = 3
 # smaller changes are told in per cent
 TIMES_FROM = 2
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
+_FEW_RUNS = f"; {ONE_RUN_EACH}."
 _OVERLAP = ", their intervals overlap"
 
 NAME_LETTERS_MAX = 64
@@ -62,7 +63,9 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     groups = sorted(by_title.items(), key=lambda item: -max(len(one.ranked) for one in item[1]))
     found: list[str] = []
     for title, members in groups[:WORKLOADS_NAMED]:
-        found += _told(title, members, has_machines, drives)
+        told = _told(title, members, has_machines, drives)
+        # said of the first workload, it is known of the others
+        found += (one.removesuffix(_FEW_RUNS) + "." * one.endswith(_FEW_RUNS) for one in told) if found else told
     more = len(groups) - WORKLOADS_NAMED
     if more > 0:
         found.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
@@ -26,6 +27,7 @@ KEY = "drives-beside"
 # of more a row is wider than a page
 _DRIVES_MAX = 6
 _CAPTION = "The best of a row is marked where its interval overlaps no other."
+_NONE_IS_BEST = "No best is marked: of each there are too few repeats, or the intervals overlap."
 # what was done, and every factor with its level
 _Kind = tuple[str, Levels]
 # by the place of a drive
@@ -78,9 +80,10 @@ def _table(metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRo
     same = ", ".join(f"{factor_head(name)} {words[name][0]}" for name in fixed)
     title = f"Beside each other: {of.words}"
     title = f"{title} of {titles[0]}" if len(titles) == 1 else title
-    return number_table(
-        KEY, title, heads, columns, rows, f"All with {same}. {_CAPTION}" if same else _CAPTION, is_best_of_row=True
-    )
+    made = number_table(KEY, title, heads, columns, rows, is_best_of_row=True)
+    has_best = any(cell.is_best for row in made.rows for cell in row)
+    captions = (f"All with {same}." if same else "", _CAPTION if has_best else _NONE_IS_BEST, made.caption)
+    return replace(made, caption=" ".join(filter(None, captions)))
 
 
 def _by_kind(sets: Sequence[ResultSet], drives: Sequence[DriveRow]) -> dict[_Kind, _Measured]:

@@ -24,9 +24,11 @@ from drivelab.report.headline import (
     what_is_missing,
 )
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
+from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.parts_of_text import clauses_within, first_in_few_words, parts_within
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.text import OUTCOME_STYLES
 from drivelab.report.terminal.wrapped import line_count, one_line, wrapped
 
 if TYPE_CHECKING:
@@ -46,12 +48,6 @@ _WITHOUT_LIMIT_MAX = 1
 _FOREIGN_WORK, _VIRTUAL, _BURST = "foreign-work", "virtual-drive", "burst-possible"
 _NO_LIMIT = "no limit is published for it: with --at-least RATE this becomes yes or no"
 _ORDER = ("fail", "undecided", "pass")
-_OUTCOMES = {
-    "pass": ("Yes", "bold green"),
-    "fail": ("No", "bold red"),
-    "undecided": ("?", "bold yellow"),
-    "no_limit": ("-", "bold"),
-}
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 
 
@@ -213,7 +209,7 @@ class _Writer:
         """A word and what it is about, in as many lines as that takes."""
         from rich.text import Text
 
-        word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
+        word, style = SHORT_WORDS.get(outcome, outcome), OUTCOME_STYLES.get(outcome, "bold")
         lines = wrapped(typeset(text), _WIDTH - _WORD_WIDTH, self._plain)
         return Text.assemble((f"{word:<{_WORD_WIDTH}}", style), f"\n{' ' * _WORD_WIDTH}".join(lines))
 

@@ -26,6 +26,7 @@ from drivelab.report.numerals import (
     round_latency_text,
     shown_number,
 )
+from drivelab.report.outcome_words import WORDS
 from drivelab.report.reported_findings import ReportedFinding, reported
 from drivelab.report.terminal.clean_text import terminal_text as _text
 from drivelab.report.terminal.fitting_table import FittingTable
@@ -42,13 +43,7 @@ WIDTH_AT_MOST = 100
 _LABEL_WIDTH = 24
 # with their notes; of more the verdict, which is said first, has left the screen
 _TRIALS_ON_A_SCREEN = 5
-_OUTCOMES = {
-    "pass": ("Yes", "bold green"),
-    "fail": ("No", "bold red"),
-    "undecided": ("Undecided", "bold yellow"),
-    "no_limit": ("No published limit", "bold"),
-    "mixed": ("For some", "bold"),
-}
+OUTCOME_STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 _STYLES = {"invalid": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 # the latencies are of the kind that a trial shows
 _DURABLE_COLUMNS = ("p50", "p99", "p999", WRITES, FLUSHES, DEVICE_BYTES)
@@ -193,8 +188,8 @@ def _findings_list(findings: Sequence[ReportedFinding], labels: Mapping[str, str
 def _verdict_line(outcome: str, sentence: str, plain: bool) -> RenderableType:
     from rich.text import Text
 
-    word, style = _OUTCOMES.get(outcome, (outcome, "bold"))
-    return Text.assemble((word, style), "  ", _text(sentence, plain))
+    style = OUTCOME_STYLES.get(outcome, "bold")
+    return Text.assemble((WORDS.get(outcome, outcome), style), "  ", _text(sentence, plain))
 
 
 def _need_lines(block: VerdictBlock, plain: bool, *, is_only_one: bool) -> list[RenderableType]:

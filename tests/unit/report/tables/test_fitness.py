@@ -1,0 +1,43 @@
+"""What several checked drives are fit for: needs as rows, drives as columns, and a sentence that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drivelab.report.content import ReportContent
+from drivelab.report.tables.fitness import fitness_sentence, fitness_table
+
+
+def checked(outcomes: Mapping[str, str]) -> ReportContent:
+    """A check of several needs."""
+    verdicts = [{"need": need, "title": need.upper(), "outcome": outcome} for need, outcome in outcomes.items()]
+    return ReportContent("run", "check", "fit?", (), verdict={"outcome": "mixed", "verdicts": verdicts})
+
+
+GOOD = checked({"etcd": "pass", "consul": "pass", "postgres": "no_limit"})
+SLOW = checked({"etcd": "undecided", "consul": "fail", "postgres": "no_limit"})
+OF_ONE = ReportContent("run", "check", "fit?", (), verdict={"need": "etcd", "title": "ETCD", "outcome": "pass"})
+UNJUDGED = ReportContent("run", "queue-depth", "how deep?", ())
+
+
+def test_needs_are_rows_and_drives_columns() -> None:
+    table = fitness_table([SLOW, UNJUDGED, GOOD, OF_ONE], ["slow", "other", "good", "single"])
+    assert table is not None
+    assert [column.name for column in table.columns] == ["fit for", "slow", "good", "single"]
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["ETCD", "?", "Yes", "Yes"],
+        ["CONSUL", "No", "Yes", ""],
+    ], "a need without a limit is none that a drive is fit for"
+
+
+def test_the_fittest_drive_is_told_first() -> None:
+    told = fitness_sentence([SLOW, GOOD], ["slow", "good"])
+    assert told == "good is fit for 2 of 2 needs, slow is fit for 0 of 2 needs."
+    many = fitness_sentence([SLOW] * 5 + [GOOD], [*"abcde", "good"])
+    assert many.startswith("good is fit for 2 of 2 needs, a is ")
+    assert many.endswith(", 2 more are fit for as many or fewer.")
+
+
+def test_a_single_check_has_an_answer_of_its_own() -> None:
+    assert fitness_table([GOOD, UNJUDGED], ["good", "other"]) is None
+    assert fitness_sentence([GOOD, UNJUDGED], ["good", "other"]) == ""
