@@ -176,6 +176,20 @@ def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(rate: str, status: i
     assert run(["check", "sim:gp2-100", "--for", "postgres", "--at-least", rate, "--quick"]) == status
 
 
+def test_a_burst_that_ends_in_a_check_is_told_and_rates_rest_on_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limited = MODEL + "\n[io_limit]\nrate = 300\nburst = 3_000\n"
+    (tmp_path / "limited.toml").write_text(re.sub(r"command = .*", 'command = "333us"', limited))
+    check = ["check", "sim:./limited.toml", "--for", "postgres", "--json"]
+    assert [run([*check, "--at-least", rate]) for rate in ("400", "200")] == [4, 0]
+    told = json.loads(capsys.readouterr().out.split("\n}\n")[0] + "}")
+    first = next(one for one in told["findings"] if one["code"] == "burst-ended")
+    assert first["evidence"]["token"] == "I/Os"
+    assert first["evidence"]["base_per_s"] == pytest.approx(300, rel=0.02)
+    assert "looks like a burst" in told["verdict"]["sentence"]
+
+
 @pytest.mark.provokes("R424")
 def test_workloads_that_run_together_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "jobs.fio").write_text("[global]\nruntime=1\ntime_based=1\n[a]\nrw=randread\n[b]\nrw=randread\n")

@@ -21,7 +21,7 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from drivelab.analyse.findings import DURABILITY_CODES, VOLUME_CODES, burst_possible, foreign_work
+from drivelab.analyse.findings import DURABILITY_CODES, VOLUME_CODES, burst_ended, burst_possible, foreign_work
 from drivelab.analyse.forecast import forecast
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
@@ -186,17 +186,22 @@ def _as_trusted(
     foreign = next((one for one in touching if one.code == foreign_work.CODE and one.severity != "note"), None)
     if outcome == "fail" and foreign is not None:
         outcome, why = "undecided", _not_alone(threshold, estimate, foreign)
-    burst = next((one for one in touching if one.code == burst_possible.CODE), None)
-    if outcome == "pass" and burst is not None and _is_above_a_base(threshold):
+    burst = next((one for one in touching if _is_above_a_base(threshold, one)), None)
+    if outcome == "pass" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
         outcome, why = "undecided", f"{_told(threshold, estimate)} now, but {burst.text}; {burst.advice}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text) if invalid is not None else (outcome, why)
 
 
-def _is_above_a_base(threshold: Threshold) -> bool:
-    """Whether a rate is asked for that the smallest published volume with burst credit does not give for ever."""
-    return threshold.direction == "at_least" and threshold.limit > burst_possible.PUBLISHED_BASE_PER_S
+def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
+    """Whether a rate is asked for that is above what is left when a burst has ended: seen, or the least published."""
+    if threshold.direction != "at_least":
+        return False
+    if finding.code == burst_ended.CODE:
+        unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
+        return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]
+    return finding.code == burst_possible.CODE and threshold.limit > burst_possible.PUBLISHED_BASE_PER_S
 
 
 def _margin_text(margin: float | None) -> str:

@@ -240,9 +240,9 @@ def judge_check(
     return CheckJudgement(findings, judge_need(need, summaries, findings, at_least_per_s=asked.at_least_per_s))
 
 
-def _first_of_the_volume(one: Finding) -> tuple[int, bool]:
-    """The gravest first, and of them what limits every trial."""
-    return gravity(one), one.code not in VOLUME_CODES
+def _first_of_the_volume(one: Finding) -> tuple[int, bool, bool]:
+    """The gravest first, and of them what limits every trial: I/Os before bytes, since needs are of small ones."""
+    return gravity(one), one.code not in VOLUME_CODES, one.evidence.get("token") == "bytes"
 
 
 def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:

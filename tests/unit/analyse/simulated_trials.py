@@ -219,3 +219,20 @@ def evidence(trial: Measurement, on: TargetFacts | None = None, host: HostFacts 
     """The trial with its numbers, on a target."""
     facts = on or target(filesystem())
     return TrialEvidence(trial, summarise(trial, facts), facts, host)
+
+
+VIRTIO = target(None, [drive(virtual="virtio drive of a virtual machine")])
+LOOP = target(None, [drive(virtual="loop device")])
+
+
+def reads_at(
+    *rates: float, queue_depth: int = 32, on: TargetFacts = VIRTIO, operation: str = "read", step_ns: int = 10**9
+) -> TrialEvidence:
+    """Small I/Os at these rates a second, each for a second."""
+    asked = workload(operation, queue_depth=queue_depth, interval_ns=step_ns)
+    made = measured(asked, {operation: latencies(round(sum(rates)), 1e7)}, intervals=len(rates))
+    rows = made.intervals.to_pylist()
+    for number, (row, rate) in enumerate(zip(rows, rates, strict=True)):
+        row |= {"start_ns": number * step_ns, "duration_ns": step_ns, "count": round(rate * step_ns / 1e9)}
+    made.engine["measured_ns"] = len(rates) * step_ns
+    return evidence(replace(made, intervals=pa.Table.from_pylist(rows, schema=made.intervals.schema)), on)

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
-from simulated_trials import drive, evidence, latencies, measured, target, workload
+from simulated_trials import LOOP, reads_at, target
 
 from drivelab.analyse.findings import burst_possible
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.verdict import touches
-
-SECOND_NS = 1_000_000_000
-VIRTIO = target(None, [drive(virtual="virtio drive of a virtual machine")])
-LOOP = target(None, [drive(virtual="loop device")])
-
-
-def reads_at(*rates: float, queue_depth: int = 32, on: object = VIRTIO) -> TrialEvidence:
-    """Reads at these rates, a second of each."""
-    asked = workload("read", queue_depth=queue_depth, interval_ns=SECOND_NS)
-    made = measured(asked, {"read": latencies(round(sum(rates)), 1e7)}, intervals=len(rates))
-    rows = made.intervals.to_pylist()
-    for number, (row, rate) in enumerate(zip(rows, rates, strict=True)):
-        row |= {"start_ns": number * SECOND_NS, "duration_ns": SECOND_NS, "count": round(rate)}
-    made.engine["measured_ns"] = len(rates) * SECOND_NS
-    object.__setattr__(made, "intervals", pa.Table.from_pylist(rows, schema=made.intervals.schema))
-    return evidence(made, on)  # type: ignore[arg-type]
 
 
 def test_a_published_burst_rate_of_a_virtual_drive_may_be_one() -> None:

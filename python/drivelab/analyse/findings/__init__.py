@@ -14,6 +14,7 @@ from drivelab.analyse.findings import (
     abandoned_io,
     arrivals_missed,
     burst_credit,
+    burst_ended,
     burst_possible,
     compressible_content,
     direct_quietly_buffered,
@@ -82,6 +83,7 @@ TRIAL_KINDS = (
     short_operations,
     compressible_content,
     burst_credit,
+    burst_ended,
     burst_possible,
     foreign_work,
     ran_together,
@@ -116,7 +118,7 @@ SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
 
 # about the volume, whichever trial has shown it
-VOLUME_CODES = frozenset({burst_credit.CODE, burst_possible.CODE})
+VOLUME_CODES = frozenset({burst_credit.CODE, burst_ended.CODE, burst_possible.CODE})
 
 # about how writes are made durable: they say nothing against the numbers of reads
 DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE})

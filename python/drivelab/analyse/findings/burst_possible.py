@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.token_bucket import LARGE_BYTES, done_in, stretch_of
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import RATE
@@ -24,7 +25,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     """Small reads of a virtual drive, many at a time, at a constant rate of 2,700 to 3,675 a second."""
     measured = evidence.measured
     workload, rate = measured.workload, evidence.summary.estimates.get(RATE)
-    if not _is_virtual(evidence) or workload.watches_burst or rate is None or not rate.value:
+    if not answers_for_hardware(evidence.target) or workload.watches_burst or rate is None or not rate.value:
         return []
     is_asked = evidence.operations("read") and evidence.is_direct and workload.queue_depth >= _QUEUE_DEPTH_MIN
     is_small = workload.block_sizes[0].bytes < LARGE_BYTES
@@ -49,9 +50,3 @@ def _is_published(per_s: float) -> bool:
     """Whether it is, or is but little below, a rate that volumes with credit have."""
     low, high = PUBLISHED_BURSTS_PER_S
     return _BELOW * low <= per_s <= _ABOVE * high
-
-
-def _is_virtual(evidence: TrialEvidence) -> bool:
-    """Whether a hypervisor, or a model, answers; a loop device is limited by nobody."""
-    target = evidence.target
-    return target.simulated is not None or any("virtual" in drive.virtual for drive in target.drives)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from drivelab.analyse.change_points import CLIFF_CAPACITY_SHARE, CLIFF_RATIO
+from drivelab.analyse.findings import burst_ended
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.trial_course import capacity_of_target
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.units import format_decimal_bytes, format_percent, format_rate_bytes_per_s
@@ -17,7 +19,7 @@ _ADVICE = "quote the throughput after the cliff for anything that writes more th
 def find(evidence: TrialEvidence) -> list[Finding]:
     """A fall to 0.7 of the throughput or less that lasted for 2 % of the capacity, or until the trial ended.
 
-    A trial of less than 64 MiB has none: what it says of throughput is scatter.
+    A trial of less than 64 MiB has none: what it says of throughput is scatter. Nor has one in which a burst ended.
     """
     names = ("bytes_until_cliff", "throughput_before_cliff_bytes_per_s", "throughput_after_cliff_bytes_per_s")
     until, before, after = (evidence.summary.estimates.get(name) for name in names)
@@ -26,7 +28,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if until.value is None or not before.value or after.value is None:
         return []
     moved = sum(int(evidence.measured.engine["operations"].get(name, {}).get("bytes", 0)) for name in ("read", "write"))
-    if moved < _LEAST_BYTES:
+    if moved < _LEAST_BYTES or burst_ended.find(evidence):
         return []
     capacity = capacity_of_target(evidence.measured, evidence.target)
     is_short = moved - until.value < CLIFF_CAPACITY_SHARE * capacity
@@ -63,4 +65,6 @@ def _cause(evidence: TrialEvidence) -> str:
         return "reads have no cache to fill, so heat, or work of others, is likely"
     if not evidence.is_direct and not evidence.is_durable:
         return "the memory that buffered writes go to was full"
+    if answers_for_hardware(evidence.target):
+        return "probably the cache of the host was full, or a limit of the volume was reached"
     return "probably the write cache of the drive (fast flash or memory) was full, or the room that was free used up"

@@ -33,6 +33,11 @@ def find_in_target(target: TargetFacts, host: HostFacts | None = None) -> list[F
     return []
 
 
+def answers_for_hardware(target: TargetFacts) -> bool:
+    """Whether a hypervisor, or a model, answers, and may limit it; a loop device is limited by nobody."""
+    return target.simulated is not None or any("virtual" in drive.virtual for drive in target.drives)
+
+
 def _behind(kinds: str) -> str:
     """What answers instead of a drive."""
     if "virtual machine" in kinds or "virtual drive" in kinds:

@@ -45,7 +45,7 @@ _NEEDS_MAX = 5
 # of 25 where the console tells what else there is and where the page lies
 _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
-_FOREIGN_WORK, _VIRTUAL, _BURST = "foreign-work", "virtual-drive", "burst-possible"
+_FOREIGN_WORK, _VIRTUAL, _BURSTS = "foreign-work", "virtual-drive", ("burst-ended", "burst-possible")
 _NO_LIMIT = "no limit is published for it: with --at-least RATE this becomes yes or no"
 _ORDER = ("fail", "undecided", "pass")
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
@@ -81,7 +81,7 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
     is_simulated = bool(simulated_texts(content))
-    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else "", _BURST}
+    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else "", *_BURSTS}
     warned = [
         one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials) and one.code not in told
     ]
@@ -100,7 +100,7 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
         parts += write.needs(answer.sentence, answer.verdicts, needs_max)
     if busy:
         parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
-    for burst in (one for one in content.findings if one.code == _BURST):
+    for burst in [one for code in _BURSTS for one in content.findings if one.code == code][:1]:
         if not any(burst.text.rstrip(".") in one.sentence for one in answer.verdicts[:1]):
             lines = wrapped(f"{burst.text} {burst.advice}", _WIDTH - _WORD_WIDTH, plain)
             parts.append(Text("!    " + "\n     ".join(lines), style=_STYLES["warning"]))

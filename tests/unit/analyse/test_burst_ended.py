@@ -1,0 +1,87 @@
+"""A burst that ends while it is read from is told of virtual drives, and of nothing that slows in another way."""
+
+from __future__ import annotations
+
+from itertools import repeat
+
+import numpy as np
+import pytest
+from simulated_trials import LOOP, evidence, reads_at, target
+
+from bursting_drives import limited, unlimited
+from drivelab.analyse.findings import burst_ended, burst_possible, throughput_cliff
+from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.inventory.target import resolve_target
+from drivelab.model.simulated import SimulatedModel
+from drivelab.model.workload import Access, BlockSizeShare, Limits, TargetRange, Workload
+from drivelab.run.simulated import SimulatedDrive
+
+BURST = [*repeat(3000.0, 8), *repeat(300.0, 22)]
+RUNTIME_NS = 5 * 10**9
+
+
+def test_a_burst_that_ended_is_told_with_both_rates_and_its_length() -> None:
+    seen = reads_at(*BURST)
+    (found,) = burst_ended.find(seen)
+    assert "3,000 IOPS for 8 s, then 300 IOPS" in found.text
+    assert found.evidence["base_per_s"] == pytest.approx(300, rel=0.01)
+    assert found.evidence["lasts_s"] == pytest.approx(8, rel=0.02)
+    # what it was is said once
+    assert throughput_cliff.find(seen) == burst_possible.find(seen) == []
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        reads_at(*BURST, on=target()),
+        reads_at(*BURST, on=LOOP),
+        reads_at(*BURST, operation="write"),
+        reads_at(*repeat(3000.0, 30)),
+        reads_at(*np.geomspace(3000, 300, 30)),
+        reads_at(*repeat(3000.0, 8), *(300.0 * factor for factor in (0.2, 1.8) for _ in range(11))),
+        reads_at(*reversed(BURST)),
+    ],
+    ids=["a real drive", "a loop device", "writes", "no fall", "falls slowly", "not constant after it", "rises"],
+)
+def test_it_is_told_of_nothing_else(seen: TrialEvidence) -> None:
+    assert burst_ended.find(seen) == []
+
+
+def reads_of(model: SimulatedModel, seed: int) -> TrialEvidence:
+    """Five seconds of small reads of a simulated drive that was written before, unless it has a limit."""
+    facts = resolve_target("sim:consumer-ssd")
+    simulated, whole = SimulatedDrive(model, seed), TargetRange(path=facts.path, size_bytes=model.size)
+    if model.io_limit is None:
+        written = Workload(
+            target=whole,
+            operations=({"operation": "write"},),  # type: ignore[arg-type]
+            block_sizes=(BlockSizeShare(bytes=2**20),),
+            access=Access(kind="sequential"),
+            queue_depth=8,
+        )
+        simulated.measure("fill", written, facts)
+    asked = Workload(
+        target=whole,
+        block_sizes=(BlockSizeShare(bytes=4096),),
+        access=Access(kind="random"),
+        queue_depth=32,
+        limits=Limits(runtime_ns=RUNTIME_NS),
+        interval_ns=RUNTIME_NS // 50,
+        seed=seed,
+        direct=True,
+    )
+    return evidence(simulated.measure("trial", asked, facts), facts)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 10, 17])
+def test_a_bucket_that_empties_in_time_is_found(seed: int) -> None:
+    model = limited("I/Os", seed)
+    assert model.io_limit is not None
+    (found,) = burst_ended.find(reads_of(model, seed))
+    assert found.evidence["base_per_s"] == pytest.approx(model.io_limit.rate, rel=0.05)
+
+
+def test_drives_without_a_bucket_have_none() -> None:
+    # every third becomes hot and cold again; when that begins once, it looks alike
+    seeds = [seed for seed in range(30) if seed % 3 != 2]
+    assert [seed for seed in seeds if burst_ended.find(reads_of(unlimited(seed), seed))] == []
