@@ -13,7 +13,7 @@ from drivelab.model.finding import Finding, gravity
 from drivelab.model.measurement import Measurement
 from drivelab.model.recording import RECORDED_OPERATIONS, Recording
 from drivelab.model.target import TargetFacts
-from drivelab.model.units import format_duration_ns
+from drivelab.model.units import format_count, format_duration_ns
 from drivelab.report.terminal.wrapped import table_lines
 
 SCHEMA = 1
@@ -184,7 +184,7 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     plural = f"{name}s" if name != "sync" else "sync calls"
     ends = ""
     if document["speed"]:
-        ends = f"; {one['achieved']['late']:,} of {one['asked']['count']:,} started late"
+        ends = f"; {format_count(one['achieved']['late'])} of {format_count(one['asked']['count'])} started late"
     replayed, recorded = facts["replayed"], facts["recorded"]
     if replayed is None:
         return f"On {one['target']} none of this load's {plural} came to an end{ends}."
@@ -204,7 +204,7 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
 def _times(value: float, base: float) -> str:
     if not base:
         return "many times"
-    return f"{value / base:.2f}x" if value < 10 * base else f"{value / base:,.0f}x"
+    return f"{value / base:.2f}x" if value < 10 * base else f"{format_count(value / base)}x"
 
 
 def _rows(one: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -214,13 +214,13 @@ def _rows(one: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             for kind in ("recorded", "replayed", "response")
             for at in _QUANTILES
         ]
-        yield name, f"{facts['count']:,}", *cells
+        yield name, format_count(facts["count"]), *cells
 
 
 def _asked_and_achieved(one: Mapping[str, Any]) -> str:
     asked, achieved = one["asked"], one["achieved"]
     way = "direct" if achieved["direct"] else "through the page cache"
-    done = f"{achieved['count']:,} of {asked['count']:,} I/Os, {way}"
+    done = f"{format_count(achieved['count'])} of {format_count(asked['count'])} I/Os, {way}"
     if asked["length_ns"] is None:
         return f"{done} in {format_duration_ns(one['measured_ns'])}, as fast as possible"
     if achieved["length_ns"] is None:
@@ -240,14 +240,14 @@ def _warnings(document: Mapping[str, Any], one: Mapping[str, Any], *, several: b
     for error in one["errors"]:
         yield f"failed: {where}{error['count']} {error['operation']} with {error['name']}"
     if achieved["count"] < asked["count"] and not one["errors"]:
-        yield f"warning: {where}{asked['count'] - achieved['count']:,} I/Os were not issued: it was stopped"
+        yield f"warning: {where}{format_count(asked['count'] - achieved['count'])} I/Os were not issued: it was stopped"
     late = achieved["late"] or 0
     if late > _LATE_SHARE_MAX * asked["count"]:
         told = "latency from the recorded start shows what they waited"
         depth = document["recording"]["queue_depth"]
         if not any(facts["recorded"] for facts in one["operations"].values()):
             told = f"the recording tells no queue depth, and at most {depth} was outstanding (--queue-depth)"
-        yield f"warning: {where}{late:,} I/Os began more than 50 us after their time; {told}"
+        yield f"warning: {where}{format_count(late)} I/Os began more than 50 us after their time; {told}"
     if asked["length_ns"] and (achieved["length_ns"] or 0) > (1 + _LENGTH_SHARE_MAX) * asked["length_ns"]:
         share = 100 * (achieved["length_ns"] / asked["length_ns"] - 1)
         yield f"warning: {where}it took {share:.2g} % longer than recorded: the target did not keep up"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from drivelab.model.units import format_duration_ns, format_rate_bytes_per_s
+from drivelab.model.units import format_duration_ns, format_rate_bytes_per_s, format_rate_per_s
 
 Token = Literal["I/Os", "bytes"]
 # bucket: it emptied and refilled; empty: it refilled, and held nothing at first; fell: it became slower, and an idle
@@ -76,12 +76,12 @@ class TokenBucket:
         return self.size / self.refill_per_s if self.size and self.refill_per_s else None
 
     def rate_text(self, per_s: float | None) -> str:
-        """A rate of what it counts: ``3,000 IOPS``, ``134 MB/s``."""
+        """A rate of what it counts: ``3 000 IOPS``, ``134 MB/s``."""
         rate = per_s or 0.0
-        return f"{rate:,.0f} IOPS" if self.token == "I/Os" else format_rate_bytes_per_s(rate)
+        return f"{format_rate_per_s(rate)} IOPS" if self.token == "I/Os" else format_rate_bytes_per_s(rate)
 
     def fast_then_slow(self) -> str:
-        """The two rates and how long the first one lasts: ``3,000 IOPS for 2000 s, then 300 IOPS``."""
+        """The two rates and how long the first one lasts: ``3 000 IOPS for 2000 s, then 300 IOPS``."""
         base, burst = self.rate_text(self.base_per_s), self.rate_text(self.burst_per_s)
         if self.lasts_s is None:
             return f"it is used up, and {base} are left of {burst}"

@@ -159,6 +159,11 @@ def format_rate_per_s(rate: float) -> str:
     return _measured_digits(rate)
 
 
+def format_count(count: float) -> str:
+    """A whole number for people: ``12 345``."""
+    return f"{round(count):,}".replace(",", " ")
+
+
 def glued(text: str) -> str:
     """A text in which no end of a line can part a number from its unit: ``1 090 us`` with unbreakable spaces."""
     return _WITHIN_QUANTITY.sub("\u00a0", text)

@@ -23,7 +23,7 @@ RUNTIME_NS = 5 * 10**9
 def test_a_burst_that_ended_is_told_with_both_rates_and_its_length() -> None:
     seen = reads_at(*BURST)
     (found,) = burst_ended.find(seen)
-    assert "3,000 IOPS for 8 s, then 300 IOPS" in found.text
+    assert "3 000 IOPS for 8 s, then 300 IOPS" in found.text
     assert found.evidence["base_per_s"] == pytest.approx(300, rel=0.01)
     assert found.evidence["lasts_s"] == pytest.approx(8, rel=0.02)
     # what it was is said once

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
-from drivelab.model.units import format_decimal_bytes, format_duration_ns
+from drivelab.model.units import format_count, format_decimal_bytes, format_duration_ns
 
 _HOUR_S = 3600.0
 # what is over before anybody notices is no burst to plan with
@@ -73,9 +73,9 @@ def _time(seconds: float | None) -> str:
 
 
 def _amount(bucket: TokenBucket) -> str:
-    return f"{bucket.moved:,.0f} I/Os" if bucket.token == "I/Os" else format_decimal_bytes(bucket.moved)
+    return f"{format_count(bucket.moved)} I/Os" if bucket.token == "I/Os" else format_decimal_bytes(bucket.moved)
 
 
 def _size(bucket: TokenBucket) -> str:
     size = bucket.size or 0.0
-    return f"{size:,.0f} I/Os" if bucket.token == "I/Os" else format_decimal_bytes(size)
+    return f"{format_count(size)} I/Os" if bucket.token == "I/Os" else format_decimal_bytes(size)
