@@ -221,6 +221,12 @@ class TestQueueDepthNotReached:
         buffered = measured(workload(queue_depth=32, direct=False), achieved=shallow | {"direct": False})
         assert "buffered" in queue_depth_not_reached.find(evidence(buffered))[0].text
 
+    def test_a_trial_of_a_few_turns_only_filled_and_emptied_its_queue(self) -> None:
+        shallow = {"queue_depth_mean": 10.0, "direct": True, "job_count": 1}
+        trial = measured(workload(queue_depth=32), {"read": latencies(100, 300e6)}, achieved=shallow)
+        (found,) = queue_depth_not_reached.find(evidence(trial))
+        assert "the queue filled or emptied, and the rate is too low" in found.text
+
     def test_a_full_queue_says_nothing(self) -> None:
         assert queue_depth_not_reached.find(evidence(measured(workload(queue_depth=32)))) == []
 

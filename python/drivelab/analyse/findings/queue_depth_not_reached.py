@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.finding import Finding
+from drivelab.model.judged_metric import MEAN_LATENCY
+from drivelab.model.units import format_duration_ns
 
 CODE = "queue-depth-not-reached"
 ACHIEVED_SHARE_MIN = 0.9
+# what is shorter than so many I/Os after each other is filling and emptying of the queue
+_LATENCIES_MIN = 20
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -30,4 +34,12 @@ def _cause(evidence: TrialEvidence) -> str:
         return "the sync backend has one at a time; use more jobs, or the uring backend"
     if not evidence.is_direct:
         return "buffered I/O completes while it is being submitted"
-    return "submitting took as long as completing, or the trial was too short to fill the queue"
+    mean = evidence.summary.estimates.get(MEAN_LATENCY)
+    measured_ns = int(evidence.measured.engine.get("measured_ns", 0))
+    if mean is not None and mean.value and measured_ns < _LATENCIES_MIN * mean.value:
+        taken, lasted = format_duration_ns(mean.value), format_duration_ns(measured_ns)
+        return (
+            f"an I/O took {taken} on average and all of it {lasted}, so that most of the time the queue filled or "
+            "emptied, and the rate is too low; measure for longer"
+        )
+    return "submitting took as long as completing"

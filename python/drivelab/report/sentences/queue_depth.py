@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drivelab.model.judged_metric import LATENCY, RATE
+from drivelab.analyse.findings.queue_depth_not_reached import ACHIEVED_SHARE_MIN
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE
+from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.saturation import knee_place
 from drivelab.report.numerals import latency_text, number_text
@@ -44,6 +46,23 @@ def _depth(one: CombinationResult) -> int:
 
 
 def _best(members: Sequence[CombinationResult]) -> str:
+    full = [one for one in members if _is_reached(one)]
+    short = [str(_depth(one)) for one in members if not _is_reached(one)]
+    empty = f"{names_in_words(short)} were asked for but never outstanding at once, so they are not judged"
+    if len(full) < 2 <= len(members):
+        return f"{_rate(members[0])} with {_depth(members[0])} at a time; {empty}."
+    return f"{_best_of(full)}{f'; {empty}' if short else ''}."
+
+
+def _is_reached(one: CombinationResult) -> bool:
+    """Whether as many were outstanding as asked for: rate times latency (Little's law)."""
+    if MEAN_LATENCY not in one.metrics:
+        return True
+    outstanding = one.metrics[RATE].median * one.metrics[MEAN_LATENCY].median / 1e9
+    return outstanding >= ACHIEVED_SHARE_MIN * _depth(one) or _depth(one) == 1
+
+
+def _best_of(members: Sequence[CombinationResult]) -> str:
     first, last = members[0], members[-1]
     rates = [one.metrics[RATE].median for one in members]
     place = knee_place([_depth(one) for one in members], rates)
@@ -51,8 +70,8 @@ def _best(members: Sequence[CombinationResult]) -> str:
     times = number_text(knee.metrics[RATE].median / first.metrics[RATE].median, 2)
     grown = "" if knee is first else f", {times} times those of {_depth(first)}{_waits(knee, first)}"
     if knee is last:
-        return f"{_depth(knee)} at a time give {_rate(knee)}{grown}; the rate still grows there."
-    return f"{_depth(knee)} at a time {_verb(knee)} the best trade, {_rate(knee)}{grown}; {_beyond(last, knee)}."
+        return f"{_depth(knee)} at a time give {_rate(knee)}{grown}; the rate still grows there"
+    return f"{_depth(knee)} at a time {_verb(knee)} the best trade, {_rate(knee)}{grown}; {_beyond(last, knee)}"
 
 
 def _verb(one: CombinationResult) -> str:

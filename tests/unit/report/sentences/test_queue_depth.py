@@ -13,8 +13,8 @@ LATENCY = "total_latency_ns_p50"
 DEPTHS = (1, 2, 4, 8, 16, 32)
 
 
-def at(depth: int, rate: float, target: str = "sdb") -> CombinationResult:
-    latency = 1e9 * depth / rate
+def at(depth: int, rate: float, target: str = "sdb", outstanding: float | None = None) -> CombinationResult:
+    latency, mean = 1e9 * depth / rate, 1e9 * (outstanding or depth) / rate
     return CombinationResult(
         target=target,
         workload="random-read",
@@ -24,6 +24,7 @@ def at(depth: int, rate: float, target: str = "sdb") -> CombinationResult:
         metrics={
             "iops": RepeatedMetric(rate, rate, rate, "1/s", 3),
             LATENCY: RepeatedMetric(latency, latency, latency, "ns", 3),
+            "total_latency_ns_mean": RepeatedMetric(mean, mean, mean, "ns", 3),
         },
         judged_metric="iops",
         trials=("a", "b", "c"),
@@ -60,6 +61,17 @@ def test_the_depth_that_is_enough_is_told_with_what_each_pays(rates: list[float]
     # the first sentence may be two, for its length
     told = [plain_text(text).removesuffix(".") for text in run_sentences(answer)]
     assert f"{'; '.join(told)}." == words
+
+
+def test_depths_that_were_never_outstanding_are_not_judged() -> None:
+    rows = [at(depth, 1e4 * depth) for depth in DEPTHS[:4]]
+    rows += [at(depth, 5e4, outstanding=depth / 2) for depth in DEPTHS[4:]]
+    told = plain_text(" ".join(run_sentences(RunAnswer(tuple(rows)))))
+    assert "8 at a time give 80 000 IOPS, 8.0 times those of 1" in told
+    assert told.endswith("16 and 32 were asked for but never outstanding at once, so they are not judged.")
+    alone = RunAnswer((at(1, 1e4), *(at(depth, 1e4, outstanding=1) for depth in DEPTHS[1:])))
+    told = plain_text(" ".join(run_sentences(alone)))
+    assert told.startswith("10 000 IOPS with 1 at a time; 2, 4, 8, 16 and 32 were asked for but never outstanding")
 
 
 def test_several_targets_have_a_sentence_each() -> None:
