@@ -211,6 +211,19 @@ def test_an_experiment_that_no_simulated_drive_can_carry_out_is_refused_with_tho
     assert run(["plan", names[0], "sim:./small.toml"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("depth", "times"), [(1, ("3s",)), (64, ("3s", "--ramp", "1s")), (64, ("20s", "--ramp", "2s"))]
+)
+def test_a_ramp_leaves_the_rate_and_the_depth_of_a_slow_drive_as_they_are(
+    depth: int, times: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = io_json(capsys, "sim:disk-7200", "--access", "random", "--queue-depth", str(depth), "--runtime", *times)
+    # one head: it does 75 a second whatever waits for it
+    assert document["iops"] == pytest.approx(75, rel=0.04)
+    assert document["estimates"]["iops"]["value"] == pytest.approx(document["iops"], rel=1e-3)
+    assert document["achieved"]["queue_depth_mean"] == pytest.approx(depth, rel=0.04)
+
+
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["drives", "--simulated"]) == 0
     assert all(

@@ -35,7 +35,7 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
         "measured_ns": outcome.measured_ns,
         "drain_ns": outcome.drain_ns,
         "achieved": {
-            "queue_depth_mean": depth_mean(outcome),
+            "queue_depth_mean": depth_mean(workload, outcome),
             "queue_depth_max": jobs.iter().map(|job| job.outstanding_max).max().unwrap_or(0),
             "direct": outcome.direct.0,
             "direct_note": outcome.direct.1,
@@ -74,13 +74,20 @@ pub fn source_name(source: Source) -> &'static str {
 }
 
 /// Mean number of I/Os outstanding in each job: time spent in I/O over time passed (Little's law).
-fn depth_mean(outcome: &Outcome) -> f64 {
-    let spent: f64 = (0..EVENTS.len())
-        .filter(|&event| !is_pair(event))
-        .filter_map(|event| outcome.sum.histogram(event, TOTAL))
-        .map(|histogram| histogram.sum as f64)
-        .fold(0.0, |sum, part| sum + part);
-    spent / (outcome.measured_ns.max(1) as f64 * outcome.jobs.len().max(1) as f64)
+///
+/// What a ramp began is outstanding in the window and not counted, while all that the window began is waited for: in a
+/// closed loop the time passed is one mean latency shorter.
+fn depth_mean(workload: &Workload, outcome: &Outcome) -> f64 {
+    let histograms = || {
+        let events = (0..EVENTS.len()).filter(|&event| !is_pair(event));
+        events.filter_map(|event| outcome.sum.histogram(event, TOTAL))
+    };
+    let spent = histograms().map(|histogram| histogram.sum as f64).fold(0.0, |sum, part| sum + part);
+    let count = histograms().map(|histogram| histogram.count).sum::<u64>();
+    let window = outcome.measured_ns.max(1) as f64;
+    let is_closed = workload.pacing.kind == PacingKind::Closed;
+    let shorter = if workload.ramp_ns > 0 && is_closed { spent / count.max(1) as f64 } else { 0.0 };
+    spent / ((window - shorter).max(window / 2.0) * outcome.jobs.len().max(1) as f64)
 }
 
 fn by_event(counts: &[Counts; EVENTS.len()]) -> Value {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,18 +97,16 @@ def _rates(measured: Measurement) -> dict[str, Estimate]:
     estimates: dict[str, Estimate] = {}
     if len(series) > 1:
         for name, one in series.items():
-            estimates[f"{name}_iops"] = _rate([one], "count", "1/s")
+            estimates[f"{name}_iops"] = _rate(measured, {name: one}, "count", "1/s")
             if _moves_bytes(measured, one.bytes):
-                estimates[f"{name}_throughput_bytes_per_s"] = _rate([one], "bytes", "B/s")
-    together = (
-        [one for name, one in series.items() if name == "read"] if _only_rewrites(measured) else [*series.values()]
-    )
-    moved = np.sum([one.bytes for one in together], axis=0)
-    rates = {"iops": _rate(together, "count", "1/s")}
+                estimates[f"{name}_throughput_bytes_per_s"] = _rate(measured, {name: one}, "bytes", "B/s")
+    together = {"read": series["read"]} if _only_rewrites(measured) else series
+    moved = np.sum([one.bytes for one in together.values()], axis=0)
+    rates = {"iops": _rate(measured, together, "count", "1/s")}
     if not _moves_bytes(measured, moved):
         return rates | estimates
-    rates["throughput_bytes_per_s"] = _rate(together, "bytes", "B/s")
-    over_time = _end_sync(measured) or throughput_tenths(moved, together[0].duration_ns)
+    rates["throughput_bytes_per_s"] = _rate(measured, together, "bytes", "B/s")
+    over_time = _end_sync(measured) or throughput_tenths(moved, next(iter(together.values())).duration_ns)
     return rates | over_time | estimates
 
 
@@ -138,9 +137,13 @@ def _end_sync(measured: Measurement) -> dict[str, Estimate]:
     }
 
 
-def _rate(series: list[IntervalSeries], of: str, unit: Unit) -> Estimate:
-    counts = np.sum([one.bytes if of == "bytes" else one.count for one in series], axis=0)
-    return rate_estimate_from_intervals(counts, series[0].duration_ns, unit)
+def _rate(measured: Measurement, series: Mapping[str, IntervalSeries], of: str, unit: Unit) -> Estimate:
+    counts = np.sum([one.bytes if of == "bytes" else one.count for one in series.values()], axis=0)
+    found = rate_estimate_from_intervals(counts, next(iter(series.values())).duration_ns, unit)
+    rated_ns = measured.rated_ns(series)
+    factor = float(measured.engine["measured_ns"]) / rated_ns if rated_ns else 1.0
+    value, low, high = (None if end is None else factor * end for end in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high)
 
 
 def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, Estimate]:

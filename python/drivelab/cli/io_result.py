@@ -44,6 +44,7 @@ def io_json(
     asked = measured.workload
     count = sum(measured.operation_count(operation) for operation in OPERATIONS)
     moved = sum(int(engine["operations"].get(operation, {}).get("bytes", 0)) for operation in OPERATIONS)
+    rated_s = measured.rated_ns(OPERATIONS) / 1e9
     return {
         "schema": SCHEMA,
         "target": target.text,
@@ -61,8 +62,8 @@ def io_json(
         "ramp_ns": engine["ramp_ns"],
         "drain_ns": engine["drain_ns"],
         "stopped_by": engine["stopped_by"],
-        "iops": count / measured.measured_s if engine["measured_ns"] else None,
-        "throughput_bytes_per_s": moved / measured.measured_s if engine["measured_ns"] else None,
+        "iops": count / rated_s if rated_s else None,
+        "throughput_bytes_per_s": moved / rated_s if rated_s else None,
         "operations": {name: _operation_json(measured, name) for name in operation_names(measured)},
         **cpu_json(engine["cpu"], count),
         "error_count": sum(int(counts.get("errors", 0)) for counts in engine["operations"].values()),
@@ -104,8 +105,9 @@ def _operation_json(measured: Measurement, name: str) -> dict[str, Any]:
     counts: Mapping[str, int] = measured.engine["operations"].get(name, {})
     facts: dict[str, Any] = {key: int(counts.get(key, 0)) for key in ("count", "bytes", "errors", "short")}
     if measured.engine["measured_ns"]:
-        facts["iops"] = facts["count"] / measured.measured_s
-        facts["throughput_bytes_per_s"] = facts["bytes"] / measured.measured_s
+        rated_s = measured.rated_ns((name,)) / 1e9
+        facts["iops"] = facts["count"] / rated_s
+        facts["throughput_bytes_per_s"] = facts["bytes"] / rated_s
     for (operation, latency), histogram in measured.histograms.items():
         if operation == name and histogram.total_count:
             facts[f"{latency}_latency_ns"] = latency_json(histogram)

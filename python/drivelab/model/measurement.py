@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,6 +102,22 @@ class Measurement:
     def measured_s(self) -> float:
         """Length of the measured window in seconds."""
         return float(self.engine["measured_ns"]) / 1e9
+
+    def rated_ns(self, operations: Iterable[str]) -> float:
+        """Time by which the operations of the window are divided for a rate.
+
+        Those that a ramp had begun are served in the window and are not counted, while all that the window began
+        is waited for. In a closed loop as many are outstanding at the one end as at the other; rate times mean
+        latency says how many that are (Little 1961), so the time is a mean latency shorter than the window.
+        """
+        window_ns = float(self.engine["measured_ns"])
+        if not self.engine.get("ramp_ns") or self.workload.is_open_loop:
+            return window_ns
+        known = [one for name in operations if (one := self.histograms.get((name, "total"))) and one.total_count]
+        count = sum(one.total_count for one in known)
+        mean_ns = sum(one.sum_ns for one in known) / count if count else 0.0
+        # of a window of one turn nothing would be left
+        return max(window_ns - mean_ns, window_ns / 2)
 
     @property
     def counted_device(self) -> DeviceCounts | None:
