@@ -13,6 +13,8 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
 from drivelab.model.verdict import Forecast
 
+# of the 95 % of the log writes' latency and of what the program itself was found to take
+FORECAST_RANGE = "range"
 _NS = 1e9
 # each of its writes makes a log longer by a block
 _NEW_BLOCKS = "sync-write-4096"
@@ -110,7 +112,7 @@ def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...])
     """The forecast in words, without a full stop."""
     interval = rate.interval_text()
     told = f"{program.title} would commit about {rate} times a second here with one client"
-    told += f" (95 %: {interval})" if interval else ""
+    told += f" ({FORECAST_RANGE}: {interval})" if interval else ""
     told += f", {place_on_scale(rate.value or 0.0, program)}"
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")

@@ -91,7 +91,7 @@ def main_operation(measured: Measurement) -> str:
 
 def _rates(measured: Measurement) -> dict[str, Estimate]:
     found = {name: series_from_measurement(measured, name, "total") for name in DATA_OPERATIONS}
-    series = {name: one for name, one in found.items() if one is not None}
+    series: dict[str, IntervalSeries] = {name: one for name, one in found.items() if one is not None}
     if not series:
         return {}
     estimates: dict[str, Estimate] = {}

@@ -17,12 +17,11 @@ burst of the slow kind fits into the measurement.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from drivelab.analyse.findings import DURABILITY_CODES, VOLUME_CODES, burst_ended, burst_possible, foreign_work
-from drivelab.analyse.forecast import forecast
+from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.names import names_in_words
@@ -33,6 +32,7 @@ from drivelab.model.units import format_quantity
 from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Threshold, Verdict
 
 _DURABLE_TRIALS = "sync-write-"
+_COMMITS = "commits_per_s"
 _NOT_MEASURED = "what it would mean was not measured"
 # out of all reach: so much below the limit, at a tenth of the probability, among so many
 _REACH = 5
@@ -151,10 +151,11 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
 
 def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
     """A rate of commits that was asked for held against the forecast."""
-    trial = PROGRAMS[need.program].write.trial
+    program = PROGRAMS[need.program]
+    trial = program.write.trial
     threshold = Threshold(
         trial=trial,
-        metric="commits_per_s",
+        metric=_COMMITS,
         direction="at_least",
         limit=at_least_per_s,
         unit="1/s",
@@ -168,11 +169,11 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
     estimate = told.commits_per_s
     margin = _margin_ratio(threshold, estimate)
     text = f"{_told(threshold, estimate)}; {limit_text(threshold)}{_margin_text(margin)}"
-    most_per_s = 1e9 / told.own_time_ns if told.own_time_ns else math.inf
+    most_per_s = 1e9 / program.own.low_ns
     if at_least_per_s > most_per_s:
         # whatever the drive does, and whoever else was there
-        taken, most = format_quantity(told.own_time_ns, "ns"), format_quantity(most_per_s, "1/s")
-        own = f"its own {taken} a commit allow at most {most}"
+        taken, most = format_quantity(program.own.low_ns, "ns"), format_quantity(most_per_s, "1/s")
+        own = f"its own {taken} a commit, the least that was found, allow at most {most}"
         return Check(threshold, estimate, "fail", margin, f"{text}; {own}", own)
     outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
     return Check(threshold, estimate, outcome, margin, text, why)
@@ -297,7 +298,12 @@ def _told(threshold: Threshold, estimate: Estimate) -> str:
     """What was measured, in words, with its interval."""
     text = threshold.text.format(value=_value_text(threshold, estimate))
     interval = estimate.interval_text()
-    return f"{text} (95 %: {interval})" if interval else text
+    return f"{text} ({_ends_of(threshold)}: {interval})" if interval else text
+
+
+def _ends_of(threshold: Threshold) -> str:
+    """What an interval is: a forecast's reaches over the computers that the program was tried on, too."""
+    return FORECAST_RANGE if threshold.metric == _COMMITS else "95 %"
 
 
 def _deciding_number(check: Check) -> str:
@@ -310,7 +316,7 @@ def _deciding_number(check: Check) -> str:
         about = f"about {format_quantity(seen, estimate.unit)}"
         return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
     interval = estimate.interval_text()
-    within = f"95 %: {interval}; {limit}" if interval else limit
+    within = f"{_ends_of(check.threshold)}: {interval}; {limit}" if interval else limit
     return f"{check.threshold.text.format(value=_value_text(check.threshold, estimate))} ({within})"
 
 

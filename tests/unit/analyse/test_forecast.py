@@ -145,7 +145,7 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
     found = forecast("postgres", measured(postgres=mean(2000 * US, 1900 * US, 2100 * US)))
     assert found is not None
     assert found.text.startswith("PostgreSQL would commit about 4")
-    assert " times a second here with one client (95 %: 4" in found.text
+    assert " times a second here with one client (range: 4" in found.text
     assert re.search(r"; with 8 clients 1 \d{3} to 4 \d{3}, with 32 5 \d{3} to 1\d \d{3}$", found.text)
     assert re.search(r", between a Crucial M4 \(3[56]\d\) and a SanDisk X100 \(1 1\d\d\); with 8 clients ", found.text)
     assert forecast("kafka", {}) is None

@@ -305,9 +305,9 @@ def test_a_rate_is_asked_for_beside_published_limits() -> None:
     foreign = replace(NEIGHBOUR, trial=PROGRAMS["etcd"].write.trial)
     alone = judge_need(ETCD, [*etcd_trials(near(1.2 * MS)), log], [foreign], at_least_per_s=5000)
     assert alone.outcome == "fail"
-    assert re.search(r"allow at most 2.?000", alone.checks[0].why)
+    assert re.search(r"allow at most 2.?350", alone.checks[0].why)
     # so that nobody buys another drive for it
-    assert re.search(r"wanted\); no drive gives that: its own .* allow at most 2.?000$", alone.sentence)
+    assert re.search(r"wanted\); no drive gives that: its own .* allow at most 2.?350$", alone.sentence)
 
 
 def test_fitness_tells_every_need_in_one_sentence() -> None:

@@ -83,7 +83,7 @@ def _answer(comparison: Comparison) -> str:
         if 0 < len(worse) < len(seen):
             return _both_ways(seen, worse, base, new)
         why = f"; {first.why[0]}, so {MAY_DIFFER}" if first.why else ""
-        return f"{_change(first, comparison, base, new)}, as seen{why}."
+        return f"{_change(first, comparison, base, new, verb='looked')}{why}."
     numbers = "the number that was judged" if len(judged) == 1 else f"{len(judged)} judged numbers"
     if all(row.verdict == "equivalent" for row in judged):
         return f"{new} and {base} are equivalent within {format_percent(comparison.margin)} in {numbers}."
@@ -121,10 +121,10 @@ def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:
     return " ".join(words)
 
 
-def _change(row: MetricComparison, comparison: Comparison, base: str, new: str) -> str:
+def _change(row: MetricComparison, comparison: Comparison, base: str, new: str, verb: str = "was") -> str:
     """``xfs was 2.7 times faster (1.6 to 7) than ext4 for 512 B appends``."""
     workload = _workload(row, constant_levels(comparison.rows))
     by = "" if row.metric in _UNNAMED else f", by {metric_of(row.metric).title}"
     if _size(row) < 1 + SAME_WITHIN:
-        return f"{new} was as fast as {base} for {workload}{by}"
-    return f"{new} was {ratio_change(row.ratio, is_more_slower=row.is_more_worse)} than {base} for {workload}{by}"
+        return f"{new} {verb} as fast as {base} for {workload}{by}"
+    return f"{new} {verb} {ratio_change(row.ratio, is_more_slower=row.is_more_worse)} than {base} for {workload}{by}"

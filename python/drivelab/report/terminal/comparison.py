@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.level_words import levels_phrase
@@ -93,19 +95,28 @@ def _screen_of_seen(comparison: Comparison, lines_max: int) -> Iterator[str]:
     constant = constant_levels(comparison.rows)
     judged = [row for row in comparison.rows if row.is_judged]
     several = len({target_words(row) for row in judged}) > 1
-    names = [f"{row_words(row, constant)}{f' on {target_words(row)}' * several}" for row in judged]
+    places = [f" on {target_words(row)}" * several for row in judged]
+    names = [f"{row_words(row, constant)}{place}" for row, place in zip(judged, places, strict=True)]
     numbers = [(*value_words(row), ratio_words(row.ratio.value), looks_words(row)) for row in judged]
     widths = [max(map(len, column)) for column in zip(_HEADS_SEEN[1:], *numbers, strict=True)]
     room = WIDTH - sum(width + len("  ") for width in widths)
-    shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
+    heads = [row.label for row in judged] if max(map(len, names)) > room else [""] * len(judged)
+    # below a head stands what tells its rows apart: of a long name the end would be cut
+    tails = [
+        f"  {name.removeprefix(head).strip(', ')}" if head else name for name, head in zip(names, heads, strict=True)
+    ]
+    shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in tails]
     widths = [max(map(len, shown)), *widths]
-    rows = [_HEADS_SEEN, *((name, *row) for name, row in zip(shown, numbers, strict=True))]
+    lines = [_line(_HEADS_SEEN, widths)]
+    for head, members in groupby(zip(heads, shown, numbers, strict=True), key=itemgetter(0)):
+        lines += [head[:WIDTH]] * bool(head)
+        lines += [_line((name, *row), widths) for _, name, row in members]
     told = [*comparison.notes, *(one for one in remarks(comparison) if one not in comparison.notes)]
     below = ["", *_within([line for one in told for line in _wrapped(one, "  ")], _REMARK_LINES_MAX)]
     differences = [line for line in _differences(comparison) if line]
-    left = lines_max - len(below) - len(rows)
+    left = lines_max - len(below) - len(lines)
     below += _within(differences, max(2, min(_DIFFERENCE_LINES_MAX, left)))
-    yield from (*_within([_line(row, widths) for row in rows], lines_max - len(below)), *below)
+    yield from (*_within(lines, lines_max - len(below)), *below)
 
 
 def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:

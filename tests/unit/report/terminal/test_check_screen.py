@@ -237,11 +237,11 @@ def test_each_need_is_told_with_what_it_asks_for(whole: ReportContent) -> None:
 
 
 def test_no_line_of_the_answer_is_cut(whole: ReportContent) -> None:
-    text = "PostgreSQL would commit about 6 480 times a second here with one client (95 %: 5 280 to 8 380), more"
+    text = "PostgreSQL would commit about 6 480 times a second here with one client (range: 5 280 to 8 380), more"
     lines = shown(replace(whole, verdict=need("postgres", "no_limit") | {"sentence": text}))
     assert lines[1:3] == [
         "-    PostgreSQL would commit about 6 480 times a second here with one client",
-        "     (95 %: 5 280 to 8 380), more",
+        "     (range: 5 280 to 8 380), more",
     ]
     assert not any("…" in line for line in lines)
 
@@ -274,7 +274,9 @@ def test_what_holds_for_every_trial_marks_none(whole: ReportContent) -> None:
 
 
 def test_a_line_ends_where_a_part_of_the_sentence_does(whole: ReportContent) -> None:
-    text = "PostgreSQL would commit about 5 950 times a second here with one client (95 %: 4 600 to 7 100), more with 8"
+    text = (
+        "PostgreSQL would commit about 5 950 times a second here with one client (range: 4 600 to 7 100), more with 8"
+    )
     without = need("PostgreSQL", "no_limit") | {"checks": [], "sentence": text}
     other = need("Kafka", "no_limit") | {"checks": [], "sentence": "Kafka: here a log takes 2 GB/s, with replicas"}
     lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "", "verdicts": [without, other]}))
