@@ -223,13 +223,15 @@ def _cliff(
 
 
 def _way_down(levels: Sequence[ThroughputLevel], first: int) -> Iterator[int]:
-    """The levels to which a fall from one level leads: the next, and those behind levels that were passed quickly."""
+    """The levels to which a fall leads, step by step: those passed quickly too, until one is long, then long ones."""
+    was_long = False
     for last in range(first + 1, len(levels)):
         if (levels[last].bytes_per_s.value or 0) >= (levels[last - 1].bytes_per_s.value or 0):
             return
-        yield last
-        if _is_long(levels, last, last):
-            return
+        is_long = _is_long(levels, last, last)
+        if is_long or not was_long:
+            yield last
+        was_long = was_long or is_long
 
 
 def _lasts(levels: Sequence[ThroughputLevel], first: int, limit_bytes_per_s: float, needed_bytes: float) -> bool:

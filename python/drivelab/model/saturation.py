@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 POINTS_MIN = 3
+# of the I/Os asked for, so many have to be outstanding on average
+REACHED_SHARE_MIN = 0.9
 
 
 def knee_place(depths: Sequence[float], rates: Sequence[float]) -> int | None:

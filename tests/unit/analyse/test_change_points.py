@@ -156,6 +156,24 @@ def test_a_fall_in_two_steps_is_one_cliff() -> None:
     assert large.cliff_lasts_to_end
 
 
+@pytest.mark.parametrize("second_s", [10, 20, 30])
+def test_the_level_after_a_fall_in_long_steps_is_the_last(second_s: float) -> None:
+    # 500 MB/s for 20 s, 300 MB/s for a while, then 150 MB/s until a minute is over
+    steps = [(20 * 500e6, 500e6), (second_s * 300e6, 300e6), ((40 - second_s) * 150e6, 150e6)]
+    for seed in range(5):
+        course = throughput_course(trial(steps, intervals=300, seed=seed), 10 * CAPACITY)
+        assert course.cliff is not None
+        assert course.cliff.at_bytes == pytest.approx(10e9, rel=0.05)
+        assert course.cliff.after.value == pytest.approx(150e6, rel=0.05)
+
+
+def test_a_stall_on_the_lower_level_is_not_what_is_left() -> None:
+    steps = [(20 * 500e6, 500e6), (20 * 300e6, 300e6), (2 * 50e6, 50e6), (18 * 300e6, 300e6)]
+    course = throughput_course(trial(steps, intervals=300), 10 * CAPACITY)
+    assert course.cliff is not None
+    assert course.cliff.after.value == pytest.approx(300e6, rel=0.05)
+
+
 def test_what_cannot_be_looked_at_says_why() -> None:
     assert throughput_course(IntervalBytes(np.zeros(50), np.full(50, 1e8)), CAPACITY).undecided == "nothing was moved"
     few = throughput_course(IntervalBytes(np.full(10, 1e8), np.full(10, 1e8), OPERATION), CAPACITY)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import MEAN_LATENCY
+from drivelab.model.saturation import REACHED_SHARE_MIN
 from drivelab.model.units import format_duration_ns
 
 CODE = "queue-depth-not-reached"
-ACHIEVED_SHARE_MIN = 0.9
 # what is shorter than so many I/Os after each other is filling and emptying of the queue
 _LATENCIES_MIN = 20
 
@@ -19,7 +19,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     achieved = evidence.achieved.get("queue_depth_mean")
     if evidence.is_null or workload.is_open_loop or workload.queue_depth == 1 or achieved is None:
         return []
-    if achieved >= ACHIEVED_SHARE_MIN * workload.queue_depth:
+    if achieved >= REACHED_SHARE_MIN * workload.queue_depth:
         return []
     text = (
         f"{achieved:.1f} I/Os were outstanding on average where {workload.queue_depth} were asked for: "

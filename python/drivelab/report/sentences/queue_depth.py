@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drivelab.analyse.findings.queue_depth_not_reached import ACHIEVED_SHARE_MIN
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE
 from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.model.saturation import knee_place
+from drivelab.model.saturation import REACHED_SHARE_MIN, knee_place
 from drivelab.report.numerals import latency_text, number_text
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
@@ -59,7 +58,7 @@ def _is_reached(one: CombinationResult) -> bool:
     if MEAN_LATENCY not in one.metrics:
         return True
     outstanding = one.metrics[RATE].median * one.metrics[MEAN_LATENCY].median / 1e9
-    return outstanding >= ACHIEVED_SHARE_MIN * _depth(one) or _depth(one) == 1
+    return outstanding >= REACHED_SHARE_MIN * _depth(one) or _depth(one) == 1
 
 
 def _best_of(members: Sequence[CombinationResult]) -> str:
