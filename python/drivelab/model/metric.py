@@ -107,7 +107,8 @@ def _latency(kind: str, statistic: str) -> Metric:
 METRICS = (
     *(_latency(kind, statistic) for kind in LATENCIES for statistic in STATISTICS),
     Metric("iops", "1/s", "high", "IOPS", "", "I/Os per second", "Rates",
-           "reads, writes and trims of the window, over the time until the last of them completed, as fio does; sync "
+           "reads, writes and trims of the window, over the time until the last of them completed, as fio does, less a "
+           "mean latency where a ramp came first (see below); sync "
            "calls are not counted"),
     Metric("throughput_bytes_per_s", "B/s", "high", "throughput", "", "throughput", "Rates",
            "bytes they moved, over the same time (MB = 10^6 bytes, MiB = 2^20)"),
