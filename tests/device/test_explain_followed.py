@@ -152,7 +152,8 @@ def test_what_is_submitted_is_a_call_until_it_completes(
         call = calls_of(found)[name]
         # each waits for the disk, or for the loop device above it
         assert call["parts_ns"]["device"] + call["parts_ns"]["layers"] > 0
-        assert call["parts_ns"]["flush"] == 0
+        # none of them flushes; the journal may, once, while one of them waits at the disk
+        assert call["parts_ns"]["flush"] < 0.05 * sum(call["parts_ns"].values())
     rows = pq.read_table(Path(found["directory"]) / "calls.parquet")
     submitted = [row for row in rows.to_pylist() if row["call"] in names]
     assert {row["size_bytes"] for row in submitted} == {4096}
