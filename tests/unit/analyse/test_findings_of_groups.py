@@ -65,7 +65,7 @@ def test_what_memory_answered_is_told_of_all_and_only_where_it_can_have_been_the
     assert len(found) == count
     if count == 2:
         assert found[1].severity == "warning"
-        assert "issued 4 MiB of reads, and 1 MiB reached the drive" in found[1].text
+        assert "memory answered 3 MiB of 4 MiB of reads" in found[1].text
         assert found[1].advice == USE_DIRECT_IO
 
 

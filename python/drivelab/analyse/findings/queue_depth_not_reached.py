@@ -22,8 +22,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if achieved >= REACHED_SHARE_MIN * workload.queue_depth:
         return []
     text = (
-        f"{achieved:.1f} I/Os were outstanding on average where {workload.queue_depth} were asked for: "
-        f"{_cause(evidence)}"
+        f"only {achieved:.1f} of {workload.queue_depth} I/Os asked for were outstanding on average: {_cause(evidence)}"
     )
     facts = {"queue_depth_asked": workload.queue_depth, "queue_depth_achieved": achieved}
     return [Finding(CODE, "warning", text, evidence.name, facts)]

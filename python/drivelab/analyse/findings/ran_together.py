@@ -58,8 +58,8 @@ def _answered_elsewhere(evidence: TrialEvidence, together: Mapping[str, Any]) ->
         if not evidence.issued(operation) or not answered_elsewhere(asked, seen):
             continue
         text = (
-            f"all that ran at the same time issued {format_bytes(asked)} of {operation}s, and {format_bytes(seen)} "
-            "reached the drive meanwhile: memory answered the rest, and the numbers may not be the drive's"
+            f"memory answered {format_bytes(asked - seen)} of {format_bytes(asked)} of {operation}s of "
+            "all that ran at the same time: the numbers may not be the drive's"
         )
         facts = {"operation": operation, "issued_bytes": asked, "device_bytes": seen}
         return [Finding(CODE, "warning", text, evidence.name, facts, USE_DIRECT_IO)]
