@@ -65,6 +65,6 @@ def _cause(evidence: TrialEvidence) -> str:
         return "reads have no cache to fill, so heat, or work of others, is likely"
     if not evidence.is_direct and not evidence.is_durable:
         return "the memory that buffered writes go to was full"
-    if answers_for_hardware(evidence.target):
+    if evidence.target.simulated is None and answers_for_hardware(evidence.target):
         return "probably the cache of the host was full, or a limit of the volume was reached"
     return "probably the write cache of the drive (fast flash or memory) was full, or the room that was free used up"

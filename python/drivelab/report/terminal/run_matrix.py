@@ -113,7 +113,8 @@ def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:
     held: dict[str, str] = {}
     for group in groups:
         others = combination_labels(group).names[1:]
-        fixed = {name: next(one.levels[name] for one in group if name in one.levels) for name in others}
+        # names of columns that are no factors (size, operation) have no level
+        fixed = {name: one.levels[name] for name in others for one in reversed(group) if name in one.levels}
         # a factor that a combination does not have counts as its first level
         kept.append([one for one in group if fixed.items() <= (fixed | dict(one.levels)).items()])
         held |= fixed

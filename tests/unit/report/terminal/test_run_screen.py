@@ -144,6 +144,16 @@ def test_of_two_factors_the_levels_of_the_first_are_compared_at_one_level_of_the
     assert next(line for line in lines if "ext4" in line).split() == ["raw", "ext4", "nodiscard", "xfs", "nodiscard"]
 
 
+def test_operations_that_are_told_apart_are_no_factor() -> None:
+    kinds = (("1.0", ""), ("0.65", "read"), ("0.65", "write"), ("0.65", "read and write"), ("0.0", ""))
+    rows = [of_workload(1, 1e5), of_workload(2, 2e5)]
+    for share, kind in kinds:
+        for size in ("8KiB", "4KiB", "512"):
+            one = of_workload(3, 3e5, read_fraction=share, block_size=size)
+            rows.append(replace(one, operation=kind))
+    assert any("workload 3" in line for line in of_many(*rows))
+
+
 def test_one_number_of_each_workload_has_its_range() -> None:
     lines = of_many(*(of_workload(n, 1e5 * n) for n in (1, 2, 3)))
     assert next(line for line in lines if "workload 2" in line).endswith("200 us  180–220")
