@@ -233,8 +233,13 @@ def bucket_of(done: Done, *, token: Token = "I/Os", unit: float = 1.0) -> TokenB
 
 def bucket_of_workload(done: Done, block_bytes: int) -> TokenBucket | None:
     """What a trial has seen: small I/Os meet a limit of I/Os, and large ones one of bytes."""
-    is_large = block_bytes >= LARGE_BYTES
-    return bucket_of(done, token="bytes" if is_large else "I/Os", unit=block_bytes if is_large else 1)
+    token, unit = token_of(block_bytes)
+    return bucket_of(done, token=token, unit=unit)
+
+
+def token_of(block_bytes: int) -> tuple[Token, int]:
+    """What is most likely limited of I/Os of a size, and how many tokens one of them takes."""
+    return ("bytes", block_bytes) if block_bytes >= LARGE_BYTES else ("I/Os", 1)
 
 
 def first_episode(stretches: Sequence[Stretch]) -> tuple[Stretch, int]:

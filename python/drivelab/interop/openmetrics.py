@@ -15,6 +15,7 @@ from typing import Any
 from drivelab.model.finding import Finding
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
+from drivelab.model.verdict import verdicts_in
 
 _PREFIX = "drivelab"
 # what a metric's name says of its unit, and what this format says of it
@@ -109,9 +110,7 @@ def _labels_of(one: Observation, drive: MeasuredDrive | None) -> _Labels:
 
 def _outcomes(verdict: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     """The name of each need of a check, and its outcome."""
-    if not verdict:
-        return
-    for one in verdict.get("verdicts", [verdict]):
+    for one in verdicts_in(verdict):
         if one.get("need"):
             yield str(one["need"]), str(one.get("outcome", ""))
 

@@ -151,17 +151,17 @@ def format_rate_bytes_per_s(rate: float) -> str:
     return f"{_measured_digits(rate)} B/s"
 
 
+def format_count(count: float) -> str:
+    """A whole number for people: ``12 345``."""
+    return f"{round(count):,}".replace(",", " ")
+
+
 def format_rate_per_s(rate: float) -> str:
     """Operations per second for people: ``98 500``, ``104``, ``9.82``."""
     if rate >= 1000:
         digits = max(0, 3 - math.ceil(math.log10(rate + 1)))
-        return f"{round(rate, digits - (len(str(int(rate))) - 3)):,.0f}".replace(",", " ")
+        return format_count(round(rate, digits - (len(str(int(rate))) - 3)))
     return _measured_digits(rate)
-
-
-def format_count(count: float) -> str:
-    """A whole number for people: ``12 345``."""
-    return f"{round(count):,}".replace(",", " ")
 
 
 def glued(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -214,3 +215,11 @@ class Fitness:
             "outcome": self.outcome,
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
         }
+
+
+def verdicts_in(stored: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+    """The verdict of each need in what a run stores: of several needs, of one, or none where nothing was judged."""
+    if not stored:
+        return ()
+    several: Sequence[Mapping[str, Any]] | None = stored.get("verdicts")
+    return (stored,) if several is None else several

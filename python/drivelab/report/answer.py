@@ -8,6 +8,7 @@ from typing import Any
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.units import format_quantity
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import TrialContent
 from drivelab.report.headline import busy_words
 from drivelab.report.numerals import latency_text, number_text, round_latency_text
@@ -102,8 +103,7 @@ def answer_of(
     blocks: tuple[VerdictBlock, ...] = ()
     outcome = sentence = ""
     if verdict:
-        many = verdict.get("verdicts")
-        blocks = tuple(_block(one, known) for one in (many if many is not None else [verdict]))
+        blocks = tuple(_block(one, known) for one in verdicts_in(verdict))
         outcome, sentence = str(verdict.get("outcome", "")), str(verdict.get("sentence", ""))
     sentences = () if blocks else tuple(of_run) or tuple(_plain_sentences(trials))
     if missing:
@@ -120,7 +120,7 @@ def answer_of(
 def thresholds_of(verdict: Mapping[str, Any] | None) -> dict[str, list[tuple[float, str]]]:
     """Latencies that needs ask for, by the trial that measures them, for the figures."""
     found: dict[str, list[tuple[float, str]]] = {}
-    for one in (verdict or {}).get("verdicts") or [verdict or {}]:
+    for one in verdicts_in(verdict):
         for check in one.get("checks", ()):
             threshold = check["threshold"]
             if threshold["unit"] == "ns" and threshold["direction"] == "at_most":

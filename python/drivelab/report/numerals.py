@@ -15,7 +15,7 @@ from string import ascii_letters
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.metric import Metric, metric_of
-from drivelab.model.units import format_rate_bytes_per_s, format_rate_per_s
+from drivelab.model.units import format_count, format_rate_bytes_per_s, format_rate_per_s
 
 _QUANTITY = re.compile(r"(?<=\d) (ns|us|ms|s|B|KiB|MiB|GiB|[kMG]B/s|%)(?!\w)")
 # between the digits of a number
@@ -116,7 +116,7 @@ def number_text(value: float, significant: int = SIGNIFICANT_DIGITS) -> str:
 
 def count_text(count: float) -> str:
     """A whole number with its digits in groups: ``12 345``."""
-    return f"{round(count):,}".replace(",", THIN_SPACE)
+    return format_count(count).replace(" ", THIN_SPACE)
 
 
 def rate_text(value: float) -> str:

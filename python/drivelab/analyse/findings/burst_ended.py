@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
-from drivelab.analyse.token_bucket import LARGE_BYTES, done_in, stretch_of
+from drivelab.analyse.token_bucket import done_in, stretch_of, token_of
 from drivelab.model.finding import Finding
 from drivelab.model.token_bucket import TokenBucket
 
@@ -27,11 +27,10 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     seen = stretch_of(done_in(measured.intervals))
     if seen.high_per_s is None or not seen.low_per_s or not (seen.is_flat and seen.is_burst_flat):
         return []
-    size = workload.block_sizes[0].bytes
-    unit = size if size >= LARGE_BYTES else 1
+    token, unit = token_of(workload.block_sizes[0].bytes)
     bucket = TokenBucket(
         verdict="fell",
-        token="bytes" if unit > 1 else "I/Os",
+        token=token,
         watched_s=seen.length_s,
         moved=unit * seen.count,
         burst_per_s=unit * seen.high_per_s,

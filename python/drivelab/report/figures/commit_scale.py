@@ -11,6 +11,7 @@ from drivelab.model.commit_scale import MARKS, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.program import Program
 from drivelab.model.programs import PROGRAMS
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
 from drivelab.report.numerals import number_text
@@ -49,7 +50,7 @@ class CommitScale:
 
 def commit_scales(verdict: Mapping[str, Any] | None) -> Iterator[CommitScale]:
     """Of each need that names no limit and whose program was traced."""
-    for one in (verdict or {}).get("verdicts") or [verdict or {}]:
+    for one in verdicts_in(verdict):
         program, told = PROGRAMS.get(str(one.get("need", ""))), one.get("forecast")
         if program is None or not told or one.get("checks"):
             continue

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import asked_words, estimate_words, interval_words, limit_words, quantity_words
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
@@ -79,7 +80,7 @@ class Gauge:
 
 def gauges_of(verdict: Mapping[str, Any] | None) -> Iterator[Gauge]:
     """The limits of all needs that were judged, where something was measured."""
-    for one in (verdict or {}).get("verdicts") or [verdict or {}]:
+    for one in verdicts_in(verdict):
         for check in one.get("checks", ()):
             threshold, estimate = check["threshold"], Estimate(**check["estimate"]) if check.get("estimate") else None
             if estimate is None or threshold["unit"] not in _NAMES or not (estimate.value or estimate.low):

@@ -146,8 +146,12 @@ def repeats_words(row: MetricComparison) -> str:
 
 def row_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
     """A combination: its workload and the levels that are not the same in all rows; targets where they differ."""
-    levels = [level_phrase(name, level) for name, level in row.levels.items() if constant.get(name) != level]
-    return ", ".join([row.label, *levels])
+    return ", ".join(filter(None, (row.label, level_words(row, constant))))
+
+
+def level_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
+    """The levels that tell a combination from others of its workload; empty where none does."""
+    return ", ".join(level_phrase(name, level) for name, level in row.levels.items() if constant.get(name) != level)
 
 
 def distribution_words(one: DistributionShift) -> str:

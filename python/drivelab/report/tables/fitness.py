@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import ReportContent
 from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.sentences.several_drives import shortened
@@ -64,12 +65,11 @@ _Found = Mapping[str, tuple[str, str]]
 
 def _checked(runs: Sequence[ReportContent], names: Sequence[str]) -> list[tuple[str, _Found]]:
     """Of each run that judged: title and outcome by need."""
-    found = ((shortened(name), dict(_judged(run.verdict or {}))) for run, name in zip(runs, names, strict=True))
+    found = ((shortened(name), dict(_judged(run.verdict))) for run, name in zip(runs, names, strict=True))
     return [(name, judged) for name, judged in found if judged]
 
 
-def _judged(verdict: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
-    many = verdict.get("verdicts")
-    for one in many if many is not None else [verdict]:
+def _judged(verdict: Mapping[str, Any] | None) -> Iterator[tuple[str, tuple[str, str]]]:
+    for one in verdicts_in(verdict):
         if one.get("need") and one.get("outcome") in {"pass", "fail", "undecided"}:
             yield str(one["need"]), (str(one.get("title") or one["need"]), str(one["outcome"]))

@@ -13,6 +13,7 @@ from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import (
@@ -318,7 +319,7 @@ def _width(lines: Iterable[Sequence[str | Text]]) -> int:
 
 def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
     """How often a second the program behind a trial would commit, and why that is not what the latency makes of it."""
-    for one in verdict.get("verdicts") or [verdict]:
+    for one in verdicts_in(verdict):
         program, told = PROGRAMS.get(one.get("need", "")), one.get("forecast")
         if program is not None and told and program.write.trial == trial:
             own = format_duration_ns(told["own_time_ns"])

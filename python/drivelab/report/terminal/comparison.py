@@ -15,6 +15,7 @@ from drivelab.report.sentences.comparison import (
     constant_levels,
     difference_words,
     interval_words,
+    level_words,
     looks_words,
     reasons,
     remarks,
@@ -100,12 +101,13 @@ def _screen_of_seen(comparison: Comparison, lines_max: int) -> Iterator[str]:
     numbers = [(*value_words(row), ratio_words(row.ratio.value), looks_words(row)) for row in judged]
     widths = [max(map(len, column)) for column in zip(_HEADS_SEEN[1:], *numbers, strict=True)]
     room = WIDTH - sum(width + len("  ") for width in widths)
-    heads = [row.label for row in judged] if max(map(len, names)) > room else [""] * len(judged)
-    # below a head stands what tells its rows apart: of a long name the end would be cut
-    tails = [
-        f"  {name.removeprefix(head).strip(', ')}" if head else name for name, head in zip(names, heads, strict=True)
-    ]
-    shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in tails]
+    heads = [""] * len(judged)
+    if max(map(len, names)) > room:
+        # below a head stands what tells its rows apart: of a long name the end would be cut
+        heads = [row.label for row in judged]
+        tails = [f"{level_words(row, constant)}{place}" for row, place in zip(judged, places, strict=True)]
+        names = [f"  {tail.strip()}" for tail in tails]
+    shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
     widths = [max(map(len, shown)), *widths]
     lines = [_line(_HEADS_SEEN, widths)]
     for head, members in groupby(zip(heads, shown, numbers, strict=True), key=itemgetter(0)):

@@ -113,8 +113,9 @@ def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:
     held: dict[str, str] = {}
     for group in groups:
         others = combination_labels(group).names[1:]
+        levels = {name: [one.levels[name] for one in group if name in one.levels] for name in others}
         # names of columns that are no factors (size, operation) have no level
-        fixed = {name: one.levels[name] for name in others for one in reversed(group) if name in one.levels}
+        fixed = {name: known[0] for name, known in levels.items() if known}
         # a factor that a combination does not have counts as its first level
         kept.append([one for one in group if fixed.items() <= (fixed | dict(one.levels)).items()])
         held |= fixed
