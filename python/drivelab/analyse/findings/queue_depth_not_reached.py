@@ -38,7 +38,7 @@ def _cause(evidence: TrialEvidence) -> str:
     if mean is not None and mean.value and measured_ns < _LATENCIES_MIN * mean.value:
         taken, lasted = format_duration_ns(mean.value), format_duration_ns(measured_ns)
         return (
-            f"an I/O took {taken} on average and all of it {lasted}, so that most of the time the queue filled or "
-            "emptied, and the rate is too low; measure for longer"
+            f"an I/O took {taken} on average and all of it {lasted}, so that much of the time the queue filled or "
+            "emptied; measure for longer"
         )
     return "submitting took as long as completing"
