@@ -2,7 +2,7 @@
 //!
 //! A layer (device mapper, md, loop) says of most of what it sends down where that came from: an A, then a Q at the
 //! place that it names. What it sends down of its own accord (metadata, parity, a file's writeback) is for all that
-//! wait in it then.
+//! wait in it then; what waits for data to be read waits for reads alone.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Pool;
 use super::carried::end_of;
-use crate::lifetime::{Bio, Remap};
+use crate::lifetime::{Bio, Class, Remap};
 use crate::record::category;
 
 /// Where ends were lost, bios are open for ever: beyond so many the lists end.
@@ -187,7 +187,7 @@ pub fn above(
             }
             _ => {
                 let command = pool.commands[at].1;
-                let told = sweep.all_above(command.device, command.sector, command.bytes);
+                let told = sweep.all_above(command.device, command.sector, command.bytes, command.category);
                 sweep.above.commands.extend(told.map(|told| (at, told)));
             }
         }
@@ -242,26 +242,29 @@ impl Sweep<'_> {
             candidates.max_by_key(|(bio, at)| (bio.queued, *at)).map(|(_, at)| at).into_iter().collect()
         };
         if found.is_empty() {
-            return self.every_in(&[device]);
+            return self.every_in(&[device], |_| true);
         }
         self.listed(found.into_iter())
     }
 
     /// Of a bio of which no layer said where it came from, what waits above; none when another program queued it.
     fn waiting_above(&mut self, bio: &Bio, is_kernel: impl Fn(u32) -> bool) -> Option<(usize, usize)> {
-        is_kernel(bio.pid).then(|| self.all_above(bio.device, bio.sector, bio.bytes)).flatten()
+        let told = || self.all_above(bio.device, bio.sector, bio.bytes, bio.category);
+        is_kernel(bio.pid).then(told).flatten()
     }
 
-    fn all_above(&mut self, device: u32, sector: u64, bytes: u32) -> Option<(usize, usize)> {
+    fn all_above(&mut self, device: u32, sector: u64, bytes: u32, category: u32) -> Option<(usize, usize)> {
         let above: Vec<u32> = self.layers.above(device, sector, bytes).collect();
-        self.layers.is_below(device).then(|| self.every_in(&above))
+        let reads = |category, bytes| Class::of(category, bytes) == Class::Read;
+        let may_wait = |bio: &Bio| reads(category, bytes) || !reads(bio.category, bio.bytes);
+        self.layers.is_below(device).then(|| self.every_in(&above, may_wait))
     }
 
-    /// All that waits in some layers, as far as there is room.
-    fn every_in(&mut self, devices: &[u32]) -> (usize, usize) {
+    /// All that waits in some layers and may wait for this, as far as there is room.
+    fn every_in(&mut self, devices: &[u32], may_wait: impl Fn(&Bio) -> bool) -> (usize, usize) {
         let room = self.room.saturating_sub(self.above.found.len());
-        let open = devices.iter().flat_map(|&device| self.open_in(device));
-        let every: Vec<usize> = open.take(room).map(|key| key.2).collect();
+        let open = devices.iter().flat_map(|&device| self.open_in(device)).map(|key| key.2);
+        let every: Vec<usize> = open.filter(|&at| may_wait(self.pool.bios[at].1)).take(room).collect();
         self.listed(every.into_iter())
     }
 }

@@ -333,6 +333,24 @@ fn what_a_layer_sends_down_of_its_own_accord_is_for_who_waits_in_it() {
 }
 
 #[test]
+fn what_is_written_below_while_only_a_read_waits_above_is_nobodys() {
+    // the file of a loop device lies on a disk that others write to
+    let read = Operation { kind: Kind::Read, ..write(0, 100) };
+    let bios = [
+        bio(TOP, JOB, 8, READ, (10, 0, 90)),
+        bio(DRIVE, WORKER, SHIFT, READ, (20, 25, 40)),
+        bio(DRIVE, WORKER, SHIFT + 64, WRITE, (50, 55, 80)),
+    ];
+    let commands = [command(DRIVE, SHIFT, READ, 25, 40), command(DRIVE, SHIFT + 64, WRITE, 55, 80)];
+    let joined = join(&[read], &bios, &commands, &around(1, 1, vec![]));
+    assert_eq!(joined.bios, [Ok(0), Ok(0), Err(Reason::Background)]);
+    assert_eq!(joined.commands, [Ok(0), Err(Reason::Background)]);
+    let found = &joined.operations[0];
+    assert_eq!((found.work.device_reads, found.work.device_writes), (1, 0));
+    assert_eq!((found.parts.queue_ns, found.parts.device_ns, found.parts.layers_ns[0]), (5, 15, 10 + 50));
+}
+
+#[test]
 fn what_goes_on_below_when_the_layer_has_answered_is_nobodys_wait() {
     let (first, second) = (bio(TOP, JOB, 8, WRITE, (10, 0, 40)), bio(TOP, JOB, 16, WRITE, (60, 0, 90)));
     // a set that answers before its slow member has
