@@ -16,7 +16,7 @@ from itertools import combinations
 from statistics import fmean
 
 from drivelab.analyse.command_changes import Bounds, command_changes
-from drivelab.analyse.paired_ratios import Paired, PairedRatio, paired_ratios
+from drivelab.analyse.paired_ratios import BLOCKS_MIN, Paired, PairedRatio, paired_ratios
 from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import is_quantity
 from drivelab.model.run_answer import EffectVerdict, LevelEffect
@@ -241,8 +241,17 @@ def _effects_of_factor(
         pairs = _balanced(alike)
         if pairs:
             effect = _effect(level, first, factor, metric, pairs, by_level[level], baseline)
-            found.append(replace(effect, note=note))
+            found.append(replace(effect, note=note or _too_few_note(first, baseline, ordinary)))
     return found
+
+
+def _too_few_note(first: str, baseline: Cells, trials: Sequence[TrialValue]) -> str:
+    """That it is the baseline that left no intervals, where the levels would have had them."""
+    measured = len({block for _, block in baseline})
+    blocks = len({(trial.block, trial.session) for trial in trials})
+    if measured >= BLOCKS_MIN or blocks < BLOCKS_MIN:
+        return ""
+    return f"{first} was measured in {measured} of {blocks} blocks, and intervals need {BLOCKS_MIN}"
 
 
 def _found_alike(keys: Sequence[Key], factor: str, at_level: Cells, at_baseline: Cells) -> tuple[list[Key], str]:

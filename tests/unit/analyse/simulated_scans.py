@@ -82,8 +82,8 @@ def share_of_false(scan: Scan, verdicts: tuple[str, ...], repeats: int) -> float
     return sum(found) / repeats
 
 
-def share_that_matters(scan: Scan, level: int, repeats: int) -> float:
-    """In how many scans a level is said to matter."""
+def share_that_matters(scan: Scan, level: int, repeats: int, verdicts: tuple[str, ...] = ("matters",)) -> float:
+    """In how many scans a level is said to matter, or has another such verdict."""
     random = np.random.default_rng(2)
     found = [scan.effects_of(random).get(str(level)) for _ in range(repeats)]
-    return sum(one is not None and one.verdict == "matters" for one in found) / repeats
+    return sum(one is not None and one.verdict in verdicts for one in found) / repeats

@@ -51,6 +51,16 @@ def test_a_level_that_was_missed_in_some_block_keeps_its_interval() -> None:
     assert any(len(one.block_ratios) == 1 for one in found)
 
 
+def test_a_baseline_that_was_missed_in_a_block_is_named_where_no_interval_is_left() -> None:
+    trials = Scan(levels=2).trials(np.random.default_rng(3))
+    kept = [one for one in trials if (one.block, one.levels["scheduler"]) != (2, "0")]
+    found = effects_by_level(kept, 2).values()
+    assert [one.ratio.low for one in found] == [None, None]
+    assert {one.note for one in found} == {"0 was measured in 2 of 3 blocks, and intervals need 3"}
+    # where no level had three, the table says so itself
+    assert {one.note for one in effects_by_level([one for one in trials if one.block < 3], 2).values()} == {""}
+
+
 @pytest.mark.parametrize("scan", [Scan(), Scan(times={5: 3.0}), Scan(missing=0.15), Scan(levels=2)], ids=str)
 def test_intervals_cover_the_truth(scan: Scan) -> None:
     random = np.random.default_rng(4)
