@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drivelab.analyse.findings import arrivals_missed, operations_failed, throughput_cliff, throughput_swings
+from drivelab.analyse.findings import (
+    arrivals_missed,
+    operations_failed,
+    throughput_cliff,
+    throughput_swings,
+    writes_left_in_cache,
+)
 from drivelab.analyse.trial import judge_trial
 from drivelab.inventory.target import resolve_target
-from drivelab.model.simulated import ByteLimit, Errors, SimulatedModel, Throttling
+from drivelab.model.simulated import ByteLimit, Cache, Errors, SimulatedModel, Throttling
 from drivelab.model.workload import Access, BlockSizeShare, Limits, OperationShare, Pacing, TargetRange, Workload
 from drivelab.run.simulated import SimulatedDrive
 
@@ -22,6 +28,7 @@ FAULTS = {
     "burst ends": throughput_cliff.CODE,
     "becomes hot": throughput_swings.CODE,
     "too slow for its load": arrivals_missed.CODE,
+    "a cache is not full yet": writes_left_in_cache.CODE,
 }
 _BLOCK = 2**17
 _PAGE = 2**16
@@ -106,12 +113,21 @@ def _with_load(random: Random, case: Case) -> Case:
     return Case(case.model, case.runtime_s, rate_per_s=_pace(case) / _BLOCK * random.uniform(1.1, 3))
 
 
+def _with_cache(random: Random, case: Case) -> Case:
+    pace = _pace(case)
+    fast = pace * random.uniform(1.2, 8)
+    cache = Cache(size=int((fast - pace) * case.runtime_s * random.uniform(1.1, 2)))
+    limit = ByteLimit(rate=int(fast))
+    return Case(case.model.model_copy(update={"cache": cache, "byte_limit": limit}), case.runtime_s)
+
+
 _MAKERS: dict[str, Callable[[Random, Case], Case]] = {
     "errors": _with_errors,
     "fast cache fills": _with_fast_cache,
     "burst ends": _with_burst,
     "becomes hot": _with_heat,
     "too slow for its load": _with_load,
+    "a cache is not full yet": _with_cache,
 }
 
 

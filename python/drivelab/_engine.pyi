@@ -37,6 +37,8 @@ class SimulatedDrive:
         """What it has counted since it was made, as JSON, and its time: ``docs/simulated_drives.md``."""
     def rest(self, duration_ns: int) -> None:
         """Let time pass in which nobody asks it for anything."""
+    def flush(self) -> int:
+        """Empty its write cache, and how long that takes, in ns."""
 
 def serve(
     drive: SimulatedDrive,

@@ -158,6 +158,27 @@ def test_more_in_flight_than_the_drive_has_channels_waits_in_line(
     assert found["iops"] * latency["mean"] / 1e9 <= depth * ROUNDED
 
 
+def test_a_write_cache_that_is_slow_to_empty_is_told_with_the_rate_that_is_left(
+    measure: Measure, shaped_drive: LoopDrive
+) -> None:
+    shaped_drive.shape(write_latency_ns=5 * MS, flush_latency_ns=1000 * MS)
+    found = measure("--operation", "write", "--access", "random", "--count", str(COUNT))
+    assert found["devices"][0]["flushes"] == 0
+    assert shaped_drive.counts().flushes == 1
+    emptied_ns = found["context"]["write_cache_emptied_ns"]
+    assert emptied_ns >= 1000 * MS
+    (told,) = [one for one in found["findings"] if one["code"] == "writes-left-in-cache"]
+    assert told["severity"] == "warning"
+    left_per_s = COUNT / (COUNT / found["iops"] + emptied_ns / 1e9)
+    assert told["evidence"]["base_per_s"] == pytest.approx(left_per_s, rel=0.02)
+    # each write that is durable empties it itself
+    assert (
+        "write_cache_emptied_ns"
+        not in measure("--operation", "write", "--durability", "o_dsync", "--count", "5")["context"]
+    )
+    assert "write_cache_emptied_ns" not in measure("--operation", "read", "--count", "5")["context"]
+
+
 def test_a_range_that_fails_fails_for_the_program_too_and_changes_nothing(
     measure: Measure, shaped_drive: LoopDrive
 ) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from drivelab.model.finding import Finding, gravity
+from drivelab.analyse.findings import importance
+from drivelab.model.finding import Finding
 
 # a kind that more trials have is told once for all of them
 MEMBERS_MAX = 20
@@ -63,7 +64,7 @@ class FindingGroups:
     def findings(self) -> list[Finding]:
         """What is to be told, the gravest first."""
         told = [*self._of_run, *(finding for group in self._groups.values() for finding in _told(group))]
-        return sorted(told, key=gravity)
+        return sorted(told, key=importance)
 
 
 def group_findings(findings: Iterable[Finding]) -> list[Finding]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from drivelab.analyse.findings import DURABILITY_CODES, VOLUME_CODES, burst_ended, burst_possible, foreign_work
+from drivelab.analyse.findings import BASE_RATE_CODES, DURABILITY_CODES, VOLUME_CODES, burst_possible, foreign_work
 from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
@@ -196,10 +196,10 @@ def _as_trusted(
 
 
 def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
-    """Whether a rate is asked for that is above what is left when a burst has ended: seen, or the least published."""
+    """Whether a rate is asked for that is above what is left when a burst has ended or a cache is full."""
     if threshold.direction != "at_least":
         return False
-    if finding.code == burst_ended.CODE:
+    if finding.code in BASE_RATE_CODES:
         unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
         return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]
     return finding.code == burst_possible.CODE and threshold.limit > burst_possible.PUBLISHED_BASE_PER_S

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from drivelab import __version__
-from drivelab.analyse.findings import VOLUME_CODES, operations_failed, run_findings, target_findings
+from drivelab.analyse.findings import importance, operations_failed, run_findings, target_findings
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_fitness, judge_need
@@ -27,7 +27,7 @@ from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
-from drivelab.model.finding import MEASURE_LONGER, Finding, gravity
+from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.need import Need
@@ -232,17 +232,12 @@ def judge_check(
     summaries = results.summaries
     evidence = RunEvidence.of(summaries, (int(one.engine.get("measured_ns", 0)) for one in results.measurements))
     findings = [*target_findings(target, host), *run_findings(evidence), *results.findings]
-    findings = sorted([*findings, *check_findings(plan, results)], key=_first_of_the_volume)
+    findings = sorted([*findings, *check_findings(plan, results)], key=importance)
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need))
     if need is None:
         return CheckJudgement(findings, judge_fitness(built_in_needs(), summaries, findings))
     return CheckJudgement(findings, judge_need(need, summaries, findings, at_least_per_s=asked.at_least_per_s))
-
-
-def _first_of_the_volume(one: Finding) -> tuple[int, bool, bool]:
-    """The gravest first, and of them what limits every trial: I/Os before bytes, since needs are of small ones."""
-    return gravity(one), one.code not in VOLUME_CODES, one.evidence.get("token") == "bytes"
 
 
 def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:

@@ -24,7 +24,7 @@ from drivelab.cli.io_workload import is_null, on_target, options_without_effect,
 from drivelab.inventory.consent import require_unused
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
-from drivelab.model.finding import MEASURE_LONGER, USE_DIRECT_IO, Finding, gravity
+from drivelab.model.finding import MEASURE_LONGER, USE_DIRECT_IO, Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
@@ -174,11 +174,11 @@ def _record_sink(options: IoOptions, workload: Workload) -> Iterator[RecordListe
 
 def _judge(measured: Measurement, target: TargetFacts) -> tuple[TrialSummary, list[Finding]]:
     """The numbers of the workload, and what is to be known about them and about the target."""
-    from drivelab.analyse.findings import target_findings
+    from drivelab.analyse.findings import importance, target_findings
     from drivelab.analyse.trial import judge_trial
 
     summary, findings = judge_trial(measured, target)
-    return summary, sorted([*target_findings(target), *findings], key=gravity)
+    return summary, sorted([*target_findings(target), *findings], key=importance)
 
 
 def _finding_text(finding: Finding, workload: Workload) -> str:

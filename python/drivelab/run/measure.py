@@ -23,6 +23,7 @@ from drivelab.run.device_counters import (
     counts_between,
     read_counters,
 )
+from drivelab.run.emptied_cache import emptied_cache, leaves_cache_full
 from drivelab.run.engine import (
     EngineRun,
     ProgressListener,
@@ -77,7 +78,8 @@ def measure(
     Returns
     -------
     Measurement
-        The target is brought into the state that was asked for first, and nothing of that is counted. ``devices``
+        The target is brought into the state that was asked for first, and nothing of that is counted; nor is the write
+        cache that the trial leaves behind, which is emptied after it (`drivelab.run.emptied_cache`). ``devices``
         covers the whole run, ramp and drain included, from just before the engine was called until just after:
         compare it with ``engine["all_phases"]``.
 
@@ -98,6 +100,8 @@ def measure(
     run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records)
     after = read_counters(names)
     surroundings_after = read_surroundings([drive.name for drive in target.drives])
+    is_left = leaves_cache_full(workload, is_direct=bool(run.summary["achieved"]["direct"]))
+    emptied = emptied_cache(workload) if is_left and not (stop is not None and stop.is_set()) else {}
     return Measurement(
         name=name,
         workload=workload,
@@ -109,6 +113,7 @@ def measure(
         context=surroundings_between(surroundings_before, surroundings_after)
         | context_of_file(workload, found_before)
         | dropped
+        | emptied
         | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
     )
 

@@ -14,6 +14,7 @@ from drivelab.model.simulated import SimulatedModel
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import TargetRange, Workload
 from drivelab.run.bucket_watch import run_as_asked
+from drivelab.run.emptied_cache import leaves_cache_full
 from drivelab.run.engine import (
     EngineRun,
     ProgressListener,
@@ -68,6 +69,7 @@ class SimulatedDrive:
         before = self.counters()
         run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records, drive=self.engine)
         after = self.counters()
+        emptied = {"write_cache_emptied_ns": self.engine.flush()} if leaves_cache_full(workload, is_direct=True) else {}
         moved = {key: after[key] - before[key] for key in after}
         written = moved["bytes_written"]
         return Measurement(
@@ -86,6 +88,7 @@ class SimulatedDrive:
                 "other_work": None,
                 "device_counters_reason": "",
                 "counted_device": target.devices[0].name,
+                **emptied,
             },
         )
 

@@ -86,6 +86,7 @@ class _Context(TypedDict, total=False):
     extents: dict[str, Any] | None
     pressure: dict[str, Any] | None
     other_work: dict[str, Any] | None
+    write_cache_emptied_ns: int | None
     together: dict[str, Any] | None
     trim: _Trim | None
     imported: dict[str, Any] | None

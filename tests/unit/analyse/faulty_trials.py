@@ -154,6 +154,8 @@ def _drifts(random: Random, trial: Trial) -> None:
 def _brief(random: Random, trial: Trial) -> None:
     trial.intervals = int(random.integers(1, 10))
     trial.context["processors"]["duration_ns"] = trial.window_ns
+    if "write_cache_emptied_ns" in trial.context:
+        trial.context["write_cache_emptied_ns"] = int(between(random, 3e5, 0.05 * trial.window_ns))
     spent = int(trial.window_ns * random.uniform(0.02, 0.7))
     trial.engine["cpu"] = {"user_ns": spent // 2, "system_ns": spent - spent // 2, "total_ns": spent}
 
@@ -224,6 +226,10 @@ def _hot(random: Random, trial: Trial) -> None:
     trial.smart = (before, replace(before, **(hot if random.random() < 0.5 else throttled)))
 
 
+def _left_in_cache(random: Random, trial: Trial) -> None:
+    trial.context["write_cache_emptied_ns"] = int(trial.window_ns * between(random, 0.12, 20))
+
+
 Maker = Callable[[Random, Trial], None]
 # what happens, and the kind that has to say so
 FAULTS: dict[str, tuple[str, Maker]] = {
@@ -252,6 +258,7 @@ FAULTS: dict[str, tuple[str, Maker]] = {
     "cache on and never flushed, or the reverse": ("write-cache-views-disagree", _views_disagree),
     "memory, network, FUSE": ("network-or-memory-file-system", _elsewhere),
     "loop, virtual machine, memory": ("virtual-drive", _virtual),
+    "a write cache of 0.12 to 20 windows": ("writes-left-in-cache", _left_in_cache),
     "half to a quarter of the link": ("link-below-maximum", _slow_link),
     "1 to 50 new errors": ("smart-errors-grew", _worn),
     "throttled, or above its limit": ("drive-hot", _hot),
@@ -285,6 +292,7 @@ _FITS: dict[str, Callable[[Trial], bool]] = {
     "zeros, or 5 to 100 % compressible": lambda trial: trial.operation == "write",
     "10 to 80 % of the queue depth": lambda trial: trial.asked["queue_depth"] > 1,
     "3 to 80 % merged": _is_plain,
+    "a write cache of 0.12 to 20 windows": lambda trial: _is_plain(trial) and trial.operation == "write",
     "a cache that is off": lambda trial: trial.is_durable,
     "a layer that flushes too": lambda trial: trial.is_durable and _is_on_files(trial),
 }

@@ -111,6 +111,9 @@ def healthy(random: Random) -> Trial:
         },
         "cpu_steal_share": float(random.choice([0, random.uniform(0, 0.005)])),
     }
+    if operation == "write" and not is_durable:
+        # a flush and what the cache of a fast drive holds
+        trial.context["write_cache_emptied_ns"] = int(between(random, 3e5, 0.05 * trial.window_ns))
     if on is not None:
         size = 2**30
         trial.context["extents"] = {

@@ -55,6 +55,7 @@ from drivelab.analyse.findings import (
     unwritten_range,
     virtual_drive,
     write_cache_views_disagree,
+    writes_left_in_cache,
 )
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.run_evidence import RunEvidence
@@ -90,6 +91,7 @@ TRIAL_KINDS = (
     generator_saturated,
     queue_depth_not_reached,
     merged_requests,
+    writes_left_in_cache,
     throughput_cliff,
     throughput_swings,
     not_steady,
@@ -117,11 +119,27 @@ RUN_KINDS = (not_measured, compressible_content, reference_drift, run_resumed, i
 SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
 
+_PLACES = {kind.CODE: place for place, kind in enumerate(TRIAL_KINDS)}
+
 # about the volume, whichever trial has shown it
 VOLUME_CODES = frozenset({burst_credit.CODE, burst_ended.CODE, burst_possible.CODE})
 
+# that name the rate which is left (`base_per_s`, in I/Os or bytes) when a burst has ended or a cache is full
+BASE_RATE_CODES = frozenset({burst_ended.CODE, writes_left_in_cache.CODE})
+
 # about how writes are made durable: they say nothing against the numbers of reads
 DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE})
+
+
+def importance(finding: Finding) -> tuple[int, bool, int, bool]:
+    """Where a finding stands among others: the gravest first.
+
+    Of those that are alike, first what limits every trial, then what is said of the run, then in the order of
+    `TRIAL_KINDS`; limits of I/Os before those of bytes, since needs are of small I/Os.
+    """
+    place = _PLACES.get(finding.code, len(_PLACES)) if finding.trial else -1
+    is_of_bytes = finding.evidence.get("token") == "bytes"
+    return gravity(finding), finding.code not in VOLUME_CODES, place, is_of_bytes
 
 
 def trial_findings(
@@ -130,7 +148,7 @@ def trial_findings(
     """What is to be known about one trial, the gravest first."""
     evidence = TrialEvidence(measured, summary, target, host)
     kinds = [kind for kind in TRIAL_KINDS if not (measured.workload.watches_burst and kind in _OF_ONE_COURSE)]
-    return sorted((finding for kind in kinds for finding in kind.find(evidence)), key=gravity)
+    return sorted((finding for kind in kinds for finding in kind.find(evidence)), key=importance)
 
 
 def target_findings(target: TargetFacts, host: HostFacts | None = None) -> list[Finding]:

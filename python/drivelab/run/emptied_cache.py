@@ -1,0 +1,37 @@
+"""Empties the write cache that a trial leaves behind: its time belongs to that trial, and to none that follows."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from drivelab.model.workload import Workload
+
+
+def leaves_cache_full(workload: Workload, *, is_direct: bool) -> bool:
+    """Whether writes may end in the drive's own cache: past the page cache, and with nothing to make them durable."""
+    is_synced = workload.durability.method != "none"
+    return workload.writes and is_direct and not is_synced and workload.tree is None and workload.backend != "null"
+
+
+def emptied_cache(workload: Workload) -> dict[str, Any]:
+    """How long the drive takes to write what it has answered for already, for the context of a measurement.
+
+    Returns
+    -------
+    dict
+        ``write_cache_emptied_ns``; empty where the target could not be opened, or refused.
+    """
+    started = time.monotonic_ns()
+    try:
+        for path in workload.target.all_opened_by:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+    except OSError:
+        # the trial's own errors are told; this one is the next one's to meet
+        return {}
+    return {"write_cache_emptied_ns": time.monotonic_ns() - started}
