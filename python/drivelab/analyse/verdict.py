@@ -188,7 +188,7 @@ def _as_trusted(
     if outcome == "fail" and foreign is not None:
         outcome, why = "undecided", _not_alone(threshold, estimate, foreign)
     burst = next((one for one in touching if _is_above_a_base(threshold, one)), None)
-    if outcome == "pass" and burst is not None:
+    if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
         outcome, why = "undecided", f"{_told(threshold, estimate)} now, but {burst.text}; {burst.advice}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
@@ -253,7 +253,8 @@ def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
     if estimate.value is None:
         return "undecided", f"{told}: too few operations to say more; {limit_text(threshold)}"
     if bad is None or good is None:
-        few = f"{estimate.sample_count} operations are too few for the other end"
+        side = "above" if estimate.high is None else "below"
+        few = f"{estimate.sample_count} operations are too few to bound it from {side}"
         return "undecided", f"{told}: {few}; {limit_text(threshold)}"
     return "undecided", f"{told}, and the limit of {_limit_words(threshold)} lies in between"
 

@@ -12,6 +12,7 @@ from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import TrialContent
 from drivelab.report.headline import busy_words
 from drivelab.report.numerals import latency_text, number_text, round_latency_text
+from drivelab.report.outcome_words import OF_A_LIMIT, WORDS
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, first_in_few_words
 from drivelab.report.reported_findings import ReportedFinding, ended
 
@@ -68,6 +69,8 @@ class Answer:
         What the trials say, when nothing was judged.
     trust : str
         How many findings limit the numbers; empty when none does.
+    is_complete : bool
+        Whether the run came to its end.
     """
 
     outcome: str
@@ -75,6 +78,16 @@ class Answer:
     verdicts: tuple[VerdictBlock, ...]
     sentences: tuple[str, ...]
     trust: str
+    is_complete: bool = True
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All sentences, where no badge stands beside the first: ``No. PostgreSQL: 120 commits a second``."""
+        is_one = self.is_complete and len(self.verdicts) == 1 and self.outcome in OF_A_LIMIT
+        word = WORDS[self.outcome] if is_one and self.sentence else ""
+        # earlier versions stored it in the sentence
+        first = self.sentence if self.sentence.startswith(word) else f"{word}. {self.sentence}"
+        return tuple(filter(None, (first, *self.sentences)))
 
 
 def answer_of(
@@ -114,7 +127,7 @@ def answer_of(
     if sentence or sentences:
         first, *rest = first_in_few_words(tuple(filter(None, (sentence, *sentences))))
         sentence, sentences = (first, tuple(rest)) if sentence else ("", (first, *rest))
-    return Answer(outcome, sentence, blocks, sentences, _trust(findings, busy_words(trials)))
+    return Answer(outcome, sentence, blocks, sentences, _trust(findings, busy_words(trials)), not missing)
 
 
 def thresholds_of(verdict: Mapping[str, Any] | None) -> dict[str, list[tuple[float, str]]]:

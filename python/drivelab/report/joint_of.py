@@ -113,8 +113,7 @@ def most_telling_first(tables: Sequence[Table]) -> tuple[Table, ...]:
 def own_sentences(run: ReportContent) -> tuple[str, ...]:
     """The answer of a single run."""
     missing = what_is_missing(run.record, run.all_trial_count)
-    answer = answer_of(run.verdict, run.trials, run.findings, answer_sentences(run), missing)
-    return tuple(filter(None, (answer.sentence, *answer.sentences)))
+    return answer_of(run.verdict, run.trials, run.findings, answer_sentences(run), missing).told
 
 
 def figures_of_rounds(run: ReportContent) -> tuple[Figure, ...]:

@@ -165,7 +165,7 @@ def _is_about_parts(key: str) -> bool:
 
 def _with_sentences(page: Page, sentences: Sequence[str]) -> Page:
     """The page of the only run, with what its report says beyond its own answer."""
-    known = {page.answer.sentence, *page.answer.sentences}
+    known = {page.answer.sentence, *page.answer.told}
     more = tuple(sentence for sentence in sentences if sentence not in known)
     return replace(page, answer=replace(page.answer, sentences=(*page.answer.sentences, *more)))
 

@@ -11,7 +11,7 @@ from typing import Any
 from drivelab.model.errors import DrivelabError
 from drivelab.model.run_answer import LevelEffect
 from drivelab.model.trace import ExplanationDifference
-from drivelab.report.answer import Answer, answer_of
+from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.figure import DataTable, Figure
 from drivelab.report.headline import headline_facts
@@ -82,7 +82,7 @@ def _run(content: ReportContent, figures: list[dict[str, Any]]) -> dict[str, Any
         "name": content.name,
         "title": content.title,
         "question": content.question,
-        "sentences": _sentences(answer),
+        "sentences": list(answer.told),
         "headline": dict(headline_facts(content)),
         "verdict": plain(content.verdict),
         **plain(content.answer.to_json()),
@@ -101,10 +101,6 @@ def _level(effect: LevelEffect, difference: ExplanationDifference) -> dict[str, 
     """Which part makes the difference between a level and its baseline."""
     about = {name: getattr(effect, name) for name in ("target", "workload", "factor", "level", "baseline")}
     return about | {"says": level_sentence(effect, difference), "difference": difference.to_json()}
-
-
-def _sentences(answer: Answer) -> list[str]:
-    return [text for text in (answer.sentence, *answer.sentences) if text]
 
 
 def _trial(trial: TrialContent) -> dict[str, Any]:

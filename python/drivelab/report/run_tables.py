@@ -27,8 +27,8 @@ RESULTS_CAPTION = (
 )
 COMBINATIONS_CAPTION = "“≥” is a bound, and “seen” what the samples showed: too few independent I/Os for an interval."
 COMMITS_CAPTION = (
-    "In parentheses the 95\u00a0% interval; other rows are made of the mean latency of small durable writes that was "
-    "published. The program's own time is in all of them."
+    "In parentheses the range of the forecast; other rows are made of the mean latency of small durable writes that "
+    "was published. The program's own time is in all of them."
 )
 SETTINGS_CAPTION = (
     "Asked → achieved, as read back or measured; ≠ where the two differ. Sizes: issued → seen by the drive."

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from drivelab.model.workload import Workload
+from drivelab.run.engine import StopRequest
 
 
 def leaves_cache_full(workload: Workload, *, is_direct: bool) -> bool:
@@ -15,14 +17,26 @@ def leaves_cache_full(workload: Workload, *, is_direct: bool) -> bool:
     return workload.writes and is_direct and not is_synced and workload.tree is None and workload.backend != "null"
 
 
-def emptied_cache(workload: Workload) -> dict[str, Any]:
+def emptied_cache(workload: Workload, engine: Mapping[str, Any], stop: StopRequest | None) -> dict[str, Any]:
     """How long the drive takes to write what it has answered for already, for the context of a measurement.
+
+    Parameters
+    ----------
+    workload : Workload
+        What was issued.
+    engine : mapping
+        The engine's summary of it: whether direct I/O was had.
+    stop : StopRequest, optional
+        Where the user asked for the end, nothing is waited for.
 
     Returns
     -------
     dict
-        ``write_cache_emptied_ns``; empty where the target could not be opened, or refused.
+        ``write_cache_emptied_ns``; empty where no cache is left full, and where the target refused.
     """
+    is_stopped = stop is not None and stop.is_set()
+    if is_stopped or not leaves_cache_full(workload, is_direct=bool(engine["achieved"]["direct"])):
+        return {}
     started = time.monotonic_ns()
     try:
         for path in workload.target.all_opened_by:

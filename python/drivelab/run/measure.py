@@ -23,7 +23,7 @@ from drivelab.run.device_counters import (
     counts_between,
     read_counters,
 )
-from drivelab.run.emptied_cache import emptied_cache, leaves_cache_full
+from drivelab.run.emptied_cache import emptied_cache
 from drivelab.run.engine import (
     EngineRun,
     ProgressListener,
@@ -70,16 +70,14 @@ def measure(
     on_records : callable, optional
         Takes the records of single I/Os; without it they are kept in the measurement.
     drops_page_cache : bool
-        Whether what the page cache holds of the file or device is written out
-        and given up first; what stays is in the context, under ``page_cache``.
+        Whether what the page cache holds of it is written out and given up first; what stays is in the context.
     idle_watch_s : float
         How long to watch for the work of others before the trial.
 
     Returns
     -------
     Measurement
-        The target is brought into the state that was asked for first, and nothing of that is counted; nor is the write
-        cache that the trial leaves behind, which is emptied after it (`drivelab.run.emptied_cache`). ``devices``
+        Neither what is made of the target first is counted, nor that its write cache is emptied afterwards. ``devices``
         covers the whole run, ramp and drain included, from just before the engine was called until just after:
         compare it with ``engine["all_phases"]``.
 
@@ -100,8 +98,6 @@ def measure(
     run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records)
     after = read_counters(names)
     surroundings_after = read_surroundings([drive.name for drive in target.drives])
-    is_left = leaves_cache_full(workload, is_direct=bool(run.summary["achieved"]["direct"]))
-    emptied = emptied_cache(workload) if is_left and not (stop is not None and stop.is_set()) else {}
     return Measurement(
         name=name,
         workload=workload,
@@ -113,8 +109,8 @@ def measure(
         context=surroundings_between(surroundings_before, surroundings_after)
         | context_of_file(workload, found_before)
         | dropped
-        | emptied
-        | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
+        | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted}
+        | emptied_cache(workload, run.summary, stop),
     )
 
 

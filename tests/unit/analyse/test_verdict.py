@@ -137,7 +137,7 @@ def test_a_bound_above_the_limit_decides() -> None:
 def test_a_value_without_an_interval_decides_nothing() -> None:
     verdict = judge_need(ETCD, etcd_trials(estimate(3 * MS, None, None)), [])
     assert verdict.outcome == "undecided"
-    assert "operations are too few for the other end" in verdict.why
+    assert "operations are too few to bound it from above" in verdict.why
 
 
 def test_a_trial_that_did_not_run_decides_nothing() -> None:

@@ -74,7 +74,7 @@ def card_of(joint: Joint) -> Card:
         outcome=answer.outcome if answer else "",
         title=joint.question,
         where=where_words(joint),
-        sentence=joint.sentences[0] if joint.sentences else "",
+        sentence=(answer.sentence if answer else "") or next(iter(joint.sentences), ""),
         gauge=_gauge(own) if own and is_check else None,
         numbers=numbers,
         rows=rows,

@@ -11,7 +11,10 @@ from drivelab.report.joint import Joint
 from drivelab.report.markdown.syntax import escaped, table_lines
 from drivelab.report.numerals import count_text, typeset
 from drivelab.report.run_tables import result_tables
+from drivelab.report.sentences.traced import leads
+from drivelab.report.tables.fitness import needs_table
 from drivelab.report.tables.table import Table
+from drivelab.report.traced_part import traced_tables
 
 LINES_MAX = 60
 _SENTENCES_MAX = 3
@@ -38,7 +41,12 @@ def brief_lines(joint: Joint, picture: Sequence[str]) -> Iterator[str]:
     own = result_tables(joint.runs[0]) if len(joint.runs) == 1 else ()
     # what a need without a limit is held against stands before what it is made of
     commits = [table for table in own if table.key.startswith(COMMITS)][:1]
-    for table in (*commits, *(joint.leading_tables or own[:1])):
+    # and before everything what was asked for
+    needs = [table for table in map(needs_table, joint.runs if own else ()) if table]
+    asked = [*needs, *(table for table in own if table.key == "checks")]
+    # where the time goes is what some runs are about
+    asked += traced_tables(joint.runs[0]) if own and leads(joint.runs[0]) else ()
+    for table in (*asked[:1], *commits, *(joint.leading_tables or own[:1])):
         yield from _table(table)
     warnings = warnings_of(joint)[:_WARNINGS_MAX]
     yield from (f"- {escaped(typeset(text))}" for text in warnings)

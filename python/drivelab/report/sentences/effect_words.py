@@ -166,6 +166,10 @@ def ratio_change(ratio: Estimate, *, is_more_slower: bool) -> str:
         Level over baseline.
     is_more_slower : bool
         Whether a ratio above 1 is the worse one, as with latencies.
+
+    Notes
+    -----
+    What is slower takes so much longer, or is a rate so much lower: half of a rate is 50 % slower, not 100 %.
     """
     value, low, high = ratio.value or 1.0, ratio.low, ratio.high
     if low is not None and high is not None and low <= 1 <= high:
@@ -174,14 +178,16 @@ def ratio_change(ratio: Estimate, *, is_more_slower: bool) -> str:
         value, low, high = 1 / value, None if high is None else 1 / high, None if low is None else 1 / low
     word = "slower" if ((ratio.value or 1.0) > 1) == is_more_slower else "faster"
     is_times = value >= _TIMES_FROM
-    numbers = [number_text(one, 2) if is_times else _percent(one) for one in (value, low, high) if one is not None]
+    is_lower = word == "slower" and not is_more_slower
+    sizes = [one for one in (value, low, high) if one is not None]
+    numbers = [number_text(one, 2) if is_times else _percent(1 - 1 / one if is_lower else one - 1) for one in sizes]
     span = f" ({numbers[1]} to {numbers[2]})" if len(numbers) == 3 else ""
     return f"{numbers[0]} {'times' if is_times else '%'} {word}{span}"
 
 
-def _percent(size: float) -> str:
-    """What a size of 1.12 is more than 1: ``12``; of less than 1 % with one digit, that it is not mistaken for none."""
-    percent = 100 * (size - 1)
+def _percent(share: float) -> str:
+    """A share of 0.12: ``12``; of less than 1 % with one digit, that it is not mistaken for none."""
+    percent = 100 * share
     return f"{percent:.0f}" if abs(percent) >= 1 else number_text(percent, 1)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import ReportContent
-from drivelab.report.outcome_words import SHORT_WORDS
+from drivelab.report.numerals import typeset
+from drivelab.report.outcome_words import SHORT_WORDS, WORDS
 from drivelab.report.sentences.several_drives import shortened
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
@@ -47,14 +48,29 @@ def fitness_table(runs: Sequence[ReportContent], names: Sequence[str]) -> Table 
     return Table(KEY, "What each drive is fit for", columns, rows, notes=(_NOTE,))
 
 
+def needs_table(run: ReportContent) -> Table | None:
+    """What a drive is fit for, and what decided it; None where fewer than two needs were judged."""
+    judged = [one for one in verdicts_in(run.verdict) if one.get("outcome") in SHORT_WORDS]
+    if len(judged) < 2:
+        return None
+    rows = []
+    for one in judged:
+        title = str(one.get("title") or one.get("need", ""))
+        why = str(one.get("sentence", "")).removeprefix(f"{title}: ").removeprefix(f"{title} ")
+        rows.append((TableCell(title), TableCell(WORDS[one["outcome"]]), TableCell(typeset(why))))
+    return Table(KEY, "What it is fit for", (TableColumn("need"), TableColumn("fit"), TableColumn("why")), tuple(rows))
+
+
 def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str]) -> str:
-    """How many needs each drive meets, the fittest first; empty where fewer than two were checked."""
+    """How many needs each drive meets of those that all were held against, the fittest first; empty without any."""
     checked = _checked(runs, names)
-    if len(checked) < 2:
+    shared = set.intersection(*(set(found) for _, found in checked)) if len(checked) > 1 else set()
+    if not shared:
         return ""
-    counted = [(name, Counter(outcome for _, outcome in found.values())) for name, found in checked]
+    counted = [(name, Counter(found[need][1] for need in shared)) for name, found in checked]
     counted.sort(key=lambda one: (-one[1]["pass"], one[1]["fail"]))
-    told = [f"{name} is fit for {counts['pass']} of {counts.total()} needs" for name, counts in counted[:_TOLD_MAX]]
+    of_all = f"{len(shared)} {'need' if len(shared) == 1 else 'needs'}"
+    told = [f"{name} is fit for {counts['pass']} of {of_all}" for name, counts in counted[:_TOLD_MAX]]
     if len(counted) > _TOLD_MAX:
         told.append(f"{len(counted) - _TOLD_MAX} more are fit for as many or fewer")
     return f"{', '.join(told)}."

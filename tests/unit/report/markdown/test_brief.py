@@ -30,7 +30,27 @@ def test_a_run_in_short_is_an_answer_a_table_and_a_source(stored_run: StoredRun,
     assert lines[-1].startswith("*")
     assert "measured by drivelab" in lines[-1]
     assert joint.result_sets[0].measured[:10] in lines[-1]
-    assert sum(line.startswith("| ---") for line in lines) == 1
+    # a check has two: what was asked for, and what it was held against
+    assert sum(line.startswith("| ---") for line in lines) == (2 if stored_run.record.verdict else 1)
+
+
+def test_of_a_check_what_was_asked_for_stands_before_every_other_table(tmp_path: Path) -> None:
+    lines = brief(open_run(GOLDEN / "check-directory"), tmp_path / "brief.md")
+    titles = [line for line in lines if line.startswith("## ")]
+    assert titles[0] == "## What etcd asks for"
+    assert lines[2].startswith("**Yes, this carries etcd: ")
+
+
+def test_of_a_trace_the_parts_stand_first(tmp_path: Path) -> None:
+    stored = open_run(GOLDEN / "explained-appends")
+    (run,) = joint_report([stored]).runs
+    # without the settings that it compares
+    lines = brief(
+        stored,
+        tmp_path / "brief.md",
+        runs=(replace(run, traced=run.traced[:1], answer=replace(run.answer, effects=())),),
+    )
+    assert next(line for line in lines if line.startswith("## ")) == "## The parts of the latency"
 
 
 def test_no_run_is_too_long_for_it(tmp_path: Path) -> None:

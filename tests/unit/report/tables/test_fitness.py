@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from drivelab.report.content import ReportContent
-from drivelab.report.tables.fitness import fitness_sentence, fitness_table
+from drivelab.report.sentences.run import plain_text
+from drivelab.report.tables.fitness import fitness_sentence, fitness_table, needs_table
 
 
 def checked(outcomes: Mapping[str, str]) -> ReportContent:
@@ -36,6 +37,27 @@ def test_the_fittest_drive_is_told_first() -> None:
     many = fitness_sentence([SLOW] * 5 + [GOOD], [*"abcde", "good"])
     assert many.startswith("good is fit for 2 of 2 needs, a is ")
     assert many.endswith(", 2 more are fit for as many or fewer.")
+
+
+def test_drives_are_compared_by_needs_that_all_were_asked_for() -> None:
+    assert fitness_sentence([SLOW, OF_ONE], ["slow", "single"]) == (
+        "single is fit for 1 of 1 need, slow is fit for 0 of 1 need."
+    )
+    other = checked({"zookeeper": "pass"})
+    assert fitness_sentence([SLOW, other], ["slow", "other"]) == ""
+
+
+def test_of_a_single_check_every_need_has_its_outcome_and_what_decided_it() -> None:
+    told = {"need": "etcd", "title": "etcd", "outcome": "fail", "sentence": "etcd: 99 % took 20 ms (limit 10 ms)"}
+    scale = {"need": "kafka", "title": "Kafka", "outcome": "no_limit", "sentence": "Kafka: 200 MB/s"}
+    run = ReportContent("run", "check", "fit?", (), verdict={"outcome": "mixed", "verdicts": [told, scale]})
+    table = needs_table(run)
+    assert table is not None
+    assert [[plain_text(cell.text) for cell in row] for row in table.rows] == [
+        ["etcd", "No", "99 % took 20 ms (limit 10 ms)"],
+        ["Kafka", "No limit", "200 MB/s"],
+    ]
+    assert needs_table(OF_ONE) is needs_table(UNJUDGED) is None
 
 
 def test_a_single_check_has_an_answer_of_its_own() -> None:
