@@ -71,7 +71,7 @@ def warnings_of(joint: Joint) -> list[str]:
     simulated = [one for one in simulated_sentences(joint.result_sets) if one not in joint.sentences]
     busy = [capitalised(words) for run in joint.runs if (words := busy_words(run.trials))]
     found = [
-        (one.severity, f"{one.word}: {parts_within(text, _WARNING_LENGTH_MAX)}")
+        (one.severity, f"{one.word}{_of_trials(one, run)}: {parts_within(text, _WARNING_LENGTH_MAX)}")
         for run in joint.runs
         for one in run.findings
         if one.severity in ("invalid", "warning") and (text := _text_of(one, run))
@@ -82,6 +82,12 @@ def warnings_of(joint: Joint) -> list[str]:
     findings[grave:grave] = busy
     told = [*(f"Not complete: {text}" for text in missing if text), *simulated, *findings, *joint.notes]
     return list(dict.fromkeys(told))
+
+
+def _of_trials(finding: ReportedFinding, run: ReportContent) -> str:
+    """Of how many trials it is said, where there are others."""
+    count, total = finding.trial_count, run.all_trial_count
+    return f" ({count} of {total} trials)" if 0 < count < total else ""
 
 
 def _text_of(finding: ReportedFinding, run: ReportContent) -> str:

@@ -74,7 +74,7 @@ def test_a_check_shows_its_limit_and_four_numbers() -> None:
         "2.49 GB/s",
     ]
     told = "Throughput fell to 34 % after 1.7 s: what was measured before is a cache, not the drive"
-    assert card.warnings[0] == f"Warning: {told}"
+    assert card.warnings[0] == f"Warning (1 of 9 trials): {told}"
 
 
 def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:

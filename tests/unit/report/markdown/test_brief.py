@@ -64,7 +64,7 @@ def test_warnings_are_three_at_most_the_gravest_first(tmp_path: Path) -> None:
     run = open_run(GOLDEN / "check-directory")
     warned = [line for line in brief(run, tmp_path / "brief.md", notes=("a", "b", "c", "d")) if line.startswith("- ")]
     assert len(warned) == 3
-    assert warned[0].startswith("- Warning: ")
+    assert warned[0].startswith("- Warning (")
 
 
 def test_its_one_picture_is_called_after_what_it_shows(tmp_path: Path) -> None:
