@@ -302,6 +302,9 @@ def test_names_of_others_are_text_and_nothing_else() -> None:
 def test_text_is_cut_and_broken_where_there_is_no_more_room() -> None:
     assert cut("short", 1000, 20) == "short"
     assert cut("much too long", 60, 20).endswith("…")
+    whole = cut("the rate that was measured: much too long", 200, 20)
+    assert whole.endswith("…")
+    assert "the rate that was measured: much too long".split()[: len(whole.split())] == whole[:-1].split()
     lines = wrapped("one two " + "x" * 100, 200, 20, 4)
     assert lines[0] == "one two"
     assert len(lines) == 4

@@ -38,13 +38,14 @@ def _width_em(letter: str) -> float:
 
 
 def cut(text: str, room_px: float, size_px: float, *, bold: bool = False) -> str:
-    """The text, or as much of it as there is room for with an ellipsis."""
+    """The text, or as many of its words as there is room for with an ellipsis; of one long word a part."""
     if width_px(text, size_px, bold=bold) <= room_px:
         return text
     kept = text
     while kept and width_px(f"{kept}…", size_px, bold=bold) > room_px:
         kept = kept[:-1]
-    return f"{kept.rstrip()}…"
+    words = kept if text[len(kept) :].startswith(" ") else kept.rpartition(" ")[0] or kept
+    return f"{words.rstrip(' ,;:')}…"
 
 
 def wrapped(text: str, room_px: float, size_px: float, lines_max: int, *, bold: bool = False) -> list[str]:
