@@ -167,6 +167,25 @@ def test_the_level_after_a_fall_in_long_steps_is_the_last(second_s: float) -> No
         assert course.cliff.after.value == pytest.approx(150e6, rel=0.05)
 
 
+@pytest.mark.parametrize("fast_s", [0.1, 0.2, 0.3])
+def test_a_cache_that_fills_within_a_few_intervals_is_a_cliff_too(fast_s: float) -> None:
+    # 7 s, of which the first 2 to 6 intervals of 50 ms are six times as fast
+    found = 0
+    for seed in range(20):
+        course = throughput_course(trial([(fast_s * 3e9, 3e9), (7 * 5e8, 5e8)], 140, 0.1, seed), CAPACITY / 100)
+        found += course.cliff is not None
+        if course.cliff is not None:
+            assert course.cliff.after.value == pytest.approx(5e8, rel=0.05)
+            assert course.cliff.low_bytes <= fast_s * 3e9 * 1.2
+            assert course.cliff.high_bytes >= fast_s * 3e9 * 0.8
+    assert found >= 19
+
+
+def test_a_first_interval_that_is_fast_by_itself_is_no_cliff() -> None:
+    once = trial([(0.05 * 3e9, 3e9), (7 * 5e8, 5e8)], 140)
+    assert throughput_course(once, CAPACITY / 100).cliff is None
+
+
 def test_a_stall_on_the_lower_level_is_not_what_is_left() -> None:
     steps = [(20 * 500e6, 500e6), (20 * 300e6, 300e6), (2 * 50e6, 50e6), (18 * 300e6, 300e6)]
     course = throughput_course(trial(steps, intervals=300), 10 * CAPACITY)
