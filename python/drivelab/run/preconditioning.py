@@ -16,6 +16,7 @@ from drivelab.model.workload import Access, BlockSizeShare, OperationShare, Targ
 from drivelab.plan.aged_writes import MOST_CAPACITIES, AgedWrites
 from drivelab.recordings.issue import records_of, workload_of
 from drivelab.run.before_writing import look_before
+from drivelab.run.emptied_cache import empty_cache
 from drivelab.run.engine import EngineRun, Progress, ProgressListener, StopRequest, run_workload
 from drivelab.run.prepared_trial import StoppedError
 
@@ -121,7 +122,9 @@ def precondition_device(
 
     written = TargetRange(path=target.path, exclusive=True)
     size = target.size_bytes
-    return precondition(kind, written, size, seed=seed, issue=issue, progress=progress, stop=stop, trim=trim)
+    told = precondition(kind, written, size, seed=seed, issue=issue, progress=progress, stop=stop, trim=trim)
+    empty_cache([target.path])
+    return told
 
 
 def reservations(told: dict[str, Any]) -> tuple[str, ...]:

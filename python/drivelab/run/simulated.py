@@ -102,7 +102,7 @@ class SimulatedDrive:
 
         whole_drive = TargetRange(path=target.path)
         trims = whole(whole_drive, "trim", target.size_bytes, direct=False, seed=seed)
-        return precondition(
+        told = precondition(
             kind,
             whole_drive,
             target.size_bytes,
@@ -112,6 +112,8 @@ class SimulatedDrive:
             stop=stop,
             trim=partial(run_workload, trims, stop=stop, drive=self.engine),
         )
+        self.engine.flush()
+        return told
 
 
 def _counts(device: str, moved: dict[str, int]) -> DeviceCounts:
