@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from drivelab.analyse.summary import summarise
 from drivelab.interop.fio.export import export_fio, names_of_jobs
+from drivelab.interop.fio.exported_job import job_result
 from drivelab.interop.fio.exported_logs import logs_of
 from drivelab.interop.fio.exported_options import is_expressible, job_options, rw_of, size_text
 from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distribution, latency_stats, rate_stats
@@ -90,6 +92,20 @@ def test_repeats_of_a_combination_are_one_job_without_loss(grid: Path) -> None:
     job = document["jobs"][0]
     assert (len(document["jobs"]), job["read"]["total_ios"]) == (1, count)
     assert job["read"]["iops"] == pytest.approx(count / seconds)
+
+
+def test_behind_a_ramp_counts_over_time_are_the_rate_that_is_told_everywhere() -> None:
+    run = open_run(GRID)
+    measured = run.measurement(run.trial_names[0])
+    ramped = replace(measured, engine={**measured.engine, "ramp_ns": 10**9})
+    rate, before = (summarise(one).estimates["iops"].value for one in (ramped, measured))
+    assert rate is not None
+    assert before is not None
+    assert rate > before
+    found = job_result("job", [ramped])["read"]
+    assert found["iops"] == pytest.approx(rate)
+    assert found["total_ios"] / found["runtime"] * 1000 == pytest.approx(rate, rel=1e-3)
+    assert found["bw_bytes"] == pytest.approx(found["io_bytes"] / found["runtime"] * 1000, rel=1e-3)
 
 
 def test_latencies_are_those_of_numpy() -> None:

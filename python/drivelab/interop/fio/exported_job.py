@@ -62,7 +62,7 @@ def job_result(
         "eta": 0,
         "elapsed": round(seconds),
         "job options": {"name": name} | job_options(first.workload, backend),
-        **{direction: _direction(measured, direction, seconds, percentiles) for direction in _DIRECTIONS},
+        **{direction: _direction(measured, direction, percentiles) for direction in _DIRECTIONS},
         "sync": _sync(measured),
         "job_runtime": round(seconds * 1000),
         **spent,
@@ -122,8 +122,10 @@ def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
 
 
 def _direction(
-    measured: Sequence[Measurement], direction: str, seconds: float, percentiles: Mapping[str, Sequence[float]]
+    measured: Sequence[Measurement], direction: str, percentiles: Mapping[str, Sequence[float]]
 ) -> dict[str, Any]:
+    # so that the counts over the time are the rates: of a window behind a ramp it is shorter than the window
+    seconds = sum(each.rated_ns([direction]) for each in measured) / 1e9
     counts = [each.engine["operations"].get(direction, {}) for each in measured]
     count, moved = (sum(int(found.get(key, 0)) for found in counts) for key in ("count", "bytes"))
     rates = _interval_rates(measured, direction)
