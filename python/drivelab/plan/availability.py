@@ -14,6 +14,8 @@ from drivelab.plan.cells import Cell
 KnownSettings = Mapping[str, SettingFacts]
 _DISCARDING = ("raid0", "raid1", "raid10")
 _ON_A_FILE = "the target is no block device"
+# of one factor, of several
+_LEFT = ("; it stays as it was found", "; they stay as they were found")
 _NO_FILE_SYSTEM = "no file system is made on it"
 # the level of an action that is not done
 _NOT_DONE = {"trim": "none", "purge": "none", "precondition": "none", "page-cache": "keep"}
@@ -31,23 +33,32 @@ class Refusal:
         Label of the target.
     reason : str
         Why, in words.
+    stays : bool
+        Whether the others are measured all the same, and this one is left as it was found.
     """
 
     factor: str
     level: str
     target: str
     reason: str
+    stays: bool = False
 
 
 def in_words(refusals: Iterable[Refusal]) -> tuple[str, ...]:
-    """One sentence for all levels of a factor that targets refuse for one reason."""
-    levels: dict[tuple[str, str, str], dict[str, None]] = {}
+    """One sentence for all levels of all factors that the same targets refuse for one reason."""
+    levels: dict[tuple[str, str, str, bool], dict[str, None]] = {}
     for one in refusals:
-        levels.setdefault((one.factor, one.target, one.reason), {})[one.level] = None
-    targets: dict[tuple[str, str, str], list[str]] = {}
-    for (factor, target, reason), found in levels.items():
-        targets.setdefault((factor, ", ".join(found), reason), []).append(target)
-    return tuple(f"{factor} {found} on {' and '.join(of)}: {reason}" for (factor, found, reason), of in targets.items())
+        levels.setdefault((one.factor, one.target, one.reason, one.stays), {})[one.level] = None
+    targets: dict[tuple[str, str, bool], list[str]] = {}
+    for (factor, target, reason, stays), found in levels.items():
+        targets.setdefault((f"{factor} {', '.join(found)}", reason, stays), []).append(target)
+    factors: dict[tuple[str, str, bool], list[str]] = {}
+    for (factor, reason, stays), of in targets.items():
+        factors.setdefault((" and ".join(of), reason, stays), []).append(factor)
+    return tuple(
+        f"{' and '.join(named)} on {of}: {reason}{_LEFT[len(named) > 1] if stays else ''}"
+        for (of, reason, stays), named in factors.items()
+    )
 
 
 def action_facts(target: TargetFacts) -> dict[str, SettingFacts]:
@@ -180,7 +191,7 @@ def _is_device(target: PlannedTarget) -> bool:
 
 
 def _kept(refusal: Refusal) -> Refusal:
-    return replace(refusal, reason=f"{refusal.reason}; it stays as it was found")
+    return replace(refusal, stays=True)
 
 
 def _without(cell: Cell, gone: set[str]) -> Cell:

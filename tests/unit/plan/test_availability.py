@@ -58,11 +58,22 @@ def test_all_levels_that_are_refused_for_one_reason_are_told_in_one_sentence(
 ) -> None:
     with pytest.raises(DrivelabError) as refusal:
         make_plan(experiment(factors=[WRITE_CACHE, SCHEDULERS]), [disk], seed=1, settings=[no_settings])
-    sentences = refusal.value.what.split("; ")
-    assert sentences == [
-        "write-cache on, off on Samsung 850 PRO 3456: it has none",
-        "scheduler none, bfq on Samsung 850 PRO 3456: it has none",
-    ]
+    told = "write-cache on, off and scheduler none, bfq on Samsung 850 PRO 3456: it has none"
+    assert refusal.value.what == told
+
+
+def test_factors_that_stay_as_found_for_one_reason_share_a_sentence(
+    experiment: MakeExperiment, scratch: TargetFacts, no_settings: Settings
+) -> None:
+    plan = make_plan(experiment(factors=[WRITE_CACHE, SCHEDULERS]), [scratch], seed=1, settings=[no_settings])
+    assert plan.left_out == (
+        "write-cache on, off on scratch-1GiB: it has none; it stays as it was found",
+        "scheduler none, bfq on scratch-1GiB: it has none",
+    )
+    no_level = {**SCHEDULERS, "levels": ["none", "bfq"]}
+    plan = make_plan(experiment(factors=[WRITE_CACHE, no_level]), [scratch], seed=1, settings=[no_settings])
+    told = "write-cache on, off and scheduler none, bfq on scratch-1GiB: it has none; they stay as they were found"
+    assert plan.left_out == (told,)
 
 
 def test_it_is_left_out_and_named_when_the_user_says_so(experiment: MakeExperiment, disk: TargetFacts) -> None:
