@@ -115,7 +115,8 @@ def test_a_model_that_cannot_be_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["run", "settings-scan", "sim:consumer-ssd"], "P707"),
+        (["run", "pts-iops", "sim:consumer-ssd"], "P707"),
+        (["run", "settings-scan", "sim:consumer-ssd"], "P708"),
         (["run", "./depths.toml", "sim:./small.toml", "--trace"], "R440"),
         (["io", "sim:consumer-ssd", "--backend", "uring"], "E313"),
         (["io", "sim:consumer-ssd", "--operation", "write", "--verify"], "E313"),
@@ -208,7 +209,18 @@ def test_an_experiment_that_no_simulated_drive_can_carry_out_is_refused_with_tho
     names = offered.split(", ")
     assert {"queue-depth", "burst"} <= set(names)
     assert "write-size" not in names
-    assert run(["plan", names[0], "sim:./small.toml"]) == 0
+    assert [run(["plan", name, "sim:./small.toml"]) for name in names] == [0] * len(names)
+    (reduced,) = re.findall(r"with --skip-unavailable also (.*)", error)
+    assert "pts-iops" in reduced
+    assert not {"large-read", "settings-scan", "ssd-latency"} & {*names, *reduced.split(", ")}
+
+
+def test_leaving_out_levels_is_not_advised_where_nothing_would_be_left(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "ssd-latency", "sim:consumer-ssd"]) == 2
+    error = capsys.readouterr().err
+    assert "P708" in error
+    assert "has no backend sync" in error
+    assert "do:    choose one of" in error
 
 
 @pytest.mark.parametrize(

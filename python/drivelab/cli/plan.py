@@ -284,11 +284,12 @@ def planned(
     try:
         plan = make(experiment, skip_unavailable=skip_unavailable, trace=trace)
     except DrivelabError as error:
-        if error.code not in {"P707", "P708"} or _is_possible(experiment, make):
+        if error.code not in {"P707", "P708"}:
             raise
-        raise _nothing_left(
-            error, [name for name in built_in_names() if _is_possible(load_experiment(name), make)]
-        ) from None
+        rest = _refusal(experiment, make, skip_unavailable=True)
+        if rest is None:
+            raise
+        raise _nothing_left(error, rest, make) from None
     plan = replace(plan, notes=(*narrowing, *plan.notes, *_impossible_here(facts)))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
 
@@ -298,20 +299,33 @@ def _made(experiment: Experiment, targets: Sequence[TargetFacts], **options: Any
     return make_plan(experiment, targets, settings=[known_settings(target, varied) for target in targets], **options)
 
 
-def _is_possible(experiment: Experiment, make: Callable[..., Plan]) -> bool:
-    """Whether something can be measured once all is left out that the targets cannot have."""
+def _refusal(experiment: Experiment, make: Callable[..., Plan], *, skip_unavailable: bool) -> DrivelabError | None:
+    """Why an experiment cannot be planned on the targets; None where it can."""
     try:
-        make(experiment, skip_unavailable=True)
-    except DrivelabError:
-        return False
-    return True
+        require_issuable(make(experiment, skip_unavailable=skip_unavailable))
+    except DrivelabError as error:
+        return error
+    return None
 
 
-def _nothing_left(error: DrivelabError, fitting: Sequence[str]) -> DrivelabError:
-    """That nothing can be measured, and what could be instead."""
-    lead = "" if error.code == "P708" else "nothing is left to measure: "
-    advice = f"choose one of {', '.join(fitting)}, or another target" if fitting else "choose another target"
-    return DrivelabError("P708", lead + error.what, do=advice)
+def _nothing_left(asked: DrivelabError, rest: DrivelabError, make: Callable[..., Plan]) -> DrivelabError:
+    """That nothing can be measured, for which reasons, and what could be instead.
+
+    Parameters
+    ----------
+    asked, rest : DrivelabError
+        Why what was asked for is refused, and what is left of it without the levels that are not to be had.
+    """
+    lead = "" if asked.code == "P708" else "nothing is left to measure: "
+    reasons = [asked.what, *([] if rest.code in {"P707", "P708"} else [rest.what])]
+    built_in = {name: load_experiment(name) for name in built_in_names()}
+    whole = [name for name, one in built_in.items() if _refusal(one, make, skip_unavailable=False) is None]
+    others = [name for name in built_in if name not in whole]
+    reduced = [name for name in others if _refusal(built_in[name], make, skip_unavailable=True) is None]
+    advice = f"choose one of {', '.join(whole)}, or another target" if whole else "choose another target"
+    if reduced:
+        advice += f"; with --skip-unavailable also {', '.join(reduced)}"
+    return DrivelabError("P708", lead + "; ".join(reasons), do=advice)
 
 
 def _impossible_here(targets: Sequence[TargetFacts]) -> Iterator[str]:
