@@ -222,6 +222,8 @@ def test_what_stands_behind_two_dashes_is_no_option() -> None:
         ([str(DIRECTORY), "--format", "markdown", "--figures", "gif"], "U005", "svg, png, none"),
         ([str(DIRECTORY), "--figures", "svg"], "U004", "html"),
         ([str(DIRECTORY), "--brief"], "U004", "--brief is for Markdown"),
+        ([str(DIRECTORY), "--brief"], "U004", "do:    write Markdown: --format markdown --brief; or leave --brief out"),
+        ([str(DIRECTORY), "--figures", "svg"], "U004", "do:    write Markdown: --format markdown --figures; or leave"),
         ([str(DIRECTORY), "--text", "--brief"], "U004", "--text and --brief"),
         ([str(DIRECTORY), "--text", "--json"], "U004", "--text and --json"),
         ([str(DIRECTORY), "--text", "--out", "x"], "U004", "--text and --out"),

@@ -128,7 +128,9 @@ def chosen_pictures(name: str | None, format_name: Format, *, is_brief: bool = F
     """
     option = "--brief" if is_brief else "--figures"
     if format_name != "markdown" and (is_brief or name is not None):
-        raise DrivelabError("U004", f"{option} is for Markdown, and this report is {format_name}", where=option)
+        what = f"{option} is for Markdown, and this report is {format_name}"
+        do = f"write Markdown: --format markdown {option}; or leave {option} out"
+        raise DrivelabError("U004", what, where="drivelab report", do=do)
     if name is None:
         return "svg"
     if name not in ("svg", "png", WITHOUT_PICTURES):
