@@ -63,6 +63,20 @@ def test_plan_says_first_what_is_erased_and_last_what_runs_it(capsys: pytest.Cap
         assert part in text
 
 
+def test_a_plan_says_before_all_else_that_it_cannot_be_run_here(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["plan", "queue-depth", "scratch:999TiB", "--seed", "7"]
+    assert run(arguments) == 0
+    first, *lines, last = capsys.readouterr().out.splitlines()
+    assert first == "Cannot be run here"
+    because = " ".join(" ".join(lines[: lines.index(next(one for one in lines if "erased" in one))]).split())
+    assert because.startswith("because no directory for a scratch drive of 999 TiB: ")
+    assert because.endswith("or name a directory in DRIVELAB_SCRATCH")
+    assert last == "run it elsewhere: drivelab run queue-depth scratch:999TiB --seed 7"
+    assert run([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["impossible_here"][0].startswith("no directory for a scratch drive of 999 TiB")
+
+
 @pytest.mark.parametrize("experiment", built_in_names())
 def test_every_plan_is_a_screen_and_its_times_add_up(experiment: str, capsys: pytest.CaptureFixture[str]) -> None:
     target = "scratch:6GiB"

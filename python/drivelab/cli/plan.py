@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any
@@ -220,9 +220,11 @@ def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool) -> None:
     plan, targets = asked.plan, asked.targets
     require_issuable(plan)
     shares = endurance_shares(plan, targets)
+    impossible = list(_impossible_here(targets.values()))
     if as_json:
         wear = {name: share.to_json() for name, share in shares.items()}
-        print(json.dumps({"schema": SCHEMA} | plan.to_json() | {"endurance": wear}, indent=2))
+        more = {"endurance": wear, "impossible_here": impossible}
+        print(json.dumps({"schema": SCHEMA} | plan.to_json() | more, indent=2))
         return
     # imported here: JSON needs no terminal library
 
@@ -231,7 +233,8 @@ def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool) -> None:
     consent += [("--purge", target.purge_argument) for target in plan.targets if target.purge_argument]
     command = shlex.join(["drivelab", "run", *asked.typed, *(word for pair in consent for word in pair)])
     shown = Shown(console.width, not console.encoding.startswith("utf"), is_whole=all_steps)
-    *lines, last = plan_lines(plan, {label: _place(one) for label, one in targets.items()}, shares, command, shown)
+    places = {label: _place(one) for label, one in targets.items()}
+    *lines, last = plan_lines(plan, places, shares, command, shown, impossible=impossible)
     for text, style in lines:
         console.print(text, style=style, markup=False)
     if all_steps or plan.is_listed:
@@ -247,7 +250,7 @@ def _place(facts: TargetFacts) -> str:
         try:
             directory = choose_directory(size_bytes)
         except DrivelabError:
-            # a note says why
+            # told by `_impossible_here`
             return ""
         facts, told = resolve_target(str(directory)), f"made in {directory} "
     if facts.filesystem is None:
@@ -290,7 +293,7 @@ def planned(
         if rest is None:
             raise
         raise _nothing_left(error, rest, make) from None
-    plan = replace(plan, notes=(*narrowing, *plan.notes, *_impossible_here(facts)))
+    plan = replace(plan, notes=(*narrowing, *plan.notes))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
 
 
@@ -328,7 +331,7 @@ def _nothing_left(asked: DrivelabError, rest: DrivelabError, make: Callable[...,
     return DrivelabError("P708", lead + "; ".join(reasons), do=advice)
 
 
-def _impossible_here(targets: Sequence[TargetFacts]) -> Iterator[str]:
+def _impossible_here(targets: Iterable[TargetFacts]) -> Iterator[str]:
     """What cannot be made here, and a run would refuse: scratch drives without room, RAID sets without md or mdadm."""
     for facts in targets:
         size_bytes = facts.raid.scratch_bytes if facts.raid else facts.size_bytes * (facts.kind == "scratch")
@@ -336,10 +339,10 @@ def _impossible_here(targets: Sequence[TargetFacts]) -> Iterator[str]:
             try:
                 choose_directory(size_bytes)
             except DrivelabError as error:
-                yield f"{error.what}: it cannot be run here"
+                yield f"{error.what}; {error.do}"
         reason = why_not_here(facts.raid.level) if facts.raid else ""
         if reason:
-            yield f"{reason}: {facts.text} cannot be run here"
+            yield f"{facts.text}: {reason}"
 
 
 def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str, EnduranceShare]:

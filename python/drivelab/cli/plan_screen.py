@@ -44,7 +44,13 @@ class Shown:
 
 
 def plan_lines(
-    plan: Plan, places: Mapping[str, str], shares: Mapping[str, EnduranceShare], command: str, shown: Shown
+    plan: Plan,
+    places: Mapping[str, str],
+    shares: Mapping[str, EnduranceShare],
+    command: str,
+    shown: Shown,
+    *,
+    impossible: Sequence[str] = (),
 ) -> list[Line]:
     """Text and style of each line, at most 20 unless all is shown or targets are many.
 
@@ -58,15 +64,18 @@ def plan_lines(
         What it means for the life of each drive.
     command : str
         What runs it.
+    impossible : sequence of str
+        Why it cannot be run here; said first.
     """
     times = _in_whole_units([plan.preparation_ns, *(_ns(steps) for steps in _workloads(plan).values())])
-    lines = [(_first(plan, sum(times)), _ERASED if plan.destroys else _BOLD)]
+    lines = [("Cannot be run here", _ERASED)] if impossible else []
+    lines += [line for reason in impossible for line in _row("because", reason, _NOTED, shown)]
+    lines.append((_first(plan, sum(times)), _ERASED if plan.destroys else _BOLD))
     scale = ", scaled down" if plan.quick else ""
     lines += [(line, "") for line in wrapped(f"{plan.experiment}{scale}: {plan.question}", shown.width, shown.is_plain)]
     for name, value, style in _rows(plan, places, shares, is_whole=shown.is_whole):
-        told = wrapped(value, max(shown.width - _NAME_WIDTH - 2, _VARIED_WIDTH_MIN), shown.is_plain)
-        lines += [(f"  {name if not place else '':<{_NAME_WIDTH}}{line}", style) for place, line in enumerate(told)]
-    last = (f"run it: {command}", "")
+        lines += _row(name, value, style, shown)
+    last = (f"run it{' elsewhere' if impossible else ''}: {command}", "")
     if shown.is_whole:
         return [*lines, *_note_lines(plan, shown), *_measured_lines(plan, times, None, shown), last]
     for is_short in (False, True):
@@ -75,6 +84,12 @@ def plan_lines(
         if len(lines) + len(notes) + len(measured) < _LINES_MAX:
             return [*lines, *notes, *measured, last]
     return [*lines, *notes, *_measured_lines(plan, times, _LINES_MAX - 1 - len(lines) - len(notes), shown), last]
+
+
+def _row(name: str, text: str, style: str, shown: Shown) -> list[Line]:
+    """A name and what is said of it, in as many lines as that takes."""
+    told = wrapped(text, max(shown.width - _NAME_WIDTH - 2, _VARIED_WIDTH_MIN), shown.is_plain)
+    return [(f"  {name if not place else '':<{_NAME_WIDTH}}{line}", style) for place, line in enumerate(told)]
 
 
 def _first(plan: Plan, expected_ns: int) -> str:
