@@ -84,3 +84,8 @@ class TestStallAtEnd:
 
     def test_a_window_without_a_runtime_may_be_long(self) -> None:
         assert stall_at_end.find(evidence(measured(measured_ns=60_000_000_000, stopped_by="count"))) == []
+
+    def test_a_trial_that_rests_to_watch_a_burst_has_no_end_by_the_clock(self) -> None:
+        watching = self.timed.model_copy(update={"watches_burst": True})
+        assert stall_at_end.find(evidence(measured(watching, measured_ns=9_000_000_000))) == []
+        assert stall_at_end.find(evidence(measured(watching, measured_ns=9_000_000_000, drain_ns=1_500_000_000)))

@@ -34,12 +34,13 @@ def waited_after_end_ns(evidence: TrialEvidence) -> int:
     -----
     I/O of the window is part of it however late it completes, so a window that
     was to end by the clock became longer by that wait. What does not belong to
-    the window is waited for in the drain.
+    the window is waited for in the drain. One that watches for the end of a burst
+    goes on, rests included, until it knows enough: its runtime is no end.
     """
-    engine, limits = evidence.measured.engine, evidence.measured.workload.limits
+    engine, workload = evidence.measured.engine, evidence.measured.workload
     waited = int(engine.get("drain_ns", 0))
-    if engine.get("stopped_by") == "runtime" and limits.runtime_ns:
-        waited += max(0, int(engine.get("measured_ns", 0)) - limits.runtime_ns)
+    if engine.get("stopped_by") == "runtime" and workload.limits.runtime_ns and not workload.watches_burst:
+        waited += max(0, int(engine.get("measured_ns", 0)) - workload.limits.runtime_ns)
     return waited
 
 
