@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from drivelab.analyse.findings import importance
-from drivelab.model.finding import Finding
+from drivelab.model.finding import Finding, kind_of
 
 # a kind that more trials have is told once for all of them
 MEMBERS_MAX = 20
 NAMES_MAX = 100
-_Key = tuple[str, str, str]
+_Key = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class FindingGroups:
 
     Notes
     -----
-    A kind is what has the same code, severity and advice. Up to `MEMBERS_MAX`
+    A kind is what has the same code, severity, advice, and unit of a limit. Up to `MEMBERS_MAX`
     findings of a kind stay as they are. Of more, the first stands for all: with
     the number of trials, the names of the first `NAMES_MAX`, and as
     ``lowest`` and ``highest`` the ends of every number in the evidence.
@@ -48,7 +48,7 @@ class FindingGroups:
         if not finding.trial:
             self._of_run.append(finding)
             return
-        group = self._groups.setdefault((finding.severity, finding.code, finding.advice), _Group())
+        group = self._groups.setdefault((finding.severity, *kind_of(finding), finding.advice), _Group())
         if len(group.members) <= MEMBERS_MAX:
             group.members.append(finding)
         if finding.trial != group.last_trial:

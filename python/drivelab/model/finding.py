@@ -56,6 +56,11 @@ class Finding:
         return document
 
 
+def kind_of(one: Finding) -> tuple[str, str]:
+    """What is told together: the same code, and of limits the same unit, for one of bytes is another than of I/Os."""
+    return one.code, str(one.evidence.get("token", ""))
+
+
 def gravity(one: Finding) -> int:
     """Where a finding stands among others: the gravest first, what another version stored last."""
     return _GRAVITY.get(one.severity, len(_GRAVITY))

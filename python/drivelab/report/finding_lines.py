@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from drivelab.model.finding import Finding, gravity
+from drivelab.model.finding import Finding, gravity, kind_of
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_duration_ns
 
@@ -50,7 +50,7 @@ Range = tuple[float, float]
 def finding_lines(
     findings: Sequence[Finding], trial_count: int, *, is_quick: bool = False, targets: Mapping[str, str] | None = None
 ) -> tuple[FindingLine, ...]:
-    """The findings of a run, the gravest first, every code once.
+    """The findings of a run, the gravest first, every kind once.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def finding_lines(
     targets : mapping of str to str, optional
         Which target each trial was of, by its name: what only one of several has is said of that one.
     """
-    kinds: dict[tuple[str, str], list[Finding]] = {}
+    kinds: dict[tuple[tuple[str, str], str], list[Finding]] = {}
     for finding in _of_all_drives(findings):
         # those of the run as a whole are sentences of their own
-        kinds.setdefault((finding.code, "" if finding.trial else finding.text), []).append(finding)
+        kinds.setdefault((kind_of(finding), "" if finding.trial else finding.text), []).append(finding)
     ordered = sorted((sorted(members, key=gravity) for members in kinds.values()), key=lambda one: gravity(one[0]))
     known = targets or {}
     return tuple(_line(members, trial_count, known, is_quick=is_quick) for members in ordered)

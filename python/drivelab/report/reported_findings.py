@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from drivelab.model.finding import Finding, gravity
+from drivelab.model.finding import Finding, gravity, kind_of
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import DEVICE_BYTES, FLUSHES, FUA_WRITES, WRITES
 from drivelab.report.parts_of_text import capitalised
@@ -26,6 +26,8 @@ _TOUCHED: dict[str, tuple[str, ...]] = {
     "queue-depth-not-reached": (RATE,),
     "generator-saturated": (RATE,),
 }
+# code, unit and advice
+_Kind = tuple[str, str, str]
 METRICS = frozenset((*_LATENCIES, RATE, THROUGHPUT, WRITES, FUA_WRITES, FLUSHES, DEVICE_BYTES))
 
 
@@ -92,8 +94,8 @@ def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> t
         Those of the trials that are shown one by one: with them, what stands
         for many is marked at each of these trials too.
     """
-    kinds: dict[tuple[str, str], list[Finding]] = {}
-    counts: dict[tuple[str, str], int] = {}
+    kinds: dict[_Kind, list[Finding]] = {}
+    counts: dict[_Kind, int] = {}
     for finding in findings:
         kinds.setdefault(_kind(finding), []).append(finding)
         counts[_kind(finding)] = counts.get(_kind(finding), 0) + finding.trial_count
@@ -108,7 +110,7 @@ def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> t
             number,
             worst[kind].severity if worst[kind].severity in _WORDS else "note",
             kind[0],
-            sentence(kind[1]),
+            sentence(kind[2]),
             _says(members),
             _metrics(members),
             counts[kind] or len({finding.trial for finding in members} - {""}),
@@ -117,8 +119,8 @@ def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> t
     )
 
 
-def _kind(finding: Finding) -> tuple[str, str]:
-    return finding.code, finding.advice
+def _kind(finding: Finding) -> _Kind:
+    return *kind_of(finding), finding.advice
 
 
 def _says(findings: Sequence[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -81,6 +81,17 @@ def test_one_trial_is_named_and_the_gravest_come_first() -> None:
     assert lines[-1].where == f" [{'t' * 37}...]"
 
 
+def test_a_limit_of_bytes_is_not_told_as_one_of_ios() -> None:
+    findings = [
+        Finding("burst-credit", "warning", "3 000 IOPS, then 300 IOPS", "ios", {"token": "I/Os"}),
+        Finding("burst-credit", "warning", "1.47 GB/s, then 134 MB/s", "bytes", {"token": "bytes"}),
+    ]
+    assert [(line.text, line.where) for line in finding_lines(findings, 2)] == [
+        ("3 000 IOPS, then 300 IOPS", " [ios]"),
+        ("1.47 GB/s, then 134 MB/s", " [bytes]"),
+    ]
+
+
 def test_what_only_one_of_two_targets_has_is_said_of_that_one() -> None:
     targets = {f"t{n}": "sdb" if n < 3 else "sdc" for n in range(6)}
     findings = [Finding("a", "warning", "it fell", f"t{n}") for n in (3, 4)]

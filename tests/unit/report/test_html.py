@@ -176,6 +176,16 @@ def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
     assert "No trial was completed" in page_of(open_run(writer.directory), tmp_path)
 
 
+def test_what_is_said_twice_of_the_run_as_a_whole_is_not_counted_in_trials(tmp_path: Path) -> None:
+    writer = create_run(tmp_path, "check", "nothing", datetime(2026, 1, 31, tzinfo=UTC))
+    said = [{"code": "virtual-drive", "severity": "note", "text": f"drive {name} is odd"} for name in "ab"]
+    writer.write_run_json({"question": "Is it fit?", "findings": said})
+    text = page_of(open_run(writer.directory), tmp_path)
+    assert "drive a is odd" in text
+    assert "All of this kind" in text
+    assert "in all 0 trials" not in text
+
+
 @pytest.mark.provokes("O802")
 def test_a_page_that_cannot_be_written_leaves_nothing_behind(check_run: StoredRun, tmp_path: Path) -> None:
     with pytest.raises(DrivelabError) as caught:

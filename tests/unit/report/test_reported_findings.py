@@ -26,6 +26,14 @@ def test_a_kind_that_differs_in_its_numbers_is_one_entry_with_all_texts() -> Non
     assert said.advice == "Measure longer."
 
 
+def test_limits_of_bytes_and_of_ios_are_entries_of_their_own() -> None:
+    findings = [Finding("a", "warning", f"so many {unit}", unit, {"token": unit}) for unit in ("I/Os", "bytes")]
+    assert [(one.text, one.trials) for one in reported(findings)] == [
+        ("so many I/Os.", ("I/Os",)),
+        ("so many bytes.", ("bytes",)),
+    ]
+
+
 def test_a_warning_of_some_trials_and_a_note_of_others_are_one_warning() -> None:
     findings = [Finding("a", "note", "0.4 s", "t1"), Finding("a", "warning", "0.1 s", "t2"), Finding("b", "note", "x")]
     first, second = reported(findings)
