@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -194,6 +195,17 @@ def test_a_quick_run_and_one_that_was_cut_off_are_held_against_no_full_one(
     assert few in out.replace("\n", " ")
     assert "2026-02-08 12:00  yes, quick " in out
     assert "2026-02-09 12:00  yes, cut off " in out
+
+
+def test_a_run_that_failed_says_why_below_its_row(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    kept.check()
+    kept.check()
+    kept.last_with(status="failed", verdict=None, error="KeyError: 'durability'")
+    assert main.run(["history", TARGET]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"2026-02-02 12:00  failed  .*\n  ! KeyError: 'durability'\n", out)
+    joint = joint_of_history(history_of(kept.runs(), TARGET))
+    assert "The run of 2026-02-02 12:00 failed: KeyError: 'durability'." in joint.sentences
 
 
 def test_a_run_beside_the_work_of_others_is_held_against_no_other(kept: Kept) -> None:

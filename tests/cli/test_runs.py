@@ -90,6 +90,15 @@ def test_an_outcome_stands_before_what_does_not_say_it(
     assert capsys.readouterr().out.splitlines()[1].endswith(f"  {told}")
 
 
+def test_a_run_that_failed_says_why(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = kept / "20260101T000000Z-check-etcd" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "failed", "error": "KeyError: 'x'"}))
+    assert main.run(["runs"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("  failed: KeyError: 'x'")
+    assert main.run(["report", path.parent.name, "--text"]) == 0
+    assert "it failed: KeyError: 'x'" in capsys.readouterr().out
+
+
 def test_only_the_runs_of_a_target_are_listed(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["runs", "/var/lib/../lib/etcd/", "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["runs"]

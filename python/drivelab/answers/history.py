@@ -136,4 +136,5 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], lef
         changes=changes,
         is_quick=record.is_quick,
         left_out=left_out,
+        error=record.error,
     )

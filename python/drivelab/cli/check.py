@@ -26,7 +26,7 @@ from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.joint_report import joint_report
-from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError, error_words
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
@@ -215,8 +215,8 @@ def _check(
                 command_line=command_line,
             )
         status = facts_after(target, results)
-    except BaseException:
-        writer.give_up(**status)
+    except BaseException as error:
+        writer.give_up(**status, error=error_words(error))
         raise
     give_memory_back()
     judgement = judge_check(plan, results, target, host, asked)

@@ -81,7 +81,7 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     last = ("when (UTC)", "fit?", *(head[2] for head in HEADS.values()))
     table = list(table_lines([*heads, last, *rows], plain, left=2))
     top, lines = [*told, "", *table[:3]], table[3:]
-    blocks = [[line, *_changed(row, plain)] for line, row in zip(lines, history.rows, strict=True)]
+    blocks = [[line, *_below(row, plain)] for line, row in zip(lines, history.rows, strict=True)]
     footer = [f"{history.others} of the same path left out: another drive was beneath"] if history.others else []
     footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []
@@ -104,8 +104,11 @@ def _cells(row: HistoryRow) -> tuple[str, ...]:
     return (when(row), fit, *numbers)
 
 
-def _changed(row: HistoryRow, plain: bool) -> list[str]:
-    return [f"  {'+' if plain else '↑'} {', '.join(row.changes)}"] if row.changes else []
+def _below(row: HistoryRow, plain: bool) -> list[str]:
+    """What ended a run that failed, and what else had changed before it."""
+    told = [f"! {row.error}"] if row.error else []
+    told += [f"{'+' if plain else '↑'} {', '.join(row.changes)}"] if row.changes else []
+    return [f"  {line}" for text in told for line in wrapped(text, WIDTH - 2, plain, indent="  ")]
 
 
 def _write(history: History, out: Path) -> None:

@@ -21,7 +21,7 @@ from drivelab.cli.replay_target import Place, held, require_allowed, told_before
 from drivelab.inventory.consent import require_unused
 from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import with_loop_as_drive
-from drivelab.model.errors import DrivelabError
+from drivelab.model.errors import DrivelabError, error_words
 from drivelab.model.recording import Recording
 from drivelab.model.units import parse_bytes
 from drivelab.plan.time_left import AwaitedStep
@@ -141,8 +141,8 @@ def _replay(asked: _Asked, places: Sequence[Place], parent: Path, *, as_json: bo
                     progress.begins(number)
                     name = _NAME if len(places) == 1 else f"{_NAME}-{number}"
                     done.append(_replay_on(place, name, asked, writer, progress, stop))
-    except BaseException:
-        writer.give_up()
+    except BaseException as error:
+        writer.give_up(error=error_words(error))
         raise
     if not done:
         writer.give_up(status="interrupted")

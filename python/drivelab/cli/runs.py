@@ -115,7 +115,9 @@ def _targets(targets: Sequence[str], plain: bool) -> str:
 
 
 def _answer(row: Mapping[str, Any]) -> str:
-    """How it ended, where that was not well, its verdict in a word, and its first sentence."""
+    """How it ended, where that was not well, and why; else its verdict in a word, and its first sentence."""
+    if row["error"]:
+        return f"{row['status']}: {row['error']}"
     told = row["answer"] or "nothing was measured"
     outcome = _OUTCOMES.get(row["outcome"], "")
     # "Fit for etcd; undecided for Consul." says it of each
@@ -134,6 +136,7 @@ def _row(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
         "experiment": record.experiment.get("name", ""),
         "targets": [str(one.get("label", "")) for one in record.targets],
         "status": record.status,
+        "error": record.error or None,
         "outcome": record.verdict.get("outcome") or None,
         "answer": told if told or isinstance(stored, StoredFollowed) else _first_sentence(stored),
     }

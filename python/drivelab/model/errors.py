@@ -299,3 +299,10 @@ class DrivelabError(Exception):
             lines.append(f"  where: {self.where}")
         lines.append(f"  do:    {self.do}")
         return "\n".join(lines)
+
+
+def error_words(error: BaseException) -> str:
+    """What an error says, in one line: of one that nobody expected its kind, too."""
+    if isinstance(error, DrivelabError):
+        return error.what
+    return ": ".join(filter(None, (type(error).__name__, str(error).strip().partition("\n")[0])))

@@ -84,6 +84,8 @@ class HistoryRow:
         Whether it was made with ``--quick``.
     left_out : str
         Why it is held against no other run: ``busy machine``; empty where it is.
+    error : str
+        What ended it, where it failed.
     """
 
     run: str
@@ -97,6 +99,7 @@ class HistoryRow:
     changes: tuple[str, ...] = ()
     is_quick: bool = False
     left_out: str = ""
+    error: str = ""
 
     @property
     def is_full(self) -> bool:
@@ -117,6 +120,7 @@ class HistoryRow:
             "changes": list(self.changes),
             "is_quick": self.is_quick,
             "left_out": self.left_out,
+            "error": self.error,
         }
 
 

@@ -52,6 +52,7 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
     why = _STOPPED.get(record.status)
     if why is None:
         return ""
+    why = f"{why}: {record.error}" if record.error else why
     planned = len(record.plan.get("steps", ()))
     return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{trial_count} trials so far; {why}"
 

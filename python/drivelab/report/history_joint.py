@@ -34,6 +34,7 @@ CAPTION = (
 _CONDUCTS = {"interrupted": "cut off", "busy machine": "busy"}
 _OUTCOMES = {name: word.lower() for name, word in SHORT_WORDS.items()} | {"no_limit": "measured"}
 _KINDS_TOLD_MAX = 3
+_FAILURES_TOLD_MAX = 3
 _UNKNOWN, _NOTHING = "–", "?"
 _ENDS: Mapping[str, Callable[[Sequence[tuple[float, str]]], tuple[float, str]]] = {"lowest": min, "highest": max}
 
@@ -58,6 +59,7 @@ def sentences(history: History) -> list[str]:
     if left_out := Counter(row.left_out for row in rows if row.left_out):
         whys = ", ".join(f"{why} ({count})" for why, count in left_out.items())
         told.append(f"Held against no other run: {whys}.")
+    told += [f"The run of {when(row)} failed: {row.error}." for row in rows if row.error][-_FAILURES_TOLD_MAX:]
     if changes := sum(bool(row.changes) for row in rows):
         told.append(f"Since the run before, something else had changed in {_counted(changes, 'run')}: see the marks.")
     if history.others:
@@ -177,7 +179,9 @@ def outcome(row: HistoryRow) -> str:
 
 def conduct(row: HistoryRow) -> str:
     """What tells a run from full ones on a quiet machine: ``quick``, ``busy``; empty where nothing does."""
-    return ", ".join(filter(None, ("quick" * row.is_quick, _CONDUCTS.get(row.left_out, row.left_out))))
+    # of a check without a verdict that is its outcome
+    why = "" if row.left_out == outcome(row) else _CONDUCTS.get(row.left_out, row.left_out)
+    return ", ".join(filter(None, ("quick" * row.is_quick, why)))
 
 
 def when(row: HistoryRow) -> str:

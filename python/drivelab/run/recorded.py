@@ -15,7 +15,7 @@ from drivelab.answers.rounds import stored_values
 from drivelab.inventory.consent import NO_CONSENT, Consent
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.smart import read_all_smart
-from drivelab.model.errors import DrivelabError
+from drivelab.model.errors import DrivelabError, error_words
 from drivelab.model.experiment import Experiment
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
@@ -135,7 +135,7 @@ def go_on_with_run(
         As for `record_run`.
     """
     resumed = [*writer.record.resumed_utc, datetime.now(UTC).isoformat(timespec="milliseconds")]
-    writer.write_run_json({"status": "running", "resumed_utc": resumed, "resumed_with": __version__})
+    writer.write_run_json({"status": "running", "error": "", "resumed_utc": resumed, "resumed_with": __version__})
     return _carry_out(plan, targets, writer, conduct, completed=completed)
 
 
@@ -188,6 +188,9 @@ def _executed(
         with conduct.progress:
             outcome = execution.run()
         status = "interrupted" if outcome.is_interrupted or outcome.is_stopped else "complete"
+    except BaseException as error:
+        writer.write_run_json({"error": error_words(error)})
+        raise
     finally:
         used = {label: stage.facts for label, stage in stages.by_label.items()}
         _finish(writer, execution.outcome, targets, used, conduct, status)

@@ -184,6 +184,7 @@ class RunRecord:
     targets: Annotated[Sequence[Facts], Held(list[_Target])] = ()
     findings: Annotated[Sequence[Facts] | None, Held(list[Finding])] = None
     verdict: Annotated[Facts, Held(Verdict | Fitness)] = field(default_factory=dict)
+    error: str = ""
     failures: Mapping[str, str] = field(default_factory=dict)
     restored: Sequence[str] = ()
     removed_leftovers: Sequence[str] = ()
