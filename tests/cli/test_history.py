@@ -197,6 +197,20 @@ def test_a_quick_run_and_one_that_was_cut_off_are_held_against_no_full_one(
     assert "2026-02-09 12:00  yes, cut off " in out
 
 
+def test_what_was_asked_and_how_it_was_run_go_on_below_where_a_column_ends(
+    kept: Kept, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept.check()
+    kept.last_with(experiment={"name": "honest-throughput"}, plan={"quick": True}, status="interrupted")
+    kept.check()
+    assert main.run(["history", TARGET]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    first, *below, last = lines[next(n for n, line in enumerate(lines) if line.startswith("2026-02-01")) : -2]
+    assert first.split()[2] == "honest-"
+    assert [line.strip() for line in below] == ["throughput,", "quick, cut off"]
+    assert last.startswith("2026-02-02 12:00  yes ")
+
+
 def test_a_run_that_failed_says_why_below_its_row(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
     kept.check()
     kept.check()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,12 +24,12 @@ from drivelab.report.history_joint import (
     outcome,
     when,
 )
-from drivelab.report.terminal.wrapped import WIDTH, fitted, table_lines, wrapped
+from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, table_lines, wrapped
 from drivelab.streams import make_console
 
 SCHEMA = 1
 _LINES_MAX = 25
-_OUTCOME_WIDTH = 15
+_OUTCOME_WIDTH_MIN = 12
 
 
 def command(
@@ -76,12 +79,14 @@ def command(
 def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[str]:
     """What the newest run tells, and the table with changes below the rows: the newest that fit into `lines_max`."""
     told = [line for one in judged_sentences(history) for line in wrapped(one, WIDTH, plain)]
-    rows = [_cells(row) for row in history.rows]
     heads = [("", "", *(head[place] for head in HEADS.values())) for place in (0, 1)]
-    last = ("when (UTC)", "fit?", *(head[2] for head in HEADS.values()))
-    table = list(table_lines([*heads, last, *rows], plain, left=2))
-    top, lines = [*told, "", *table[:3]], table[3:]
-    blocks = [[line, *_below(row, plain)] for line, row in zip(lines, history.rows, strict=True)]
+    heads.append(("when (UTC)", "fit?", *(head[2] for head in HEADS.values())))
+    rows = _cells(history, heads)
+    table = list(table_lines([*heads, *(line for lines in rows for line in lines)], plain, left=2))
+    top, lines = [*told, "", *table[:3]], iter(table[3:])
+    blocks = [
+        [*itertools.islice(lines, len(own)), *_below(row, plain)] for own, row in zip(rows, history.rows, strict=True)
+    ]
     footer = [f"{history.others} of the same path left out: another drive was beneath"] if history.others else []
     footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []
@@ -96,12 +101,17 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     return [*top, *(line for block in shown for line in block), *footer]
 
 
-def _cells(row: HistoryRow) -> tuple[str, ...]:
-    numbers = (cell_text(name, row.numbers) for name in HEADS)
-    found, how = outcome(row), conduct(row)
-    # the name of an experiment may be cut, and not how it was run
-    fit = f"{fitted(found, _OUTCOME_WIDTH - len(f', {how}'))}, {how}" if how else fitted(found, _OUTCOME_WIDTH)
-    return (when(row), fit, *numbers)
+def _cells(history: History, heads: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
+    """Each row, and below it what of its outcome and of how it was run has no room beside the other columns."""
+    rows = [(when(row), "", *(cell_text(name, row.numbers) for name in HEADS)) for row in history.rows]
+    others = sum(len(GAP) + max(map(len, column)) for column in zip(*heads, *rows, strict=True)) - len(GAP)
+    room = max(WIDTH - others + len(heads[-1][1]), _OUTCOME_WIDTH_MIN)
+    found = []
+    for row, (date, _, *numbers) in zip(history.rows, rows, strict=True):
+        told = ", ".join(filter(None, (outcome(row), conduct(row))))
+        first, *more = textwrap.wrap(told, room) or [""]
+        found.append([(date, first, *numbers), *(("", line, *[""] * len(numbers)) for line in more)])
+    return found
 
 
 def _below(row: HistoryRow, plain: bool) -> list[str]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 # of a screen that is not asked for its own
 WIDTH = 80
-_GAP = "  "
+# between columns
+GAP = "  "
 _TRAILING = re.compile(r"(?:[ ]|\x1b\[[0-9;]*m)+$", re.MULTILINE)
 
 
@@ -69,4 +70,4 @@ def table_lines(rows: Sequence[Sequence[str]], plain: bool, left: int = 1) -> It
             cell.ljust(width) if place < left else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
-        yield _GAP.join(padded).rstrip()
+        yield GAP.join(padded).rstrip()
