@@ -137,6 +137,13 @@ def test_a_mistyped_command_line_says_what_where_and_what_to_do(arguments: Seque
     assert re.search(r"  do:    drivelab .*--help\n", answer.stderr)
 
 
+def test_a_check_of_two_targets_says_how_they_are_put_beside_each_other() -> None:
+    answer = run_program("check", "A", "B")
+    assert answer.returncode == EXIT_USAGE
+    assert "unexpected extra argument(s) (B)" in answer.stderr
+    assert answer.stderr.endswith("check each by itself, then put both into one report: drivelab report 2 1\n")
+
+
 @pytest.mark.provokes("U006")
 def test_with_json_an_error_is_one_object_on_stderr() -> None:
     answer = run_program("errors", "--nonsense", "--json")

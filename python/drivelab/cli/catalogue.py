@@ -20,12 +20,15 @@ class Command:
         Command lines that work, without the leading ``drivelab``.
     takes_words : bool
         Whether words that are no option of it, however they begin, are arguments.
+    one_at_a_time : str
+        What to do where several targets are named and it takes one.
     """
 
     name: str
     summary: str
     examples: tuple[str, ...]
     takes_words: bool = False
+    one_at_a_time: str = ""
 
     @property
     def module(self) -> str:
@@ -49,6 +52,7 @@ COMMANDS = (
         "check",
         "Is this directory or drive fit? A verdict in under a minute.",
         ("check /var/lib/etcd --for etcd", "check . --quick", "check /dev/nvme0n1 --json"),
+        one_at_a_time="check each by itself, then put both into one report: drivelab report 2 1",
     ),
     Command(
         "experiments",

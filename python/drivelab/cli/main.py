@@ -188,9 +188,11 @@ def _epilog(command: Command) -> str:
 def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> DrivelabError:
     """A mistake in the arguments, in the form that all errors have."""
     chosen = next((argument for argument in arguments if argument in BY_NAME), None)
-    asked = " ".join(word for word in ("drivelab", chosen, "--help") if word)
+    do = " ".join(word for word in ("drivelab", chosen, "--help") if word)
     what = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
-    return DrivelabError("U006", what[:1].lower() + what[1:], where=_command_line(arguments), do=asked)
+    if chosen and "unexpected extra argument" in what:
+        do = BY_NAME[chosen].one_at_a_time or do
+    return DrivelabError("U006", what[:1].lower() + what[1:], where=_command_line(arguments), do=do)
 
 
 def _command_line(arguments: Sequence[str]) -> str:
