@@ -193,6 +193,18 @@ def test_a_burst_that_ends_in_a_check_is_told_and_rates_rest_on_what_is_left(
     assert "looks like a burst" in told["verdict"]["sentence"]
 
 
+def test_two_drives_of_a_model_are_told_apart_where_they_are_called_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", "./depths.toml", "sim:./small.toml", "sim:./small.toml", "--quick", "--out", "runs"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "! sim:./small.toml and sim:./small.toml-2 are simulated" in shown
+    (directory,) = (tmp_path / "runs").iterdir()
+    assert run(["report", str(directory), "--format", "markdown", "--brief"]) == 0
+    # told once, whatever the drives are called
+    assert capsys.readouterr().out.count("simulated (") == 0
+
+
 @pytest.mark.parametrize(("module", "arguments"), [("check", ["check"]), ("conduct", ["run", "./depths.toml"])])
 def test_a_run_that_an_error_ends_keeps_why(
     module: str,

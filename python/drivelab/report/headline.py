@@ -90,7 +90,15 @@ def surer_words(record: RunRecord, *, is_busy: bool) -> str:
 
 def simulated_texts(content: ReportContent) -> tuple[str, ...]:
     """How the simulated targets of a run begin where findings name them: ``sim:disk-7200 is simulated``."""
-    return tuple(f"{one.get('text', '')} is simulated" for one in _targets(content) if one.get("simulated"))
+    models = [one for one in _targets(content) if one.get("simulated")]
+    # earlier versions named them as they were typed, and not by their labels
+    names = dict.fromkeys(str(one.get(key) or "") for one in models for key in ("label", "text"))
+    return tuple(f"{name} is simulated" for name in names)
+
+
+def simulated_count(content: ReportContent) -> int:
+    """How many targets of a run are simulated."""
+    return sum(bool(one.get("simulated")) for one in _targets(content))
 
 
 def drives_of(content: ReportContent) -> list[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.latency_overview import KEY as OVERVIEW
 from drivelab.report.figures.limit_gauge import KEY as LIMITS
 from drivelab.report.figures.of_run import OF_TRACES
-from drivelab.report.headline import busy_words, headline_facts, simulated_texts, what_is_missing
+from drivelab.report.headline import busy_words, headline_facts, simulated_count, simulated_texts, what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
 from drivelab.report.parts_of_text import capitalised, parts_within
@@ -114,8 +114,8 @@ def source_words(joint: Joint) -> str:
     """Who measured or simulated, and who published."""
     told = []
     for run in joint.runs:
-        models, count = simulated_texts(run), len(run.record.targets)
-        how = "measured" if not models else "simulated" if len(models) == count else "measured and simulated"
+        models, count = simulated_count(run), len(run.record.targets)
+        how = "measured" if not models else "simulated" if models == count else "measured and simulated"
         imported = dict(headline_facts(run)).get("imported from", "")
         told.append(f"{how} by {imported or f'drivelab {run.record.drivelab_version}'}".strip())
     told += [f"published: {one.source}" for one in joint.result_sets if one.is_reference]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -281,7 +281,8 @@ def _finish(
     failures = dict(record.failures) | {trial: str(error) for trial, error in outcome.failures.items()}
     completed = run.completed_trials()
     after = [_target_after(before.get(label, {}), label, facts, targets[label]) for label, facts in used.items()]
-    outcome.findings += conduct.judge_run(list(used.values()), run, _readings(after))
+    called = [_called(label, facts) for label, facts in used.items()]
+    outcome.findings += conduct.judge_run(called, run, _readings(after))
     writer.finish(
         outcome.findings,
         status=status,
@@ -289,6 +290,11 @@ def _finish(
         failures={trial: error for trial, error in failures.items() if trial not in completed},
         restored=[*record.restored, *outcome.restored],
     )
+
+
+def _called(label: str, facts: TargetFacts) -> TargetFacts:
+    """A simulated drive as the plan calls it, for two of a model are two drives; any other as it is."""
+    return replace(facts, text=label) if facts.simulated is not None else facts
 
 
 def _target_after(before: Facts, label: str, used: TargetFacts, asked: TargetFacts) -> dict[str, Any]:
