@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from drivelab.analyse.trial import judge_trial
 from drivelab.cli.main import run
 from drivelab.simulated.load import model_names
 from drivelab.store.read import open_run
@@ -203,34 +201,6 @@ def test_two_drives_of_a_model_are_told_apart_where_they_are_called_simulated(
     assert run(["report", str(directory), "--format", "markdown", "--brief"]) == 0
     # told once, whatever the drives are called
     assert capsys.readouterr().out.count("simulated (") == 0
-
-
-@pytest.mark.parametrize(("module", "arguments"), [("check", ["check"]), ("conduct", ["run", "./depths.toml"])])
-def test_a_run_that_an_error_ends_keeps_why(
-    module: str,
-    arguments: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    judged: list[Any] = []
-
-    def fails_at_last(*given: Any, **options: Any) -> Any:
-        judged.append(given)
-        if len(judged) == 2:
-            raise KeyError("durability")
-        return judge_trial(*given, **options)
-
-    monkeypatch.setattr(f"drivelab.cli.{module}.judge_trial", fails_at_last)
-    # the details of a bug are saved there
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert run([*arguments, "sim:./small.toml", "--quick", "--out", "runs"]) != 0
-    (directory,) = (tmp_path / "runs").iterdir()
-    record = open_run(directory).record
-    assert (record.status, record.error) == ("failed", "KeyError: 'durability'")
-    capsys.readouterr()
-    assert run(["report", str(directory), "--text"]) == 0
-    assert "it failed: KeyError: 'durability'" in capsys.readouterr().out
 
 
 @pytest.mark.provokes("R424")
