@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from drivelab.analyse.token_bucket import TESTS, Done, Stretch, first_episode, held_nothing, stretch_of
+from drivelab.analyse.token_bucket import TESTS, Done, Stretch, first_episode, held_nothing, stretches_of
 
 MoveKind = Literal["issue", "rest", "end"]
 _SLICE_S, _SLICE_S_MAX, _SLICE_SHARE = 2.0, 20.0, 0.1
@@ -42,7 +42,7 @@ def next_move(done: Done, limit_s: float) -> Move:
     limit_s : float
         How long to wait for the end of the first burst.
     """
-    stretches = [stretch_of(part) for part in done.stretches()]
+    stretches = stretches_of(done)
     if not stretches:
         return Move("issue", min(_SLICE_S, limit_s))
     last = stretches[-1]

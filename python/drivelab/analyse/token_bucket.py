@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ FALL_RATIO = 1.25
 # how far the I/Os done may lie off a straight line at a constant rate: so much time, or so many of them
 FLAT_S, FLAT_COUNT = 0.05, 4.0
 EXCESS_MIN = 2.5
+# what is fast for less than this is fast at the start, and not for a while
+START_S = 0.5
 # I/Os that tell a rate to a percent, and the time in which it must hold
 TAIL_COUNT, TAIL_S, TAIL_SHARE = 150.0, 5.0, 0.1
 TAIL_S_MAX = 60.0
@@ -105,6 +107,11 @@ class Stretch:
         return self.end_s - self.begin_s
 
     @property
+    def is_start(self) -> bool:
+        """Whether the higher rate is over at once: no rate can be told of so few I/Os."""
+        return bool(self.high_per_s and self.low_per_s) and self.excess < START_S * (self.high_per_s - self.low_per_s)
+
+    @property
     def is_settled(self) -> bool:
         """Whether the lower rate has held for long enough, and constantly, to be one that stays."""
         if self.low_per_s is None or not self.is_flat or not self.low_per_s:
@@ -113,6 +120,33 @@ class Stretch:
         lasted_s = self.excess / (self.high_per_s - self.low_per_s)
         needed_s = max(TAIL_S, min(TAIL_SHARE * lasted_s, TAIL_S_MAX), TAIL_COUNT / self.low_per_s)
         return self.tail_s >= needed_s
+
+
+def stretches_of(done: Done) -> list[Stretch]:
+    """All stretches, in order.
+
+    Notes
+    -----
+    Limits let a few I/Os pass at once, a tenth of a second's worth in QEMU. So a stretch that falls within `START_S`
+    has no fall, unless what it did more is what the base rate gives in the idle time before it.
+    """
+    found = [stretch_of(part) for part in done.stretches()]
+    idle_s = [0.0, *(after.begin_s - before.end_s for before, after in itertools.pairwise(found))]
+    return [
+        _without_start(one) if one.is_start and not _is_given_back(one, idle) else one
+        for one, idle in zip(found, idle_s, strict=False)
+    ]
+
+
+def _is_given_back(one: Stretch, idle_s: float) -> bool:
+    given = (one.low_per_s or 0.0) * idle_s
+    return abs(one.excess - given) <= REFILL_TOLERANCE * given + FLAT_COUNT and given > 0
+
+
+def _without_start(one: Stretch) -> Stretch:
+    low = one.low_per_s or one.rate_per_s
+    plain = replace(one, rate_per_s=low, high_per_s=None, low_per_s=None, excess=0.0, tail_s=0.0)
+    return replace(plain, is_burst_flat=one.is_flat)
 
 
 def stretch_of(done: Done) -> Stretch:
@@ -204,7 +238,7 @@ def bucket_of(done: Done, *, token: Token = "I/Os", unit: float = 1.0) -> TokenB
     unit : float
         How many tokens an I/O takes: 1, or its bytes.
     """
-    stretches = [stretch_of(part) for part in done.stretches()]
+    stretches = stretches_of(done)
     if not stretches:
         return None
     first, rest = first_episode(stretches)
