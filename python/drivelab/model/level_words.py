@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import AS_FOUND, UNITS
-from drivelab.model.units import format_bytes, format_duration_ns, parse_bytes
+from drivelab.model.units import format_bytes, format_count, format_duration_ns, parse_bytes
 
 # factors whose levels say of themselves what they are: ext4, discard
 _SAID_BY_THEIR_LEVELS = ("filesystem", "mount")
@@ -70,6 +70,8 @@ def level_phrase(name: str, level: str) -> str:
     """A level with the name of its factor, unless it speaks for itself: ``ext4``, ``queue depth 4``."""
     if name in _SAID_BY_THEIR_LEVELS:
         return level
+    if name == "count" and level.isdecimal():
+        return f"{format_count(int(level))} I/Os"
     if name == "direct":
         return "page cache bypassed" if level == "true" else "page cache used"
     return f"{name.replace('_', ' ')} {level_text(name, level)}"

@@ -17,6 +17,8 @@ Quantity = Literal["latency", "throughput", "rate", "other"]
 Better = Literal["low", "high", ""]
 # what the drive executed for each operation, as it is told beside latencies and compared
 WRITES, FLUSHES = "device_writes_per_operation", "device_flushes_per_operation"
+# of a workload whose writes one sync call makes durable, all together
+END_SYNC = "end_sync_ns"
 FUA_WRITES, READS = "fua_writes_per_operation", "device_reads_per_operation"
 DEVICE_BYTES, PER_OPERATION = "device_bytes_per_operation", "device, per operation"
 COMMANDS = (WRITES, FLUSHES, FUA_WRITES, READS)
@@ -127,7 +129,7 @@ METRICS = (
            "Rates",
            "where one sync call follows all writes: until the last write had returned; then there are no tenths, for "
            "the last one is the sync call"),
-    Metric("end_sync_ns", "ns", "low", "final sync", "", "time of the final sync", "Rates",
+    Metric(END_SYNC, "ns", "low", "final sync", "", "time of the final sync", "Rates",
            "how long that sync call took after it"),
     Metric("bytes_until_cliff", "B", "high", "bytes until", "cliff", "bytes until the cliff", "Levels and cliffs",
            "bytes moved in the window until the throughput fell to 0.7 of its level or less and stayed there for 2 % "

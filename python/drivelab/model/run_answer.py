@@ -9,7 +9,7 @@ from typing import Any, Literal
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.finding import trials_of
-from drivelab.model.metric import metric_of
+from drivelab.model.metric import END_SYNC, metric_of
 from drivelab.model.rounds import ChosenPoint, PhaseRounds
 from drivelab.model.surface import SurfaceShape
 from drivelab.model.throughput_course import ThroughputCourse
@@ -119,6 +119,11 @@ class CombinationResult:
     def trial_count(self) -> int:
         """Trials behind it: its repeats that were completed."""
         return len(self.trials)
+
+    @property
+    def is_durable_at_end(self) -> bool:
+        """Whether one sync call after the last write makes all of its writes durable, and none by itself."""
+        return END_SYNC in self.metrics
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -90,6 +90,12 @@ def span_beside(value: str, low: str, high: str) -> str:
     return f"{low.removesuffix(unit)}–{high.removesuffix(unit)}"
 
 
+def span_between(low: str, high: str) -> str:
+    """A span in a sentence, with the unit once where both have the same: ``290 to 516 MB/s``."""
+    units = {text[len(text.rstrip(_UNIT_CHARACTERS)) :] for text in (low, high)}
+    return f"{low.removesuffix(units.pop()) if len(units) == 1 else low} to {high}"
+
+
 def _is_zero(text: str) -> bool:
     return not text.rstrip(_UNIT_CHARACTERS).strip("0.")
 

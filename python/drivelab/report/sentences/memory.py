@@ -12,8 +12,6 @@ from drivelab.model.units import format_rate_bytes_per_s
 from drivelab.report.numerals import number_text
 
 LOOKED_FASTER_FROM = 1.05
-# of a workload whose writes one sync call makes durable, all together
-_FINAL_SYNC = "end_sync_ns"
 
 
 def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]:
@@ -57,7 +55,7 @@ def _durable_beside(one: CombinationResult, combinations: Sequence[CombinationRe
     alike = [
         other
         for other in combinations
-        if (other.is_durable or _FINAL_SYNC in other.metrics)
+        if (other.is_durable or other.is_durable_at_end)
         and not other.invalid_trials
         and THROUGHPUT in other.metrics
         and (other.target, other.levels, other.block_size_bytes) == (one.target, one.levels, one.block_size_bytes)

@@ -9,7 +9,7 @@ from drivelab.model.apart import are_apart
 from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.report.numerals import value_writer
+from drivelab.report.numerals import span_between, value_writer
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.several_drives import shortened
@@ -24,6 +24,8 @@ _LEVELS_WITH_A_LEAD = 3
 _WORDS_OF_REST = 3
 # between the name of a workload and what it does: "PostgreSQL: 8 KiB over written space, fdatasync"
 _AFTER_NAME = ": "
+# what stands before the first workload of each kind that is not the first of all
+_DURABILITIES = ("", "durable at the end: ", "not durable: ")
 
 
 def value_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -46,8 +48,7 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
             groups.setdefault(one.workload, []).append(one)
     if len(groups) > _WORKLOADS_WITH_LEVELS:
         has_lead = all(len(members) >= _LEVELS_WITH_A_LEAD for members in groups.values())
-        firsts_of = [members[0] for members in groups.values()]
-        yield _lead(list(groups.values()), factor) if has_lead else _of_workloads(firsts_of, factor)
+        yield _lead(list(groups.values()), factor) if has_lead else _of_workloads(list(groups.values()), factor)
     # of two numbers the change tells
     elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:
         told = [_of_levels(members, factor) for members in groups.values()]
@@ -126,27 +127,60 @@ def _leader(members: Sequence[CombinationResult], factor: str) -> str | None:
     return best.levels.get(factor, "")
 
 
-def _of_workloads(members: Sequence[CombinationResult], factor: str) -> str:
-    """``Median latency with ext4: etcd 531 us; PostgreSQL 146 us; not durable: Kafka 5 us``: what is durable first."""
+def _of_workloads(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
+    """``Median latency with ext4: etcd 531 us; PostgreSQL 146 us; not durable: Kafka 5 us``: what is durable first.
+
+    Where the levels are numbers and no workload differs between them beyond the scatter, the span of all is told.
+    """
+    members = [of[0] for of in groups]
+    level = members[0].levels.get(factor, "")
+    is_one = is_quantity(level) and not any(_differ(of) for of in groups)
+    told_of = {of[0].workload: of if is_one else of[:1] for of in groups}
     metrics = {one.judged_metric for one in members}
     # which of the latencies it is the unit does not tell
     is_latency = len(metrics) == 1 and metric_of(min(metrics)).quantity == "latency"
     what = metric_of(min(metrics)).words if is_latency else ""
-    level = members[0].levels.get(factor, "")
-    where = levels_phrase({factor: level}) if level else ""
+    where = levels_phrase({factor: level}) if level and not is_one else ""
     lead = " with ".join(filter(None, (what, where)))
-    told = f"{capitalised(lead)}: " if lead else ""
+    told = f"{lead}: " if lead else ""
     # what survives a power cut is what counts
-    ordered = sorted(members, key=lambda one: not one.is_durable)
-    first_lost = next((at for at, one in enumerate(ordered) if not one.is_durable), 0)
+    ordered = sorted(members, key=_durability)
     for count, one in enumerate(ordered):
-        mark = "not durable: " if count and count == first_lost else ""
-        more = f"{'; ' if count else ''}{mark}{one.label.partition(_AFTER_NAME)[0]} {_value(one)}"
+        is_first_of_kind = count and _durability(one) != _durability(ordered[count - 1])
+        mark = _DURABILITIES[_durability(one)] if is_first_of_kind else ""
+        more = f"{'; ' if count else ''}{mark}{one.label.partition(_AFTER_NAME)[0]} {_span(told_of[one.workload])}"
         if len(f"{told}{more}".split()) > WORDS_MAX - _WORDS_OF_REST:
-            return f"{told}; and {len(ordered) - count} more."
+            return f"{capitalised(told)}; and {len(ordered) - count} more."
         told += more
-    return f"{told}."
+    return f"{capitalised(told)}."
+
+
+def _durability(one: CombinationResult) -> int:
+    """The place of its kind in `_DURABILITIES`."""
+    return 0 if one.is_durable else 1 if one.is_durable_at_end else 2
+
+
+def _differ(members: Sequence[CombinationResult]) -> bool:
+    """Whether some level is apart from the first by more than the scatter."""
+    first, *others = members
+    metric = first.judged_metric
+    return any(
+        are_apart(first.metrics[metric].estimate, one.metrics[metric].estimate, (first.trial_count, one.trial_count))
+        for one in others
+    )
+
+
+def _span(members: Sequence[CombinationResult]) -> str:
+    """``290 to 516 MB/s``; of one value that alone."""
+    low, high = (end(members, key=_median) for end in (min, max))
+    if _value(low) == _value(high):
+        return _value(low)
+    return span_between(_value(low), _value(high))
+
+
+def _median(one: CombinationResult) -> float:
+    return one.metrics[one.judged_metric].median
 
 
 def _value(one: CombinationResult) -> str:
-    return value_writer(one.judged_metric)(one.metrics[one.judged_metric].median)
+    return value_writer(one.judged_metric)(_median(one))

@@ -57,6 +57,38 @@ def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
     assert told(*rows) == ["Median latency with ext4: etcd 530 us; PostgreSQL 146 us; not durable: Kafka 5.00 us."]
 
 
+def test_what_one_sync_at_the_end_makes_durable_is_told_as_that_and_is_not_called_lost() -> None:
+    rows = [
+        row(rate, label, THROUGHPUT, is_durable=label == "each synced", count=count)
+        for label, rate in (("no sync", 4e9), ("synced at the end", 1.49e9), ("each synced", 2.9e8))
+        for count in ("100", "500")
+    ]
+    rows = [
+        replace(one, metrics=one.metrics | {"end_sync_ns": RepeatedMetric(1e6, 1e6, 1e6, "ns", 3)})
+        if one.label == "synced at the end"
+        else one
+        for one in rows
+    ]
+    assert told(*rows) == [
+        "Each synced 290 MB/s; durable at the end: synced at the end 1.49 GB/s; not durable: no sync 4 GB/s."
+    ]
+
+
+def test_levels_that_nothing_tells_apart_are_told_as_one_span_and_others_by_the_first() -> None:
+    def rows(highest: float) -> list[CombinationResult]:
+        found = [
+            row(value, label, THROUGHPUT, count=count)
+            for label in ("plain", "synced", "direct")
+            for count, value in (("100", 2.9e8), ("500", 5.16e8))
+        ]
+        wide = RepeatedMetric(5.16e8, 2.75e8, highest, "B/s", 3)
+        return [replace(one, metrics={THROUGHPUT: wide}) if one.levels["count"] == "500" else one for one in found]
+
+    assert told(*rows(1.07e9)) == ["Plain 290 to 516 MB/s; synced 290 to 516 MB/s; direct 290 to 516 MB/s."]
+    apart = [replace(one, metrics=row(one.metrics[THROUGHPUT].median, metric=THROUGHPUT).metrics) for one in rows(1.0)]
+    assert told(*apart) == ["100 I/Os: plain 290 MB/s; synced 290 MB/s; direct 290 MB/s."]
+
+
 def test_of_many_workloads_at_several_levels_which_level_leads_in_how_many() -> None:
     rates = {"write": (3e8, 5e8, 4e8), "read": (3e8, 5e8, 4e8), "seeks": (1e8, 1e8, 2e8)}
     rows = [
