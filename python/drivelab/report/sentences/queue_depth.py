@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from drivelab.model.apart import are_apart
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE
 from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import CombinationResult, RunAnswer
@@ -79,11 +80,23 @@ def _verb(one: CombinationResult) -> str:
 
 def _beyond(last: CombinationResult, knee: CombinationResult) -> str:
     """What more of them bring, and what they cost."""
-    percent = round(100 * (last.metrics[RATE].median / knee.metrics[RATE].median - 1))
-    told = f"{_depth(last)} bring {abs(percent)}\u00a0% {'more' if percent >= 0 else 'fewer'}"
+    told = f"{_depth(last)} bring {_more(last, knee)}"
     if not all(LATENCY in each.metrics for each in (last, knee)):
         return told
-    return f"{told}, at {number_text(last.metrics[LATENCY].median / knee.metrics[LATENCY].median, 2)} times the latency"
+    times = number_text(last.metrics[LATENCY].median / knee.metrics[LATENCY].median, 2)
+    return f"{told}, at {times} times the median latency"
+
+
+def _more(last: CombinationResult, knee: CombinationResult) -> str:
+    """How many more they bring: ``79 % more``; ``at most 5 % more`` where that may be chance."""
+    mine, its = (one.metrics[RATE] for one in (last, knee))
+    is_chance = are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count)) is False
+    (_, most), (least, _) = mine.ends, its.ends
+    if is_chance and most and least:
+        percent = round(100 * (most / least - 1))
+        return f"at most {percent}\u00a0% more" if percent > 0 else "no more"
+    percent = round(100 * (mine.median / its.median - 1))
+    return f"{abs(percent)}\u00a0% {'more' if percent >= 0 else 'fewer'}"
 
 
 def _rate(one: CombinationResult) -> str:
@@ -91,8 +104,8 @@ def _rate(one: CombinationResult) -> str:
 
 
 def _waits(one: CombinationResult, first: CombinationResult) -> str:
-    """What an I/O waits at a depth, and at the lowest."""
+    """What half of the I/Os wait at most at a depth, and at the lowest: a median, which Little's law is not about."""
     if not all(LATENCY in each.metrics for each in (one, first)):
         return ""
     mine, lowest = (latency_text(each.metrics[LATENCY].median) for each in (one, first))
-    return f"; each then takes {mine} instead of {lowest}"
+    return f"; half of them then take at most {mine} instead of {lowest}"

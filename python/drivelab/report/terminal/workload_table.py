@@ -230,7 +230,7 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
         head = target if len(targets) > 1 else {LATENCY: "median", RATE: "per s"}.get(metric, _kind(metric))
         found += [(head, "right"), (span, "left")]
     if len(targets) == 1:
-        found.append((_SLOWEST if metric != RATE else "each takes", "right"))
+        found.append((_SLOWEST if metric != RATE else "median", "right"))
     work = _WORK if len(targets) == 1 else _WORK_SHORT
     return [*found, (work, "left")] if any(map(_commands, group)) else found
 
@@ -254,7 +254,7 @@ def _with_unit(value: str, metric: str, targets: int = 0) -> str:
 
 
 def _others(one: CombinationResult, metric: str) -> tuple[str]:
-    """The slowest 1 % of what is judged, or how long one of them takes where they are counted."""
+    """The slowest 1 % of what is judged, or the median latency where they are counted."""
     name = LATENCY if metric == RATE else P99
     found = one.metrics.get(name)
     if found is not None:

@@ -38,21 +38,21 @@ def at(depth: int, rate: float, target: str = "sdb", outstanding: float | None =
         (
             [1e4 * min(depth, 8) for depth in DEPTHS],
             (
-                "8 at a time are the best trade, 80 000 IOPS, 8.0 times those of 1; each then takes 100 us instead of "
-                "100 us; 32 bring 0 % more, at 4.0 times the latency."
+                "8 at a time are the best trade, 80 000 IOPS, 8.0 times those of 1; half of them then take at most "
+                "100 us instead of 100 us; 32 bring no more, at 4.0 times the median latency."
             ),
         ),
         (
             [1e4 * depth for depth in DEPTHS],
             (
-                "32 at a time give 320 000 IOPS, 32 times those of 1; each then takes 100 us instead of 100 us; "
-                "the rate still grows there."
+                "32 at a time give 320 000 IOPS, 32 times those of 1; half of them then take at most 100 us "
+                "instead of 100 us; The rate still grows there."
             ),
         ),
         # a disk with one head and no queue of its own
         (
             [100.0 + depth / 10 for depth in DEPTHS],
-            "1 at a time is the best trade, 100 IOPS; 32 bring 3 % more, at 31 times the latency.",
+            "1 at a time is the best trade, 100 IOPS; 32 bring 3 % more, at 31 times the median latency.",
         ),
     ],
 )
@@ -72,6 +72,19 @@ def test_depths_that_were_never_outstanding_are_not_judged() -> None:
     alone = RunAnswer((at(1, 1e4), *(at(depth, 1e4, outstanding=1) for depth in DEPTHS[1:])))
     told = plain_text(" ".join(run_sentences(alone)))
     assert told.startswith("10 000 IOPS with 1 at a time; 2, 4, 8, 16 and 32 were asked for but never outstanding")
+
+
+def test_what_deeper_queues_bring_is_a_bound_where_the_repeats_overlap() -> None:
+    ends = {1: (73.0, 72.5, 73.7), 32: (73.7, 72.5, 76.4)}
+    rows = [
+        replace(one, metrics=one.metrics | {"iops": RepeatedMetric(*ends.get(depth, (73.0, 72.5, 73.7)), "1/s", 3)})
+        for depth in DEPTHS
+        for one in [at(depth, 73.0)]
+    ]
+    told = plain_text(run_sentences(RunAnswer(tuple(rows)))[0])
+    assert (
+        told == "1 at a time is the best trade, 73.0 IOPS; 32 bring at most 5 % more, at 32 times the median latency."
+    )
 
 
 def test_several_targets_have_a_sentence_each() -> None:
