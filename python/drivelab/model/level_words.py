@@ -14,6 +14,7 @@ from drivelab.model.units import format_bytes, format_count, format_duration_ns,
 _SAID_BY_THEIR_LEVELS = ("filesystem", "mount")
 # keys of workloads that are numbers of bytes
 _BYTES_KEYS = ("block_size", "record_size", "file_size", "shift", "offset", "size", "bytes")
+_EXPLAINED = {"shift": "the offset within a block"}
 _QUANTITY = re.compile(r"\d+(\.\d+)?\s*([kKMGT]i?B?|B|%)?")
 
 
@@ -64,6 +65,12 @@ def levels_phrase(levels: Mapping[str, str]) -> str:
     'write-cache off, queue depth 4'
     """
     return ", ".join(level_phrase(name, level) for name, level in levels.items() if level != AS_FOUND)
+
+
+def factor_words(name: str) -> str:
+    """What a factor is called in a sentence, with what it is where its name does not tell."""
+    words = name.replace("_", " ")
+    return f"{words} ({_EXPLAINED[name]})" if name in _EXPLAINED else words
 
 
 def level_phrase(name: str, level: str) -> str:

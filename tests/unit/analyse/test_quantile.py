@@ -136,6 +136,16 @@ def test_bounds_do_not_contradict_each_other() -> None:
     assert [(one.low, one.high) for one in monotone(known, [0.5, 0.9, 0.99])] == [(1, 3.5), (1, 3.5), (4, None)]
 
 
+def test_a_bound_of_the_slowest_hundredth_is_not_below_the_median_of_the_sample() -> None:
+    estimates = [
+        Estimate(1.33e6, 1.1e6, 1.5e6, "ns", 16, 16.0, ""),
+        Estimate(1.4e6, 1.2e6, 1.6e6, "ns", 16, 16.0, ""),
+        Estimate(None, 1.28e6, None, "ns", 16, 16.0, "", 1.9e6),
+    ]
+    # of the quantile 0.9 that is not certain
+    assert [one.low for one in monotone(estimates, [0.5, 0.9, 0.99])] == [1.1e6, 1.2e6, 1.33e6]
+
+
 @given(seed=st.integers(0, 200))
 def test_bounds_grow_with_the_quantile(seed: int) -> None:
     values = np.random.default_rng(seed).lognormal(0, 2, 400) * np.repeat([1, 50, 1, 80], 100)

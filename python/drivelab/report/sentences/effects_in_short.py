@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from drivelab.model.level_words import is_quantity, level_text, levels_phrase
+from drivelab.model.level_words import factor_words, is_quantity, level_text, levels_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
@@ -49,7 +49,7 @@ def effects_in_short(
     answer : RunAnswer
         What the trials come to, for the numbers behind the ratios.
     is_other : bool
-        Whether something else than these was shown to matter.
+        Whether what factors do together was told before.
     has_numbers : bool
         Whether the two numbers stand beside a change; without, another sentence has them.
 
@@ -214,7 +214,7 @@ class _Words:
         it_takes = _what_it_takes(effects, blocks)
         if len(effects) < len(self.told):
             return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
-        factors = [factor.replace("_", " ") for factor in dict.fromkeys(effect.factor for effect in effects)]
+        factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
         what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ')}"
         return f"with {repeats} {what} stands out from the scatter; {it_takes}"
 

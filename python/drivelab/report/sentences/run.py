@@ -73,8 +73,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     curves = {factor for factor, told in ((QUEUE_DEPTH, depths), (BLOCK_SIZE, sizes)) if told}
     effects = tuple(effect for effect in answer.effects or answer.contrasts if effect.factor not in curves)
     interactions = interaction_sentences(answer)
-    is_other = bool(beside or curves or interactions)
-    told = (*first, *effects_in_short(effects, answer, is_other=is_other, has_numbers=not values))
+    told = (*first, *effects_in_short(effects, answer, is_other=bool(interactions), has_numbers=not values))
     told = (*told[:1], *interactions, *told[1:]) or (() if values else tuple(_of_combinations(answer)))
     # of several targets the first sentence says which is best
     # values stand beside others only where there are several targets, of which the first sentence says which is best

@@ -8,7 +8,7 @@ from drivelab.model.apart import are_apart
 from drivelab.model.judged_metric import LATENCY
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.units import format_bytes
-from drivelab.report.numerals import latency_text
+from drivelab.report.numerals import latency_text, span_between
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
 from drivelab.report.sentences.several_drives import BLOCK_SIZE
@@ -53,12 +53,14 @@ def _curve(members: Sequence[CombinationResult]) -> str:
     if _is_slower(members[0], members[least], _FALLS):
         return ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in sorted({0, least, last}))
     flat = _flat_until(members)
-    if flat == last and max(latencies) > _FALLS * min(latencies):
-        low, high = (latency_text(end) for end in (min(latencies), max(latencies)))
-        return f"{low} to {high} up to {sizes[last]}, no size slower than {sizes[0]} beyond the scatter"
-    span = f"{'up to' if flat else 'at'} {sizes[flat]}"
-    rest = "" if flat == last else f", {latency_text(latencies[last])} at {sizes[last]}"
-    return f"{latency_text(latencies[0])} {span}{rest}"
+    low, high = (end(latencies[: flat + 1]) for end in (min, max))
+    is_span = high > _AS_FAST * low
+    # what is said of all these sizes holds for each of them
+    level = span_between(latency_text(low), latency_text(high)) if is_span else latency_text(latencies[0])
+    span = f"{level} {'up to' if flat else 'at'} {sizes[flat]}"
+    if flat < last:
+        return f"{span}, {latency_text(latencies[last])} at {sizes[last]}"
+    return f"{span}, no size slower than {sizes[0]} beyond the scatter" if is_span else span
 
 
 def _flat_until(members: Sequence[CombinationResult]) -> int:

@@ -107,6 +107,18 @@ def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
     assert told(RunAnswer(buffered, contrasts=(effect,))) == (unknown,)
 
 
+def test_no_effect_is_called_another_one_where_none_was_told_and_a_shift_is_explained() -> None:
+    rows = tuple(
+        combination(latency, levels={"block_size": size, "shift": shift}, block_size_bytes=number)
+        for size, number, latency in (("512", 512, 1e5), ("4KiB", 4096, 1e5), ("1MiB", 1 << 20, 9e5))
+        for shift in ("0", "512")
+    )
+    sizes, unknown = told(RunAnswer(rows, contrasts=(contrast("shift", "0", "512", ratio(1.2, 0.5, 20.0)),)))
+    assert sizes.startswith("Small writes: 100 us up to 4 KiB, 900 us at 1 MiB")
+    what = "With 3 repeats no effect of shift (the offset within a block) stands out from the scatter"
+    assert unknown == f"{what}; about 57 repeats would show a factor of 2."
+
+
 def in_repeats(*ratios: float, level: str = "100%", commands: tuple[CommandChange, ...] = ()) -> LevelEffect:
     mean = ratio(geometric_mean(ratios), blocks=len(ratios))
     changes = {"metric": THROUGHPUT, "block_ratios": ratios, "commands": commands}

@@ -42,7 +42,7 @@ def test_up_to_which_size_the_bytes_cost_nothing_and_what_the_largest_costs() ->
 
 def test_a_line_that_is_flat_or_that_rises_at_once() -> None:
     assert told(at(1, 780), at(4096, 800), at(65536, 790), at(1 << 20, 700)) == [
-        "Write + fdatasync: 780 us up to 1 MiB."
+        "Write + fdatasync: 700 to 800 us up to 1 MiB, no size slower than 1 B beyond the scatter."
     ]
     assert told(at(512, 100), at(4096, 200), at(65536, 300), at(1 << 20, 700)) == [
         "Write + fdatasync: 100 us at 512 B, 700 us at 1 MiB."
@@ -89,7 +89,12 @@ def test_sizes_that_scatter_into_each_other_are_not_told_apart() -> None:
     ]
     # the one that is beyond it is told
     rows[0], rows[-1] = scattered(at(1, 181), 172, 190), scattered(at(1 << 20, 12_000), 11_000, 13_000)
-    assert told(*rows)[0].startswith("Write + fdatasync: 181 us up to 4 KiB, 12.0 ms at 1 MiB")
+    assert told(*rows)[0].startswith("Write + fdatasync: 181 us to 4.19 ms up to 4 KiB, 12.0 ms at 1 MiB")
+
+
+def test_what_a_plateau_is_said_to_take_holds_for_every_size_on_it() -> None:
+    rows = [at(1, 400), scattered(at(512, 510), 380, 520), scattered(at(65536, 572), 390, 589), at(1 << 20, 1040)]
+    assert told(*rows) == ["Write + fdatasync: 400 to 572 us up to 64 KiB, 1.04 ms at 1 MiB."]
 
 
 def test_which_size_pays_and_what_the_other_kind_of_write_costs() -> None:
