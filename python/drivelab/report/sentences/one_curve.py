@@ -28,12 +28,13 @@ def curves_over(
     Returns
     -------
     mapping of (workload, target) to sequence of CombinationResult
-        In order; of at least `POINTS_MIN` points, no two at one place.
+        In order; of at least `POINTS_MIN` points, no two at one place; each at the first levels of its target.
     """
-    firsts = {name: levels[0] for name, levels in _levels(answer).items() if name != factor}
+    levels = {target: _levels(answer, target) for target in {one.target for one in answer.combinations}}
     found: dict[Place, dict[int, CombinationResult]] = {}
     for one in answer.combinations:
-        is_first = all(level == firsts[name] for name, level in one.levels.items() if name != factor)
+        firsts = levels[one.target]
+        is_first = all(level == firsts[name][0] for name, level in one.levels.items() if name != factor)
         place = place_on_it(one) if factor in one.levels and is_first and not one.invalid_trials else None
         if place is not None:
             found.setdefault((one.workload, one.target), {})[place] = one
@@ -42,17 +43,17 @@ def curves_over(
 
 def label_of(answer: RunAnswer, factor: str, one: CombinationResult) -> str:
     """A workload with the levels that its curve is at, where there are others: ``reads (write-cache on)``."""
-    levels = _levels(answer)
+    levels = _levels(answer, one.target)
     others = {name: level for name, level in one.levels.items() if name != factor and len(levels[name]) > 1}
     # beginning at 0 goes without saying
     named = levels_phrase({name: level for name, level in others.items() if level != "0"})
     return f"{one.label}{f' ({named})' if named else ''}"
 
 
-def _levels(answer: RunAnswer) -> dict[str, list[str]]:
-    """The levels of each factor, in the order in which they were listed."""
+def _levels(answer: RunAnswer, target: str) -> dict[str, list[str]]:
+    """The levels of each factor on a target, in the order in which they were listed."""
     found: dict[str, list[str]] = {}
-    for one in answer.combinations:
+    for one in (each for each in answer.combinations if each.target == target):
         for name, level in one.levels.items():
             if level not in found.setdefault(name, []):
                 found[name].append(level)

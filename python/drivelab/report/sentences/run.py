@@ -75,9 +75,9 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     interactions = interaction_sentences(answer)
     told = (*first, *effects_in_short(effects, answer, is_other=bool(interactions), has_numbers=not values))
     told = (*told[:1], *interactions, *told[1:]) or (() if values else tuple(_of_combinations(answer)))
-    # of several targets the first sentence says which is best
-    # values stand beside others only where there are several targets, of which the first sentence says which is best
-    return first_in_few_words((*sizes, *beside[:BESIDE_MAX], *values, *told))[:SENTENCES_MAX]
+    # values and sizes stand beside others only where there are several targets, of which the first sentence says which
+    # is best
+    return first_in_few_words((*beside[:BESIDE_MAX], *sizes, *values, *told))[:SENTENCES_MAX]
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ _EFFICIENT = 0.5
 
 
 def size_sentences(answer: RunAnswer) -> Iterator[str]:
-    """The latency over the sizes of the first two workloads that have a curve of them; of several targets the first.
+    """The latency over the sizes of the first two workloads that have a curve of them; of several targets of the first.
 
     Parameters
     ----------
@@ -31,18 +31,28 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
         What other factors do is told of them; the curve is at their first levels.
     """
     curves = curves_over(answer, BLOCK_SIZE, _size)
+    several = len({one.target for one in answer.combinations}) > 1
     workloads = list(dict.fromkeys(name for name, _ in curves))
     for number, workload in enumerate(workloads[:2]):
         own = {target: members for (name, target), members in curves.items() if name == workload}
         what = label_of(answer, BLOCK_SIZE, next(iter(own.values()))[0])
-        if len(own) > 1:
-            told, *others = (f"{target} {_curve(members)}" for target, members in own.items())
-            yield f"{capitalised(what)}: {'; '.join((told, *others))}."
+        if several:
+            yield from _of_targets(capitalised(what), [f"{target} {_curve(of)}" for target, of in own.items()])
             return
         (members,) = own.values()
         short = f"{capitalised(what)}: {_curve(members)}"
         long = f"{short}{_efficient(members)}" if number == 0 else short
         yield f"{long if len(long.split()) <= WORDS_MAX else short}."
+
+
+def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
+    """The curves of all targets in a sentence, or in one each where that is too long."""
+    together = f"{what}: {'; '.join(told)}."
+    if len(together.split()) <= WORDS_MAX:
+        yield together
+    else:
+        yield f"{what}: {told[0]}."
+        yield from (f"{capitalised(one)}." for one in told[1:])
 
 
 def _curve(members: Sequence[CombinationResult]) -> str:

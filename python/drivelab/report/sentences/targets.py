@@ -40,7 +40,8 @@ def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
     if len({one.target for one in answer.rows}) < 2:
         return
     known = [(one, metric or one.judged_metric) for one in answer.rows]
-    observations = tuple(_observation(one, name) for one, name in known if name in one.metrics)
+    own = _own_factors(answer)
+    observations = tuple(_observation(one, name, own) for one, name in known if name in one.metrics)
     by_title: dict[str, list[Contest]] = {}
     for contest in contests((ResultSet("", "", "", "", observations=observations),)):
         by_title.setdefault(contest.title, []).append(contest)
@@ -137,7 +138,20 @@ def _left_out(members: Sequence[Contest]) -> str:
     return f"; left out, because trials do not describe the drive: {', '.join(names)}" if names else ""
 
 
-def _observation(one: CombinationResult, metric: str) -> Observation:
+def _own_factors(answer: RunAnswer) -> set[str]:
+    """Factors of which each target has one level, and not all the same one: it belongs to the target."""
+    levels: dict[str, dict[str, set[str]]] = {}
+    for one in answer.rows:
+        for name, level in one.levels.items():
+            levels.setdefault(name, {}).setdefault(one.target, set()).add(level)
+    return {
+        name
+        for name, of_targets in levels.items()
+        if all(len(found) == 1 for found in of_targets.values()) and len(set.union(*of_targets.values())) > 1
+    }
+
+
+def _observation(one: CombinationResult, metric: str, left_out: set[str]) -> Observation:
     found = one.metrics[metric]
     return Observation(
         drive=one.target,
@@ -147,7 +161,7 @@ def _observation(one: CombinationResult, metric: str) -> Observation:
         operation=one.operation,
         metric=metric,
         estimate=found.estimate,
-        levels=one.levels,
+        levels={name: level for name, level in one.levels.items() if name not in left_out},
         is_durable=one.is_durable,
         trial_count=one.trial_count,
         invalid_trials=one.invalid_trials,

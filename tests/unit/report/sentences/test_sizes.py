@@ -64,6 +64,15 @@ def test_each_target_at_the_first_level_of_every_other_factor() -> None:
     assert of_second == "sdc 900 us up to 4 KiB, 7.20 ms at 1 MiB."
 
 
+def test_of_several_targets_each_curve_is_named_and_at_the_levels_that_the_target_has() -> None:
+    sizes = (512, 4096, 1 << 20)
+    rows = [at(size, 100, "sdb", cache="on") for size in sizes] + [
+        at(size, 300, "sdc", cache="as-found") for size in sizes
+    ]
+    assert told(*rows) == ["Write + fdatasync: sdb 100 us up to 1 MiB; sdc 300 us up to 1 MiB."]
+    assert told(*rows[:3], rows[3]) == ["Write + fdatasync: sdb 100 us up to 1 MiB."]
+
+
 def test_few_sizes_and_sizes_that_are_not_varied_are_no_curve() -> None:
     assert told(at(1, 780), at(4096, 800)) == []
     assert told(*(at(size, 780, invalid=1) for size in (1, 512, 4096, 1 << 20))) == []

@@ -126,13 +126,23 @@ def test_one_target_is_compared_with_nobody() -> None:
 def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
     joint = joint_report([open_run(RUNS / "write-size-two-drives")])
     sentences = joint.sentences if where == "page" else run_sentences(joint.runs[0].answer)
-    of_first, of_second, of_drives, *_ = map(plain_text, sentences)
+    of_drives, of_first, of_second = map(plain_text, sentences)
     assert of_first == "Write + fdatasync in reserved space (write-cache on): sdb 781 us up to 4 KiB, 4.87 ms at 1 MiB."
     assert of_second == "sdc 9.56 ms up to 32 KiB, 15.6 ms at 1 MiB."
     assert of_drives == (
         "sdb is 1.6 to 12 times faster than sdc at write + fdatasync in reserved space; "
         "the intervals of single repeats lie apart in 16 of 30 combinations."
     )
+
+
+def test_what_each_target_has_only_one_of_keeps_no_two_apart() -> None:
+    levels = {"Alpha": {"filesystem": "as-found", "cache": "on"}, "Beta": {"filesystem": "ext4", "cache": "as-found"}}
+    rows = [
+        row(target, value, value * 1.01, value * 1.02, levels=levels[target] | {"block_size": size})
+        for target, value in (("Alpha", 1e5), ("Beta", 3e5))
+        for size in ("512", "4KiB")
+    ]
+    assert first(*rows).startswith("Alpha is 3.0 times faster than Beta at synced writes; ")
 
 
 def test_targets_that_are_apart_by_a_few_per_cent_are_alike() -> None:
