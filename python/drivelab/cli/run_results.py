@@ -15,7 +15,7 @@ from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
 from drivelab.model.finding import trials_of
 from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RunAnswer
-from drivelab.report.combination_labels import combination_labels, combinations_by_table
+from drivelab.report.combination_labels import combination_labels, combinations_by_table, table_title
 from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
@@ -156,7 +156,8 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
     blocks = [_captured(table, console) for table in _own_tables(run, answer)]
     for rows in combinations_by_table(answer.rows):
         is_one_at_a_time = experiment.get("design") == "one-at-a-time"
-        table, more = table_lines_of(rows, TEXT_LINES_MAX // 2, plain, is_one_at_a_time=is_one_at_a_time)
+        title, most = table_title(rows, answer.rows), TEXT_LINES_MAX // 2
+        table, more = table_lines_of(rows, title, most, plain, is_one_at_a_time=is_one_at_a_time)
         lines = _captured(table, console)
         blocks.append([*lines, f"  and {more} more: --details"] if more else lines)
     first, last = ([*part.get().rstrip().splitlines(), ""] for part in (told, limits))

@@ -86,6 +86,13 @@ def combinations_by_table(rows: Sequence[CombinationResult]) -> list[list[Combin
     return tables
 
 
+def table_title(group: Sequence[CombinationResult], rows: Sequence[CombinationResult]) -> str:
+    """What a table of some of the rows of a run is of, with the target where it has one of several."""
+    targets = {one.target for one in group}
+    is_one_of_several = len(targets) == 1 and len({one.target for one in rows}) > 1
+    return f"{group[0].label}{f' on {group[0].target}' if is_one_of_several else ''}"
+
+
 def _of_operation(one: CombinationResult) -> dict[str, str]:
     """Which of its operations a row is of, where it mixes some."""
     return {OPERATION: plural(one.operation)} if one.operation else {}

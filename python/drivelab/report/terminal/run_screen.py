@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.report.combination_labels import combinations_by_table
+from drivelab.report.combination_labels import combinations_by_table, table_title
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import typeset
 from drivelab.report.parts_of_text import parts_within
@@ -124,7 +124,7 @@ def _screen(
             break
         lines = room if fits else max(_TABLE_LINES_MIN, room // (len(groups) - place))
         table, more = workload_table(group, lines - _OTHER_LINES, clean, is_one_at_a_time=is_one_at_a_time)
-        parts += [Text(), Text(f"  {clean(group[0].label)}", style="bold"), table]
+        parts += [Text(), Text(f"  {clean(table_title(group, answer.rows))}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
         room -= table.row_count + _OTHER_LINES
     told = list(warning_lines(warnings, plain, warnings_max))
@@ -133,7 +133,7 @@ def _screen(
 
 
 def table_lines_of(
-    group: Sequence[CombinationResult], rows_max: int, plain: bool, *, is_one_at_a_time: bool
+    group: Sequence[CombinationResult], title: str, rows_max: int, plain: bool, *, is_one_at_a_time: bool
 ) -> tuple[RenderableType, int]:
     """The table of one workload as the screen has it, its title above it, and how many rows it leaves out."""
     from rich.console import Group
@@ -142,7 +142,7 @@ def table_lines_of(
     table, more = workload_table(
         group, rows_max, lambda text: terminal_text(text, plain), is_one_at_a_time=is_one_at_a_time
     )
-    return Group(Text(f"  {terminal_text(group[0].label, plain)}", style="bold"), table), more
+    return Group(Text(f"  {terminal_text(title, plain)}", style="bold"), table), more
 
 
 def with_drifts(answer: RunAnswer, findings: Sequence[FindingLine]) -> list[FindingLine]:

@@ -107,8 +107,10 @@ def workload_table(
         columns, numbers = [columns[place] for place in kept], [[told[place] for place in kept] for told in numbers]
         names = _name_columns(labels, shown, _room_beside(columns, numbers))
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
+    # numbers that are cut read as others, so names are the narrower where these need the room
+    name_width = min(_NAME_WIDTH_MIN, _room_beside(columns, numbers) - _GAP)
     for place, head in enumerate(names[0]):
-        width = max(0, _NAME_WIDTH_MIN - sum(map(len, names[0][:-1]))) if place == len(names[0]) - 1 else None
+        width = max(0, name_width - sum(map(len, names[0][:-1]))) if place == len(names[0]) - 1 else None
         table.add_column(clean(head), min_width=width)
     for head, justify in columns:
         table.add_column(clean(head), justify=justify, no_wrap=True)

@@ -187,3 +187,27 @@ def test_of_two_drives_a_small_table_keeps_ranges_and_what_the_drive_does() -> N
     assert row.split()[-3:] == ["3", "+", "2"]
     assert row.count("90.0 us–4.04 ms") == 2
     assert any(line.endswith("writes +") for line in lines)
+
+
+def on_targets(*values: float, **levels: str) -> list[CombinationResult]:
+    targets = ("sim:consumer-ssd", "sim:industrial-card")
+    rows = []
+    for target, value in zip(targets, values, strict=True):
+        found = {"iops": RepeatedMetric(value, value, value, "1/s", 1, low=0.86 * value, high=1.13 * value)}
+        mine = {name: f"{level} {target}" for name, level in levels.items()}
+        rows.append(CombinationResult(target, "ios", "reads", mine, {}, found, "iops", ("a",), 4096))
+    return rows
+
+
+def test_no_number_is_cut_for_the_empty_names_of_rows() -> None:
+    lines = of_many(*on_targets(627e3, 6270.0))
+    assert any(line.rstrip().endswith("5 390\u20137 090") for line in lines), lines
+
+
+def test_tables_of_one_target_each_name_it() -> None:
+    lines = of_many(*on_targets(627e3, 6270.0, cache="on"))
+    assert "  reads on sim:consumer-ssd" in lines
+    assert "  reads on sim:industrial-card" in lines
+    # where targets are columns, or there is only one, the name stands there
+    assert "  reads" in of_many(*on_targets(627e3, 6270.0))
+    assert "  reads" in of_many(*on_targets(627e3, 6270.0)[:1])
