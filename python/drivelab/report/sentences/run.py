@@ -55,7 +55,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     if of_rounds := rounds_sentences(answer):
         return of_rounds[:SENTENCES_MAX]
     if answer.buckets:
-        return tuple(burst_sentences(answer))
+        return first_in_few_words(tuple(burst_sentences(answer)))[:SENTENCES_MAX]
     beside = tuple(target_sentences(answer, DURATION if of_tasks else ""))
     if of_tasks:
         return (*beside, *duration_sentences(answer))

@@ -1,0 +1,59 @@
+"""How long several targets are fast, and which of them is the faster, in sentences."""
+
+from __future__ import annotations
+
+from drivelab.model.run_answer import RunAnswer
+from drivelab.model.token_bucket import TokenBucket
+from drivelab.report.sentences.run import plain_text, run_sentences
+
+
+def no_end(token: str, rate: float) -> TokenBucket:
+    return TokenBucket("no end", token, 20.0, 20 * rate, burst_per_s=rate, is_flat=True)
+
+
+def bucket(rate: float, base: float) -> TokenBucket:
+    return TokenBucket("bucket", "I/Os", 30.0, 3e6, rate, base, size=5.4e6, lasts_s=2000.0, refills_per_s=(300.0,))
+
+
+def told(*buckets: tuple[str, TokenBucket]) -> list[str]:
+    return [plain_text(text) for text in run_sentences(RunAnswer((), buckets=buckets))]
+
+
+def test_several_targets_begin_with_which_reads_faster_and_what_none_ended_is_said_once() -> None:
+    of_ssd = [("ssd", no_end("bytes", 3.5e9)), ("ssd", no_end("I/Os", 666e3))]
+    of_card = [("card", no_end("bytes", 89.9e6)), ("card", no_end("I/Os", 6660.0))]
+    assert told(*of_ssd, *of_card) == [
+        (
+            "ssd is 100 times as fast as card at random reads, 666 000 against 6 660 IOPS, and 39 times at large "
+            "reads, 3.5 GB/s against 89.9 MB/s."
+        ),
+        "No burst ended on any of them within 20 s.",
+    ]
+
+
+def test_targets_are_compared_by_what_they_do_without_credit_and_by_what_each_is_faster_at() -> None:
+    first, *others = told(("gp2", bucket(3000.0, 300.0)), ("disk", no_end("I/Os", 600.0)))
+    assert first == "disk is 2.0 times as fast as gp2 at random reads, 600 against 300 IOPS once bursts are over."
+    assert others[0].startswith("gp2: it runs at 3 000 IOPS for 33 min")
+    assert len(others) == 2
+    # of large reads none was seen to end
+    large = [("gp2", no_end("bytes", 2e8)), ("disk", no_end("bytes", 1e8))]
+    assert "gp2 is 2.0 times as fast as disk at large reads, 200 MB/s against 100 MB/s." in told(
+        ("gp2", bucket(3000.0, 300.0)), ("disk", no_end("I/Os", 600.0)), *large
+    )
+    assert told(
+        ("A", no_end("I/Os", 600.0)),
+        ("B", no_end("I/Os", 601.0)),
+        ("A", no_end("bytes", 2e8)),
+        ("B", no_end("bytes", 1e8)),
+    )[:2] == [
+        "B and A are alike at random reads, 601 against 600 IOPS.",
+        "A is 2.0 times as fast as B at large reads, 200 MB/s against 100 MB/s.",
+    ]
+
+
+def test_one_target_says_that_its_ios_are_reads() -> None:
+    assert told(("sdb", no_end("I/Os", 6660.0))) == [
+        "No end of a burst within 20 s: at least 133 200 reads at 6 660 IOPS, as constant as a limit."
+    ]
+    assert told(("sdb", no_end("bytes", 1e9)))[0].startswith("No end of a burst within 20 s: at least 20 GB of reads")
