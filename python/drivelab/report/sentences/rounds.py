@@ -4,47 +4,115 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.rounds import ChosenPoint, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.numerals import latency_text, number_text, percent_text, value_writer
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
+from drivelab.report.sentences.contest import times_apart
+from drivelab.report.sentences.effect_words import ratio_change
 
-SCALED_DOWN = "Scaled down by --quick, so this is no result of the test"
+SCALED_DOWN = "No result of the test (--quick)"
+# ", and 2 more"
+_WORDS_OF_REST = 3
+_TARGETS_MIN, _TARGETS_MAX = 2, 3
 
 
 def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
-    """The answer of a run of phases, the last one that was judged first; empty where none was."""
-    judged = [one for one in answer.rounds if one.tracked]
+    """The answer of a run of phases, the last one that was judged first; empty where none was.
+
+    Of several targets the first sentence has them beside each other.
+    """
+    judged = [one for one in reversed(answer.rounds) if one.tracked]
+    lead = f"{SCALED_DOWN}: " if any(one.is_scaled_down for one in judged) else ""
     several = len({one.target for one in answer.rounds}) > 1
-    found = [_sentence(one, several=several) for one in reversed(judged)]
-    if any(one.is_scaled_down for one in judged):
-        found[0] = f"{SCALED_DOWN}: {found[0][0].lower()}{found[0][1:]}"
+    room = FIRST_WORDS_MAX - len(lead.split())
+    beside = [_beside(judged)] if judged and several else []
+    found = [*filter(None, beside), *(text for one in judged for text in _sentences(one, room, several=several))]
+    if found and lead:
+        first = found[0]
+        # the name of a target keeps its letters
+        found[0] = f"{lead}{first if beside and beside[0] else f'{first[0].lower()}{first[1:]}'}"
     return (*found, *_points(answer.points, several=several))
 
 
-def _sentence(one: PhaseRounds, *, several: bool) -> str:
+def _beside(judged: Sequence[PhaseRounds]) -> str:
+    """What is tracked first in the last phase, of each target, the best first; empty where fewer than two have it."""
+    first = judged[0].tracked[0]
+    known = [
+        (one, series.window)
+        for one in judged
+        for series in one.tracked
+        if one.phase == judged[0].phase
+        and series.window is not None
+        # settings, which not all of them have, are left out
+        and (_combination(series), series.metric) == (_combination(first), first.metric)
+    ]
+    if len(known) < _TARGETS_MIN:
+        return ""
+    is_low = metric_of(first.metric).better == "low"
+    known.sort(key=lambda item: item[1].average if is_low else -item[1].average)
+    (best, mine), (other, its), *rest = known
+    what = _combination(first)
+    values = [tracked_text(first.metric, window.average) for _, window in known]
+    is_apart = times_apart(mine.average, its.average) > 1 + max(mine.range_share, its.range_share)
+    if not rest and best.is_steady and other.is_steady and is_apart:
+        ratio = Estimate(mine.average / its.average, None, None, "1", 1, 1.0, "")
+        change = ratio_change(ratio, is_more_slower=is_low)
+        return f"{best.target} is {change} than {other.target}, {values[0]} against {values[1]} ({what}), both steady."
+    # IOPS need no name
+    what = what if first.metric == "iops" else f"{metric_of(first.metric).words} of {what}"
+    told = (
+        f"{one.target} {value}{'' if one.is_steady else ', not steady'}"
+        for (one, _), value in zip(known[:_TARGETS_MAX], values, strict=False)
+    )
+    return f"{'; '.join(told)} ({what})."
+
+
+def _combination(series: TrackedSeries) -> str:
+    """``random, read fraction 0.0, block size 4 KiB``."""
+    return ", ".join(filter(None, (series.workload, varied_phrase(series.levels))))
+
+
+def _sentences(one: PhaseRounds, room: int, *, several: bool) -> Iterator[str]:
+    """What a phase came to in so many words, and why it is not steady where it is not."""
     where = f" on {one.target}" if several else ""
-    told = "; ".join(_number(series) for series in one.tracked if series.window is not None)
+    place = f"({one.phase}{where})"
+    known = [_number(series) for series in one.tracked if series.window is not None]
     if one.is_steady:
-        return f"Steady state reached in round {one.rounds} ({one.phase}{where}): {told}."
-    why = "; ".join(_why_not(series) for series in one.tracked if series.window and not series.window.is_steady)
-    reason = f" ({why})" if why else ""
-    at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""
-    if one.ended_by == "capacities":
-        at_most = ", when as much was written as was to be"
-    numbers = f"; the last rounds: {told}" if told else ""
+        yield _within(f"Steady state reached in round {one.rounds} {place}", known, room)
+        return
     count = f"{one.rounds} round{'s' if one.rounds != 1 else ''}"
-    return f"No steady state in {count}{at_most} ({one.phase}{where}){reason}{numbers}."
+    at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""
+    yield _within(f"Not steady in {count}{at_most} {place}{'; the last' if known else ''}", known, room)
+    why = [_why_not(series, where) for series in one.tracked if series.window and not series.window.is_steady]
+    if why:
+        more = f"; and {len(why) - 1} more" if len(why) > 1 else ""
+        yield f"{capitalised(why[0])}{more}."
+
+
+def _within(lead: str, numbers: Sequence[str], room: int) -> str:
+    """The lead with as many numbers as there is room for, one at least, and how many more there are."""
+    if not numbers:
+        return f"{lead}."
+    shown = 1
+    while shown < len(numbers) and _words(lead, *numbers[: shown + 1]) + _WORDS_OF_REST <= room:
+        shown += 1
+    more = f"; and {len(numbers) - shown} more" if shown < len(numbers) else ""
+    return f"{lead}: {'; '.join(numbers[:shown])}{more}."
+
+
+def _words(*texts: str) -> int:
+    return sum(len(text.split()) for text in texts)
 
 
 def _number(series: TrackedSeries) -> str:
     """``1 240 IOPS of random I/O, read fraction 0.0, block size 4 KiB``."""
     assert series.window is not None
-    words = varied_phrase(series.levels)
-    value = _told_text(series.metric, series.window.average)
-    return f"{value} ({', '.join(filter(None, (series.workload, words)))})"
+    return f"{_told_text(series.metric, series.window.average)} ({_combination(series)})"
 
 
 def varied_phrase(levels: Mapping[str, str]) -> str:
@@ -63,11 +131,12 @@ def _told_text(metric: str, value: float) -> str:
     return f"{words}{tracked_text(metric, value)}"
 
 
-def _why_not(series: TrackedSeries) -> str:
+def _why_not(series: TrackedSeries, where: str) -> str:
+    """``IOPS of random, block size 64 KiB: range of the five rounds 35.9 % of their mean, slope 26.4 %``."""
     assert series.window is not None
     spread, slope = percent_text(series.window.range_share), percent_text(series.window.slope_share)
-    words = ", ".join(filter(None, (series.workload, varied_phrase(series.levels))))
-    return f"{metric_of(series.metric).words} of {words} lies {spread} apart and its line moves {slope}"
+    metric = "IOPS" if series.metric == "iops" else metric_of(series.metric).words
+    return f"{metric} of {_combination(series)}{where}: range of the five rounds {spread} of their mean, slope {slope}"
 
 
 def _points(points: Sequence[ChosenPoint], *, several: bool) -> Iterator[str]:

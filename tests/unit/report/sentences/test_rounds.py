@@ -1,0 +1,52 @@
+"""What rounds came to, in few words, and several targets beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
+from drivelab.model.run_answer import RunAnswer
+from drivelab.report.sentences.run import plain_text, run_sentences
+
+SIZES = ("4KiB", "64KiB", "1MiB")
+
+
+def series(iops: float, size: str = "4KiB", *, is_steady: bool = True, **settings: str) -> TrackedSeries:
+    window = FiveRounds(iops, *((0.05, 0.02) if is_steady else (0.359, 0.264)), 1.0, is_steady)
+    return TrackedSeries("random", {"read_fraction": "0.65", "block_size": size} | settings, "iops", "1/s", (), window)
+
+
+def phase(target: str, *tracked: TrackedSeries) -> PhaseRounds:
+    is_steady = all(one.window is not None and one.window.is_steady for one in tracked)
+    return PhaseRounds(target, "rounds", 25, 25, "steady" if is_steady else "rounds", (21, 25), tracked)
+
+
+def told(*phases: PhaseRounds) -> list[str]:
+    return [plain_text(text) for text in run_sentences(RunAnswer((), rounds=phases))]
+
+
+def test_what_is_not_steady_is_told_in_thirty_words_and_why_in_a_sentence_of_its_own() -> None:
+    tracked = [series(15_600.0, SIZES[0]), *(series(3150.0, size, is_steady=False) for size in SIZES[1:])]
+    quick = replace(phase("sda", *tracked), is_scaled_down=True)
+    first, why = told(quick)
+    assert first == (
+        "No result of the test (--quick): not steady in 25 rounds (rounds); the last: 15 600 IOPS (random, read "
+        "fraction 0.65, block size 4 KiB); and 2 more."
+    )
+    assert len(first.split()) <= 30
+    assert why == (
+        "IOPS of random, read fraction 0.65, block size 64 KiB: range of the five rounds 35.9 % of their mean, slope "
+        "26.4 %; and 1 more."
+    )
+
+
+def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> None:
+    fast, slow = phase("sim:a", series(1000.0)), phase("sim:b", series(250.0, **{"write-cache": "off"}))
+    what = "random, read fraction 0.65, block size 4 KiB"
+    first, *others = told(slow, fast)
+    assert first == f"sim:a is 4.0 times faster than sim:b, 1 000 IOPS against 250 IOPS ({what}), both steady."
+    assert [one.split(":")[0] for one in others] == ["Steady state reached in round 25 (rounds on sim"] * 2
+    near = phase("sim:b", series(990.0))
+    assert told(fast, near)[0] == f"sim:a 1 000 IOPS; sim:b 990 IOPS ({what})."
+    restless = phase("sim:b", series(250.0, is_steady=False))
+    assert told(fast, restless)[0] == f"sim:a 1 000 IOPS; sim:b 250 IOPS, not steady ({what})."
