@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -70,6 +71,8 @@ class TestThroughputCliff:
         (found,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)])))
         assert found.severity == "warning"
         assert found.text.startswith("after 19.")
+        # the share that is left is no size of the fall
+        assert re.search(r"the throughput fell to (19|20)(\.\d)? %, from 4\d\d MB/s to 9\d(\.\d)? MB/s: ", found.text)
         assert "write cache of the drive" in found.text
         assert found.evidence["bytes_until_cliff"] == pytest.approx(40 * 480e6, rel=0.02)
         assert found.evidence["throughput_before_cliff_bytes_per_s"] == pytest.approx(480e6, rel=0.03)

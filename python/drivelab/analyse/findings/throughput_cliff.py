@@ -35,8 +35,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     ending = f"; it ended {format_decimal_bytes(moved - until.value)} later, so how long that lasts is not known"
     fast, slow = format_rate_bytes_per_s(before.value), format_rate_bytes_per_s(after.value)
     text = (
-        f"after {format_decimal_bytes(until.value)} the throughput fell from {fast} to {slow} "
-        f"({format_percent(after.value / before.value)}): {_cause(evidence)}. {_what_lasts(evidence, after.value)}; "
+        f"after {format_decimal_bytes(until.value)} the throughput fell to "
+        f"{format_percent(after.value / before.value)}, from {fast} to {slow}: {_cause(evidence)}. "
+        f"{_what_lasts(evidence, after.value)}; "
         f"the numbers of the whole trial are a mixture{ending if is_short else ''}"
     )
     facts = {
