@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -14,7 +14,7 @@ from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
 from drivelab.report.sentences.contest import DIFFERS_FROM
 from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change
 
@@ -71,8 +71,9 @@ def effects_in_short(
         yield from words.counted(told)
     none = [one for one in told if one.verdict == "no effect"]
     small = [one for one in told if one.verdict == "differs" and one not in matters]
-    yield from _joined([*words.others(matters[1:], small, none), *words.pairs(answer.pairs)])
-    yield from _joined(words.unknown([one for one in told if one not in seen[:1]], is_other=is_other))
+    yield from _in_few_words(words, lambda few: [*few.others(matters[1:], small, none), *few.pairs(answer.pairs)])
+    unknown = [one for one in told if one not in seen[:1]]
+    yield from _in_few_words(words, lambda few: few.unknown(unknown, is_other=is_other))
 
 
 def _is_of_a_size(effect: LevelEffect) -> bool:
@@ -95,6 +96,22 @@ def _joined(parts: Iterable[str]) -> Iterator[str]:
         yield f"{capitalised(found)}."
 
 
+def _in_few_words(words: _Words, parts_of: Callable[[_Words], Iterable[str]]) -> Iterator[str]:
+    """A sentence that names as many as it has room for, of its last parts none where they have no room."""
+    parts: list[str] = []
+    for most in range(NAMED_MAX, 0, -1):
+        parts = list(parts_of(replace(words, most=most)))
+        if _word_count(parts) <= FIRST_WORDS_MAX:
+            break
+    while len(parts) > 1 and _word_count(parts) > FIRST_WORDS_MAX:
+        parts.pop()
+    yield from _joined(parts)
+
+
+def _word_count(parts: Iterable[str]) -> int:
+    return sum(len(part.split()) for part in parts)
+
+
 def _of_numbers_the_last(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
     """All effects; of factors whose levels are numbers the last alone, since what lies between is in the figure."""
     groups: dict[tuple[str, str, str], list[LevelEffect]] = {}
@@ -114,6 +131,7 @@ class _Words:
     answer: RunAnswer
     told: Sequence[LevelEffect]
     has_numbers: bool
+    most: int = NAMED_MAX
 
     @cached_property
     def _labels(self) -> dict[str, str]:
@@ -161,10 +179,10 @@ class _Words:
         """The changes behind the largest, those that are sure and too small to matter, and what changes nothing."""
         if changes:
             told = [f"{self._place_before(one)}{_told_change(one)}{self._spread(one)}" for one in changes]
-            yield f"also {_some(list(dict.fromkeys(told)), '; ')}"
+            yield f"also {_some(list(dict.fromkeys(told)), '; ', self.most)}"
         if small:
             told = [f"{self._place_before(one)}{_told_change(one)}" for one in small]
-            yield f"a small difference: {_some(list(dict.fromkeys(told)), '; ')}"
+            yield f"a small difference: {_some(list(dict.fromkeys(told)), '; ', self.most)}"
         if none:
             yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
 
@@ -177,7 +195,7 @@ class _Words:
             place = f" ({where})" if where else ""
             told.append(f"{_told_change(one)}{self._numbers(one)}{place}")
         if told:
-            yield _some(told, "; ", _PAIRS_MAX)
+            yield _some(told, "; ", min(self.most, _PAIRS_MAX))
 
     def unknown(self, told: Sequence[LevelEffect], *, is_other: bool) -> Iterator[str]:
         """What could not be told from chance, and what was not judged for another reason."""
@@ -205,7 +223,7 @@ class _Words:
             of_all = f"in {count} of {places} {'places' if len(self._targets) > 1 else 'workloads'}"
             where = "" if count == places else of_all if count > 1 else self._where(one)
             names.append(f"{subject}{f' ({where})' if where else ''}")
-        return _some(list(dict.fromkeys(names)), ", ")
+        return _some(list(dict.fromkeys(names)), ", ", self.most)
 
     def not_told(self, effects: Sequence[LevelEffect], *, is_other: bool) -> str:
         """What cannot be told from chance, and what would show it; how it looked is in the table."""
@@ -215,7 +233,7 @@ class _Words:
         if len(effects) < len(self.told):
             return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
-        what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ')}"
+        what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ', self.most)}"
         return f"with {repeats} {what} stands out from the scatter; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:
@@ -252,7 +270,7 @@ class _Words:
         return " ".join(filter(None, (label, f"on {effect.target}" if len(self._targets) > 1 else "")))
 
 
-def _some(names: Sequence[str], between: str, most: int = NAMED_MAX) -> str:
+def _some(names: Sequence[str], between: str, most: int) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{between.join(names[:most])}{more}"
 

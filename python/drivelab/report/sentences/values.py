@@ -101,7 +101,11 @@ def _of_levels(members: Sequence[CombinationResult], factor: str, name: str = ""
 
 def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
     """``ext4 leads beyond the scatter in 6 of 12 workloads, xfs in 4``; ``ext4 and xfs lead in 4 of 12 each``."""
-    leaders = Counter(leader for members in groups if (leader := _leader(members, factor)) is not None)
+    led: dict[str, list[str]] = {}
+    for members in groups:
+        if (leader := _leader(members, factor)) is not None:
+            led.setdefault(leader, []).append(members[0].label)
+    leaders = Counter({level: len(labels) for level, labels in led.items()})
     if not leaders:
         return f"No {factor.replace('_', ' ')} leads beyond the scatter in any of {len(groups)} workloads."
     most = max(leaders.values())
@@ -110,7 +114,11 @@ def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
     verb, each = ("lead", " each") if rivals else ("leads", "")
     told = [f"{ahead} {verb} beyond the scatter in {most} of {len(groups)} workloads{each}"]
     told += [f"{level_text(factor, level)} in {count}" for level, count in leaders.most_common() if count < most]
-    return f"{capitalised(', '.join(told))}."
+    short = f"{capitalised(', '.join(told))}."
+    if (most, rivals) != (1, []):
+        return short
+    named = f"{short.removesuffix('.')}: {led[first][0]}."
+    return named if len(named.split()) <= WORDS_MAX else short
 
 
 def _leader(members: Sequence[CombinationResult], factor: str) -> str | None:

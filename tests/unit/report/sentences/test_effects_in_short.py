@@ -286,6 +286,31 @@ def test_one_sync_call_behind_all_writes_is_durable_too_and_the_fastest_way_coun
     assert told(RunAnswer(rows))[0].startswith("One sync at the end: 2 GB/s; plain looked 2.0 times as fast, with 0 %")
 
 
+def test_a_sentence_names_what_matters_most_and_how_many_others_there_are() -> None:
+    names = [f"rewrite number {number}: read a block, change it, write it back" for number in range(8)]
+    rows = tuple(
+        combination(value, workload=name, label=name, levels={"filesystem": level})
+        for name in names
+        for level, value in (("ext3", 1e5), ("xfs", 2e5))
+    )
+    effects = tuple(
+        contrast(
+            "filesystem",
+            "ext3",
+            "xfs",
+            ratio(3.0 - number / 10, 1.9, 3.1) if number < 5 else ratio(1.0, 0.99, 1.01),
+            workload=name,
+            verdict="matters" if number < 5 else "no effect",
+        )
+        for number, name in enumerate(names)
+    )
+    first, also = told(RunAnswer(rows, contrasts=effects))[-2:]
+    assert first.lower().startswith("rewrite number 0: ")
+    assert also.startswith("Also rewrite number 1: read a block, change it, write it back: xfs is 2.9 times slower")
+    assert "and 3 more" in also
+    assert len(also.split()) <= 30
+
+
 def test_two_depths_are_told_also_behind_what_memory_took() -> None:
     plain = combination(5e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False)
     rows = (plain, *(combination(rate, THROUGHPUT, levels={"queue_depth": depth}) for depth, rate in DEPTHS.items()))

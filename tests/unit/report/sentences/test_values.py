@@ -156,7 +156,7 @@ def test_what_scatters_into_another_leads_nowhere() -> None:
         for one in rows
     ]
     assert told(*rows) == ["ext4 leads beyond the scatter in 3 of 3 workloads."]
-    assert told(*wide) == ["ext4 leads beyond the scatter in 1 of 3 workloads."]
+    assert told(*wide) == ["ext4 leads beyond the scatter in 1 of 3 workloads: stat."]
     near = [
         row(2e5 + 1e3 * place, label, filesystem=name)
         for label in labels
