@@ -18,36 +18,40 @@ from drivelab.report.sentences.effect_words import ratio_change
 SCALED_DOWN = "No result of the test (--quick)"
 # ", and 2 more"
 _WORDS_OF_REST = 3
-_TARGETS_MIN, _TARGETS_MAX = 2, 3
+_TARGETS_MIN = 2
 
 
 def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
     """The answer of a run of phases, the last one that was judged first; empty where none was.
 
-    Of several targets the first sentence has them beside each other.
+    Of several targets each sentence on what is tracked has them beside each other.
     """
     judged = [one for one in reversed(answer.rounds) if one.tracked]
     lead = f"{SCALED_DOWN}: " if any(one.is_scaled_down for one in judged) else ""
     several = len({one.target for one in answer.rounds}) > 1
     room = FIRST_WORDS_MAX - len(lead.split())
-    beside = [_beside(judged)] if judged and several else []
-    found = [*filter(None, beside), *(text for one in judged for text in _sentences(one, room, several=several))]
+    found: list[str] = []
+    for phase in dict.fromkeys(one.phase for one in judged):
+        members = [one for one in judged if one.phase == phase]
+        beside = _beside(members, room)
+        for one in members:
+            # the name of a target keeps its letters
+            verdict = beside or _verdict(one, room, several=several, has_lead=bool(lead) and not found)
+            found += [verdict] if verdict not in found else []
+            found += _why_not(one, several=several)
     if found and lead:
-        first = found[0]
-        # the name of a target keeps its letters
-        found[0] = f"{lead}{first if beside and beside[0] else f'{first[0].lower()}{first[1:]}'}"
+        found[0] = f"{lead}{found[0]}"
     return (*found, *_points(answer.points, several=several))
 
 
-def _beside(judged: Sequence[PhaseRounds]) -> str:
-    """What is tracked first in the last phase, of each target, the best first; empty where fewer than two have it."""
-    first = judged[0].tracked[0]
+def _beside(members: Sequence[PhaseRounds], room: int) -> str:
+    """What is tracked first in a phase, of each target, the best first; empty where fewer than two have it."""
+    first = members[0].tracked[0]
     known = [
         (one, series.window)
-        for one in judged
+        for one in members
         for series in one.tracked
-        if one.phase == judged[0].phase
-        and series.window is not None
+        if series.window is not None
         # settings, which not all of them have, are left out
         and (_combination(series), series.metric) == (_combination(first), first.metric)
     ]
@@ -65,11 +69,11 @@ def _beside(judged: Sequence[PhaseRounds]) -> str:
         return f"{best.target} is {change} than {other.target}, {values[0]} against {values[1]} ({what}), both steady."
     # IOPS need no name
     what = what if first.metric == "iops" else f"{metric_of(first.metric).words} of {what}"
-    told = (
+    told = [
         f"{one.target} {value}{'' if one.is_steady else ', not steady'}"
-        for (one, _), value in zip(known[:_TARGETS_MAX], values, strict=False)
-    )
-    return f"{'; '.join(told)} ({what})."
+        for (one, _), value in zip(known, values, strict=True)
+    ]
+    return f"{_fitting(told, room - _words(what))} ({what})."
 
 
 def _combination(series: TrackedSeries) -> str:
@@ -77,32 +81,45 @@ def _combination(series: TrackedSeries) -> str:
     return ", ".join(filter(None, (series.workload, varied_phrase(series.levels))))
 
 
-def _sentences(one: PhaseRounds, room: int, *, several: bool) -> Iterator[str]:
-    """What a phase came to in so many words, and why it is not steady where it is not."""
-    where = f" on {one.target}" if several else ""
-    place = f"({one.phase}{where})"
+def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> str:
+    """Whether a phase is steady on a target, and its numbers, in so many words."""
+    place = f"({one.phase}{_where(one, several=several)})"
     known = [_number(series) for series in one.tracked if series.window is not None]
     if one.is_steady:
-        yield _within(f"Steady state reached in round {one.rounds} {place}", known, room)
-        return
-    count = f"{one.rounds} round{'s' if one.rounds != 1 else ''}"
-    at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""
-    yield _within(f"Not steady in {count}{at_most} {place}{'; the last' if known else ''}", known, room)
-    why = [_why_not(series, where) for series in one.tracked if series.window and not series.window.is_steady]
-    if why:
-        more = f"; and {len(why) - 1} more" if len(why) > 1 else ""
-        yield f"{capitalised(why[0])}{more}."
+        told = f"Steady state reached in round {one.rounds} {place}"
+    else:
+        count = f"{one.rounds} round{'s' if one.rounds != 1 else ''}"
+        at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""
+        told = f"Not steady in {count}{at_most} {place}{'; the last' if known else ''}"
+    told = f"{told[0].lower()}{told[1:]}" if has_lead else told
+    return f"{told}: {_fitting(known, room - _words(told))}." if known else f"{told}."
 
 
-def _within(lead: str, numbers: Sequence[str], room: int) -> str:
-    """The lead with as many numbers as there is room for, one at least, and how many more there are."""
-    if not numbers:
-        return f"{lead}."
+def _where(one: PhaseRounds, *, several: bool) -> str:
+    return f" on {one.target}" if several else ""
+
+
+def _why_not(one: PhaseRounds, *, several: bool) -> Iterator[str]:
+    """``IOPS of random, block size 64 KiB: range of the five rounds 35.9 % of their mean, slope 26.4 %``."""
+    restless = [series for series in one.tracked if series.window is not None and not series.window.is_steady]
+    for series in restless[:1]:
+        assert series.window is not None
+        spread, slope = percent_text(series.window.range_share), percent_text(series.window.slope_share)
+        metric = "IOPS" if series.metric == "iops" else capitalised(metric_of(series.metric).words)
+        more = f"; and {len(restless) - 1} more" if len(restless) > 1 else ""
+        yield (
+            f"{metric} of {_combination(series)}{_where(one, several=several)}: range of the five rounds {spread} of "
+            f"their mean, slope {slope}{more}."
+        )
+
+
+def _fitting(texts: Sequence[str], room: int) -> str:
+    """As many texts as there is room for in words, one at least, and how many more there are."""
     shown = 1
-    while shown < len(numbers) and _words(lead, *numbers[: shown + 1]) + _WORDS_OF_REST <= room:
+    while shown < len(texts) and _words(*texts[: shown + 1]) + _WORDS_OF_REST <= room:
         shown += 1
-    more = f"; and {len(numbers) - shown} more" if shown < len(numbers) else ""
-    return f"{lead}: {'; '.join(numbers[:shown])}{more}."
+    more = f"; and {len(texts) - shown} more" if shown < len(texts) else ""
+    return f"{'; '.join(texts[:shown])}{more}"
 
 
 def _words(*texts: str) -> int:
@@ -129,14 +146,6 @@ def _told_text(metric: str, value: float) -> str:
     """The same in a sentence, where no head says what it is."""
     words = "" if metric == "iops" else f"{metric_of(metric).words} "
     return f"{words}{tracked_text(metric, value)}"
-
-
-def _why_not(series: TrackedSeries, where: str) -> str:
-    """``IOPS of random, block size 64 KiB: range of the five rounds 35.9 % of their mean, slope 26.4 %``."""
-    assert series.window is not None
-    spread, slope = percent_text(series.window.range_share), percent_text(series.window.slope_share)
-    metric = "IOPS" if series.metric == "iops" else metric_of(series.metric).words
-    return f"{metric} of {_combination(series)}{where}: range of the five rounds {spread} of their mean, slope {slope}"
 
 
 def _points(points: Sequence[ChosenPoint], *, several: bool) -> Iterator[str]:
