@@ -154,7 +154,8 @@ class _Words:
 
     def seen(self, effect: LevelEffect) -> str:
         """A change that two repeats agree on: they carry no interval, but it is no scatter of theirs."""
-        told = f"{_subject(effect)} was {change_words(effect)} than {_baseline(effect)} in both repeats"
+        verb = _verb(effect, "was", "were")
+        told = f"{_subject(effect)} {verb} {change_words(effect)} than {_baseline(effect)} in both repeats"
         where = self._where(effect, is_label_told=self.has_numbers)
         return f"{where}{': ' if where else ''}{told}{self._numbers(effect)}; a third like them would settle it"
 
@@ -299,6 +300,11 @@ def _subject(effect: LevelEffect) -> str:
     return levels_phrase({effect.factor: effect.level})
 
 
+def _verb(effect: LevelEffect, of_one: str, of_many: str) -> str:
+    """What a level is told with: ``500 I/Os are``, ``ext4 is``."""
+    return of_many if effect.factor == "count" else of_one
+
+
 def _baseline(effect: LevelEffect) -> str:
     words = level_text(effect.factor, effect.baseline)
     return f"{effect.factor.replace('_', ' ')} as found" if effect.baseline == AS_FOUND else words
@@ -306,7 +312,7 @@ def _baseline(effect: LevelEffect) -> str:
 
 def _told_change(effect: LevelEffect) -> str:
     change = ratio_change(effect.ratio, is_more_slower=metric_of(effect.metric).better == "low")
-    return f"{_subject(effect)} is {change} than {_baseline(effect)}"
+    return f"{_subject(effect)} {_verb(effect, 'is', 'are')} {change} than {_baseline(effect)}"
 
 
 def _commands(effect: LevelEffect, lead: str) -> str:

@@ -286,6 +286,12 @@ def test_one_sync_call_behind_all_writes_is_durable_too_and_the_fastest_way_coun
     assert told(RunAnswer(rows))[0].startswith("One sync at the end: 2 GB/s; plain looked 2.0 times as fast, with 0 %")
 
 
+def test_a_count_is_told_as_so_many_ios() -> None:
+    effect = contrast("count", "100", "500", ratio(0.7, 0.6, 0.75), verdict="matters")
+    (sentence,) = told(RunAnswer(rows_of("count", **{"100": 1e5, "500": 7e4}), contrasts=(effect,)))
+    assert sentence.startswith("small writes: 500 I/Os are 43 % faster (33 to 67) than 100")
+
+
 def test_a_sentence_names_what_matters_most_and_how_many_others_there_are() -> None:
     names = [f"rewrite number {number}: read a block, change it, write it back" for number in range(8)]
     rows = tuple(
