@@ -109,7 +109,9 @@ class Stretch:
     @property
     def is_start(self) -> bool:
         """Whether the higher rate is over at once: no rate can be told of so few I/Os."""
-        return bool(self.high_per_s and self.low_per_s) and self.excess < START_S * (self.high_per_s - self.low_per_s)
+        if self.high_per_s is None or self.low_per_s is None:
+            return False
+        return self.excess < START_S * (self.high_per_s - self.low_per_s)
 
     @property
     def is_settled(self) -> bool:

@@ -44,7 +44,9 @@ def cut(text: str, room_px: float, size_px: float, *, bold: bool = False) -> str
     kept = text
     while kept and width_px(f"{kept}…", size_px, bold=bold) > room_px:
         kept = kept[:-1]
-    words = kept if text[len(kept) :].startswith(" ") else kept.rpartition(" ")[0] or kept
+    words = kept if text[len(kept) :].startswith(" ") else kept.rpartition(" ")[0]
+    if 2 * len(words) < len(kept):
+        words = kept
     return f"{words.rstrip(' ,;:')}…"
 
 
