@@ -130,19 +130,24 @@ def stretches_of(done: Done) -> list[Stretch]:
     Notes
     -----
     Limits let a few I/Os pass at once, a tenth of a second's worth in QEMU. So a stretch that falls within `START_S`
-    has no fall, unless what it did more is what the base rate gives in the idle time before it.
+    has no fall, unless it is the rest of a burst, or what it did more is what the base rate gives in the idle time
+    before it.
     """
-    found = [stretch_of(part) for part in done.stretches()]
-    idle_s = [0.0, *(after.begin_s - before.end_s for before, after in itertools.pairwise(found))]
-    return [
-        _without_start(one) if one.is_start and not _is_given_back(one, idle) else one
-        for one, idle in zip(found, idle_s, strict=False)
-    ]
+    found: list[Stretch] = []
+    for one in map(stretch_of, done.stretches()):
+        before = found[-1] if found else None
+        found.append(_without_start(one) if one.is_start and _is_at_once(one, before) else one)
+    return found
 
 
-def _is_given_back(one: Stretch, idle_s: float) -> bool:
-    given = (one.low_per_s or 0.0) * idle_s
-    return abs(one.excess - given) <= REFILL_TOLERANCE * given + FLAT_COUNT and given > 0
+def _is_at_once(one: Stretch, before: Stretch | None) -> bool:
+    """Whether a limit let so much pass at once: no rest of a burst, and not what an idle time gave back."""
+    if before is None:
+        return True
+    assert one.low_per_s is not None
+    given = one.low_per_s * (one.begin_s - before.end_s)
+    is_rest = FALL_RATIO * one.low_per_s < (before.low_per_s or before.rate_per_s)
+    return not is_rest and abs(one.excess - given) > REFILL_TOLERANCE * given + FLAT_COUNT
 
 
 def _without_start(one: Stretch) -> Stretch:
