@@ -141,7 +141,9 @@ def test_a_commit_of_postgresql_is_one_write_and_one_sync_of_its_log(drivelab: D
         run("create table rows (text text)", "insert into rows values ('x')", "checkpoint")
 
         def load() -> None:
-            backend.append(int(run("select pg_backend_pid()", *["insert into rows values ('x')"] * COMMITS)))
+            # while it waits its log is open, and is seen
+            inserts = [*["insert into rows values ('x')"] * COMMITS, "select pg_sleep(1)"]
+            backend.append(int(run("select pg_backend_pid()", *inserts)))
 
         found, rows = followed(drivelab, server.pid, mounted, load)
     told = counts([row for row in rows if row["process"] == backend[0]], "/pg_wal/")
