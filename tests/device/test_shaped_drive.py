@@ -172,6 +172,7 @@ def test_a_write_cache_that_is_slow_to_empty_is_told_with_the_rate_that_is_left(
     left_per_s = COUNT / (COUNT / found["iops"] + emptied_ns / 1e9)
     assert told["evidence"]["base_per_s"] == pytest.approx(left_per_s, rel=0.02)
     # each write that is durable empties it itself
+    shaped_drive.shape(write_latency_ns=5 * MS, flush_latency_ns=5 * MS)
     assert (
         "write_cache_emptied_ns"
         not in measure("--operation", "write", "--durability", "o_dsync", "--count", "5")["context"]
