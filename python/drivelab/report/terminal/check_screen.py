@@ -159,7 +159,10 @@ class _Writer:
         told = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         for check in block.checks:
             if check is not told:
-                yield self._told("", self._criterion(f"{check.force}, {check.word}", check))
+                # what was measured may be harder than what is asked for, and a miss then proves nothing
+                easier = check.why.rpartition(", and ")[2] if check.why.endswith(", which are easier") else ""
+                criterion = self._criterion(f"{check.force}, {check.word}", check)
+                yield self._told("", "; ".join(filter(None, (criterion, easier))))
 
     def needs(self, sentence: str, blocks: Sequence[VerdictBlock], most: int) -> Iterator[RenderableType]:
         """Several needs: a line each with its criterion, failures first; those that are met and find no room in one."""

@@ -236,6 +236,18 @@ def test_each_need_is_told_with_what_it_asks_for(whole: ReportContent) -> None:
     assert "Yes  also need 3, need 4" in lines
 
 
+def test_a_miss_of_what_is_harder_than_asked_says_so(whole: ReportContent) -> None:
+    required = check_of("sync-write-4096", "total_latency_ns_p99", (1e6, 1e6, 2e6), 1e7) | {"outcome": "pass"}
+    why = "119 a second (95 %: 117 to 120), and writes of 8000 bytes are asked for, which are easier"
+    harder = check_of("sync-write-4096", "iops", (119.0, 117.0, 120.0), 500.0)
+    harder |= {"outcome": "undecided", "why": why}
+    harder["threshold"] |= {"direction": "at_least", "unit": "1/s", "force": "recommended"}
+    verdict = need("etcd", "pass") | {"checks": [required, harder]}
+    text = " ".join(line.strip() for line in shown(replace(whole, verdict=verdict))[:5])
+    assert "recommended, undecided: " in text
+    assert "at least 500/s; writes of 8000 bytes are asked for, which are easier" in text
+
+
 def test_no_line_of_the_answer_is_cut(whole: ReportContent) -> None:
     text = "PostgreSQL would commit about 6 480 times a second here with one client (range: 5 280 to 8 380), more"
     lines = shown(replace(whole, verdict=need("postgres", "no_limit") | {"sentence": text}))
