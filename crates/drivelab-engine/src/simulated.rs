@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use drivelab_sim::{Drive, Model};
+use drivelab_sim::{Command, Drive, Model, Operation};
 
 use crate::clock::virtual_time::VirtualTime;
 use crate::error::{Code, EngineError, Result};
@@ -50,6 +50,16 @@ impl SimulatedDrive {
     #[must_use]
     pub fn time(&self) -> &VirtualTime {
         &self.time
+    }
+
+    /// Empties its write cache, and how long that takes, in ns.
+    pub fn flush(&self) -> u64 {
+        let now = self.time.now();
+        let command =
+            Command { operation: Operation::Flush, offset: 0, bytes: 0, is_forced: false, stored_share: 1.0 };
+        let done = self.lock().submit(now, &command).at_ns.max(now);
+        self.time.set(done);
+        done - now
     }
 
     /// What the host sees.

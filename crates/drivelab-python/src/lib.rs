@@ -24,7 +24,6 @@ use drivelab_engine::simulated::SimulatedDrive as Simulated;
 use drivelab_engine::summary::{source_name, summary};
 use drivelab_engine::tree::remove_own_tree;
 use drivelab_engine::workload::{PacingKind, Workload};
-use drivelab_sim::{Command, Operation};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde_json::json;
@@ -114,12 +113,7 @@ impl SimulatedDrive {
 
     /// Empties its write cache, and how long that takes.
     fn flush(&self) -> u64 {
-        let (time, operation) = (self.drive.time(), Operation::Flush);
-        let now = time.now();
-        let command = Command { operation, offset: 0, bytes: 0, is_forced: false, stored_share: 1.0 };
-        let done = self.drive.lock().submit(now, &command).at_ns.max(now);
-        time.set(done);
-        done - now
+        self.drive.flush()
     }
 }
 
