@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
+from drivelab.report.content import ReportContent
 from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.in_short import source_words, warnings_of, where_words
 from drivelab.report.joint import Joint
@@ -38,21 +40,31 @@ def brief_lines(joint: Joint, picture: Sequence[str]) -> Iterator[str]:
         text = escaped(typeset(sentence))
         yield from (f"**{text}**" if number == 0 else text, "")
     yield from picture
-    own = result_tables(joint.runs[0]) if len(joint.runs) == 1 else ()
-    # what a need without a limit is held against stands before what it is made of
-    commits = [table for table in own if table.key.startswith(COMMITS)][:1]
-    # and before everything what was asked for
-    needs = [table for table in map(needs_table, joint.runs if own else ()) if table]
-    asked = [*needs, *(table for table in own if table.key == "checks")]
-    # where the time goes is what some runs are about
-    asked += traced_tables(joint.runs[0]) if own and leads(joint.runs[0]) else ()
-    for table in (*asked[:1], *commits, *(joint.leading_tables or own[:1])):
+    for table in _tables(joint):
         yield from _table(table)
     warnings = warnings_of(joint)[:_WARNINGS_MAX]
     yield from (f"- {escaped(typeset(text))}" for text in warnings)
     if warnings:
         yield ""
     yield f"*{escaped(' · '.join(filter(None, (where_words(joint), source_words(joint)))))}*"
+
+
+def _tables(joint: Joint) -> Iterator[Table]:
+    """What was asked for, of a single run; what a need without a limit is held against; what it is made of."""
+    (run,) = joint.runs if len(joint.runs) == 1 else (None,)
+    own = list(result_tables(run)) if run else []
+    asked = _asked(run, own) if run else None
+    if asked is not None:
+        yield asked
+    yield from [table for table in own if table.key.startswith(COMMITS)][:1]
+    yield from joint.leading_tables or [table for table in own if table is not asked][:1]
+
+
+def _asked(run: ReportContent, own: Sequence[Table]) -> Table | None:
+    """The needs of a check, the limits of its only one, or where the time goes, in runs that are about that."""
+    checks = (table for table in own if table.key == "checks")
+    parts = traced_tables(run) if leads(run) else ()
+    return needs_table(run) or next(chain(checks, parts), None)
 
 
 def _table(table: Table) -> Iterator[str]:

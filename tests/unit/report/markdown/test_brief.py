@@ -41,6 +41,11 @@ def test_of_a_check_what_was_asked_for_stands_before_every_other_table(tmp_path:
     assert lines[2].startswith("**Yes, this carries etcd: ")
 
 
+def test_what_was_asked_for_stands_there_once_also_without_any_other_table(tmp_path: Path) -> None:
+    lines = brief(open_run(GOLDEN / "check-directory"), tmp_path / "brief.md", tables=())
+    assert lines.count("## What etcd asks for") == 1
+
+
 def test_of_a_trace_the_parts_stand_first(tmp_path: Path) -> None:
     stored = open_run(GOLDEN / "explained-appends")
     (run,) = joint_report([stored]).runs
