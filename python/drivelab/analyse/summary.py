@@ -25,6 +25,7 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.measurement import Measurement
+from drivelab.model.metric import END_SYNC
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 
@@ -133,7 +134,7 @@ def _end_sync(measured: Measurement) -> dict[str, Estimate]:
     window_ns = int(measured.engine.get("measured_ns", 0))
     return {
         "writes_returned_ns": _measured_once(max(0.0, window_ns - sync.mean_ns), "ns", writes, "window less the sync"),
-        "end_sync_ns": _measured_once(sync.mean_ns, "ns", 1, "the one sync call, exact"),
+        END_SYNC: _measured_once(sync.mean_ns, "ns", 1, "the one sync call, exact"),
     }
 
 

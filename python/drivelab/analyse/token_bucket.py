@@ -152,8 +152,9 @@ def _is_at_once(one: Stretch, before: Stretch | None) -> bool:
 
 def _without_start(one: Stretch) -> Stretch:
     low = one.low_per_s or one.rate_per_s
-    plain = replace(one, rate_per_s=low, high_per_s=None, low_per_s=None, excess=0.0, tail_s=0.0)
-    return replace(plain, is_burst_flat=one.is_flat)
+    return replace(
+        one, rate_per_s=low, high_per_s=None, low_per_s=None, excess=0.0, tail_s=0.0, is_burst_flat=one.is_flat
+    )
 
 
 def stretch_of(done: Done) -> Stretch:

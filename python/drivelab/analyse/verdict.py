@@ -29,7 +29,7 @@ from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Threshold, Verdict
+from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Threshold, Verdict, easier_words
 
 _DURABLE_TRIALS = "sync-write-"
 _COMMITS = "commits_per_s"
@@ -134,7 +134,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     outcome, why = _compare(threshold, estimate)
     if outcome == "fail" and threshold.asked_less:
         outcome = "undecided"
-        why = f"{_told(threshold, estimate)}, and {threshold.asked_less} are asked for, which are easier"
+        why = f"{_told(threshold, estimate)}, and {easier_words(threshold.asked_less)}"
     margin = _margin_ratio(threshold, estimate)
     text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
     far = _far_below(threshold, summary) if outcome == "undecided" else None
@@ -362,8 +362,8 @@ def _caveats(checks: Sequence[Check], findings: Sequence[Finding], written: Sequ
 
 
 def _caveat(check: Check) -> str:
-    harder = check.outcome == "undecided" and check.threshold.asked_less and check.why.endswith("which are easier")
-    return f"{check.text}; {check.threshold.asked_less} are asked for, which are easier" if harder else check.text
+    easier = easier_words(check.threshold.asked_less)
+    return f"{check.text}; {easier}" if check.threshold.asked_less and check.why.endswith(easier) else check.text
 
 
 def _without_limits(

@@ -27,7 +27,7 @@ from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
-from drivelab.model.metric import COMMANDS, DEVICE_BYTES, METRICS, REACHED, TENTHS, metric_of
+from drivelab.model.metric import COMMANDS, DEVICE_BYTES, END_SYNC, METRICS, REACHED, TENTHS, metric_of
 from drivelab.model.operations_apart import metrics_apart
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
@@ -46,7 +46,7 @@ SHOWN_METRICS = (
     *(*_LATENCIES, "total_latency_ns_max", RATE, THROUGHPUT, "cpu_share", DURATION, *TENTHS),
     # only trials with a cliff, or steady ones, have these
     *(metric.name for metric in METRICS if metric.section in ("Levels and cliffs", "Steady state")),
-    *("writes_returned_ns", "end_sync_ns", REACHED, DEVICE_BYTES, *COMMANDS, *_APART),
+    *("writes_returned_ns", END_SYNC, REACHED, DEVICE_BYTES, *COMMANDS, *_APART),
 )
 EFFECTS_TABLE = "effects"
 # tables that experiments name which go through files as a whole

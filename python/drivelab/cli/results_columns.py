@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, THROUGHPUT
-from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
+from drivelab.model.metric import END_SYNC, FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult
 from drivelab.model.units import format_quantity
 
@@ -64,7 +64,7 @@ def _columns(rows: Sequence[CombinationResult], repeats: int, over_time: bool) -
         columns.append(_column(RATE))
     if by_throughput and over_time:
         columns += map(_column, TENTHS)
-    columns += map(_column, ("writes_returned_ns", "end_sync_ns"))
+    columns += map(_column, ("writes_returned_ns", END_SYNC))
     if any(_is_partly_memory(one) for one in rows):
         columns.append(_column(REACHED))
     columns += latencies

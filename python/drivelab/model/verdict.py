@@ -217,6 +217,11 @@ class Fitness:
         }
 
 
+def easier_words(asked_less: str) -> str:
+    """Why a miss proves nothing where less is asked for than was measured."""
+    return f"{asked_less} are asked for, which are easier"
+
+
 def verdicts_in(stored: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
     """The verdict of each need in what a run stores: of several needs, of one, or none where nothing was judged."""
     if not stored:

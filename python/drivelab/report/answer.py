@@ -8,7 +8,7 @@ from typing import Any
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import verdicts_in
+from drivelab.model.verdict import easier_words, verdicts_in
 from drivelab.report.content import TrialContent
 from drivelab.report.headline import busy_words
 from drivelab.report.numerals import latency_text, number_text, round_latency_text
@@ -33,6 +33,7 @@ class CheckLine:
     source: str
     why: str
     reach: str = ""
+    easier: str = ""
 
     @property
     def word(self) -> str:
@@ -163,7 +164,8 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
     threshold = check["threshold"]
     estimate = Estimate(**check["estimate"]) if check.get("estimate") else None
     sign = {"at_most": "≤", "at_least": "≥"}[threshold["direction"]]
-    ratio = check.get("margin_ratio")
+    ratio, why = check.get("margin_ratio"), str(check.get("why", ""))
+    easier = easier_words(str(threshold.get("asked_less", "")))
     return CheckLine(
         text=asked_words(threshold, limit_words(threshold["limit"], threshold["unit"])),
         trial=str(threshold["trial"]),
@@ -175,8 +177,9 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
         outcome=str(check["outcome"]),
         force=str(threshold["force"]),
         source=str(threshold["source"]),
-        why=str(check.get("why", "")),
+        why=why,
         reach=str(check.get("reach", "")),
+        easier=easier if threshold.get("asked_less") and why.endswith(easier) else "",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 # before what explains, adds to or bounds what was said
 _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
@@ -14,6 +14,11 @@ _COMMA = re.compile(r", ")
 _RANGE = re.compile(r" \((?:95 %|\d+ repeats): [^()]*\)")
 _SETTINGS = re.compile(r"(?<=at best) \([^()]*\)")
 FIRST_WORDS_MAX = 30
+
+
+def word_count(texts: Iterable[str]) -> int:
+    """Words of several texts together."""
+    return sum(len(text.split()) for text in texts)
 
 
 def capitalised(text: str) -> str:

@@ -22,9 +22,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if not emptied_ns or evidence.is_null or emptied_ns < max(_EMPTIED_NS_MIN, _EMPTIED_SHARE_MIN * run_ns):
         return []
     token, _ = token_of(evidence.measured.workload.block_sizes[0].bytes)
-    counted = evidence.issued if token == "bytes" else evidence.operations
-    lasting_per_s = sum(map(counted, ("read", "write"))) * _NS / (run_ns + emptied_ns)
     is_of_bytes = token == "bytes"
+    counted = evidence.issued if is_of_bytes else evidence.operations
+    lasting_per_s = sum(map(counted, ("read", "write"))) * _NS / (run_ns + emptied_ns)
     rate = format_quantity(lasting_per_s, "B/s") if is_of_bytes else f"{format_rate_per_s(lasting_per_s)} a second"
     text = (
         f"{rate} until its cache was empty, {format_duration_ns(emptied_ns)} later: the rate that was measured is the "

@@ -14,7 +14,7 @@ from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
 from drivelab.report.sentences.contest import DIFFERS_FROM
 from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change
 
@@ -101,15 +101,11 @@ def _in_few_words(words: _Words, parts_of: Callable[[_Words], Iterable[str]]) ->
     parts: list[str] = []
     for most in range(NAMED_MAX, 0, -1):
         parts = list(parts_of(replace(words, most=most)))
-        if _word_count(parts) <= FIRST_WORDS_MAX:
+        if word_count(parts) <= FIRST_WORDS_MAX:
             break
-    while len(parts) > 1 and _word_count(parts) > FIRST_WORDS_MAX:
+    while len(parts) > 1 and word_count(parts) > FIRST_WORDS_MAX:
         parts.pop()
     yield from _joined(parts)
-
-
-def _word_count(parts: Iterable[str]) -> int:
-    return sum(len(part.split()) for part in parts)
 
 
 def _of_numbers_the_last(effects: Sequence[LevelEffect]) -> list[LevelEffect]:

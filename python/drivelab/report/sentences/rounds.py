@@ -11,7 +11,7 @@ from drivelab.model.rounds import ChosenPoint, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.numerals import latency_text, number_text, percent_text, value_writer
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
 from drivelab.report.sentences.contest import times_apart
 from drivelab.report.sentences.effect_words import ratio_change
 
@@ -73,7 +73,7 @@ def _beside(members: Sequence[PhaseRounds], room: int) -> str:
         f"{one.target} {value}{'' if one.is_steady else ', not steady'}"
         for (one, _), value in zip(known, values, strict=True)
     ]
-    return f"{_fitting(told, room - _words(what))} ({what})."
+    return f"{_fitting(told, room - word_count([what]))} ({what})."
 
 
 def _combination(series: TrackedSeries) -> str:
@@ -92,7 +92,7 @@ def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> s
         at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""
         told = f"Not steady in {count}{at_most} {place}{'; the last' if known else ''}"
     told = f"{told[0].lower()}{told[1:]}" if has_lead else told
-    return f"{told}: {_fitting(known, room - _words(told))}." if known else f"{told}."
+    return f"{told}: {_fitting(known, room - word_count([told]))}." if known else f"{told}."
 
 
 def _where(one: PhaseRounds, *, several: bool) -> str:
@@ -116,14 +116,10 @@ def _why_not(one: PhaseRounds, *, several: bool) -> Iterator[str]:
 def _fitting(texts: Sequence[str], room: int) -> str:
     """As many texts as there is room for in words, one at least, and how many more there are."""
     shown = 1
-    while shown < len(texts) and _words(*texts[: shown + 1]) + _WORDS_OF_REST <= room:
+    while shown < len(texts) and word_count(texts[: shown + 1]) + _WORDS_OF_REST <= room:
         shown += 1
     more = f"; and {len(texts) - shown} more" if shown < len(texts) else ""
     return f"{'; '.join(texts[:shown])}{more}"
-
-
-def _words(*texts: str) -> int:
-    return sum(len(text.split()) for text in texts)
 
 
 def _number(series: TrackedSeries) -> str:

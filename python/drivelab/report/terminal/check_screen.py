@@ -160,9 +160,8 @@ class _Writer:
         for check in block.checks:
             if check is not told:
                 # what was measured may be harder than what is asked for, and a miss then proves nothing
-                easier = check.why.rpartition(", and ")[2] if check.why.endswith(", which are easier") else ""
                 criterion = self._criterion(f"{check.force}, {check.word}", check)
-                yield self._told("", "; ".join(filter(None, (criterion, easier))))
+                yield self._told("", "; ".join(filter(None, (criterion, check.easier))))
 
     def needs(self, sentence: str, blocks: Sequence[VerdictBlock], most: int) -> Iterator[RenderableType]:
         """Several needs: a line each with its criterion, failures first; those that are met and find no room in one."""

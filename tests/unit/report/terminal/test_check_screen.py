@@ -242,6 +242,7 @@ def test_a_miss_of_what_is_harder_than_asked_says_so(whole: ReportContent) -> No
     harder = check_of("sync-write-4096", "iops", (119.0, 117.0, 120.0), 500.0)
     harder |= {"outcome": "undecided", "why": why}
     harder["threshold"] |= {"direction": "at_least", "unit": "1/s", "force": "recommended"}
+    harder["threshold"]["asked_less"] = "writes of 8000 bytes"
     verdict = need("etcd", "pass") | {"checks": [required, harder]}
     text = " ".join(line.strip() for line in shown(replace(whole, verdict=verdict))[:5])
     assert "recommended, undecided: " in text
