@@ -93,6 +93,8 @@ def test_its_commands_are_those_of_the_timed_pass(drivelab: Drivelab, explain: E
         assert (counts["data_writes"], counts["flushes"]) == (COUNT, counts["flushes_counted"])
 
 
+# its file lies on a drive that other tests read and write: kernel threads of theirs are taken for the layer's own
+@pytest.mark.alone
 def test_a_device_that_nobody_gave_up_is_only_read(
     drivelab: Drivelab, explain: Explain, make_loop_device: Callable[..., Path]
 ) -> None:
