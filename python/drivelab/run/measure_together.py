@@ -9,11 +9,14 @@ device, its counts are kept apart from those of a trial.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
 from drivelab.run.before_writing import look_before, prepare_own_target
 from drivelab.run.device_counters import counted_device, counted_devices, read_counters
+from drivelab.run.emptied_cache import emptied_cache
 from drivelab.run.engine import EngineRun, StopRequest
 from drivelab.run.measure import context_of_file, look_at_file, watch_idle
 from drivelab.run.shared_work import SharedWork
@@ -70,6 +73,7 @@ def measure_together(
     after = read_counters(list(before.fields))
     around_them = surroundings_between(around, read_surroundings(temperatures_of))
     runs = [result if isinstance(result, EngineRun) else None for result in found]
+    emptied = _emptied(members, runs, stop)
     shared = SharedWork(members, runs, [names for names, _ in counted], before, after)
     measured: list[Measurement | DrivelabError] = []
     for place, (member, result) in enumerate(zip(members, found, strict=True)):
@@ -77,7 +81,9 @@ def measure_together(
             measured.append(result)
             continue
         context = around_them | context_of_file(member.workload, looked_at[place]) | shared.context(place)
-        context |= dropped[place] | {"other_work": idle.get(drives[place]), "counted_device": drives[place]}
+        context |= (
+            dropped[place] | emptied[place] | {"other_work": idle.get(drives[place]), "counted_device": drives[place]}
+        )
         context["device_counters_reason"] = counted[place][1] or context["device_counters_reason"]
         measured.append(
             Measurement(
@@ -92,6 +98,16 @@ def measure_together(
             )
         )
     return measured
+
+
+def _emptied(members: Sequence[Member], runs: Sequence[EngineRun | None], stop: StopRequest) -> list[dict[str, Any]]:
+    """What the write caches took to empty: all at once, since one flush empties a drive of what all of them wrote."""
+
+    def of_one(member: Member, run: EngineRun | None) -> dict[str, Any]:
+        return {} if run is None else emptied_cache(member.workload, run.summary, stop)
+
+    with ThreadPoolExecutor(len(members)) as pool:
+        return list(pool.map(of_one, members, runs))
 
 
 def _prepared(members: Sequence[Member], stop: StopRequest) -> list[Measurement | DrivelabError]:

@@ -58,6 +58,16 @@ def test_they_begin_at_one_moment_and_each_meets_its_own_limit(tmp_path: Path, f
     assert [one.engine["stopped_by"] for one in (short, long)] == ["runtime", "runtime"]
 
 
+def test_each_empties_the_write_cache_that_it_leaves(tmp_path: Path, facts: TargetFacts) -> None:
+    direct = writer(tmp_path, "a", count=4).model_copy(update={"direct": True})
+    members = [Member("a", direct, facts), Member("b", writer(tmp_path, "b", count=4), facts)]
+    told = [
+        one.context.get("write_cache_emptied_ns") for one in measured(measure_together(members, stop=threading.Event()))
+    ]
+    assert told[0] > 0
+    assert told[1] is None
+
+
 def test_one_begins_later_and_its_end_is_that_of_all(tmp_path: Path, facts: TargetFacts) -> None:
     endless = writer(tmp_path, "a", runtime_ms=HOUR_MS, backend="null")
     late = writer(tmp_path, "b", count=1, backend="null")
