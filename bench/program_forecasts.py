@@ -60,9 +60,9 @@ class Forecasted:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Forecast of the median latency for the slowest and the quickest computer that the program was tried on."""
-        ns = statistics.median(self.latencies_ns)
-        rate = commit_rate(self.program, replace(_estimate(ns), low=ns, high=ns))
+        """Forecast for the slowest and the quickest computer that the program was tried on, of the latencies seen."""
+        ns, low_ns, high_ns = statistics.median(self.latencies_ns), min(self.latencies_ns), max(self.latencies_ns)
+        rate = commit_rate(self.program, replace(_estimate(ns), low=low_ns, high=high_ns))
         return rate.low or 0.0, rate.high or 0.0
 
     @property

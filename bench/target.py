@@ -5,9 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+# the drive with latencies of its own is the one that tests use
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+
+from shaped_drive.loop import LoopDrive
 
 READ_TARGET_BYTES = 1 << 30
 
@@ -47,6 +53,21 @@ def write_directory() -> Iterator[tuple[Path, str]]:
         _run("mount", device, directory)
         stack.callback(_run, "umount", directory)
         yield Path(directory), "ext4 on a loop device over memory"
+
+
+@contextlib.contextmanager
+def slow_directory(flush_ms: float) -> Iterator[Path]:
+    """A directory on ext4 on a drive whose flush takes so long; needs root and QEMU's storage daemon."""
+    with contextlib.ExitStack() as stack:
+        kept = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-")))
+        drive = stack.enter_context(contextlib.closing(LoopDrive(kept, READ_TARGET_BYTES)))
+        _run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(drive.path))
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-"))
+        _run("mount", str(drive.path), directory)
+        stack.callback(_run, "umount", directory)
+        Path(directory).chmod(0o755)
+        drive.shape(flush_latency_ns=round(flush_ms * 1e6))
+        yield Path(directory)
 
 
 @contextlib.contextmanager
