@@ -212,6 +212,14 @@ def test_what_stands_behind_two_dashes_is_no_option() -> None:
     assert report_sources.with_matching(["report", "a", "b"]) == ["report", "a", "b"]
 
 
+def test_the_short_form_is_markdown_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(DIRECTORY), "--brief", "--figures", "none"]) == 0
+    told = capsys.readouterr().out
+    assert run(["report", str(DIRECTORY), "--brief", "--figures", "none", "--format", "markdown"]) == 0
+    assert told == capsys.readouterr().out
+    assert told.startswith("# ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -221,8 +229,8 @@ def test_what_stands_behind_two_dashes_is_no_option() -> None:
         ([str(DIRECTORY), "--format", "pdf"], "U005", "html, markdown, csv, json, card"),
         ([str(DIRECTORY), "--format", "markdown", "--figures", "gif"], "U005", "svg, png, none"),
         ([str(DIRECTORY), "--figures", "svg"], "U004", "html"),
-        ([str(DIRECTORY), "--brief"], "U004", "--brief is for Markdown"),
-        ([str(DIRECTORY), "--brief"], "U004", "do:    write Markdown: --format markdown --brief; or leave --brief out"),
+        ([str(DIRECTORY), "--brief", "--format", "html"], "U004", "--brief is for Markdown"),
+        ([str(DIRECTORY), "--brief", "--out", "x.html"], "U004", "--format markdown --brief; or leave --brief out"),
         ([str(DIRECTORY), "--figures", "svg"], "U004", "do:    write Markdown: --format markdown --figures; or leave"),
         ([str(DIRECTORY), "--text", "--brief"], "U004", "--text and --brief"),
         ([str(DIRECTORY), "--text", "--json"], "U004", "--text and --json"),

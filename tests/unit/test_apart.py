@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from drivelab.model import apart
-from drivelab.model.apart import are_apart, too_few_runs
+from drivelab.model.apart import are_apart, scatter_of, too_few_runs
 from drivelab.model.estimate import Estimate
 
 
@@ -29,6 +29,39 @@ def test_of_pairs_that_are_alike_one_in_twenty_at_most_is_apart(first: int, seco
         found += bool(are_apart(estimates[0], estimates[1], (first, second)))
     # two standard errors above 5 %
     assert found / 3000 <= 0.05 + 2 * (0.05 * 0.95 / 3000) ** 0.5
+
+
+@pytest.mark.parametrize("scatters", [(1,) * 7, (3, 1, 1, 1, 1, 1, 3), (1, 1, 1, 1, 1, 1, 3), (1, 3, 3, 3, 3, 3, 1)])
+def test_with_the_scatter_of_a_curve_one_pair_in_twenty_at_most_is_apart(scatters: tuple[int, ...]) -> None:
+    random = np.random.default_rng(11)
+    found = 0
+    for _ in range(2000):
+        curve = [told(np.exp(random.normal(12, 0.1 * scatter, 3))) for scatter in scatters]
+        scatter = scatter_of([(one, 3) for one in curve])
+        found += bool(are_apart(curve[0], curve[-1], (3, 3), scatter=scatter))
+    assert found / 2000 <= 0.05 + 2 * (0.05 * 0.95 / 2000) ** 0.5
+
+
+def test_a_curve_of_three_repeats_each_tells_half_as_much_again() -> None:
+    random = np.random.default_rng(5)
+    alone = together = 0
+    for _ in range(500):
+        curve = [told(np.exp(random.normal(12 + 0.4055 * (place == 6), 0.1, 3))) for place in range(7)]
+        scatter = scatter_of([(one, 3) for one in curve])
+        alone += bool(are_apart(curve[0], curve[6], (3, 3)))
+        together += bool(are_apart(curve[0], curve[6], (3, 3), scatter=scatter))
+    assert alone / 500 < 0.7
+    assert together / 500 > 0.8
+
+
+def test_the_scatter_is_that_of_one_repeat() -> None:
+    random = np.random.default_rng(2)
+    curve = [(told(np.exp(random.normal(place / 200, 0.2, 3))), 3) for place in range(2000)]
+    deviation, freedom = scatter_of(curve) or (0.0, 0)
+    # a range of three varies itself, and its square is that much more
+    assert deviation == pytest.approx(0.2, rel=0.15)
+    assert freedom == 4000
+    assert scatter_of([(curve[0][0], 1)]) is None
 
 
 def test_ranges_that_do_not_overlap_are_not_enough() -> None:

@@ -106,7 +106,7 @@ def command(
     others |= {"--figures": figures is not None, "--price": price is not None}
     _require_alone(others, text=text, details=details)
     place = named_place(out, format_name)
-    chosen = chosen_format(format_name, place)
+    chosen = chosen_format(format_name, place, is_brief=brief)
     asked = _Asked(chosen, place, chosen_pictures(figures, chosen, is_brief=brief), brief, as_json)
     program = followed_source(run)
     if program is not None:

@@ -20,7 +20,7 @@ STDOUT = "-"
 _OF_SEVERAL = "joint-report"
 
 
-def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True) -> Format:
+def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True, is_brief: bool = False) -> Format:
     """The format that was asked for; without a word the one that the file's name ends in, else a page.
 
     Parameters
@@ -29,6 +29,8 @@ def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True
         As typed.
     has_option : bool
         Whether the command has ``--format``.
+    is_brief : bool
+        Whether the short form is wanted: without a word that is Markdown.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True
         in a file that is called a PDF opens nowhere.
     """
     if name is None and (out is None or out.is_dir()):
-        return "html"
+        return "markdown" if is_brief else "html"
     if name is None:
         ending = out.suffix.lower() if out else ""
         if ending not in FORMAT_OF_SUFFIX:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from drivelab.model.estimate import Estimate
 
@@ -29,7 +30,11 @@ def too_few_runs(counts: tuple[int, int]) -> str:
 
 
 def are_apart(
-    one: Estimate, other: Estimate, trial_counts: tuple[int, int], runs: tuple[str, str] = ("", "")
+    one: Estimate,
+    other: Estimate,
+    trial_counts: tuple[int, int],
+    runs: tuple[str, str] = ("", ""),
+    scatter: tuple[float, int] | None = None,
 ) -> bool | None:
     """Whether two numbers differ by more than chance, as far as their ends and repeats tell.
 
@@ -42,6 +47,8 @@ def are_apart(
         How many trials are behind each.
     runs : (str, str)
         Which run each is of; left out, both are of one.
+    scatter : (float, int), optional
+        `scatter_of` numbers among which these are and that may scatter alike.
 
     Returns
     -------
@@ -56,12 +63,41 @@ def are_apart(
     times. So where there are repeats, the logarithms of the medians must also
     lie further apart than Student's t allows at 5 %, with standard deviations
     from the ranges. A trial beside repeats is taken to scatter as these do.
+    With a scatter of more numbers each is taken to scatter as all of them do,
+    or as it does itself where that is more, so that three repeats suffice; of
+    pairs that are alike at most one in twenty lies apart, also where two scatter
+    three times as far as the others (tests/unit/test_apart.py).
     """
-    found = _are_apart(one, other, trial_counts)
+    found = _are_apart(one, other, trial_counts, scatter)
     return None if found and runs[0] != runs[1] and too_few_runs((1, 1)) else found
 
 
-def _are_apart(one: Estimate, other: Estimate, trial_counts: tuple[int, int]) -> bool | None:
+def scatter_of(numbers: Sequence[tuple[Estimate, int]]) -> tuple[float, int] | None:
+    """Standard deviation of the logarithm of one repeat, of all numbers together, and its degrees of freedom.
+
+    Parameters
+    ----------
+    numbers : sequence of (Estimate, int)
+        Medians with the lowest and the highest repeat, and how many repeats; those that tell nothing are left out.
+
+    Returns
+    -------
+    (float, int) or None
+        None where no number has repeats.
+    """
+    told = [(one, count) for one, count in numbers if count > 1 and one.low and one.high]
+    freedom = sum(count - 1 for _, count in told)
+    squares = sum((count - 1) * _deviation(one.low or 0.0, one.high or 0.0, count) ** 2 for one, count in told)
+    return (math.sqrt(squares / freedom), freedom) if freedom else None
+
+
+def _deviation(low: float, high: float, count: int) -> float:
+    return math.log(high / low) / _EXPECTED_RANGES[min(count, 15) - 2]
+
+
+def _are_apart(
+    one: Estimate, other: Estimate, trial_counts: tuple[int, int], scatter: tuple[float, int] | None
+) -> bool | None:
     ends = (one.low, one.high, other.low, other.high)
     if any(end is None for end in ends) or one.value is None or other.value is None:
         return None
@@ -72,16 +108,18 @@ def _are_apart(one: Estimate, other: Estimate, trial_counts: tuple[int, int]) ->
     if max(counts) == 1 or min(low, other_low, one.value, other.value) <= 0:
         return True
     deviations = [
-        math.log(end / begin) / _EXPECTED_RANGES[min(count, 15) - 2] if count > 1 else None
+        _deviation(begin, end, count) if count > 1 else None
         for begin, end, count in ((low, high, counts[0]), (other_low, other_high, counts[1]))
     ]
     known = max(one for one in deviations if one is not None)
+    of_all = scatter[0] if scatter else 0.0
     parts = [
-        (known if one is None else one) ** 2 * (_MEDIAN_OVER_MEAN**2 / count if count > 2 else 1 / count)
+        max(known if one is None else one, of_all) ** 2 * (_MEDIAN_OVER_MEAN**2 / count if count > 2 else 1 / count)
         for one, count in zip(deviations, counts, strict=True)
     ]
     error = max(math.sqrt(sum(parts)), _ERROR_MIN)
-    return abs(math.log(one.value / other.value)) > _t(parts, counts) * error
+    t = _student_t(scatter[1]) if scatter else _t(parts, counts)
+    return abs(math.log(one.value / other.value)) > t * error
 
 
 def _t(parts: list[float], counts: list[int]) -> float:
@@ -93,4 +131,8 @@ def _t(parts: list[float], counts: list[int]) -> float:
         freedom = sum(parts) ** 2 / squares if squares else float(sum(counts) - 2)
         # a small side that happens to scatter little must not borrow the certainty of a large one
         freedom = min(freedom, 2.0 * (min(counts) - 1))
-    return _STUDENT_T[min(max(1, math.floor(freedom + 1e-9)), len(_STUDENT_T)) - 1]
+    return _student_t(math.floor(freedom + 1e-9))
+
+
+def _student_t(freedom: int) -> float:
+    return _STUDENT_T[min(max(1, freedom), len(_STUDENT_T)) - 1]

@@ -146,7 +146,7 @@ def plan_check(
         do = f"check a directory that is there: drivelab check {parent}"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
     if target.kind not in ("file", "block_device", "simulated"):
-        do = "give a directory, a file, a block device or a simulated drive"
+        do = "give a directory, a file, a block device or a simulated drive; for a scratch drive its directory"
         raise DrivelabError("T105", f"'{target.text}' cannot be checked", where="drivelab check", do=do)
     if target.size_bytes < TARGET_BYTES_MIN:
         size, least = format_bytes(target.size_bytes), format_bytes(TARGET_BYTES_MIN)

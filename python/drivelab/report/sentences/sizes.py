@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drivelab.model.apart import are_apart
+from drivelab.model.apart import are_apart, scatter_of
 from drivelab.model.judged_metric import LATENCY
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.units import format_bytes
@@ -60,9 +60,10 @@ def _curve(members: Sequence[CombinationResult]) -> str:
     latencies = _latencies(members)
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
     last, least = len(members) - 1, min(range(len(members)), key=latencies.__getitem__)
-    if _is_slower(members[0], members[least], _FALLS):
+    is_slower = _Slower(members)
+    if is_slower(members[0], members[least], _FALLS):
         return ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in sorted({0, least, last}))
-    flat = _flat_until(members)
+    flat = _flat_until(members, is_slower)
     low, high = (end(latencies[: flat + 1]) for end in (min, max))
     is_span = high > _AS_FAST * low
     # what is said of all these sizes holds for each of them
@@ -73,26 +74,41 @@ def _curve(members: Sequence[CombinationResult]) -> str:
     return f"{span}, no size slower than {sizes[0]} beyond the scatter" if is_span else span
 
 
-def _flat_until(members: Sequence[CombinationResult]) -> int:
+def _flat_until(members: Sequence[CombinationResult], is_slower: _Slower) -> int:
     """The place of the last size that is not slower than the first; all behind it are."""
     place = len(members) - 1
-    while place and _is_slower(members[place], members[0], _AS_FAST):
+    while place and is_slower(members[place], members[0], _AS_FAST):
         place -= 1
     return place
 
 
-def _is_slower(one: CombinationResult, other: CombinationResult, times: float) -> bool:
-    """Whether a size takes so many times as long as another, and more than chance would make of it."""
-    mine, its = (each.metrics[LATENCY] for each in (one, other))
-    is_apart = are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count))
-    return is_apart is not False and mine.median > (times if is_apart else _FALLS) * its.median
+class _Slower:
+    """Whether a size takes so many times as long as another, and more than chance would make of it.
+
+    Parameters
+    ----------
+    members : sequence of CombinationResult
+        All sizes, which tell together how far repeats scatter.
+    """
+
+    def __init__(self, members: Sequence[CombinationResult]) -> None:
+        numbers = [one.metrics[LATENCY] for one in members]
+        self._scatter = scatter_of([(one.estimate, one.repeat_count) for one in numbers])
+
+    def __call__(self, one: CombinationResult, other: CombinationResult, times: float) -> bool:
+        mine, its = (each.metrics[LATENCY] for each in (one, other))
+        counts = (mine.repeat_count, its.repeat_count)
+        is_apart = are_apart(mine.estimate, its.estimate, counts, scatter=self._scatter)
+        return is_apart is not False and mine.median > (times if is_apart else _FALLS) * its.median
 
 
 def _efficient(members: Sequence[CombinationResult]) -> str:
     """From which size on writes carry half of what the best size carries; empty where only the largest does."""
     rates = [(one.block_size_bytes or 0) / latency for one, latency in zip(members, _latencies(members), strict=True)]
     enough = next(place for place, rate in enumerate(rates) if rate >= _EFFICIENT * max(rates))
-    is_told = _flat_until(members) < len(members) - 1 and min(rates[enough:]) >= _EFFICIENT * max(rates)
+    is_told = _flat_until(members, _Slower(members)) < len(members) - 1 and min(rates[enough:]) >= _EFFICIENT * max(
+        rates
+    )
     if not is_told or enough == len(members) - 1:
         return ""
     size = format_bytes(members[enough].block_size_bytes or 0)

@@ -270,18 +270,15 @@ def _write(metric: str, value: float) -> str:
 
 
 def _commands(one: CombinationResult, *, is_short: bool = False) -> str:
-    """``3 writes, 2 flushes``, of what is durable; short ``3 + 2``."""
-    if not one.is_durable:
+    """``3 writes, 2 flushes``, of what is durable; short ``3 + 2``; one of them that is not known is ``?``."""
+    known = [one.metrics.get(metric) for _, metric in _NOUNS]
+    if not one.is_durable or not any(known):
         return ""
-    told = []
+    counts = ["?" if found is None else f"{found.median:.1f}".removesuffix(".0") for found in known]
     if is_short:
-        known = [one.metrics.get(metric) for _, metric in _NOUNS]
-        counts = ["?" if found is None else f"{found.median:.1f}".removesuffix(".0") for found in known]
-        return " + ".join(counts) if any(known) else ""
-    for noun, metric in _NOUNS:
-        found = one.metrics.get(metric)
-        if found is None:
-            continue
-        count = f"{found.median:.1f}".removesuffix(".0")
-        told.append(f"{count} {noun if count != '1' else noun[: -2 if noun == 'flushes' else -1]}")
-    return ", ".join(told)
+        return " + ".join(counts)
+    nouns = [noun for noun, _ in _NOUNS]
+    singular = {noun: noun[: -2 if noun == "flushes" else -1] for noun in nouns}
+    return ", ".join(
+        f"{count} {singular[noun] if count == '1' else noun}" for count, noun in zip(counts, nouns, strict=True)
+    )

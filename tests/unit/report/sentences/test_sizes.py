@@ -101,6 +101,14 @@ def test_sizes_that_scatter_into_each_other_are_not_told_apart() -> None:
     assert told(*rows)[0].startswith("Write + fdatasync: 181 us to 4.19 ms up to 4 KiB, 12.0 ms at 1 MiB")
 
 
+def test_three_repeats_of_each_of_seven_sizes_tell_that_the_largest_is_slower() -> None:
+    """Of a run on a busy machine: by three repeats beside three it was no slower."""
+    ranges = ((1, 554, 433, 867), (512, 521, 470, 700), (1024, 590, 480, 760), (4096, 778, 389, 1170))
+    sizes = (*ranges, (65536, 700, 560, 900), (262144, 900, 800, 1100), (1 << 20, 1600, 1460, 1810))
+    rows = [scattered(at(size, median), low, high) for size, median, low, high in sizes]
+    assert told(*rows) == ["Write + fdatasync: 521 to 900 us up to 256 KiB, 1.60 ms at 1 MiB."]
+
+
 def test_what_a_plateau_is_said_to_take_holds_for_every_size_on_it() -> None:
     rows = [at(1, 400), scattered(at(512, 510), 380, 520), scattered(at(65536, 572), 390, 589), at(1 << 20, 1040)]
     assert told(*rows) == ["Write + fdatasync: 400 to 572 us up to 64 KiB, 1.04 ms at 1 MiB."]
