@@ -70,7 +70,7 @@ def _best_of(members: Sequence[CombinationResult]) -> str:
     times = number_text(knee.metrics[RATE].median / first.metrics[RATE].median, 2)
     grown = "" if knee is first else f", {times} times those of {_depth(first)}{_waits(knee, first)}"
     if knee is last:
-        return f"{_depth(knee)} at a time give {_rate(knee)}{grown}; the rate still grows there"
+        return f"{_depth(knee)} or more at a time are best: {_rate(knee)}, still growing{grown}"
     return f"{_depth(knee)} at a time {_verb(knee)} the best trade, {_rate(knee)}{grown}; {_beyond(last, knee)}"
 
 
@@ -94,7 +94,7 @@ def _more(last: CombinationResult, knee: CombinationResult) -> str:
     (_, most), (least, _) = mine.ends, its.ends
     if is_chance and most and least:
         percent = round(100 * (most / least - 1))
-        return f"at most {percent}\u00a0% more" if percent > 0 else "no more"
+        return f"at most {percent}\u00a0% more" if percent > 0 and mine.median > its.median else "no more"
     percent = round(100 * (mine.median / its.median - 1))
     return f"{abs(percent)}\u00a0% {'more' if percent >= 0 else 'fewer'}"
 

@@ -6,8 +6,10 @@ levels of the second are columns.
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _NAME_WIDTH_MIN = 16
-# of several targets the names of rows have at least this, before ranges go
-_NAME_WIDTH_LEAST = 2
+# of several targets the names of rows have at least this below their head, and with it, before ranges go
+_NAME_WIDTH_LEAST, _NAMES_ROOM_MIN = 2, 8
 _GAP = 2
 _PADDING = (0, _GAP, 0, 0)
 # rows from which two factors make a square
@@ -38,6 +40,8 @@ Cell = TypeVar("Cell")
 Justify = Literal["left", "right"]
 Clean = Callable[[str], str]
 Key = tuple[tuple[str, str], ...]
+# heads with alignments, and rows of numbers
+Cells = tuple[list[tuple[str, Justify]], list[list[str]]]
 
 
 def row_count(group: Sequence[CombinationResult]) -> int:
@@ -93,19 +97,11 @@ def workload_table(
         cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
         more = _others(firsts[key], metric) if len(targets) == 1 else ()
         numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
-    # of several targets a name that reaches the next column costs a range
-    margin = _GAP if len(targets) > 1 else 0
-    names = _name_columns(labels, shown, _room_beside(columns, numbers) - margin)
-    spare = _spare_column([head for head, _ in columns], is_one_target=len(targets) == 1)
-    if len(names[0]) < len(labels.names) and spare is not None and _are_numbers(labels):
-        columns, numbers = _without(columns, spare), [_without(told, spare) for told in numbers]
-        names = _name_columns(labels, shown, _room_beside(columns, numbers))
-    head_width = max(len(line) for head in names[0] for line in head.split("\n"))
-    if len(targets) > 1 and _room_beside(columns, numbers) < head_width + _GAP + _NAME_WIDTH_LEAST:
-        # a range that is cut reads as another: the details have it
-        kept = [place for place, (head, justify) in enumerate(columns) if justify == "right" or head == _WORK_SHORT]
-        columns, numbers = [columns[place] for place in kept], [[told[place] for place in kept] for told in numbers]
-        names = _name_columns(labels, shown, _room_beside(columns, numbers))
+    fitted = _fitted(labels, shown, (columns, numbers), is_one_target=len(targets) == 1)
+    if fitted is None:
+        by_drive = [replace(one, target="", levels={**one.levels, "drive": one.target}) for one in group]
+        return workload_table(by_drive, rows_max, clean, is_one_at_a_time=False)
+    names, (columns, numbers) = fitted
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
     # numbers that are cut read as others, so names are the narrower where these need the room
     name_width = min(_NAME_WIDTH_MIN, _room_beside(columns, numbers) - _GAP)
@@ -117,6 +113,53 @@ def workload_table(
     for name, told in zip(names[1:], numbers, strict=True):
         table.add_row(*map(clean, name), *(Text(clean(cell)) for cell in told))
     return table, len(rows) - len(shown)
+
+
+def _fitted(
+    labels: CombinationLabels, shown: Sequence[int], cells: Cells, *, is_one_target: bool
+) -> tuple[list[list[str]], Cells] | None:
+    """What names the rows, beside as many columns as there is room for; None where several targets have none."""
+    for way in [cells] if is_one_target else _ways(cells):
+        columns, numbers = way
+        room = _room_beside(columns, numbers)
+        if room < _NAMES_ROOM_MIN and not is_one_target:
+            continue
+        # of several targets a name that reaches the next column costs a range
+        names = _name_columns(labels, shown, room - (0 if is_one_target else _GAP))
+        spare = _spare_column([head for head, _ in columns], is_one_target=is_one_target)
+        if len(names[0]) < len(labels.names) and spare is not None and _are_numbers(labels):
+            columns, numbers = _without(columns, spare), [_without(told, spare) for told in numbers]
+            room = _room_beside(columns, numbers)
+            names = _name_columns(labels, shown, room)
+        head_width = max(len(line) for head in names[0] for line in head.split("\n"))
+        if is_one_target or room >= head_width + _GAP + _NAME_WIDTH_LEAST:
+            return names, (columns, numbers)
+    return None
+
+
+def _ways(cells: Cells) -> Iterator[Cells]:
+    """Columns of several targets: all, with heads in lines, then without ranges (one that is cut reads as another)."""
+    columns, numbers = cells
+    yield cells
+    widths = [max(len(told[place]) for told in numbers) for place in range(len(columns))]
+    columns = [
+        (_in_lines(head, width) if justify == "right" else head, justify)
+        for (head, justify), width in zip(columns, widths, strict=True)
+    ]
+    yield columns, numbers
+    for heads in ((_WORK_SHORT,), ()):
+        kept = [place for place, (head, justify) in enumerate(columns) if justify == "right" or head in heads]
+        yield [columns[place] for place in kept], [[told[place] for place in kept] for told in numbers]
+
+
+def _in_lines(name: str, width: int) -> str:
+    """A name of a drive in lines no wider than its numbers, as far as its own signs divide it."""
+    lines = [""]
+    for part in re.findall(r"[^-:_ /]*[-:_ /]?", name):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _are_numbers(labels: CombinationLabels) -> bool:

@@ -45,8 +45,8 @@ def at(depth: int, rate: float, target: str = "sdb", outstanding: float | None =
         (
             [1e4 * depth for depth in DEPTHS],
             (
-                "32 at a time give 320 000 IOPS, 32 times those of 1; half of them then take at most 100 us "
-                "instead of 100 us; The rate still grows there."
+                "32 or more at a time are best: 320 000 IOPS, still growing, 32 times those of 1; Half of them then "
+                "take at most 100 us instead of 100 us."
             ),
         ),
         # a disk with one head and no queue of its own
@@ -67,7 +67,7 @@ def test_depths_that_were_never_outstanding_are_not_judged() -> None:
     rows = [at(depth, 1e4 * depth) for depth in DEPTHS[:4]]
     rows += [at(depth, 5e4, outstanding=depth / 2) for depth in DEPTHS[4:]]
     told = plain_text(" ".join(run_sentences(RunAnswer(tuple(rows)))))
-    assert "8 at a time give 80 000 IOPS, 8.0 times those of 1" in told
+    assert "8 or more at a time are best: 80 000 IOPS, still growing, 8.0 times those of 1" in told
     assert told.endswith("16 and 32 were asked for but never outstanding at once, so they are not judged.")
     alone = RunAnswer((at(1, 1e4), *(at(depth, 1e4, outstanding=1) for depth in DEPTHS[1:])))
     told = plain_text(" ".join(run_sentences(alone)))
@@ -99,9 +99,18 @@ def test_with_another_factor_the_curve_is_at_its_first_level() -> None:
     for size, rate in (("4KiB", 1e4), ("64KiB", 5e3)):
         rows += [replace(one, levels=one.levels | {"block_size": size}) for one in (at(d, rate * d) for d in DEPTHS)]
     told = plain_text(run_sentences(RunAnswer(tuple(rows)))[0])
-    assert told.startswith("4 KiB random reads (block size 4 KiB): 32 at a time give 320 000 IOPS")
+    assert told.startswith("4 KiB random reads (block size 4 KiB): 32 or more at a time are best: 320 000 IOPS")
 
 
 def test_two_depths_are_no_curve() -> None:
     (sentence,) = run_sentences(RunAnswer((at(1, 1e4), at(2, 2e4))))
     assert "at a time" not in sentence
+
+
+def test_what_a_higher_depth_may_bring_is_not_told_where_it_was_seen_to_bring_less() -> None:
+    rows = []
+    for depth, rate in ((1, 73.7), (2, 73.2), (4, 72.9), (64, 72.7)):
+        one = at(depth, rate)
+        scattered = replace(one.metrics["iops"], lowest=0.97 * rate, highest=1.03 * rate)
+        rows.append(replace(one, metrics={**one.metrics, "iops": scattered}))
+    assert "64 bring no more" in plain_text(" ".join(run_sentences(RunAnswer(tuple(rows)))))

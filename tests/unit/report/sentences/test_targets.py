@@ -38,6 +38,31 @@ def test_the_better_of_two_targets_is_named_with_how_much_and_beyond_which_scatt
     )
 
 
+def test_of_three_targets_the_first_is_told_beside_both_others() -> None:
+    told = first(row("A", 1.0e6, 1.1e6, 1.2e6), row("B", 6.2e6, 6.3e6, 6.4e6), row("C", 2.1e7, 2.2e7, 2.3e7))
+    assert told == (
+        "A is 5.7 times faster than B and 20 times faster than C at synced writes, 1.10 ms against 6.30 ms and "
+        "22.0 ms; beyond the scatter."
+    )
+
+
+def test_the_second_of_one_combination_is_not_told_with_the_ratios_of_another() -> None:
+    values = {"1": (1.0e6, 2.0e6, 9.0e6), "2": (1.0e6, 8.0e6, 3.0e6)}
+    rows = [
+        row(target, 0.99 * value, value, 1.01 * value, levels={"queue_depth": depth})
+        for depth, of in values.items()
+        for target, value in zip("ABC", of, strict=True)
+    ]
+    assert "A is 2.0 to 8.0 times faster than B and 3.0 to 9.0 times faster than C" in first(*rows)
+
+
+def test_of_many_targets_the_second_and_the_last_are_told() -> None:
+    told = first(*(row(name, 0.99 * ns, ns, 1.01 * ns) for name, ns in zip("ABCD", (1e6, 2e6, 3e6, 4e6), strict=True)))
+    assert told.startswith(
+        "A is 2.0 times faster than B and 4.0 times faster than D at synced writes, 1.00 ms against "
+    )
+
+
 def test_each_of_two_targets_tells_both_ends_of_its_curve() -> None:
     rates = {"20%": (4.8e8, 2e9), "60%": (3.4e8, 2e9), "100%": (1.7e8, 1.9e9)}
     rows = [

@@ -204,6 +204,22 @@ def test_no_number_is_cut_for_the_empty_names_of_rows() -> None:
     assert any(line.rstrip().endswith("5 390\u20137 090") for line in lines), lines
 
 
+@pytest.mark.parametrize("count", [3, 4, 6, 9])
+def test_any_number_of_targets_has_a_table_with_whole_numbers(count: int) -> None:
+    names = [f"sim:very-long-model-{place}" for place in range(count)]
+    rows = []
+    for depth in ("1", "64"):
+        for place, name in enumerate(names):
+            value = 111_000.0 + 1000 * place
+            found = {"iops": RepeatedMetric(value, value, value, "1/s", 3, low=0.86 * value, high=1.13 * value)}
+            rows.append(
+                CombinationResult(name, "ios", "reads", {"queue_depth": depth}, {}, found, "iops", ("a",), 4096)
+            )
+    lines = of_many(*rows)
+    assert max(map(len, lines)) <= 80
+    assert all(f"{111 + place} 000" in " ".join(lines) for place in (0, count - 1)), lines
+
+
 def test_tables_of_one_target_each_name_it() -> None:
     lines = of_many(*on_targets(627e3, 6270.0, cache="on"))
     assert "  reads on sim:consumer-ssd" in lines
