@@ -116,8 +116,8 @@ def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...])
     told += f", {place_on_scale(rate.value or 0.0, program)}"
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
-        lead = f"; with {band.client_count} clients" if band is bands[0] else f", with {band.client_count}"
-        told += f"{lead} {low} to {high}"
+        # a number right before another one would be read as its thousands
+        told += f"{';' if band is bands[0] else ','} with {band.client_count} clients from {low} to {high}"
     return told
 
 

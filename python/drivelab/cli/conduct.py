@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -86,15 +87,16 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
     DrivelabError
         R407: not a single step gave a result. O802: the report cannot be written.
     """
-    run = open_run(directory)
-    answer = answer_of_run(run, None if as_json else SHOWN_METRICS)
-    traced = TracedAnswer(run, answer)
-    # before the report: what was measured is worth seeing also when that cannot be written
-    if details and not as_json:
-        print_results(run, answer, traced)
-    elif not as_json:
-        print_screen(run, answer)
-    report = write_page(joint_report([run], answers=[answer], traced=[traced]), directory / FILE_NAME)
+    with _said_where_kept(directory):
+        run = open_run(directory)
+        answer = answer_of_run(run, None if as_json else SHOWN_METRICS)
+        traced = TracedAnswer(run, answer)
+        # before the report: what was measured is worth seeing also when that cannot be written
+        if details and not as_json:
+            print_results(run, answer, traced)
+        elif not as_json:
+            print_screen(run, answer)
+        report = write_page(joint_report([run], answers=[answer], traced=[traced]), directory / FILE_NAME)
     if as_json:
         for piece in results_json(run, report, answer):
             print(piece, end="")
@@ -108,6 +110,16 @@ def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool
     if outcome.is_interrupted or outcome.is_stopped or outcome.failures:
         print(f"to go on with it: drivelab resume {directory}", file=sys.stderr)
     return stop.exit_code if outcome.is_interrupted else exit_status(outcome)
+
+
+@contextmanager
+def _said_where_kept(directory: Path) -> Iterator[None]:
+    """Where the run is, also when it cannot be told of: what was measured is not lost."""
+    try:
+        yield
+    except Exception:
+        print(f"what was measured is kept: {directory}", file=sys.stderr)
+        raise
 
 
 def _judge_run(

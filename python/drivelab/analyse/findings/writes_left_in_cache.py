@@ -27,8 +27,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     lasting_per_s = sum(map(counted, ("read", "write"))) * _NS / (run_ns + emptied_ns)
     rate = format_quantity(lasting_per_s, "B/s") if is_of_bytes else f"{format_rate_per_s(lasting_per_s)} a second"
     text = (
-        f"{rate} until its cache was empty, {format_duration_ns(emptied_ns)} later: the rate that was measured is the "
-        "write cache's, and does not last"
+        f"the write cache took {format_duration_ns(emptied_ns)} to empty afterwards, {rate} over all that time: the "
+        "rate that was measured is the cache's, and does not last"
     )
     facts = {
         "write_cache_emptied_ns": emptied_ns,
