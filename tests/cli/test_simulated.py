@@ -61,6 +61,14 @@ def test_each_model_can_be_read_and_written(name: str, capsys: pytest.CaptureFix
         assert capsys.readouterr().out.startswith(f"sim:{name}: simulated")
 
 
+def test_what_is_only_read_is_there_before(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("sim:consumer-ssd", "--operation", "read", "--queue-depth", "32", "--runtime", "2s")
+    fresh = io_json(capsys, *arguments)["operations"]["read"]["count"]
+    # flash that holds nothing answers 1.3 million in that time
+    assert fresh < 800_000
+    assert io_json(capsys, *arguments)["devices"][0]["writes"] == 0
+
+
 def test_an_hour_takes_the_hour_of_the_drive_and_the_same_again(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("sim:./small.toml", "--operation", "write", "--durability", "fdatasync", "--rate", "20")
     hour = io_json(capsys, *arguments, "--runtime", "1h")

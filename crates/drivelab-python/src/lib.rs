@@ -111,6 +111,11 @@ impl SimulatedDrive {
         time.set(time.now() + duration_ns);
     }
 
+    /// Has data where there are none, as if they had been written long ago.
+    fn lay_out(&self, offset: u64, bytes: u64) {
+        self.drive.lock().lay_out(offset, bytes);
+    }
+
     /// Empties its write cache, and how long that takes.
     fn flush(&self) -> u64 {
         self.drive.flush()

@@ -106,6 +106,15 @@ impl Flash {
         end
     }
 
+    /// Puts something into the pages that hold nothing, in no time and uncounted.
+    pub(crate) fn lay_out(&mut self, extent: Extent) {
+        for page in extent.pages(self.page_shift) {
+            if self.translation.place(page).is_none() {
+                self.translation.write(page);
+            }
+        }
+    }
+
     /// Forgets the pages that lie wholly inside; when that is done.
     pub(crate) fn trim(&mut self, now: u64, extent: Extent) -> u64 {
         self.wake(now);

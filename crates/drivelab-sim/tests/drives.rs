@@ -104,6 +104,26 @@ fn filled(model: &Model) -> (Drive, u64) {
     (drive, now + SECOND_NS)
 }
 
+#[test]
+fn what_is_laid_out_is_read_from_the_flash_and_was_written_by_nobody() {
+    let mut drive = Drive::new(&ssd(), 1).unwrap();
+    let read =
+        |drive: &mut Drive, now| one_by_one(drive, now, scattered(Operation::Read, 100, 32 * MIB)) - now;
+    let empty = read(&mut drive, 0);
+    drive.lay_out(0, 32 * MIB);
+    let now = SECOND_NS;
+    let laid_out = read(&mut drive, now);
+    assert!(empty < 100 * 10_000, "{empty}");
+    assert!(laid_out >= 100 * 60_000, "{laid_out}");
+    assert_eq!(
+        drive.counters(),
+        Counters { commands: [200, 0, 0, 0], bytes: [200 * 4 * KIB, 0, 0, 0], ..Counters::default() }
+    );
+    // and what is there stays where it is
+    drive.lay_out(0, 64 * MIB);
+    assert_eq!(read(&mut drive, 2 * SECOND_NS), laid_out);
+}
+
 fn rate(count: u64, from: u64, to: u64) -> f64 {
     count as f64 * 1e9 / (to - from) as f64
 }
