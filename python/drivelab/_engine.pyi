@@ -37,7 +37,7 @@ class SimulatedDrive:
         """What it has counted since it was made, as JSON, and its time: ``docs/simulated_drives.md``."""
     def rest(self, duration_ns: int) -> None:
         """Let time pass in which nobody asks it for anything."""
-    def lay_out(self, offset: int, bytes: int) -> None:
+    def lay_out(self, offset: int, size_bytes: int) -> None:
         """Have data where there are none, as if they had been written long ago: in no time, and uncounted."""
     def flush(self) -> int:
         """Empty its write cache, and how long that takes, in ns."""

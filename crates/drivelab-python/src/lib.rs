@@ -112,8 +112,8 @@ impl SimulatedDrive {
     }
 
     /// Has data where there are none, as if they had been written long ago.
-    fn lay_out(&self, offset: u64, bytes: u64) {
-        self.drive.lock().lay_out(offset, bytes);
+    fn lay_out(&self, offset: u64, size_bytes: u64) {
+        self.drive.lock().lay_out(offset, size_bytes);
     }
 
     /// Empties its write cache, and how long that takes.

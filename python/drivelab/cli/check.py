@@ -234,16 +234,23 @@ def judge_check(
     findings = [*target_findings(target, host), *run_findings(evidence), *results.findings]
     findings = sorted([*findings, *check_findings(plan, results)], key=importance)
     if not plan.may_write:
-        return CheckJudgement(findings, _only_read(target, need))
+        return CheckJudgement(findings, _only_read(target, need, summaries, findings))
     if need is None:
         return CheckJudgement(findings, judge_fitness(built_in_needs(), summaries, findings))
     return CheckJudgement(findings, judge_need(need, summaries, findings, at_least_per_s=asked.at_least_per_s))
 
 
-def _only_read(target: TargetFacts, need: Need | None) -> Verdict | Fitness:
-    """The verdict where nothing was written: every need is about writes."""
-    consent = "--erase SERIAL (or a directory)" if target.kind == "block_device" else "a directory"
-    text = f"only read: writes need {consent}"
+def _only_read(
+    target: TargetFacts, need: Need | None, summaries: Sequence[TrialSummary], findings: Sequence[Finding]
+) -> Verdict | Fitness:
+    """The verdict where nothing was written: every need is about writes, and reads may have told nothing either."""
+    voids = {one.trial: one for one in findings if one.severity == "invalid"}
+    if summaries and all(one.name in voids for one in summaries):
+        void = voids[summaries[0].name]
+        text = f"no number is the drive's, since {void.text.partition(': ')[0]}; {void.advice or 'see the findings'}"
+    else:
+        consent = "--erase SERIAL (or a directory)" if target.kind == "block_device" else "a directory"
+        text = f"only read: writes need {consent}"
     if need is None:
         return Fitness(f"{text[0].upper()}{text[1:]}.", "undecided", ())
     return Verdict(need.name, need.title, "undecided", f"{need.title}: {text}", text, ())

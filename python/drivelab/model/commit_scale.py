@@ -27,7 +27,7 @@ MARKS = (
     ScaleMark("an Intel 530", 9.5 * _MS, "intel-530", "Intel 530 (SSDSC2BW120A4)"),
     ScaleMark("a Crucial M4", 2.7 * _MS, "intel-530", "Crucial M4"),
     ScaleMark("a SanDisk X100", 0.83 * _MS, "intel-530", "SanDisk X100 (SD5SG2128G1052E)"),
-    ScaleMark("an Intel 320, which has capacitors", 0.2 * _MS, "intel-530", "Intel 320 (SSDSC2CW120A3)"),
+    ScaleMark("an Intel 320 with capacitors", 0.2 * _MS, "intel-530", "Intel 320 (SSDSC2CW120A3)"),
 )
 
 

@@ -62,6 +62,9 @@ _SEED = 1
 # all synchronous trials together: a tail that comes in bursts needs time, however many operations that is
 _SYNC_TOTAL_MS = 20_000
 _LAYOUT_LEAST_MS = 1500
+# a slow drive gets more time, until so many synchronous writes tell the slowest hundredth
+_SYNC_COUNT_ENOUGH = 700
+_SYNC_LONGEST_MS = 6600
 # every I/O of this trial is kept for the report to draw: one trial, and not more of it, keeps a check small in memory
 _RECORDED_SYNC_SIZE = 4096
 _RECORDED_COUNT_MAX = 60_000
@@ -238,8 +241,10 @@ def _sync_trials(program: Program | None, room_bytes: int, state: FileState) -> 
     trials = [_sync_trial(size, room_bytes, state, runtime_ms) for size in _SYNC_SIZES]
     if program is None:
         return trials
-    limits = {"runtime": _ms(runtime_ms), "bytes": min(room_bytes, _WRITTEN_LOG), "ramp": _ms(100)}
-    pattern = log_pattern(program, room_bytes, **limits, interval=_INTERVAL)
+    limits = {"bytes": min(room_bytes, _WRITTEN_LOG), "ramp": _ms(100)}
+    pattern = log_pattern(
+        program, room_bytes, **limits, **_long_enough(program.write.size_bytes, runtime_ms), interval=_INTERVAL
+    )
     return [*trials, _Trial(program.write.trial, log_label(program.write), pattern, file_name="")]
 
 
@@ -253,7 +258,7 @@ def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -
         durability="fdatasync",
         file_state=state,
         file_size=room_bytes,
-        runtime=_ms(runtime_ms),
+        **_long_enough(size, runtime_ms),
         bytes=min(room_bytes, _WRITTEN_SYNC),
         count=_RECORDED_COUNT_MAX if is_recorded else 0,
         ramp=_ms(100),
@@ -262,6 +267,15 @@ def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -
     )
     how = "appended" if state == "append" else "written in a row"
     return _Trial(f"sync-write-{size}", f"{format_bytes(size)} {how} + fdatasync", pattern, file_name="")
+
+
+def _long_enough(size: int, runtime_ms: int) -> dict[str, Any]:
+    """When a trial of synchronous writes of a size ends."""
+    return {
+        "runtime": _ms(_SYNC_LONGEST_MS),
+        "enough_after": _ms(runtime_ms),
+        "enough_bytes": _SYNC_COUNT_ENOUGH * size,
+    }
 
 
 def _throughput_trials(target: TargetFacts, size: int) -> list[_Trial]:

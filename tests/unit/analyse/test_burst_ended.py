@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import repeat
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from simulated_trials import LOOP, evidence, reads_at, target
 
 from bursting_drives import limited, unlimited
-from drivelab.analyse.findings import burst_ended, burst_possible, throughput_cliff
+from drivelab.analyse.findings import VOLUME_CODES, burst_ended, burst_possible, throughput_cliff, trial_findings
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.inventory.target import resolve_target
 from drivelab.model.simulated import SimulatedModel
@@ -28,6 +29,18 @@ def test_a_burst_that_ended_is_told_with_both_rates_and_its_length() -> None:
     assert found.evidence["lasts_s"] == pytest.approx(8, rel=0.02)
     # what it was is said once
     assert throughput_cliff.find(seen) == burst_possible.find(seen) == []
+
+
+def test_numbers_that_are_not_the_drives_tell_nothing_of_a_limit() -> None:
+    seen = reads_at(*BURST)
+    codes = {one.code for one in trial_findings(seen.measured, seen.summary, seen.target)}
+    assert "burst-ended" in codes
+    empty = replace(
+        seen.measured, context={**seen.measured.context, "extents": {"written_share": 0.0, "hole_bytes": 1}}
+    )
+    codes = {one.code for one in trial_findings(empty, seen.summary, seen.target)}
+    assert "unwritten-range" in codes
+    assert not codes & VOLUME_CODES
 
 
 @pytest.mark.parametrize(

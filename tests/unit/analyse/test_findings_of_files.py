@@ -54,6 +54,11 @@ class TestMemoryThatWasAskedFor:
     def found(self, trial: Measurement) -> list[tuple[str, str]]:
         return [(one.severity, one.text) for one in page_cache_answered.find(evidence(trial))]
 
+    def test_a_file_without_data_was_answered_by_no_memory(self) -> None:
+        nothing = {"extents": {"written_share": 0, "hole_bytes": 2**20}}
+        assert self.found(measured(workload("read"), devices=[counted()], context=nothing)) == []
+        assert self.found(measured(workload("read"), devices=[counted()]))
+
     def test_reads_of_what_was_read_in_before(self) -> None:
         asked = workload("read", direct=False)
         ((severity, text),) = self.found(measured(asked, devices=[counted()], context={"warmed_page_cache": {}}))

@@ -157,7 +157,7 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
 
 def test_the_scale_reaches_beyond_its_ends() -> None:
     assert place_on_scale(1, MADE_UP) == "less than on a hard disk of 7200 rpm (24.9)"
-    assert place_on_scale(1e6, MADE_UP) == "more than on an Intel 320, which has capacitors (4 000)"
+    assert place_on_scale(1e6, MADE_UP) == "more than on an Intel 320 with capacitors (4 000)"
     assert rate_on(MARKS[-1], MADE_UP) == pytest.approx(1e6 / 250)
 
 

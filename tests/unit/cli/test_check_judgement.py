@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from drivelab.cli.check import (
     Asked,
     CheckJudgement,
+    _only_read,
     _with_fitting_advice,
     check_findings,
     condensed,
@@ -92,6 +94,17 @@ def test_what_is_only_read_says_so_and_nothing_about_each_need(directory: Target
     assert fitness == Fitness("Only read: writes need --erase SERIAL (or a directory).", "undecided", ())
     verdict = judge_check(plan, CheckResults(), device, host, Asked(load_need("etcd"))).verdict  # type: ignore[arg-type]
     assert verdict.sentence == "etcd: only read: writes need --erase SERIAL (or a directory)"
+
+
+def test_where_no_read_came_from_the_drive_the_verdict_says_why(directory: TargetFacts) -> None:
+    summary = SimpleNamespace(name="random-read-qd1")
+    advice = "write the whole range before reading it"
+    hole = Finding(
+        "unwritten-range", "invalid", "100 % of it is holes: such reads cost nothing", summary.name, {}, advice
+    )
+    verdict = _only_read(directory, load_need("etcd"), [summary], [hole])  # type: ignore[list-item]
+    assert verdict.sentence == f"etcd: no number is the drive's, since 100 % of it is holes; {advice}"
+    assert _only_read(directory, None, [summary], []).sentence == "Only read: writes need a directory."  # type: ignore[list-item]
 
 
 def test_failed_io_is_told_by_the_exit_status() -> None:

@@ -67,8 +67,12 @@ def test_a_check_is_over_within_a_minute(directory: TargetFacts) -> None:
     # each sequence of synchronous writes is followed by at most 1.2 s of counting, each trial by 0.1 s of looking
     for need in ("", "postgres", "sqlite"):
         plan = plan_check(directory, program=need)
-        counting = 1.2e9 * sum(step.pattern.is_durable for step in plan.plan.steps)
-        assert plan.longest_ns + counting + 0.1e9 * len(plan.plan.steps) < 55e9
+        durable = [step.pattern for step in plan.plan.steps if step.pattern.is_durable]
+        others = 1.2e9 * len(durable) + 0.1e9 * len(plan.plan.steps)
+        # 13 s more where a drive does fewer than 175 durable writes a second
+        slow = sum(pattern.runtime - pattern.enough_after for pattern in durable)
+        assert plan.longest_ns - slow + others < 55e9
+        assert slow <= 13.5e9
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
@@ -201,7 +205,15 @@ def test_the_layout_ends_only_when_all_is_written(directory: TargetFacts) -> Non
 
 
 def test_other_trials_take_their_time(directory: TargetFacts) -> None:
-    assert [step.trial for step in plan_check(directory).plan.steps if step.pattern.enough_bytes] == [LAYOUT]
+    others = [step.pattern for step in plan_check(directory).plan.steps if not step.pattern.is_durable]
+    assert [bool(pattern.enough_bytes) for pattern in others] == [True] + [False] * (len(others) - 1)
+
+
+def test_a_slow_drive_gets_time_for_as_many_synchronous_writes_as_a_p99_needs(directory: TargetFacts) -> None:
+    for step in plan_check(directory).plan.steps:
+        if step.pattern.is_durable:
+            assert step.pattern.enough_bytes >= 600 * step.pattern.block_size
+            assert step.pattern.runtime > 1.5 * step.pattern.enough_after
 
 
 def test_a_quick_check_asks_the_same_in_a_fifth_of_the_time(directory: TargetFacts) -> None:

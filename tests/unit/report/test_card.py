@@ -228,7 +228,7 @@ def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path)
         ("Crucial M4", True),
         ("Measured here", False),
         ("SanDisk X100", True),
-        ("Intel 320, which has capacitors", True),
+        ("Intel 320 with capacitors", True),
     ]
     here = card.rows.rows[3]
     assert here.low is not None

@@ -148,7 +148,10 @@ def trial_findings(
     """What is to be known about one trial, the gravest first."""
     evidence = TrialEvidence(measured, summary, target, host)
     kinds = [kind for kind in TRIAL_KINDS if not (measured.workload.watches_burst and kind in _OF_ONE_COURSE)]
-    return sorted((finding for kind in kinds for finding in kind.find(evidence)), key=importance)
+    found = sorted((finding for kind in kinds for finding in kind.find(evidence)), key=importance)
+    is_void = any(finding.severity == "invalid" for finding in found)
+    # numbers that are not the drive's tell nothing of a limit of the volume
+    return [finding for finding in found if not (is_void and finding.code in VOLUME_CODES)]
 
 
 def target_findings(target: TargetFacts, host: HostFacts | None = None) -> list[Finding]:

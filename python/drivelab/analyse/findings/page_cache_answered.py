@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.findings.unwritten_range import is_empty
 from drivelab.analyse.reached_share import waiting_bytes
 from drivelab.model.finding import USE_DIRECT_IO, Finding
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
@@ -34,6 +35,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return [Finding(CODE, "note", WARMED, evidence.name)]
     if _is_one_place_in_memory(evidence):
         return [Finding(CODE, "note", SAME_PLACE, evidence.name)]
+    if is_empty(evidence):
+        return []
     if evidence.counts is None:
         return _from_residency(evidence)
     return _from_device_bytes(evidence) or _from_link(evidence)

@@ -38,6 +38,12 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     return [Finding(CODE, "invalid", text, evidence.name, facts, "write the whole range before reading it")]
 
 
+def is_empty(evidence: TrialEvidence) -> bool:
+    """Whether nothing of what is only read lies on the drive, by the file's own map: then no other memory answered."""
+    extents = evidence.measured.context.get("extents") or {}
+    return extents.get("written_share") == 0 and not evidence.operations("write")
+
+
 def _is_trimmed_device(evidence: TrialEvidence) -> bool:
     """Whether the device itself is read, was trimmed before the trial, and not written since."""
     context = evidence.measured.context
