@@ -51,9 +51,15 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         yield _lead(list(groups.values()), factor) if has_lead else _of_workloads(list(groups.values()), factor)
     # of two numbers the change tells
     elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:
-        told = [_of_levels(members, factor) for members in groups.values()]
+        told = [_of_levels(members, factor, _beside(members, varied[1:])) for members in groups.values()]
         both = "; ".join(told)
         yield f"{capitalised(both if len(both.split()) <= WORDS_MAX else told[0])}."
+
+
+def _beside(members: Sequence[CombinationResult], others: Sequence[str]) -> str:
+    """A workload with the levels that its numbers are at, of factors that were varied too: ``appends (nodiscard)``."""
+    levels = {name: one.levels[name] for one in reversed(members) for name in others if name in one.levels}
+    return f"{members[0].label}{f' ({levels_phrase(levels)})' if levels else ''}"
 
 
 def curves_beside(answer: RunAnswer) -> Iterator[str]:

@@ -29,8 +29,11 @@ def test_each_level_of_the_first_factor_with_the_others_at_their_first() -> None
         for name, value in (("raw", 257e3), ("ext4", 696e3), ("xfs", 358e3))
         for mount in ("nodiscard", "discard")
     ]
-    assert told(*rows) == ["Appends: 257 us raw, 696 us ext4, 358 us xfs."]
-    assert plain_text(run_sentences(RunAnswer(tuple(rows)))[0]) == "Appends: 257 us raw, 696 us ext4, 358 us xfs."
+    assert told(*rows) == ["Appends (nodiscard): 257 us raw, 696 us ext4, 358 us xfs."]
+    assert (
+        plain_text(run_sentences(RunAnswer(tuple(rows)))[0])
+        == "Appends (nodiscard): 257 us raw, 696 us ext4, 358 us xfs."
+    )
 
 
 def test_of_many_numbers_the_first_and_the_last_and_of_many_names_how_many_more() -> None:
