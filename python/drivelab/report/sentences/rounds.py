@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.level_words import levels_phrase
+from drivelab.model.level_words import level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.rounds import ChosenPoint, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
@@ -19,6 +19,9 @@ SCALED_DOWN = "No result of the test (--quick)"
 # ", and 2 more"
 _WORDS_OF_REST = 3
 _TARGETS_MIN = 2
+_UNNAMED = "rounds"
+READ_FRACTION, _SIZE = "read_fraction", "block_size"
+_WHOLE = {0: "writes", 100: "reads"}
 
 
 def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
@@ -77,20 +80,39 @@ def _beside(members: Sequence[PhaseRounds], room: int) -> str:
 
 
 def _combination(series: TrackedSeries) -> str:
-    """``random, read fraction 0.0, block size 4 KiB``."""
-    return ", ".join(filter(None, (series.workload, varied_phrase(series.levels))))
+    return combination_words(series.workload, series.levels)
+
+
+def combination_words(workload: str, levels: Mapping[str, str]) -> str:
+    """``random 4 KiB writes, queue depth 4``; of a mix ``random 4 KiB, R/W 65/35``."""
+    own = {name: levels[name] for name in (_SIZE, READ_FRACTION) if name in levels}
+    mix = mix_text(own[READ_FRACTION]) if READ_FRACTION in own else ""
+    size = level_text(_SIZE, own[_SIZE]) if _SIZE in own else ""
+    is_mix = mix not in _WHOLE.values()
+    first = " ".join(filter(None, (workload, size, "" if is_mix else mix)))
+    others = varied_phrase({name: level for name, level in levels.items() if name not in own})
+    return ", ".join(filter(None, (first, mix if is_mix else "", others)))
+
+
+def mix_text(read_fraction: str) -> str:
+    """``reads``, ``writes`` or ``R/W 65/35``."""
+    reads = round(100 * float(read_fraction))
+    return _WHOLE.get(reads, f"R/W {reads}/{100 - reads}")
 
 
 def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> str:
     """Whether a phase is steady on a target, and its numbers, in so many words."""
-    place = f"({one.phase}{_where(one, several=several)})"
+    # a phase that is called rounds is told of by their number
+    phase = "" if one.phase == _UNNAMED else one.phase
+    place = f"{phase}{_where(one, several=several)}".strip()
+    place = f" ({place})" if phase else f" {place}" if place else ""
     known = [_number(series) for series in one.tracked if series.window is not None]
     if one.is_steady:
-        told = f"Steady state reached in round {one.rounds} {place}"
+        told = f"Steady state reached in round {one.rounds}{place}"
     else:
         count = f"{one.rounds} round{'s' if one.rounds != 1 else ''}"
         at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""
-        told = f"Not steady in {count}{at_most} {place}{'; the last' if known else ''}"
+        told = f"Not steady in {count}{at_most}{place}{'; the last' if known else ''}"
     told = f"{told[0].lower()}{told[1:]}" if has_lead else told
     return f"{told}: {_fitting(known, room - word_count([told]))}." if known else f"{told}."
 
@@ -100,7 +122,7 @@ def _where(one: PhaseRounds, *, several: bool) -> str:
 
 
 def _why_not(one: PhaseRounds, *, several: bool) -> Iterator[str]:
-    """``IOPS of random, block size 64 KiB: range of the five rounds 35.9 % of their mean, slope 26.4 %``."""
+    """``IOPS of random 64 KiB: range of the five rounds 35.9 % of their mean, slope 26.4 %``."""
     restless = [series for series in one.tracked if series.window is not None and not series.window.is_steady]
     for series in restless[:1]:
         assert series.window is not None
@@ -123,7 +145,7 @@ def _fitting(texts: Sequence[str], room: int) -> str:
 
 
 def _number(series: TrackedSeries) -> str:
-    """``1 240 IOPS of random I/O, read fraction 0.0, block size 4 KiB``."""
+    """``1 240 IOPS (random 4 KiB writes)``."""
     assert series.window is not None
     return f"{_told_text(series.metric, series.window.average)} ({_combination(series)})"
 

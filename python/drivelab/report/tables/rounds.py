@@ -11,7 +11,7 @@ from drivelab.model.rounds import PhaseRounds, WindowAverage
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import column_unit, number_text, percent_text
-from drivelab.report.sentences.rounds import tracked_text, varied_phrase
+from drivelab.report.sentences.rounds import READ_FRACTION, combination_words, mix_text, tracked_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn, numbered, text_rows
 
 _SHOWN: tuple[tuple[str, str, str], ...] = (
@@ -46,7 +46,7 @@ def _verdicts(judged: Sequence[PhaseRounds]) -> Table:
     rows = []
     for one in judged:
         for series in one.tracked:
-            words = ", ".join(filter(None, (series.workload, varied_phrase(series.levels))))
+            words = combination_words(series.workload, series.levels)
             window = series.window
             numbers = ["–"] * 3
             if window is not None:
@@ -112,9 +112,8 @@ def _head(names: Sequence[str], levels: Sequence[str]) -> str:
     """``R/W 65/35`` of a mix, else each factor with its level."""
     words = []
     for name, level in zip(names, levels, strict=True):
-        if name == "read_fraction":
-            reads = round(100 * float(level))
-            words.append(f"R/W {reads}/{100 - reads}")
+        if name == READ_FRACTION:
+            words.append(mix_text(level))
         else:
             words.append(f"{name.replace('_', ' ')} {level_text(name, level)}")
     return ", ".join(words)

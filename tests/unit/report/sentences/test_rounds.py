@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
+from drivelab.report.sentences.rounds import combination_words
 from drivelab.report.sentences.run import plain_text, run_sentences
 
 SIZES = ("4KiB", "64KiB", "1MiB")
@@ -30,19 +31,18 @@ def test_what_is_not_steady_is_told_in_thirty_words_and_why_in_a_sentence_of_its
     quick = replace(phase("sda", *tracked), is_scaled_down=True)
     first, why = told(quick)
     assert first == (
-        "No result of the test (--quick): not steady in 25 rounds (rounds); the last: 15 600 IOPS (random, read "
-        "fraction 0.65, block size 4 KiB); and 2 more."
+        "No result of the test (--quick): not steady in 25 rounds; the last: 15 600 IOPS (random 4 KiB, R/W "
+        "65/35); and 2 more."
     )
     assert len(first.split()) <= 30
     assert why == (
-        "IOPS of random, read fraction 0.65, block size 64 KiB: range of the five rounds 35.9 % of their mean, slope "
-        "26.4 %; and 1 more."
+        "IOPS of random 64 KiB, R/W 65/35: range of the five rounds 35.9 % of their mean, slope 26.4 %; and 1 more."
     )
 
 
 def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> None:
     fast, slow = phase("sim:a", series(1000.0)), phase("sim:b", series(250.0, **{"write-cache": "off"}))
-    what = "random, read fraction 0.65, block size 4 KiB"
+    what = "random 4 KiB, R/W 65/35"
     assert told(slow, fast) == [
         f"sim:a is 4.0 times faster than sim:b, 1 000 IOPS against 250 IOPS ({what}), both steady."
     ]
@@ -54,3 +54,10 @@ def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> N
     assert told(fast, replace(slow, phase="more"))[0].startswith(
         "Steady state reached in round 25 (more on sim:b): 250"
     )
+
+
+def test_a_combination_is_called_what_it_does() -> None:
+    assert combination_words("random", {"read_fraction": "0.0", "block_size": "4KiB"}) == "random 4 KiB writes"
+    assert combination_words("random", {"read_fraction": "1.0", "block_size": "512"}) == "random 512 B reads"
+    assert combination_words("ios", {"read_fraction": "0.65", "queue_depth": "4"}) == "ios, R/W 65/35, queue depth 4"
+    assert combination_words("ios", {}) == "ios"

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_screen
+from drivelab.model.rounds import PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.terminal.run_screen import render_run_screen
 from drivelab.store.read import open_run
@@ -142,6 +143,18 @@ def test_of_two_factors_the_levels_of_the_first_are_compared_at_one_level_of_the
     rows = [of_workload(n, 1e5 * n, filesystem=name, **more) for n in (1, 2, 3) for name, more in places]
     lines = of_many(*rows)
     assert next(line for line in lines if "ext4" in line).split() == ["raw", "ext4", "nodiscard", "xfs", "nodiscard"]
+
+
+def test_what_rounds_track_comes_before_what_prepares_for_them() -> None:
+    rows = [of_workload(n, 1e5 * n, size=f"{n * int(depth)}KiB") for n in (1, 2) for depth in ("1", "2")]
+    series = TrackedSeries("w2", {}, "iops", "1/s", ())
+    phase = PhaseRounds("sdb", "rounds", 25, 5, "rounds", (1, 5), (series,))
+    answer = RunAnswer(tuple(rows), rounds=(phase,))
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_run_screen(answer, "a run", (), ()))
+    told = capture.get()
+    assert 0 < told.index("workload 2") < told.index("workload 1")
 
 
 def test_operations_that_are_told_apart_are_no_factor() -> None:
