@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from drivelab.model.names import names_in_words
 from drivelab.model.system_calls import READS, SYNCS
 from drivelab.model.trace import PART_MEANINGS, PART_TITLES, Part
 from drivelab.report.numerals import count_text, latency_text, number_text
@@ -130,12 +131,12 @@ def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
     named = " ".join(where(one.parts_ns) for one in summaries)
     told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in SOFTWARE if f"{_SHORT[part]} " in named]
     if told:
-        yield f"Software is {'; '.join(told)}."
+        yield f"Software is {names_in_words([_SHORT[part] for part in SOFTWARE])} together; {'; '.join(told)}."
 
 
 def calls_table(summaries: Sequence[Summary]) -> Table:
     """The calls by name."""
-    names = ("calls", "calls a second", "median", "p99", "slowest")
+    names = ("calls", "per s", "median", "p99", "slowest")
     return Table(
         key="followed-calls",
         title="The calls of the program",

@@ -79,6 +79,6 @@ def test_parts_of_software_are_explained_where_the_table_names_them() -> None:
     assert list(part_meanings([summary("fsync", flush=90, device=10)])) == []
     (told,) = part_meanings([summary("fsync", device=50, between=50), summary("write", fs_in=9)])
     assert told == (
-        "Software is file system: from the call until its first bio; between: nothing is at the device: journal, "
-        "wake-ups, hand-over."
+        "Software is file system, between and return together; file system: from the call until its first bio; "
+        "between: nothing is at the device: journal, wake-ups, hand-over."
     )
