@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from random_trials import Random, Trial, between, healthy
+from faulty_sorts import SORT_FAULTS
+from random_sorts import SORTS, TRUE_OF_SORT
+from random_trials import Random, Trial, between, of_the_time
 from simulated_trials import counted, drive, filesystem, measured, target, workload
 
 from drivelab.analyse.findings import smart_findings, target_findings
@@ -19,14 +21,17 @@ from drivelab.model.drive import LinkFacts, WriteCacheFacts
 from drivelab.model.workload import Contents
 
 
-def told_of(fault: str, seed: int) -> set[str]:
-    """Codes of everything that is told of a random trial with a fault; an empty one is none."""
-    random = np.random.default_rng([seed, 1 + list(FAULTS).index(fault) if fault else 0])
-    trial = healthy(random)
+def told_of(fault: str, seed: int, sort: str = "I/O") -> set[str]:
+    """Codes of everything that is told of a random trial with a fault; an empty one is none, on a trial of a sort."""
+    place = [1 + list(FAULTS).index(fault)] if fault else [0, list(SORTS).index(sort)]
+    random = np.random.default_rng([seed, *place])
+    if fault in SORT_FAULTS:
+        return judged(SORT_FAULTS[fault][1](random))
+    trial = SORTS[sort](random)
+    while not _FITS.get(fault, lambda _: True)(trial):
+        trial = SORTS[sort](random)
     if fault:
-        while not _FITS.get(fault, lambda _: True)(trial):
-            trial = healthy(random)
-        FAULTS[fault][1](random, trial)
+        _MAKERS[fault][1](random, trial)
     return judged(trial)
 
 
@@ -39,8 +44,8 @@ def judged(trial: Trial) -> set[str]:
     made = measured(
         workload(trial.operation, **trial.asked),
         values,
-        intervals=trial.intervals,
-        devices=[counted(**trial.counts)],
+        intervals=trial.first or trial.intervals,
+        devices=[*trial.beneath, counted(**trial.counts)],
         context=trial.context,
         **trial.engine,
     )
@@ -153,11 +158,7 @@ def _drifts(random: Random, trial: Trial) -> None:
 
 def _brief(random: Random, trial: Trial) -> None:
     trial.intervals = int(random.integers(1, 10))
-    trial.context["processors"]["duration_ns"] = trial.window_ns
-    if "write_cache_emptied_ns" in trial.context:
-        trial.context["write_cache_emptied_ns"] = int(between(random, 3e5, 0.05 * trial.window_ns))
-    spent = int(trial.window_ns * random.uniform(0.02, 0.7))
-    trial.engine["cpu"] = {"user_ns": spent // 2, "system_ns": spent - spent // 2, "total_ns": spent}
+    of_the_time(random, trial)
 
 
 def _write_through(_random: Random, trial: Trial) -> None:
@@ -231,8 +232,8 @@ def _left_in_cache(random: Random, trial: Trial) -> None:
 
 
 Maker = Callable[[Random, Trial], None]
-# what happens, and the kind that has to say so
-FAULTS: dict[str, tuple[str, Maker]] = {
+# what happens to a trial of I/O, and the kind that has to say so
+_MAKERS: dict[str, tuple[str, Maker]] = {
     "I/O that never comes back": ("abandoned-io", _abandoned),
     "5 to 100 % in memory": ("page-cache-answered", _answered_by_memory),
     "0.5 to 100 % holes under reads": ("unwritten-range", _holes),
@@ -263,6 +264,8 @@ FAULTS: dict[str, tuple[str, Maker]] = {
     "1 to 50 new errors": ("smart-errors-grew", _worn),
     "throttled, or above its limit": ("drive-hot", _hot),
 }
+# of every fault the kind that has to tell it
+FAULTS = {fault: made[0] for fault, made in (*_MAKERS.items(), *SORT_FAULTS.items())}
 
 
 def _is_plain(trial: Trial) -> bool:
@@ -279,6 +282,7 @@ CONSEQUENCES = {
     "mounted without barriers": {"flush-count-unexpected"},
     "1.35 to 3 times slower or faster": {"level-moves"},
     "cache on and never flushed, or the reverse": {"no-flush-sent"},
+    **{fault: more for fault, (_, _, more) in SORT_FAULTS.items()},
 }
 
 # which trials a fault can befall
@@ -304,19 +308,23 @@ def rates(trials: int, healthy_trials: int) -> dict[str, tuple[str, float, float
     Parameters
     ----------
     trials, healthy_trials : int
-        With each fault, and without any.
+        With each fault, and without any: of each sort of trials so many, and of the sorts the worst counts.
     """
     told = {fault: [told_of(fault, seed) for seed in range(trials)] for fault in FAULTS}
-    healthy_told = [told_of("", seed) for seed in range(healthy_trials)]
+    healthy_told = {sort: [told_of("", seed, sort) for seed in range(healthy_trials)] for sort in SORTS}
     found = {}
-    for fault, (code, _) in FAULTS.items():
+    for fault, code in FAULTS.items():
         others = [
             code in codes
             for other, of_other in told.items()
-            if other != fault and code not in CONSEQUENCES.get(other, ())
+            if FAULTS[other] != code and code not in CONSEQUENCES.get(other, ())
             for codes in of_other
         ]
         recall = sum(code in codes for codes in told[fault]) / trials
-        false = sum(code in codes for codes in healthy_told) / healthy_trials
-        found[fault] = (code, recall, sum(others) / len(others), false)
+        false = [
+            sum(code in codes for codes in of_sort) / healthy_trials
+            for sort, of_sort in healthy_told.items()
+            if code not in TRUE_OF_SORT.get(sort, ())
+        ]
+        found[fault] = (code, recall, sum(others) / len(others), max(false))
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from simulated_trials import INTERVAL_NS, Latencies, drive, filesystem, target
 
+from drivelab.model.measurement import DeviceCounts
 from drivelab.model.smart import SmartFacts
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import BlockSizeShare, Durability
@@ -33,7 +34,11 @@ class Trial:
     latency_ns : array
         Of each I/O, with its sync call.
     intervals : int
-        Of a tenth of a second.
+        Of a tenth of a second, unless another length is asked for.
+    first : list of int
+        With which I/O each interval but the first begins; empty where all have as many.
+    beneath : tuple of DeviceCounts
+        What devices below the one that is counted did.
     target : TargetFacts
         A drive, mostly with a file system.
     smart : tuple of SmartFacts
@@ -52,6 +57,8 @@ class Trial:
     engine: dict[str, Any] = field(default_factory=dict)
     context: dict[str, Any] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)
+    first: list[int] = field(default_factory=list)
+    beneath: tuple[DeviceCounts, ...] = ()
 
     @property
     def issued(self) -> int:
@@ -61,7 +68,7 @@ class Trial:
     @property
     def window_ns(self) -> int:
         """Its length."""
-        return self.intervals * INTERVAL_NS
+        return self.intervals * int(self.asked.get("interval_ns", INTERVAL_NS))
 
 
 def between(random: Random, low: float, high: float) -> float:
@@ -87,10 +94,8 @@ def healthy(random: Random) -> Trial:
     # the file system looks up an extent or two; of writes the journal has its part where they are not durable
     trial.counts = {f"{operation}s": count, "flushes": count if is_durable else 0, "block": block}
     trial.asked = {"queue_depth": depth, "block_sizes": (BlockSizeShare(bytes=block),), **(_SYNC if is_durable else {})}
-    spent = int(trial.window_ns * random.uniform(0.02, 0.7))
     trial.engine = {
         "drain_ns": int(random.uniform(0, 5) * latency_ns.mean()),
-        "cpu": {"user_ns": spent // 3, "system_ns": spent - spent // 3, "total_ns": spent},
         "achieved": {
             "queue_depth_mean": depth * random.uniform(0.97, 1),
             "queue_depth_max": depth,
@@ -99,21 +104,7 @@ def healthy(random: Random) -> Trial:
             "job_count": 1,
         },
     }
-    cores = int(random.choice([2, 8, 32]))
-    own = spent / trial.window_ns
-    trial.context = {
-        "processors": {
-            "busy": own + random.uniform(0, 0.15),
-            "own": own,
-            "kernel_threads": 0.0,
-            "count": cores,
-            "duration_ns": trial.window_ns,
-        },
-        "cpu_steal_share": float(random.choice([0, random.uniform(0, 0.005)])),
-    }
-    if operation == "write" and not is_durable:
-        # a flush and what the cache of a fast drive holds
-        trial.context["write_cache_emptied_ns"] = int(between(random, 3e5, 0.05 * trial.window_ns))
+    of_the_time(random, trial)
     if on is not None:
         size = 2**30
         trial.context["extents"] = {
@@ -129,3 +120,21 @@ def healthy(random: Random) -> Trial:
             "range_bytes": size,
         }
     return trial
+
+
+def of_the_time(random: Random, trial: Trial) -> None:
+    """What is counted over the window: the processors, and after it how long the drive's cache takes to be emptied."""
+    spent = int(trial.window_ns * random.uniform(0.02, 0.7))
+    trial.engine["cpu"] = {"user_ns": spent // 3, "system_ns": spent - spent // 3, "total_ns": spent}
+    own = spent / trial.window_ns
+    trial.context["processors"] = {
+        "busy": own + random.uniform(0, 0.15),
+        "own": own,
+        "kernel_threads": 0.0,
+        "count": int(random.choice([2, 8, 32])),
+        "duration_ns": trial.window_ns,
+    }
+    trial.context["cpu_steal_share"] = float(random.choice([0, random.uniform(0, 0.005)]))
+    if trial.operation == "write" and not trial.is_durable:
+        # a flush and what the cache of a fast drive holds
+        trial.context["write_cache_emptied_ns"] = int(between(random, 3e5, 0.05 * trial.window_ns))

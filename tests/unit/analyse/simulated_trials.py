@@ -106,8 +106,14 @@ def latencies(count: int = 2000, median_ns: float = 500_000.0, seed: int = 1) ->
     return np.round(np.random.default_rng(seed).lognormal(np.log(median_ns), 0.3, count))
 
 
-def interval_table(values: Mapping[str, Latencies], intervals: int, block_bytes: int, kind: str = "total") -> pa.Table:
-    """The engine's interval series, for operations that are spread evenly over it."""
+def interval_table(
+    values: Mapping[str, Latencies],
+    intervals: int | Sequence[int],
+    block_bytes: int,
+    kind: str = "total",
+    interval_ns: int = INTERVAL_NS,
+) -> pa.Table:
+    """The engine's interval series: operations spread evenly, or each interval but the first from one of them on."""
     rows = []
     for operation, series in values.items():
         for number, part in enumerate(np.array_split(series, intervals)):
@@ -125,8 +131,8 @@ def interval_table(values: Mapping[str, Latencies], intervals: int, block_bytes:
                     "bucket": histogram.bucket.astype(np.uint32),
                     "bucket_count": histogram.count.astype(np.uint64),
                     "interval": number,
-                    "start_ns": number * INTERVAL_NS,
-                    "duration_ns": INTERVAL_NS,
+                    "start_ns": number * interval_ns,
+                    "duration_ns": interval_ns,
                     "bytes": 0 if operation in ("sync", "durable_write") else block_bytes * histogram.total_count,
                     "errors": 0,
                 }
@@ -139,12 +145,15 @@ def measured(
     values: Mapping[str, Latencies] | None = None,
     *,
     name: str = "trial",
-    intervals: int = 20,
+    intervals: int | Sequence[int] = 20,
     devices: Sequence[DeviceCounts] = (),
     context: Mapping[str, Any] | None = None,
     **engine: Any,
 ) -> Measurement:
-    """A trial of `asked` with these latencies by operation; keys of the engine's summary as named arguments."""
+    """A trial of `asked` with these latencies by operation; keys of the engine's summary as named arguments.
+
+    Intervals are a number of them, or which operation each but the first begins with; of the length that is asked.
+    """
     asked = asked or workload()
     operation = asked.operations[0].operation
     values = values or {operation: latencies()}
@@ -153,7 +162,7 @@ def measured(
         kind: {"count": int(series.size), "bytes": int(series.size) * block, "errors": 0, "short": 0}
         for kind, series in values.items()
     }
-    window_ns = intervals * INTERVAL_NS
+    window_ns = (intervals if isinstance(intervals, int) else len(intervals) + 1) * asked.interval_ns
     summary: dict[str, Any] = {
         "backend": {"name": "uring" if asked.backend == "auto" else asked.backend, "reason": ""},
         "ramp_ns": 0,
@@ -180,7 +189,7 @@ def measured(
         workload=asked,
         engine=summary | engine,
         histograms=histograms,
-        intervals=interval_table(values, intervals, block),
+        intervals=interval_table(values, intervals, block, interval_ns=asked.interval_ns),
         devices=tuple(devices),
         context=dict(context or {}),
     )

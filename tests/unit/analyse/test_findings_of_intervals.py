@@ -31,6 +31,19 @@ class TestLevelMoves:
     def test_what_moves_fast_is_no_moving_level(self) -> None:
         assert level_moves.find(trial(np.tile([2.0, 1.0], 5000))) == []
 
+    def test_a_level_that_goes_there_and_back_and_there_again_is_told(self) -> None:
+        (found,) = level_moves.find(trial(np.array([1.0, 2.0, 1.0, 2.0])))
+        assert found.evidence["highest_over_lowest_ratio"] > 1.9
+
+    def test_a_level_that_jumps_all_the_time_is_told_once_in_fifty_at_most(self) -> None:
+        told = 0
+        for seed in range(60):
+            random = np.random.default_rng(seed)
+            jumps = np.sort(random.choice(1000, int(random.integers(20, 60)), replace=False))
+            is_slow = np.searchsorted(jumps, np.arange(1000), side="right") % 2
+            told += len(level_moves.find(trial(2.0**is_slow)))
+        assert told <= 1
+
     def test_a_movement_that_matters_to_nobody_is_not_told(self) -> None:
         assert level_moves.find(trial(np.array([1.03, 1.0]))) == []
 

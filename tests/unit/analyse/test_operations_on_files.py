@@ -52,6 +52,16 @@ class TestNamesInMemory:
         (found,) = names_in_memory.find(evidence(trial("read_file", counted(reads=300), 4096)))
         assert "1.17 MiB" in found.text
 
+    def test_small_files_are_read_in_whole_pages(self) -> None:
+        # 3 of 4 were in memory, and yet the drive read 1.6 times the bytes of all
+        assert names_in_memory.find(evidence(trial("read_file", counted(reads=2000), 600))) == []
+        assert names_in_memory.find(evidence(trial("read_file", counted(reads=480), 600))) != []
+
+    def test_small_files_that_may_lie_with_their_inodes_are_counted_in_bytes(self) -> None:
+        read = trial("read_file", counted(reads=480), 600)
+        assert names_in_memory.find(evidence(read, target(filesystem("btrfs")))) == []
+        assert names_in_memory.find(evidence(read, target(filesystem("f2fs")))) == []
+
     def test_what_changes_files_and_what_nobody_counted_is_not_judged(self) -> None:
         assert names_in_memory.find(evidence(trial("delete", counted()))) == []
         assert names_in_memory.find(evidence(trial("stat", None))) == []
