@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, combinations
-from statistics import median
+from statistics import NormalDist, fmean, median
 
-from drivelab.analyse.distributions import NORMAL_975
+from drivelab.analyse.distributions import student_t
 from drivelab.model.estimate import Estimate
 from drivelab.model.metric import metric_of
-from drivelab.model.run_answer import ReferenceDrift
+from drivelab.model.reference_drift import ReferenceDrift, ReferenceStep
 
 LARGE_FROM = 1.10
 # the fewest that carry an interval of the trend
 TREND_VALUES_MIN = 5
 _TAIL = 0.025
+# One of the 120 orders of five values: so rare by chance is a warning of a trend, either way. With that of a step, no
+# more than 2 % of the runs in which a drive stays the same are warned of.
+_WARNING_TAIL = 0.0084
+STEP_P_MAX = 0.003
+# two values are no level: of a drive that is now here, now there, half of them lie together by chance
+STEP_VALUES_MIN = 3
+# width of a histogram's bucket: no value is known better
+_SCATTER_MIN = 2**-9
 # above this many values the normal distribution gives the same interval
 _COUNTED_OUT_TO = 40
 
@@ -46,18 +54,20 @@ class Trend:
     high: float | None
 
 
-def theil_sen(values: Sequence[float]) -> Trend:
-    """The trend of a series and its exact 95 % interval.
+def theil_sen(values: Sequence[float], tail: float = _TAIL) -> Trend:
+    """The trend of a series and its exact interval, of 95 % unless another is asked for.
 
     Parameters
     ----------
     values : sequence of float
         At least two, at equal distances.
+    tail : float
+        What lies beyond either end at most.
 
     Notes
     -----
     The interval holds the slopes for which what remains shows no trend by the
-    test of Mann and Kendall at 5 %, whose distribution is counted out: the
+    test of Mann and Kendall at twice `tail`, whose distribution is counted out: the
     number of orders of n values by the pairs that stand in the wrong order.
     Five values are the fewest for which there is one.
 
@@ -67,20 +77,20 @@ def theil_sen(values: Sequence[float]) -> Trend:
     """
     places = range(len(values))
     slopes = sorted((values[j] - values[i]) / (j - i) for i, j in combinations(places, 2))
-    cut = _cut_of_slopes(len(values))
+    cut = _cut_of_slopes(len(values), tail)
     if cut is None:
         return Trend(median(slopes), None, None)
     return Trend(median(slopes), slopes[cut], slopes[len(slopes) - 1 - cut])
 
 
-def _cut_of_slopes(count: int) -> int | None:
-    """How many slopes to leave out at either end for a 95 % interval; None where even all are too few."""
+def _cut_of_slopes(count: int, tail: float) -> int | None:
+    """How many slopes to leave out at either end of an interval; None where even all are too few."""
     if count > _COUNTED_OUT_TO:
         pairs, variance = count * (count - 1) / 2, count * (count - 1) * (2 * count + 5) / 72
-        return math.floor(pairs / 2 - NORMAL_975 * math.sqrt(variance))
+        return math.floor(pairs / 2 - NormalDist().inv_cdf(1 - tail) * math.sqrt(variance))
     orders = inversion_counts(count)
     whole = sum(orders)
-    cut = next(place for place, below in enumerate(accumulate(orders)) if below > _TAIL * whole)
+    cut = next(place for place, below in enumerate(accumulate(orders)) if below > tail * whole)
     return cut - 1 if cut else None
 
 
@@ -109,9 +119,10 @@ def reference_drift(target: str, workload: str, metric: str, measured: Sequence[
     ReferenceDrift
         From `TREND_VALUES_MIN` values on the ratio is that of the ends of the
         trend (Theil and Sen, of the logarithms). It is beyond noise when its 95 %
-        interval leaves out 1, and large when it also is `LARGE_FROM` or more
-        either way. Of fewer values nobody can tell, and none where some of them
-        do not describe the drive.
+        interval leaves out 1, or there is a step (`step_of`). It is large when
+        the trend's interval of 98.3 % leaves out 1 and it is `LARGE_FROM` or
+        more either way, or the step is. Of fewer values nobody can tell, and
+        none where some of them do not describe the drive.
 
     Notes
     -----
@@ -121,12 +132,67 @@ def reference_drift(target: str, workload: str, metric: str, measured: Sequence[
     """
     values = tuple(one.value for one in measured)
     ratio, invalid = _end_over_begin(values), sum(one.is_invalid for one in measured)
-    is_beyond: bool | None = None
-    if not invalid and ratio.low is not None and ratio.high is not None:
-        is_beyond = not ratio.low <= 1 <= ratio.high
-    is_large = bool(is_beyond and ratio.value and max(ratio.value, 1 / ratio.value) >= LARGE_FROM)
     spread, unit = max(values) / min(values), metric_of(metric).unit
-    return ReferenceDrift(target, workload, metric, values, unit, ratio, spread, is_beyond, is_large, invalid)
+    drift = ReferenceDrift(target, workload, metric, values, unit, ratio, spread, None, False, invalid)
+    if invalid or ratio.low is None or ratio.high is None:
+        return drift
+    logarithms = [math.log(value) for value in values]
+    step, trend = step_of(logarithms), theil_sen(logarithms, _WARNING_TAIL)
+    is_plain = trend.low is not None and trend.high is not None and not trend.low <= 0 <= trend.high
+    return replace(
+        drift,
+        is_beyond_noise=step is not None or not ratio.low <= 1 <= ratio.high,
+        is_large=(is_plain and _is_large(ratio.value)) or (step is not None and _is_large(step.ratio)),
+        step=step if step is not None and _is_better_than_line(step, logarithms) else None,
+    )
+
+
+def _is_large(ratio: float | None) -> bool:
+    return ratio is not None and max(ratio, 1 / ratio) >= LARGE_FROM
+
+
+def step_of(values: Sequence[float]) -> ReferenceStep | None:
+    """The moment from which on a series is at another level; None where chance may have made it.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Logarithms, in order.
+
+    Notes
+    -----
+    Of all places with `STEP_VALUES_MIN` values on either side the one with the
+    largest Student's t, which has to be beyond chance at `STEP_P_MAX` for all
+    places together (Bonferroni).
+    """
+    count = len(values)
+    places = range(STEP_VALUES_MIN, count - STEP_VALUES_MIN + 1)
+    if not places:
+        return None
+    largest, found = student_t(count - 2, STEP_P_MAX / 2 / len(places)), None
+    for place in places:
+        sides = values[:place], values[place:]
+        difference = fmean(sides[1]) - fmean(sides[0])
+        scatter = max(_SCATTER_MIN, math.sqrt(sum(map(_square, sides)) / (count - 2)))
+        statistic = abs(difference) / (scatter * math.sqrt(1 / place + 1 / (count - place)))
+        if statistic > largest:
+            largest, found = statistic, ReferenceStep(place + 1, math.exp(difference))
+    return found
+
+
+def _square(values: Sequence[float]) -> float:
+    """The sum of the squared distances from the mean."""
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values)
+
+
+def _is_better_than_line(step: ReferenceStep, values: Sequence[float]) -> bool:
+    """Whether two levels leave less unexplained than the least-squares line."""
+    places = range(len(values))
+    middle, mean = (len(values) - 1) / 2, fmean(values)
+    slope = sum((place - middle) * value for place, value in zip(places, values, strict=True)) / _square(places)
+    left = sum((value - mean - slope * (place - middle)) ** 2 for place, value in zip(places, values, strict=True))
+    return _square(values[: step.first - 1]) + _square(values[step.first - 1 :]) < left
 
 
 def _end_over_begin(values: Sequence[float]) -> Estimate:

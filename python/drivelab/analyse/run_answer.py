@@ -16,7 +16,8 @@ from drivelab.model.estimate import Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.metric import COMMANDS
 from drivelab.model.operations_apart import operations_apart
-from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RepeatedMetric, RunAnswer
+from drivelab.model.reference_drift import ReferenceDrift
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
 # writes and flushes belong to an operation only where it waits for them

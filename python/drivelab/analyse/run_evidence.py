@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import THROUGHPUT
-from drivelab.model.run_answer import ReferenceDrift
+from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.trial_summary import TrialSummary
 
 # of a check's trials these are compared with each other

@@ -14,7 +14,8 @@ from drivelab.cli.effects_table import print_effects
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
 from drivelab.model.finding import trials_of
-from drivelab.model.run_answer import CombinationResult, ReferenceDrift, RunAnswer
+from drivelab.model.reference_drift import ReferenceDrift
+from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, combinations_by_table, table_title
 from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing

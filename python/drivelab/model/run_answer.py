@@ -10,23 +10,18 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.finding import trials_of
 from drivelab.model.metric import END_SYNC, metric_of
+from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.rounds import ChosenPoint, PhaseRounds
 from drivelab.model.surface import SurfaceShape
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.timeline import TrialTimeline
 from drivelab.model.token_bucket import TokenBucket
-from drivelab.model.units import format_quantity
 
 # above this share of its bytes at the drive a trial of writes has measured the drive, and not memory
 REACHED_WHOLE = 0.98
 # matters: it changes the number by enough to care; differs: it changes it, perhaps by less; no effect: not by that
 # much; not judged: some of its trials do not describe the drive, or had another level
 EffectVerdict = Literal["matters", "differs", "no effect", "not settled", "not judged"]
-
-
-def percent_change(ratio: float) -> str:
-    """A ratio as a change: ``+3 %``."""
-    return f"{100 * (ratio - 1):+.0f} %".replace("-0 %", "+0 %")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,64 +239,6 @@ class LevelEffect:
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return asdict(self) | {"verdict_text": self.verdict_text, "commands_changed": self.commands_changed}
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceDrift:
-    """How the reference combination changed on one target while a run went on.
-
-    Attributes
-    ----------
-    target, workload, metric : str
-        Where, and what was measured again and again.
-    values : tuple of float
-        In the order in which they were measured.
-    unit : str
-        Of the values.
-    ratio : Estimate
-        Last over first: along the trend from five values on, otherwise of the two themselves.
-    spread_ratio : float
-        Highest over lowest value.
-    is_beyond_noise : bool or None
-        Whether there is more to it than chance; None when too little is known to tell.
-    is_large : bool
-        Whether it is also so large that the run's numbers must not be compared as if nothing had happened.
-    invalid_trials : int
-        How many of the values do not describe the drive; with any, nothing is told of a drift.
-    """
-
-    target: str
-    workload: str
-    metric: str
-    values: tuple[float, ...]
-    unit: Unit
-    ratio: Estimate
-    spread_ratio: float
-    is_beyond_noise: bool | None
-    is_large: bool
-    invalid_trials: int = 0
-
-    @property
-    def text(self) -> str:
-        """One line: ``the reference drifted: median latency +28 % over 6 repeats (more than chance)``."""
-        count, words = len(self.values), metric_of(self.metric).words
-        if self.ratio.value is None:
-            return "the reference was measured once: a drift would not show"
-        if self.invalid_trials:
-            unfit = trials_of(self.invalid_trials, count, "do not")
-            return f"the reference: {words} not judged, {unfit} describe the drive"
-        change = percent_change(self.ratio.value)
-        if self.is_beyond_noise is None:
-            first, last = (format_quantity(value, self.unit) for value in (self.values[0], self.values[-1]))
-            few = f"{count} repeats are too few to rule out chance"
-            return f"the reference: {words} {first}, then {last} ({change}; {few})"
-        if self.is_beyond_noise:
-            return f"the reference drifted: {words} {change} over {count} repeats (more than chance)"
-        return f"the reference: {words} {change} over {count} repeats (no more than chance)"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"text": self.text}
 
 
 @dataclass(frozen=True, slots=True)

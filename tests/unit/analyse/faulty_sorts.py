@@ -55,7 +55,7 @@ def just_full(random: Random) -> Trial:
 
 def uneven(random: Random) -> Trial:
     """A drive that is at another speed for each twentieth of its capacity."""
-    steps = np.exp(random.uniform(0.25, 0.5) * random.standard_normal(60))
+    steps = np.exp(random.uniform(0.4, 0.8) * random.standard_normal(60))
     return lasting(random, lambda written: steps[(written * 20).astype(int)], _quiet(random))
 
 
@@ -87,7 +87,7 @@ SORT_FAULTS: dict[str, tuple[str, Callable[[Random], Trial], set[str]]] = {
     "one to three moves of the level, 1.3 to 4 times": ("level-moves", moving_level, {"drift"}),
     "10 to 200 % above the level that it goes to": ("not-steady", still_slowing, _LASTING_TOO),
     "a fast cache full 5 to 20 % of the capacity before the end": ("not-steady", just_full, _LASTING_TOO),
-    "a scatter of 25 to 50 % between rounds": ("not-steady", uneven, _LASTING_TOO),
+    "a scatter of 40 to 80 % between rounds": ("not-steady", uneven, _LASTING_TOO),
     "ended after 5 to 90 % of a capacity": ("not-steady", cut_short, set()),
     "a precision of 1 to 10 % asked for": ("precision", asked_precisely, set()),
 }

@@ -11,7 +11,7 @@ from scipy import stats
 from drivelab.analyse.findings import reference_drift as kind
 from drivelab.analyse.reference_drift import ReferenceValue, inversion_counts, reference_drift, theil_sen
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence
-from drivelab.model.run_answer import ReferenceDrift
+from drivelab.model.reference_drift import ReferenceDrift
 
 METRIC = "total_latency_ns_p50"
 
@@ -98,6 +98,55 @@ def test_without_any_drift_a_warning_comes_once_in_twenty_at_most(count: int) ->
     random = np.random.default_rng(count)
     runs = [random.lognormal(np.log(1e6), 0.15, count).tolist() for _ in range(600)]
     assert sum(len(kind.find_in_run(evidence_of(values))) for values in runs) / len(runs) <= 0.06
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.08, 0.15])
+@pytest.mark.parametrize("count", [5, 6, 7, 8, 10, 13])
+def test_of_drives_that_stay_the_same_one_in_fifty_is_warned_of_at_most(count: int, scatter: float) -> None:
+    random = np.random.default_rng([count, round(100 * scatter)])
+    for draw in (random.standard_normal, lambda size: random.standard_t(3, size)):
+        runs = (np.exp(scatter * draw(count)) for _ in range(600))
+        # twelve would be expected of 600, and twenty happen once in fifty then
+        assert sum(drift_of(values.tolist()).is_large for values in runs) <= 20
+
+
+@pytest.mark.parametrize("count", [6, 8, 13])
+def test_another_level_from_a_moment_on_is_found_with_that_moment(count: int) -> None:
+    random = np.random.default_rng(count)
+    for _ in range(50):
+        first, factor = int(random.integers(3, count - 2)), random.uniform(1.3, 3)
+        values = 1e6 * np.exp(0.01 * random.standard_normal(count)) * np.where(np.arange(count) < first, 1, factor)
+        drift = drift_of(values.tolist())
+        assert drift.is_large
+        assert drift.step is not None
+        assert drift.step.first == first + 1
+        assert drift.step.ratio == pytest.approx(factor, rel=0.05)
+
+
+def test_another_level_is_told_with_its_moment() -> None:
+    values = [1e6, 1.01e6, 0.99e6, 2e6, 1.98e6, 2.02e6]
+    assert (
+        drift_of(values).text == "the reference moved: median latency +100 % from repeat 4 of 6 on (more than chance)"
+    )
+    (found,) = kind.find_in_run(evidence_of(values))
+    assert "; from measurement 4 on it is +100 % against those before, more than chance explains" in found.text
+    assert (found.evidence["step_first"], round(found.evidence["step_ratio"], 1)) == (4, 2.0)
+
+
+def test_two_values_are_no_level() -> None:
+    assert drift_of([1e6, 1.01e6, 2e6, 1.98e6, 2.02e6, 2e6]).step is None
+    assert drift_of([1e6, 1.01e6, 2e6, 1.98e6, 2.02e6]).step is None
+
+
+def test_a_line_is_no_step() -> None:
+    drift = drift_of([1e6 * 1.1**place for place in range(10)])
+    assert (drift.is_large, drift.step) == (True, None)
+
+
+def test_of_drives_with_two_modes_one_in_twenty_is_warned_of_when_it_is_measured_six_times() -> None:
+    random = np.random.default_rng(3)
+    runs = (np.exp(0.01 * random.standard_normal(6) + 0.3 * (random.random(6) < 0.5)) for _ in range(1000))
+    assert sum(drift_of(values.tolist()).is_large for values in runs) / 1000 <= 0.06
 
 
 def test_values_that_do_not_describe_the_drive_show_no_drift() -> None:
