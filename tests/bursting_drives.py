@@ -6,7 +6,9 @@ import numpy as np
 
 from drivelab.analyse.token_bucket import bucket_of_workload, done_in
 from drivelab.inventory.target import resolve_target
+from drivelab.model.measurement import Measurement
 from drivelab.model.simulated import ByteLimit, IoLimit, SimulatedModel
+from drivelab.model.target import TargetFacts
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.model.workload import Access, BlockSizeShare, Limits, TargetRange, Workload
 from drivelab.run.simulated import SimulatedDrive
@@ -77,22 +79,54 @@ def unlimited(seed: int) -> SimulatedModel:
     return SimulatedModel.model_validate(model | {"jitter": f"{random.uniform(0, 3000):.0f}us"} | kind)
 
 
-def seen_of(model: SimulatedModel, token: str, seed: int) -> tuple[IoLimit | ByteLimit | None, TokenBucket | None]:
-    """The limit that a drive has, and what a trial that watches for the end of a burst sees of it."""
+def outlasting(seed: int) -> SimulatedModel:
+    """A volume that is at its burst rate for longer than anybody measures: 3,000 or 3,500 I/Os a second."""
+    random = np.random.default_rng([seed, 4])
+    per_s = float(random.choice([3000, 3500]))
+    limit = IoLimit(rate=int(random.uniform(100, 1000)), burst=10**7)
+    return SimulatedModel.model_validate(
+        _drive(random) | {"command": f"{1e9 / per_s:.0f}ns", "io_limit": limit.model_dump()}
+    )
+
+
+def read_for(model: SimulatedModel, seed: int, runtime_s: float) -> tuple[Measurement, TargetFacts]:
+    """Small reads, 32 at a time, of a drive that was written before unless it has a limit."""
     facts = resolve_target("sim:consumer-ssd")
-    block = _MIB if token == "bytes" else 4096
-    drive = SimulatedDrive(model, seed)
-    target = TargetRange(path=facts.path, size_bytes=model.size)
-    fill = Workload(
+    simulated, whole = SimulatedDrive(model, seed), TargetRange(path=facts.path, size_bytes=model.size)
+    if model.io_limit is None:
+        simulated.measure("fill", _fill(whole), facts)
+    asked = Workload(
+        target=whole,
+        block_sizes=(BlockSizeShare(bytes=4096),),
+        access=Access(kind="random"),
+        queue_depth=32,
+        limits=Limits(runtime_ns=round(runtime_s * _SECOND_NS)),
+        interval_ns=round(runtime_s * _SECOND_NS / 50),
+        seed=seed,
+        direct=True,
+    )
+    return simulated.measure("trial", asked, facts), facts
+
+
+def _fill(target: TargetRange) -> Workload:
+    return Workload(
         target=target,
         operations=({"operation": "write"},),  # type: ignore[arg-type]
         block_sizes=(BlockSizeShare(bytes=_MIB),),
         access=Access(kind="sequential"),
         queue_depth=8,
     )
+
+
+def seen_of(model: SimulatedModel, token: str, seed: int) -> tuple[IoLimit | ByteLimit | None, TokenBucket | None]:
+    """The limit that a drive has, and what a trial that watches for the end of a burst sees of it."""
+    facts = resolve_target("sim:consumer-ssd")
+    block = _MIB if token == "bytes" else 4096
+    drive = SimulatedDrive(model, seed)
+    target = TargetRange(path=facts.path, size_bytes=model.size)
     if model.io_limit is None and model.byte_limit is None:
         # reads of what was never written cost nothing
-        drive.measure("fill", fill, facts)
+        drive.measure("fill", _fill(target), facts)
     workload = Workload(
         target=target,
         block_sizes=(BlockSizeShare(bytes=block),),

@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 from simulated_trials import LOOP, evidence, reads_at, target
 
-from bursting_drives import limited, unlimited
+from bursting_drives import limited, read_for, unlimited
 from drivelab.analyse.findings import VOLUME_CODES, burst_ended, burst_possible, throughput_cliff, trial_findings
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.inventory.target import resolve_target
 from drivelab.model.simulated import SimulatedModel
-from drivelab.model.workload import Access, BlockSizeShare, Limits, TargetRange, Workload
-from drivelab.run.simulated import SimulatedDrive
 
 BURST = [*repeat(3000.0, 8), *repeat(300.0, 22)]
-RUNTIME_NS = 5 * 10**9
 
 
 def test_a_burst_that_ended_is_told_with_both_rates_and_its_length() -> None:
@@ -61,29 +57,8 @@ def test_it_is_told_of_nothing_else(seen: TrialEvidence) -> None:
 
 
 def reads_of(model: SimulatedModel, seed: int) -> TrialEvidence:
-    """Five seconds of small reads of a simulated drive that was written before, unless it has a limit."""
-    facts = resolve_target("sim:consumer-ssd")
-    simulated, whole = SimulatedDrive(model, seed), TargetRange(path=facts.path, size_bytes=model.size)
-    if model.io_limit is None:
-        written = Workload(
-            target=whole,
-            operations=({"operation": "write"},),  # type: ignore[arg-type]
-            block_sizes=(BlockSizeShare(bytes=2**20),),
-            access=Access(kind="sequential"),
-            queue_depth=8,
-        )
-        simulated.measure("fill", written, facts)
-    asked = Workload(
-        target=whole,
-        block_sizes=(BlockSizeShare(bytes=4096),),
-        access=Access(kind="random"),
-        queue_depth=32,
-        limits=Limits(runtime_ns=RUNTIME_NS),
-        interval_ns=RUNTIME_NS // 50,
-        seed=seed,
-        direct=True,
-    )
-    return evidence(simulated.measure("trial", asked, facts), facts)
+    """Five seconds of small reads of a simulated drive."""
+    return evidence(*read_for(model, seed, 5.0))
 
 
 @pytest.mark.parametrize("seed", [0, 3, 10, 17])
