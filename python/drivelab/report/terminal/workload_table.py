@@ -248,9 +248,10 @@ def _square(labels: CombinationLabels, ones: Sequence[CombinationResult], metric
 
 def _spread(count: int, most: int) -> list[int]:
     """Places of the rows that are shown: all, or some from the first to the last, with a line for how many are not."""
-    if count <= most:
-        return list(range(count))
     room = max(2, most - 1)
+    # a line for the rest is worth a row
+    if count <= max(most, room + 1):
+        return list(range(count))
     return [round(at * (count - 1) / (room - 1)) for at in range(room)]
 
 

@@ -13,6 +13,7 @@ from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_screen
 from drivelab.model.rounds import PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.terminal import workload_table
 from drivelab.report.terminal.run_screen import render_run_screen
 from drivelab.store.read import open_run
 
@@ -231,6 +232,11 @@ def test_any_number_of_targets_has_a_table_with_whole_numbers(count: int) -> Non
     lines = of_many(*rows)
     assert max(map(len, lines)) <= 80
     assert all(f"{111 + place} 000" in " ".join(lines) for place in (0, count - 1)), lines
+
+
+def test_no_row_is_left_out_for_the_line_that_says_so() -> None:
+    assert [workload_table._spread(count, 2) for count in (2, 3, 5)] == [[0, 1], [0, 1, 2], [0, 4]]
+    assert workload_table._spread(7, 4) == [0, 3, 6]
 
 
 def test_tables_of_one_target_each_name_it() -> None:
