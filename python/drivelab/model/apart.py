@@ -18,8 +18,8 @@ _MEDIAN_OVER_MEAN = math.sqrt(math.pi / 2)
 _ERROR_MIN = 2.0**-9
 # two runs that fell into one of two modes of a drive look certain: one pair in fourteen and more, if there are two
 RUNS_MIN = 3
-# what there is to say of a difference between fewer
-MAY_DIFFER = "another day may differ as much"
+# what fewer do not tell, however large the difference
+MAY_DIFFER = "how far another run would differ is unknown"
 
 
 def too_few_runs(counts: tuple[int, int]) -> str:

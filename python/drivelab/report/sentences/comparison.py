@@ -10,9 +10,12 @@ from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent, format_quantity
+from drivelab.report.numerals import THIN_SPACE, number_text
 from drivelab.report.sentences.effect_words import command_words, ratio_change, ratio_words
 
 _FACTOR_FROM = 2.0
+# what was only seen is told in per cent below this
+_TIMES_SEEN_FROM = 1.1
 # beyond this nobody wants to know by how much: nothing useful would have been found
 _FACTOR_MAX = 10.0
 _END_MAX = 1000.0
@@ -53,10 +56,22 @@ def scale_words(comparison: Comparison) -> str:
 
 def looks_words(row: MetricComparison) -> str:
     """How NEW looks beside BASE where nothing was judged: ``better``, ``worse``, ``alike``."""
-    slowdown = row.slowdown or 1.0
-    if max(slowdown, 1 / slowdown) < 1 + SAME_WITHIN:
+    if size_of_change(row) < 1 + SAME_WITHIN:
         return "alike"
-    return "worse" if slowdown > 1 else "better"
+    return "worse" if (row.slowdown or 1.0) > 1 else "better"
+
+
+def size_of_change(row: MetricComparison) -> float:
+    """How many times better or worse NEW is, whichever it is: at least 1."""
+    slowdown = row.slowdown or 1.0
+    return max(slowdown, 1 / slowdown)
+
+
+def amount_words(size: float, significant: int = 3) -> str:
+    """How much better or worse: ``1.3 times``, ``3 %``."""
+    if size < _TIMES_SEEN_FROM:
+        return format_percent(size - 1)
+    return f"{number_text(size, significant).replace(THIN_SPACE, ' ')} times"
 
 
 def verdict_words(row: MetricComparison) -> str:

@@ -10,7 +10,15 @@ from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent
-from drivelab.report.sentences.comparison import SAME_WITHIN, constant_levels, scale_words, summary_sentence
+from drivelab.report.sentences.comparison import (
+    SAME_WITHIN,
+    amount_words,
+    constant_levels,
+    looks_words,
+    scale_words,
+    size_of_change,
+    summary_sentence,
+)
 from drivelab.report.sentences.effect_words import ratio_change
 
 _NAME_LENGTH_MAX = 24
@@ -71,39 +79,49 @@ def _answer(comparison: Comparison) -> str:
     judged = [row for row in comparison.rows if row.is_judged and row.verdict != "not comparable"]
     changed = [row for row in judged if row.verdict in ("slower", "faster")]
     if changed:
-        first = max(changed, key=lambda row: (row.is_regression, _size(row)))
+        first = max(changed, key=lambda row: (row.is_regression, size_of_change(row)))
         more = f"; {len(changed) - 1} more of {len(judged)} numbers changed" if len(changed) > 1 else ""
         return f"{_change(first, comparison, base, new)}{more}."
     seen = [row for row in judged if row.verdict == "seen only" and row.slowdown]
     if seen and len(seen) == len(judged):
-        first = max(seen, key=_size)
-        worse = [row for row in seen if (row.slowdown or 1.0) > 1]
-        if (most := max(map(_size, seen)) - 1) < SAME_WITHIN:
-            return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
-        if 0 < len(worse) < len(seen):
-            return _both_ways(seen, worse, base, new)
-        why = f"; {first.why[0]}, so {MAY_DIFFER}" if first.why else ""
-        return f"{_change(first, comparison, base, new, verb='looked')}{why}."
+        return _seen(seen, comparison, base, new)
     numbers = "the number that was judged" if len(judged) == 1 else f"{len(judged)} judged numbers"
     if all(row.verdict == "equivalent" for row in judged):
         return f"{new} and {base} are equivalent within {format_percent(comparison.margin)} in {numbers}."
     return f"No difference between {new} and {base} was shown in {numbers}; that is no proof that there is none."
 
 
-def _both_ways(seen: Sequence[MetricComparison], worse: Sequence[MetricComparison], base: str, new: str) -> str:
-    """Numbers that look better and worse, and none stands out from the scatter: no one of them is the answer."""
-    better = [row for row in seen if row not in worse]
-    told = [
-        f"{len(rows)} looked {how} (up to {max(map(_size, rows)):.2g} times)"
-        for rows, how in ((better, "better"), (worse, "worse"))
-    ]
-    why = f" from {seen[0].why[0]}" if seen[0].why else ""
-    return f"Whether {new} is better than {base} can't be told{why}: of {len(seen)} numbers {' and '.join(told)}."
+def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, new: str) -> str:
+    """What too few runs show: which way the numbers look and how far; no one of them is the answer."""
+    if (most := max(map(size_of_change, seen)) - 1) < SAME_WITHIN:
+        return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
+    why = seen[0].why[0] if seen[0].why else ""
+    looks = {how: [row for row in seen if looks_words(row) == how] for how in ("better", "worse", "alike")}
+    if looks["better"] and looks["worse"]:
+        told = [_looked(how, rows) for how, rows in looks.items() if rows]
+        told[0] = told[0].replace(" ", " looked ", 1)
+        counts = f"{', '.join(told[:-1])} and {told[-1]}"
+        can = f"Whether {new} is better than {base} can't be told{f' from {why}' if why else ''}"
+        return f"{can}: of {len(seen)} numbers {counts}."
+    because = f"; {why}, so {MAY_DIFFER}" if why else ""
+    if len(seen) == 1:
+        return f"{_change(seen[0], comparison, base, new, verb='looked')}{because}."
+    how = "better" if looks["better"] else "worse"
+    sizes = sorted(map(size_of_change, looks[how]))
+    ends = list(dict.fromkeys(amount_words(size, 2) for size in (sizes[0], sizes[-1])))
+    # a unit is said once: 2.3 to 1 400 times
+    units = {end.rpartition(" ")[2] for end in ends}
+    span = " to ".join([*(end.rpartition(" ")[0] if len(units) == 1 else end for end in ends[:-1]), ends[-1]])
+    where = f"all {len(seen)} numbers" if len(sizes) == len(seen) else f"{len(sizes)} of {len(seen)} numbers"
+    return f"{new} looked {how} than {base} in {where} ({span}){because}."
 
 
-def _size(row: MetricComparison) -> float:
-    slowdown = row.slowdown or 1.0
-    return max(slowdown, 1 / slowdown)
+def _looked(how: str, rows: Sequence[MetricComparison]) -> str:
+    """``11 better (up to 1.3 times)``, ``1 worse (3 %)``, ``1 alike``."""
+    if how == "alike":
+        return f"{len(rows)} alike"
+    up_to = "up to " if len(rows) > 1 else ""
+    return f"{len(rows)} {how} ({up_to}{amount_words(max(map(size_of_change, rows)), 2)})"
 
 
 def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:
@@ -125,6 +143,6 @@ def _change(row: MetricComparison, comparison: Comparison, base: str, new: str, 
     """``xfs was 2.7 times faster (1.6 to 7) than ext4 for 512 B appends``."""
     workload = _workload(row, constant_levels(comparison.rows))
     by = "" if row.metric in _UNNAMED else f", by {metric_of(row.metric).title}"
-    if _size(row) < 1 + SAME_WITHIN:
+    if size_of_change(row) < 1 + SAME_WITHIN:
         return f"{new} {verb} as fast as {base} for {workload}{by}"
     return f"{new} {verb} {ratio_change(row.ratio, is_more_slower=row.is_more_worse)} than {base} for {workload}{by}"

@@ -37,7 +37,7 @@ def test_two_runs_of_one_drive_are_told_run_by_run_with_the_command_that_judges(
     told, command = sentences(monday, friday)
     assert told.startswith(
         "512 B durable write, median latency: the same drive, A, gave 110 µs (95 %: 108 to 112 µs) in monday and "
-        "100 µs (95 %: 95.0 to 105 µs) in friday; one run each, so another day may differ as much."
+        "100 µs (95 %: 95.0 to 105 µs) in friday; one run each, so how far another run would differ is unknown."
     )
     assert "beyond" not in told
     assert "fast" not in told
@@ -49,7 +49,7 @@ def test_runs_that_overlap_are_told_alike() -> None:
         result_set("a", observed("A", 100, 95, 105)),
         result_set("b", observed("A", 101, 95, 105), measured="2026-02-04"),
     )
-    assert told.endswith("in b; one run each, so another day may differ as much.")
+    assert told.endswith("in b; one run each, so how far another run would differ is unknown.")
 
 
 def test_of_many_combinations_it_is_told_how_many_differ() -> None:
@@ -59,7 +59,7 @@ def test_of_many_combinations_it_is_told_how_many_differ() -> None:
     assert "at best (filesystem raw): the same drive, A, gave 50.0 µs" in best
     assert count == (
         "512 B durable write, 3 combinations of settings: in 2 of them the ranges of the runs overlap; one run each, "
-        "so another day may differ as much."
+        "so how far another run would differ is unknown."
     )
     assert command.endswith("drivelab compare a b.")
 
@@ -69,7 +69,7 @@ def test_where_no_combination_differs_it_is_said() -> None:
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 51, 301, 201))
     )
     assert count.endswith(
-        "in 3 of them the ranges of the runs overlap; one run each, so another day may differ as much."
+        "in 3 of them the ranges of the runs overlap; one run each, so how far another run would differ is unknown."
     )
 
 
@@ -78,7 +78,7 @@ def test_another_serial_is_another_drive() -> None:
     sets[1] = replace(sets[1], drives=(replace(sets[1].drives[0], serial="A-2"),))
     told, command = sentences(*sets)
     assert "A (a) has the best number, 100 µs" in told
-    assert told.endswith("; one run each, so another day may differ as much.")
+    assert told.endswith("; one run each, so how far another run would differ is unknown.")
     assert "same drive" not in told
     assert command == ("Which is faster takes 3 runs of each at least: drivelab compare a b --base RUN --new RUN.")
 
@@ -128,7 +128,7 @@ def test_who_is_first_is_counted_by_drive() -> None:
     )
     assert count == (
         "512 B durable write, 3 combinations of settings on 2 drives: "
-        "A is first in 3; one run each, so another day may differ as much."
+        "A is first in 3; one run each, so how far another run would differ is unknown."
     )
 
 

@@ -207,7 +207,7 @@ def test_repeats_of_two_runs_say_nothing_of_runs() -> None:
     assert contest.is_beyond_noise is None
     (sentence,) = joint_sentences(sets)
     assert "A has the best number" in sentence
-    assert sentence.endswith("; one run each, so another day may differ as much.")
+    assert sentence.endswith("; one run each, so how far another run would differ is unknown.")
     # what overlaps can't be told apart in any case
     near = (sets[0], result_set("b", observed("B", 104, 99, 109, run="friday")))
     assert "A and B cannot be told apart, their intervals overlap" in joint_sentences(near)[0]
