@@ -78,6 +78,13 @@ def compare_runs(
         *(list(compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
     )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
+    left_out = [
+        tuple(dict.fromkeys(one.trial.target for one in side if one.trial.target not in found)) if found else ()
+        for side, found in (
+            (ours, {row.target_base for row in compared.rows}),
+            (theirs, {row.target_new for row in compared.rows}),
+        )
+    ]
     return Comparison(
         base=tuple(_compared_run(run) for run in base),
         new=tuple(_compared_run(run) for run in new),
@@ -86,6 +93,8 @@ def compare_runs(
         differences=tuple(_differences(base, new, sides, compared)),
         only_base=compared.only_base,
         only_new=compared.only_new,
+        left_out_base=left_out[0],
+        left_out_new=left_out[1],
         notes=tuple(_notes(base, new, compared)),
         part_differences=_part_differences(base, new),
         distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
@@ -279,8 +288,8 @@ def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun], *, is_open: bo
     turns = "alternately (BASE, NEW, NEW, BASE ...)"
     if min(counts) < RUNS_MIN:
         yield (
-            f"Below {RUNS_MIN} runs a side nothing is judged: two runs of the same thing can differ by as much. "
-            f"Measure at least {RUNS_ADVISED} runs a side, {turns}, and name them with --base and --new."
+            f"Below {RUNS_MIN} runs a side nothing is judged. Measure at least {RUNS_ADVISED} a side, {turns}, and "
+            "name them with --base and --new."
         )
         return
     if is_open and min(counts) < RUNS_ADVISED:

@@ -261,6 +261,8 @@ class Comparison:
         What is not the same on both sides.
     only_base, only_new : tuple of str
         Combinations that the other side does not have.
+    left_out_base, left_out_new : tuple of str
+        Targets with nothing on the other side to be compared with, where others have that.
     notes : tuple of str
         What limits the comparison.
     part_differences : tuple of ExplanationDifference
@@ -276,6 +278,8 @@ class Comparison:
     differences: tuple[SideDifference, ...] = ()
     only_base: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
+    left_out_base: tuple[str, ...] = ()
+    left_out_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     part_differences: tuple[ExplanationDifference, ...] = ()
     distributions: tuple[DistributionShift, ...] = ()
@@ -315,6 +319,8 @@ class Comparison:
             "rows": [row.to_json() for row in self.rows],
             "only_base": list(self.only_base),
             "only_new": list(self.only_new),
+            "left_out_base": list(self.left_out_base),
+            "left_out_new": list(self.left_out_new),
             "notes": list(self.notes),
             "part_differences": [one.to_json() for one in self.part_differences],
             "distributions": [asdict(one) for one in self.distributions],

@@ -8,7 +8,7 @@ from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.figures.quantile_shift import quantile_shift_figure
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.comparison import difference_words, sides_words
-from drivelab.report.sentences.comparison_answer import answers_with_scale, side_names
+from drivelab.report.sentences.comparison_answer import answers_with_limits, side_names
 from drivelab.report.sentences.traced import told_differences
 from drivelab.report.tables.comparison import comparison_table
 from drivelab.report.tables.part_differences import part_differences_tables
@@ -28,7 +28,7 @@ def joint_of_comparison(comparison: Comparison) -> Joint:
     return Joint(
         title=sides_words(comparison),
         question=f"{new} against {base}: which is faster?",
-        sentences=(*answers_with_scale(comparison), *told),
+        sentences=(*answers_with_limits(comparison), *told),
         tables=numbered((*tables, *part_differences_tables(comparison.part_differences))),
         figures=tuple(figure for figure in figures if figure is not None),
         notes=tuple(map(difference_words, comparison.differences)),

@@ -109,7 +109,7 @@ def test_one_run_each_is_seen_only_however_far_apart(made: MakeRun) -> None:
     assert not found.is_anything_judged
     judged = [row.is_judged for row in found.rows]
     assert judged == sorted(judged, reverse=True), "what is told beside them comes last"
-    assert "at least 5 runs a side, alternately" in found.notes[0]
+    assert "at least 5 a side, alternately" in found.notes[0]
 
 
 def test_models_are_told_before_all_else(made: MakeRun) -> None:

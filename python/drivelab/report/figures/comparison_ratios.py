@@ -29,12 +29,11 @@ _AXES = ("NEW over BASE", "number")
 def comparison_ratios(comparison: Comparison) -> Figure | None:
     """The figure; None when there is no row. Latencies and rates are drawn apart: worse lies on opposite sides."""
     names = {True: "latencies and costs: right of 1 is worse", False: "throughput and rates: left of 1 is worse"}
+    judged = [row for row in comparison.rows if row.is_judged]
     # the one with the worst row comes first
-    kinds = dict.fromkeys(row.is_more_worse for row in comparison.rows)
+    kinds = dict.fromkeys(row.is_more_worse for row in judged)
     constant = constant_levels(comparison.rows)
-    groups = {
-        names[kind]: [_row(row, constant) for row in comparison.rows if row.is_more_worse is kind] for kind in kinds
-    }
+    groups = {names[kind]: [_row(row, constant) for row in judged if row.is_more_worse is kind] for kind in kinds}
     pieces = pieces_of(groups.items())
     if not pieces:
         return None
@@ -44,8 +43,9 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
         title="NEW over BASE",
         caption=(
             f"Whiskers are 95\u00a0% intervals; the grey band is {typeset(format_percent(comparison.margin))}. "
-            "A ratio without whiskers rests on too few runs; one that is not comparable says nothing. Seen only are "
-            "also numbers that are told beside the judged one." + theme.shown_words(PLOTS_AT_MOST, len(pieces))
+            "A ratio without whiskers rests on too few runs; one that is not comparable says nothing. Drawn is the "
+            "number that each workload is about; the others are in the table."
+            + theme.shown_words(PLOTS_AT_MOST, len(pieces))
         ),
         plots=tuple(
             ratio_plot(rows, name, ends, _MARKS, axes=_AXES, ticks_near_1=_NEAR_1)

@@ -29,7 +29,7 @@ from drivelab.report.sentences.comparison import (
     value_words,
     verdict_words,
 )
-from drivelab.report.sentences.comparison_answer import answers_with_scale
+from drivelab.report.sentences.comparison_answer import answers_with_limits
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.tables.part_differences import part_differences_tables
@@ -38,7 +38,7 @@ ROWS_SHOWN_MAX = 20
 # GitHub refuses a comment of 65,536 characters
 FOLDED_ROWS_MAX = 150
 _NAMED_MAX = 5
-_HEADS = ("combination", "number", "BASE", "NEW", "ratio", "95 % interval", "verdict")
+_HEADS = ("combination", "number", "BASE", "NEW", "NEW/BASE", "95 % interval", "verdict")
 _IS_NUMBER = (False, False, True, True, True, False, False)
 # of those that are stored of a distribution
 _HEIGHTS = (0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -51,7 +51,7 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    for number, sentence in enumerate(answers_with_scale(comparison)):
+    for number, sentence in enumerate(answers_with_limits(comparison)):
         yield from (f"**{escaped(sentence)}**" if number == 0 else escaped(sentence), "")
     yield f"BASE: {escaped(runs_words(comparison.base))}  "
     yield f"NEW: {escaped(runs_words(comparison.new))}"

@@ -54,6 +54,22 @@ def scale_words(comparison: Comparison) -> str:
     return f"{which} used --quick: shorter trials may be the whole difference."
 
 
+def limits_words(comparison: Comparison) -> list[str]:
+    """What to know before any number: that one side was made with ``--quick``, and which targets are left out."""
+    told = [scale_words(comparison)]
+    for side, other, targets in (("BASE", "NEW", comparison.left_out_base), ("NEW", "BASE", comparison.left_out_new)):
+        if targets:
+            are = "is" if len(targets) == 1 else "are"
+            told.append(f"{', '.join(targets)} of {side} {are} left out: {other} has nothing to compare with.")
+    return [one for one in told if one]
+
+
+def looks_change(row: MetricComparison) -> str:
+    """How NEW looks and how far: ``1.26 times better``, ``alike``."""
+    looks = looks_words(row)
+    return looks if looks == "alike" else f"{amount_words(size_of_change(row))} {looks}"
+
+
 def looks_words(row: MetricComparison) -> str:
     """How NEW looks beside BASE where nothing was judged: ``better``, ``worse``, ``alike``."""
     if size_of_change(row) < 1 + SAME_WITHIN:
@@ -85,6 +101,10 @@ def summary_sentence(comparison: Comparison) -> str:
         return "Nothing could be compared: BASE and NEW have no combination of workload and levels in common."
     if not comparison.is_anything_compared:
         return f"Nothing could be compared: all {len(comparison.rows)} numbers mean different things in BASE and NEW."
+    if not comparison.is_anything_judged:
+        seen = next((row for row in comparison.rows if row.verdict == "seen only"), comparison.rows[0])
+        why = f" ({seen.why[0]})" if seen.why else ""
+        return f"Nothing is judged{why}: the ratios are what was seen, and no answer. Measure at least 5 runs a side."
     worse, judged = comparison.regressions, [row for row in comparison.rows if row.is_judged]
     found = Counter(_summary_words(row) for row in judged)
     parts = [f"{found[words]} {words}" for words in sorted(found, key=_place)]
@@ -93,7 +113,7 @@ def summary_sentence(comparison: Comparison) -> str:
     named = (("Worst", worse), ("Best", better)) if len(judged) > 1 else ()
     ends = [f" {word}: {_row_change(rows[0])}." for word, rows in named if rows]
     numbers = "1 judged number" if len(judged) == 1 else f"{len(judged)} judged numbers"
-    return f"{numbers}: {', '.join(parts)}.{''.join(ends)}{_caveat(comparison)}"
+    return f"{numbers}: {', '.join(parts)}.{''.join(ends)}"
 
 
 def _summary_words(row: MetricComparison) -> str:
@@ -113,13 +133,6 @@ def _by_how_much(row: MetricComparison, margin: str) -> str:
 def _place(words: str) -> int:
     """The worst first."""
     return next(place for place, begin in enumerate(_SUMMARY_ORDER) if words.startswith(begin))
-
-
-def _caveat(comparison: Comparison) -> str:
-    """That so few runs show what was seen, and no difference between the sides."""
-    if comparison.is_anything_judged:
-        return ""
-    return " Without an interval the ratios are what was seen, and no answer: measure at least 5 runs a side."
 
 
 def _row_change(row: MetricComparison) -> str:
@@ -197,7 +210,8 @@ def commands_words(row: MetricComparison) -> str:
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
-    """What else there is to say: commands that changed, what could have been found, what is missing, what limits it."""
+    """What else there is to say: what limits it, commands that changed, what could have been found, what is missing."""
+    yield from comparison.notes
     changed: dict[str, list[str]] = {}
     constant = constant_levels(comparison.rows)
     for row in comparison.rows:
@@ -214,7 +228,6 @@ def remarks(comparison: Comparison) -> Iterator[str]:
             listed = "; ".join(missing[:5]) + (" and others" if len(missing) > 5 else "")
             many = "1 combination" if len(missing) == 1 else f"{len(missing)} combinations"
             yield f"{name} has {many} that {other} lacks: {listed}."
-    yield from comparison.notes
 
 
 def _by_chance(comparison: Comparison) -> Iterator[str]:

@@ -14,8 +14,8 @@ from drivelab.report.sentences.comparison import (
     SAME_WITHIN,
     amount_words,
     constant_levels,
+    limits_words,
     looks_words,
-    scale_words,
     size_of_change,
     summary_sentence,
 )
@@ -47,10 +47,10 @@ def answers(comparison: Comparison) -> tuple[str, ...]:
     return (_answer(comparison), summary) if comparison.is_anything_compared else (summary,)
 
 
-def answers_with_scale(comparison: Comparison) -> tuple[str, ...]:
-    """The same, and behind the answer that one side was made with ``--quick``, where that is so."""
+def answers_with_limits(comparison: Comparison) -> tuple[str, ...]:
+    """The same, and behind the answer what limits it: ``--quick`` on one side, and targets that are left out."""
     answer, *more = answers(comparison)
-    return tuple(filter(None, (answer, scale_words(comparison), *more)))
+    return (answer, *limits_words(comparison), *more)
 
 
 def side_names(comparison: Comparison) -> tuple[str, str]:

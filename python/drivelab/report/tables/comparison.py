@@ -36,7 +36,7 @@ def comparison_table(comparison: Comparison) -> Table:
             TableColumn("number"),
             TableColumn("BASE", is_number=True),
             TableColumn("NEW", is_number=True),
-            TableColumn("ratio", is_number=True),
+            TableColumn("NEW/BASE", is_number=True),
             TableColumn("95 % interval"),
             TableColumn("repeats"),
             TableColumn("verdict"),

@@ -16,12 +16,13 @@ from drivelab.report.sentences.comparison import (
     difference_words,
     interval_words,
     level_words,
+    limits_words,
+    looks_change,
     looks_words,
     reasons,
     remarks,
     row_words,
     runs_words,
-    scale_words,
     target_words,
     value_words,
 )
@@ -34,11 +35,9 @@ from drivelab.report.terminal.wrapped import WIDTH
 
 COMBINATIONS_MAX = 40
 LINES_MAX = 30
-_SUMMARY_LINES_MAX, _TABLE_LINES_MAX, _REMARK_LINES_MAX, _DIFFERENCE_LINES_MAX = 3, 9, 4, 4
-# names of both sides, and an empty line below them and below the answer
-_HEAD_LINES = 4
-_HEADS = ("", "BASE", "NEW", "ratio", "95 % interval", "verdict")
-_HEADS_SEEN = (*_HEADS[:4], "NEW looks")
+_SUMMARY_LINES_MAX, _REMARK_LINES_MAX, _DIFFERENCE_LINES_MAX = 3, 5, 3
+_HEADS = ("", "BASE", "NEW", "NEW/BASE", "95 % interval", "verdict")
+_HEADS_SEEN = (*_HEADS[:3], "NEW looks")
 _AT_RIGHT = (False, True, True, True, False, False)
 
 
@@ -61,45 +60,56 @@ def comparison_text(comparison: Comparison, *, plain: bool = False, is_whole: bo
 def _lines(comparison: Comparison, *, plain: bool) -> Iterator[str]:
     yield f"BASE  {runs_words(comparison.base)}"
     yield f"NEW   {runs_words(comparison.new)}"
-    yield from filter(None, [scale_words(comparison)])
+    yield from (line for told in limits_words(comparison) for line in _wrapped(told))
     yield ""
     for sentence in answers(comparison):
         yield from (*_wrapped(sentence), "")
     yield from _tables(comparison)
-    yield from _remarks(comparison)
+    yield from (line for one in _remarks(comparison) for line in one)
     yield from _why(comparison, plain=plain)
-    yield from _differences(comparison)
+    yield from [""] * bool(comparison.differences)
+    yield from (line for one in _differences(comparison) for line in one)
 
 
 def _screen(comparison: Comparison) -> Iterator[str]:
-    """The answer, the worst numbers, and the first of what limits them."""
-    for name, runs in (("BASE ", comparison.base), ("NEW  ", comparison.new)):
-        yield textwrap.shorten(f"{name} {runs_words(runs)}", WIDTH, placeholder=" ...")
-    yield from filter(None, [scale_words(comparison)])
+    """The answer, the judged numbers, and as much of what limits them as there is room for."""
+    head = [
+        textwrap.shorten(f"{name} {runs_words(runs)}", WIDTH, placeholder=" ...")
+        for name, runs in (("BASE ", comparison.base), ("NEW  ", comparison.new))
+    ]
+    head += [line for told in limits_words(comparison) for line in _wrapped(told)]
     answer, *summary = answers(comparison)
-    yield from ("", *_wrapped(answer), "")
-    if comparison.is_anything_compared and not comparison.is_anything_judged:
-        yield from _screen_of_seen(comparison, LINES_MAX - len(_wrapped(answer)) - _HEAD_LINES - 1)
-        return
-    for sentence in summary:
-        yield from (*_within(_wrapped(sentence), _SUMMARY_LINES_MAX), "")
-    rows = [line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..." for line in _tables(comparison) if line]
-    yield from (*_within(rows, _TABLE_LINES_MAX), "")
+    head += ["", *_wrapped(answer), ""]
+    if comparison.is_anything_judged:
+        head += [line for one in summary for line in (*_within(_wrapped(one), _SUMMARY_LINES_MAX), "")]
     told = [sentence for one in comparison.part_differences[:1] for sentence in difference_sentences(one)[:1]]
-    remarks = [*(line for sentence in told for line in _wrapped(sentence, "  ")), *_remarks(comparison)]
-    yield from _within(remarks, _REMARK_LINES_MAX)
-    yield from _within([line for line in _differences(comparison) if line], _DIFFERENCE_LINES_MAX)
+    remarks = [*(_wrapped(sentence, "  ") for sentence in told), *_remarks(comparison)]
+    differences = list(_differences(comparison))
+    rows = _rows(comparison)
+    # rows first, but for the first words of the others
+    kept = min(_REMARK_LINES_MAX, sum(map(len, remarks))) + min(_DIFFERENCE_LINES_MAX, sum(map(len, differences)))
+    shown = [*_within(rows, LINES_MAX - len(head) - kept - 1), ""] if rows else []
+    left = LINES_MAX - len(head) - len(shown)
+    below = list(_whole(remarks, left - min(_DIFFERENCE_LINES_MAX, sum(map(len, differences)))))
+    yield from (*head, *shown, *below, *_whole(differences, left - len(below)))
 
 
-def _screen_of_seen(comparison: Comparison, lines_max: int) -> Iterator[str]:
-    """What was seen of each number, a line each, then what it takes to tell more."""
+def _rows(comparison: Comparison) -> list[str]:
+    """A line for each number that is judged, or would be with more runs."""
     constant = constant_levels(comparison.rows)
     judged = [row for row in comparison.rows if row.is_judged]
+    if not judged:
+        return []
+    is_seen = not comparison.is_anything_judged
     several = len({target_words(row) for row in judged}) > 1
     places = [f" on {target_words(row)}" * several for row in judged]
     names = [f"{row_words(row, constant)}{place}" for row, place in zip(judged, places, strict=True)]
-    numbers = [(*value_words(row), ratio_words(row.ratio.value), looks_words(row)) for row in judged]
-    widths = [max(map(len, column)) for column in zip(_HEADS_SEEN[1:], *numbers, strict=True)]
+    several_metrics = len({row.metric for row in judged}) > len({row_words(row, {}) for row in judged})
+    if several_metrics:
+        names = [f"{name}, {metric_of(row.metric).title}" for name, row in zip(names, judged, strict=True)]
+    numbers = [(*value_words(row), looks_change(row)) if is_seen else _cells(row)[1:] for row in judged]
+    heads_of_columns = _HEADS_SEEN if is_seen else _HEADS
+    widths = [max(map(len, column)) for column in zip(heads_of_columns[1:], *numbers, strict=True)]
     room = WIDTH - sum(width + len("  ") for width in widths)
     heads = [""] * len(judged)
     if max(map(len, names)) > room:
@@ -109,16 +119,11 @@ def _screen_of_seen(comparison: Comparison, lines_max: int) -> Iterator[str]:
         names = [f"  {tail.strip()}" for tail in tails]
     shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
     widths = [max(map(len, shown)), *widths]
-    lines = [_line(_HEADS_SEEN, widths)]
+    lines = [_line(heads_of_columns, widths)]
     for head, members in groupby(zip(heads, shown, numbers, strict=True), key=itemgetter(0)):
         lines += [head[:WIDTH]] * bool(head)
         lines += [_line((name, *row), widths) for _, name, row in members]
-    told = [*comparison.notes, *(one for one in remarks(comparison) if one not in comparison.notes)]
-    below = ["", *_within([line for one in told for line in _wrapped(one, "  ")], _REMARK_LINES_MAX)]
-    differences = [line for line in _differences(comparison) if line]
-    left = lines_max - len(below) - len(lines)
-    below += _within(differences, max(2, min(_DIFFERENCE_LINES_MAX, left)))
-    yield from (*_within(lines, lines_max - len(below)), *below)
+    return lines
 
 
 def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:
@@ -130,21 +135,32 @@ def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:
     yield f"  ... {len(lines) - lines_max + 1} more lines: --details"
 
 
-def _remarks(comparison: Comparison) -> Iterator[str]:
+def _whole(told: Sequence[Sequence[str]], lines_max: int) -> Iterator[str]:
+    """What is told, one after the other, as far as there is room for all lines of it."""
+    if sum(map(len, told)) <= lines_max:
+        yield from (line for one in told for line in one)
+        return
+    for place, one in enumerate(told):
+        if len(one) >= lines_max:
+            yield f"  ... {len(told) - place} more: --details"
+            return
+        yield from one
+        lines_max -= len(one)
+
+
+def _remarks(comparison: Comparison) -> Iterator[list[str]]:
     for why, combinations in reasons(comparison).items():
-        yield from _wrapped(f"not comparable: {why} ({', '.join(combinations)})", "  ")
+        yield _wrapped(f"not comparable: {why} ({', '.join(combinations)})", "  ")
     for remark in remarks(comparison):
-        yield from _wrapped(remark, "  ")
+        yield _wrapped(remark, "  ")
 
 
-def _differences(comparison: Comparison) -> Iterator[str]:
-    if comparison.differences:
-        yield ""
-        yield "What differs:"
-        for one in comparison.differences:
-            yield from _wrapped(f"  {difference_words(one)}", "    ")
-    else:
-        yield "Of hosts, drives and versions nothing that was recorded differs."
+def _differences(comparison: Comparison) -> Iterator[list[str]]:
+    if not comparison.differences:
+        yield ["Of hosts, drives and versions nothing that was recorded differs."]
+        return
+    first, *others = (_wrapped(f"  {difference_words(one)}", "    ") for one in comparison.differences)
+    yield from (["What differs:", *first], *others)
 
 
 def _why(comparison: Comparison, *, plain: bool) -> Iterator[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from drivelab.model.comparison import ComparedRun, Comparison, MetricComparison
 from drivelab.model.estimate import Estimate
-from drivelab.report.sentences.comparison_answer import answers
+from drivelab.report.sentences.comparison_answer import answers, answers_with_limits
+from drivelab.report.terminal.comparison import comparison_text
 
 
 def seen(ratio: float) -> MetricComparison:
@@ -47,3 +50,33 @@ def test_of_numbers_of_one_run_none_is_the_answer_and_they_are_counted_as_the_ta
     answer = answers(Comparison(*sides, margin=0.05, rows=tuple(map(seen, ratios))))[0]
     assert answer.startswith(told)
     assert answer.endswith("how far another run would differ is unknown.") is ("looked worse" in told)
+
+
+def test_a_target_without_anything_to_compare_with_is_named_above_the_answer() -> None:
+    one = Comparison((ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),), 0.05, rows=(seen(2.0),))
+    two = replace(one, left_out_new=("Beta",))
+    told = "Beta of NEW is left out: BASE has nothing to compare with."
+    assert told not in answers_with_limits(one)
+    assert answers_with_limits(two)[1] == told
+    assert comparison_text(two, is_whole=False).splitlines()[2] == told
+    assert two.to_json()["left_out_new"] == ["Beta"]
+
+
+def test_how_far_apart_reads_the_same_for_times_and_for_rates() -> None:
+    rate = replace(seen(0.0445), metric="throughput_bytes_per_s", unit="B/s")
+    rows = (seen(1.75), rate, replace(seen(1.75), metric="total_latency_ns_p99", is_judged=False))
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    text = comparison_text(Comparison(*sides, margin=0.05, rows=rows), is_whole=False)
+    assert [line[-16:].strip() for line in text.splitlines() if line.startswith("appends")] == [
+        "1.75 times worse",
+        "22.5 times worse",
+    ]
+
+
+def test_advice_that_has_room_is_never_cut_in_a_sentence() -> None:
+    notes = ("Below 3 runs a side nothing is judged. " * 3, "What there is to say. " * 30)
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    rows = tuple(replace(seen(1.5), label=f"workload {n}") for n in range(20))
+    lines = comparison_text(Comparison(*sides, margin=0.05, rows=rows, notes=notes), is_whole=False).splitlines()
+    assert lines[-3].endswith("nothing is judged.")
+    assert lines[-2] == "  ... 1 more: --details"
