@@ -156,6 +156,31 @@ def test_runs_of_experiments_are_rows_without_numbers(kept: Kept) -> None:
     assert history_lines(history_of(kept.runs(), label), plain=False)[-3].split()[-5:] == ["–"] * 5
 
 
+def test_runs_of_other_kinds_are_counted_and_no_rows_beside_checks(
+    kept: Kept, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept.check()
+    for name in ("explain", "explain", "burst"):
+        kept.check()
+        kept.last_with(experiment={"name": name})
+    history = history_of(kept.runs(), TARGET)
+    assert [row.experiment for row in history.rows] == ["check"]
+    assert [one.kind[0] for one in history.judged] == ["check"]
+    assert main.run(["history", TARGET]) == 0
+    assert "left out, since they have other numbers: 2 of explain, 1 of burst: --all" in capsys.readouterr().out
+    assert len(history_of(kept.runs(), TARGET, with_every_kind=True).rows) == 4
+    assert "Left out, since they have other numbers: 2 of explain, 1 of burst." in joint_of_history(history).sentences
+
+
+def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:
+    kept.check(label="sim:gp2-100", serial="")
+    document = kept.runs()[-1].record
+    facts = document.targets[0]["facts_before"] | {"simulated": {"model": "gp2-100"}}
+    kept.last_with(targets=[{**document.targets[0], "facts_before": facts}])
+    told = history_lines(history_of(kept.runs(), "sim:gp2-100"), plain=False)
+    assert told[0].startswith("Simulated: a model does the same again")
+
+
 def test_a_run_whose_p99_is_only_a_bound_is_the_last_one_all_the_same(kept: Kept) -> None:
     kept.check()
     kept.check()
@@ -191,7 +216,9 @@ def test_a_quick_run_and_one_that_was_cut_off_are_held_against_no_full_one(
     assert main.run(["history", TARGET]) == 0
     out = capsys.readouterr().out
     assert out.startswith("No change shown: the check of 2026-02-07 12:00 lies within the scatter of 6")
-    few = "Too few runs of one kind on a quiet machine to judge: it takes 6 more of check --quick."
+    few = (
+        "Whether the newest run is an exception can't be told yet: that takes 6 more runs of 'check --quick' on a quiet"
+    )
     assert few in out.replace("\n", " ")
     assert "2026-02-08 12:00  yes, quick " in out
     assert "2026-02-09 12:00  yes, cut off " in out
@@ -203,7 +230,7 @@ def test_what_was_asked_and_how_it_was_run_go_on_below_where_a_column_ends(
     kept.check()
     kept.last_with(experiment={"name": "honest-throughput"}, plan={"quick": True}, status="interrupted")
     kept.check()
-    assert main.run(["history", TARGET]) == 0
+    assert main.run(["history", TARGET, "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     first, *below, last = lines[next(n for n, line in enumerate(lines) if line.startswith("2026-02-01")) : -2]
     assert first.split()[2] == "honest-"

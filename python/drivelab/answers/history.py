@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,12 +16,14 @@ from drivelab.model.history import NUMBERS, History, HistoryRow
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 
-BUSY = "busy machine"
+BUSY, CHECK = "busy machine", "check"
 _OTHERS_WORK = "foreign-work"
 
 
-def history_of(runs: Iterable[StoredRun], target: str) -> History:
+def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool = False) -> History:
     """The history of the drive that a path, a label or a serial means.
+
+    It is that of its checks, which can be laid beside each other; where there is none, of what was run last.
 
     Parameters
     ----------
@@ -29,11 +32,20 @@ def history_of(runs: Iterable[StoredRun], target: str) -> History:
     target : str
         What was typed. The newest run of it tells the drive: runs are of the same drive where serial or WWN
         is the same, whatever its path was, and without either where the path is.
+    with_every_kind : bool
+        Whether to have all other runs, too.
     """
     kept = [run for run in runs if len(run.record.targets) == 1]
     meant = [run for run in kept if is_on(target, run.record) or target in drive_names(run.record)]
     names = drive_names(meant[-1].record) if meant else frozenset()
     same = [run for run in kept if names & drive_names(run.record)] if names else meant
+    others = sum(run not in same for run in meant)
+    kinds = Counter(as_text(run.record.experiment.get("name")) for run in same)
+    shown = CHECK if CHECK in kinds else as_text(same[-1].record.experiment.get("name")) if same else ""
+    if not with_every_kind:
+        same = [run for run in same if as_text(run.record.experiment.get("name")) == shown]
+        kinds -= Counter({shown: len(same)})
+    is_simulated = bool(same) and bool(_before(same[-1].record).get("simulated"))
     rows: list[HistoryRow] = []
     known: dict[str, str] = {}
     judged: list[RunOfHistory] = []
@@ -46,7 +58,15 @@ def history_of(runs: Iterable[StoredRun], target: str) -> History:
         known |= facts
         judged.append(_judged_run(run, read, facts))
         rows.append(_row(run, facts, changes, judged[-1].left_out))
-    return History(target, tuple(rows), sum(run not in same for run in meant), judge_newest(judged, units))
+    return History(
+        target=target,
+        rows=tuple(rows),
+        others=others,
+        # a model has no scatter to hold a run against
+        judged=() if is_simulated else judge_newest(judged, units),
+        other_kinds={} if with_every_kind else dict(kinds),
+        is_simulated=is_simulated,
+    )
 
 
 def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunOfHistory:

@@ -37,7 +37,9 @@ def command(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html, .md, .csv or .json.")
     ] = None,
-    all_runs: Annotated[bool, typer.Option("--all", help=f"All runs, and not what fits {_LINES_MAX} lines.")] = False,
+    all_runs: Annotated[
+        bool, typer.Option("--all", help=f"All runs, of other kinds too, and not what fits {_LINES_MAX} lines.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what one drive gave over dates, whether its newest run is an exception, and what else changed meanwhile.
@@ -46,6 +48,8 @@ def command(
     experiment, as long, on the same file system, by themselves on the machine.
     A change is told only where it is larger than these scatter, and that takes
     six of them.
+
+    Rows are checks; where there is none, runs of what was run last.
 
     Runs are of the same drive where its serial or WWN is the same, whatever
     path it had; without either where the path is the same. Another kernel,
@@ -57,11 +61,12 @@ def command(
     DrivelabError
         U005: the ending of FILE is of no format. O801, O802: the page cannot be written.
     """
-    history = history_of(readable_runs(), target)
+    history = history_of(readable_runs(), target, with_every_kind=all_runs)
     if as_json:
         rows = [row.to_json() for row in history.rows]
         judged = [one.to_json() for one in history.judged]
         found = {"schema": SCHEMA, "target": target, "left_out": history.others, "judged": judged, "runs": rows}
+        found["other_kinds"] = dict(history.other_kinds)
         print(json.dumps(found, indent=2))
         return
     if not history.rows:
@@ -88,6 +93,7 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
         [*itertools.islice(lines, len(own)), *_below(row, plain)] for own, row in zip(rows, history.rows, strict=True)
     ]
     footer = [f"{history.others} of the same path left out: another drive was beneath"] if history.others else []
+    footer += wrapped(f"{words}: --all", WIDTH, plain) if (words := history.other_kinds_words) else []
     footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []
     # the line about older ones

@@ -137,10 +137,22 @@ class History:
     others : int
         Runs of the same path that another drive was beneath, or that had several targets: they are left out.
     judged : tuple of JudgedRun
-        Of each kind of run the newest, the kind that was measured last first.
+        Of each kind of run the newest, the kind that was measured last first; empty where it is simulated.
+    other_kinds : mapping of str to int
+        Experiments whose runs are left out, because they have other numbers, and how many runs that are.
+    is_simulated : bool
+        Whether it is a model.
     """
 
     target: str
     rows: tuple[HistoryRow, ...] = field(default_factory=tuple)
     others: int = 0
     judged: tuple[JudgedRun, ...] = ()
+    other_kinds: Mapping[str, int] = field(default_factory=dict)
+    is_simulated: bool = False
+
+    @property
+    def other_kinds_words(self) -> str:
+        """``left out, since they have other numbers: 2 of explain, 1 of burst``; empty where there are none."""
+        counts = ", ".join(f"{count} of {name}" for name, count in self.other_kinds.items())
+        return f"left out, since they have other numbers: {counts}" if counts else ""

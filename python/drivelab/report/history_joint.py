@@ -14,6 +14,7 @@ from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import rate_text, value_writer
 from drivelab.report.outcome_words import SHORT_WORDS
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.comparison import row_words
 from drivelab.report.sentences.effect_words import ratio_change
 from drivelab.report.tables.table import Table, TableCell, TableColumn
@@ -62,6 +63,8 @@ def sentences(history: History) -> list[str]:
     told += [f"The run of {when(row)} failed: {row.error}." for row in rows if row.error][-_FAILURES_TOLD_MAX:]
     if changes := sum(bool(row.changes) for row in rows):
         told.append(f"Since the run before, something else had changed in {_counted(changes, 'run')}: see the marks.")
+    if words := history.other_kinds_words:
+        told.append(f"{capitalised(words)}.")
     if history.others:
         told.append(f"{_counted(history.others, 'run')} of the same path left out: another drive was beneath.")
     return told
@@ -73,9 +76,16 @@ def judged_sentences(history: History) -> list[str]:
     known = sorted((one for one in history.judged if one.rows), key=lambda one: not one.changed)
     told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
     if few := [one for one in history.judged if not one.rows]:
-        needed = ", ".join(f"{one.missing_count} more of {_kind(one, history)}" for one in few[:_KINDS_TOLD_MAX])
-        others = f", and {_counted(len(few) - _KINDS_TOLD_MAX, 'more kind')}" if len(few) > _KINDS_TOLD_MAX else ""
-        told.append(f"Too few runs of one kind on a quiet machine to judge: it takes {needed}{others}.")
+        needed = [f"{_counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
+        needed = [*needed[:_KINDS_TOLD_MAX], *["of other kinds"] * (len(needed) > _KINDS_TOLD_MAX)]
+        told.append(
+            "Whether the newest run is an exception can't be told yet: "
+            f"that takes {' or '.join(needed)} on a quiet machine."
+        )
+    elif history.is_simulated:
+        told.append(
+            "Simulated: a model does the same again, so a number differs only where something else was asked of it."
+        )
     elif not known and rows:
         whys = dict.fromkeys(row.left_out for row in history.rows if row.left_out)
         why = f" ({', '.join(whys)})" if whys else ""
