@@ -14,6 +14,8 @@ import typer
 
 from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
+from drivelab.model.units import glued
+from drivelab.report.outcome_words import short_verdict
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import ellipsis, one_line, table_lines
@@ -27,10 +29,9 @@ SCHEMA = 1
 SHOWN_MAX = 10
 _HEADS = ("#", "when (UTC)", "experiment", "drive")
 _GAP = "  "
-_EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN = 16, 16, 20
+_EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN, _ANSWER_LINES_MAX = 16, 16, 20, 2
 _Stored = TypeVar("_Stored")
 _EXPLAIN = "explain"
-_OUTCOMES = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 
 
 def command(
@@ -82,7 +83,7 @@ def _record(stored: StoredRun | StoredFollowed) -> RunRecord:
 
 
 def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterator[str]:
-    """A head, and a line each: number, date, experiment, drive, and what it came to as far as there is room."""
+    """A head, and a line or two each: number, date, experiment, drive, and what it came to as far as there is room."""
     from rich.cells import cell_len
 
     cells = [
@@ -100,10 +101,12 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
     for line, row in zip(columns[1:], rows, strict=True):
         room = max(width - start, _ANSWER_WIDTH_MIN)
         mark = ellipsis(plain)
-        answer = textwrap.shorten(terminal_text(_answer(row), plain), room, placeholder=mark)
+        text = glued(terminal_text(_answer(row), plain))
+        told = textwrap.wrap(text, room, max_lines=_ANSWER_LINES_MAX, placeholder=mark)
+        first, *more = [terminal_text(one, plain) for one in told] or [""]
+        yield f"{line}{' ' * (start - cell_len(line))}{first}"
         # a comma or a colon before what was cut off leads nowhere
-        answer = re.sub(rf"[:;,]{re.escape(mark)}$", mark, answer)
-        yield f"{line}{' ' * (start - cell_len(line))}{answer}"
+        yield from (f"{' ' * start}{re.sub(rf'[:;,]{re.escape(mark)}$', mark, one)}" for one in more)
 
 
 def _targets(targets: Sequence[str], plain: bool) -> str:
@@ -115,15 +118,11 @@ def _targets(targets: Sequence[str], plain: bool) -> str:
 
 
 def _answer(row: Mapping[str, Any]) -> str:
-    """How it ended, where that was not well, and why; else its verdict in a word, and its first sentence."""
+    """How it ended, where that was not well, and why; else its verdict in a few words, or its first sentence."""
     if row["error"]:
         return f"{row['status']}: {row['error']}"
-    told = row["answer"] or "nothing was measured"
-    outcome = _OUTCOMES.get(row["outcome"], "")
-    # "Fit for etcd; undecided for Consul." says it of each
-    says_it = told.lower().startswith((outcome, "fit for", "not fit for"))
-    lead = [row["status"]] * (row["status"] != "complete") + [outcome] * (not says_it)
-    return ": ".join([*filter(None, lead), told])
+    told = row["in_short"] or row["answer"] or "nothing was measured"
+    return told if row["status"] == "complete" else f"{row['status']}: {told}"
 
 
 def _row(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
@@ -138,6 +137,7 @@ def _row(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
         "status": record.status,
         "error": record.error or None,
         "outcome": record.verdict.get("outcome") or None,
+        "in_short": short_verdict(record.verdict),
         "answer": told if told or isinstance(stored, StoredFollowed) else _first_sentence(stored),
     }
 

@@ -1,7 +1,54 @@
 """The outcome of a judgement in words: the one place for them, whatever shows them."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drivelab.model.units import format_quantity
+
 WORDS = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "no_limit": "No limit", "mixed": "For some"}
 # where there is room for a few letters
 SHORT_WORDS = WORDS | {"undecided": "?", "no_limit": "-"}
 SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "no_limit": "–", "mixed": "±"}
 OF_A_LIMIT = {"pass": "✓ met", "fail": "✗ not met", "undecided": "? undecided"}
+_IN_A_LIST = {"pass": "yes", "fail": "no", "undecided": "undecided"}
+
+
+def short_verdict(verdict: Mapping[str, Any]) -> str:
+    """The verdict of a check as it is stored, in a few words; empty where there is none.
+
+    ``yes: etcd``, ``no: PostgreSQL 991/s, wanted 2 000/s``, ``PostgreSQL 730/s``, ``yes: 4, no: Consul``.
+    """
+    if verdicts := verdict.get("verdicts"):
+        found = {
+            word: [_title(one) for one in verdicts if one.get("outcome") == key] for key, word in _IN_A_LIST.items()
+        }
+        told = {word: titles for word, titles in found.items() if titles}
+        return ", ".join(f"{word}: {titles[0] if len(titles) == 1 else len(titles)}" for word, titles in told.items())
+    title, outcome = _title(verdict), verdict.get("outcome")
+    if not title:
+        return ""
+    if outcome not in _IN_A_LIST:
+        commits = (verdict.get("forecast") or {}).get("commits_per_s") or {}
+        return title if commits.get("value") is None else f"{title} {_quantity(commits['value'], '1/s')}"
+    missed = [one for one in verdict.get("checks") or () if one.get("outcome") == outcome != "pass"]
+    return f"{_IN_A_LIST[outcome]}: {title}{_short_of(missed[0]) if missed else ''}"
+
+
+def _title(verdict: Mapping[str, Any]) -> str:
+    return str(verdict.get("title") or verdict.get("need") or "")
+
+
+def _quantity(value: float, unit: str) -> str:
+    return f"{format_quantity(value, unit)}{'/s' * (unit == '1/s')}"
+
+
+def _short_of(check: Mapping[str, Any]) -> str:
+    """`` 991/s, wanted 990/s``; empty where nothing was measured."""
+    threshold, estimate = check.get("threshold") or {}, check.get("estimate") or {}
+    if estimate.get("value") is None:
+        return ""
+    unit = str(estimate.get("unit") or "")
+    value, limit = (_quantity(number, unit) for number in (estimate["value"], threshold.get("limit") or 0.0))
+    return f" {value}, {'limit' if threshold.get('direction') == 'at_most' else 'wanted'} {limit}"
