@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from dataclasses import replace
@@ -102,10 +103,24 @@ def test_a_number_alone_is_told_large_and_not_drawn() -> None:
 def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> None:
     card = card_of(joint_report([golden("write-size-two-drives")]))
     assert card.rows is not None
+    names = [row.name.partition(": ") for row in card.rows.rows]
+    # the same combination of both drives beside each other
+    assert [name[2] for name in names[::2]] == [name[2] for name in names[1::2]]
+    assert len({name[2] for name in names}) == 3
+    assert len({name[0] for name in names}) == 2
+    assert card.rows.title.endswith("3 of 30, from the best to the worst")
+    assert re.search(r"\[(log scale|from 0)\]", words_of(card_svg(card)))
+    joint = joint_report([golden("write-size-two-drives")])
+    found = joint.result_sets[0]
+    drive = found.observations[0].drive
+    own = tuple(one for one in found.observations if one.drive == drive)
+    card = card_of(replace(joint, result_sets=(replace(found, observations=own),)))
+    assert card.rows is not None
     values = [row.value or 0.0 for row in card.rows.rows]
     assert values == sorted(values)
-    assert len(values) == 6
-    assert card.rows.title.endswith("the best 3 and the worst 3 of 60")
+    assert card.rows.title.endswith("the best 3 and the worst 3 of 30")
+    invalid = tuple(replace(one, invalid_trials=1) for one in own)
+    assert card_of(replace(joint, result_sets=(replace(found, observations=invalid),))).rows is None
 
 
 def test_of_two_drives_over_a_curve_its_ends_are_shown_by_the_number_that_counts() -> None:

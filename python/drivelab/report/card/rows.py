@@ -92,7 +92,8 @@ def _commits(place: Place, name: str) -> Row:
 def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
     """What most drives and levels were judged by; of many the best and the worst. None without numbers."""
     groups: dict[tuple[str, str], list[Measured]] = {}
-    items = measured(sets)
+    # what is no number of the drive is none to show
+    items = [one for one in measured(sets) if not one.observation.invalid_trials]
     for one in _judged(items):
         observation = one.observation
         # a page calls a write what a run calls a durable one
@@ -110,6 +111,8 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
     ends = _ends_of_curves(members) if len(rows) > ROWS_MAX else ()
     if ends:
         return Rows(f"{title}; the first and the last level", tuple(_rows(ends)))
+    if len(rows) > ROWS_MAX and (beside := _beside(members)):
+        return Rows(f"{title}; {beside[1]}", beside[0])
     chosen, which = _chosen(rows, is_better_when_low=members[0].observation.is_better_when_low)
     return Rows(f"{title}{which}", chosen)
 
@@ -153,6 +156,27 @@ def _ends_of_curves(members: Sequence[Measured]) -> Sequence[Measured]:
     return [one for found in ordered for one in (found[0], found[-1])]
 
 
+def _beside(members: Sequence[Measured]) -> tuple[tuple[Row, ...], str] | None:
+    """Some of what all of a few drives have, the same of each below each other; None where it is one drive, or many."""
+    varied = varying(members)
+    combinations: dict[tuple[str, ...], dict[tuple[str, str, str], list[Measured]]] = {}
+    for one in members:
+        levels = tuple(level_of(one, factor) for factor in varied)
+        combinations.setdefault(levels, {}).setdefault((one.source, one.drive, one.machine), []).append(one)
+    drives = {place for found in combinations.values() for place in found}
+    common = [found for found in combinations.values() if len(found) == len(drives)]
+    room = min(ROWS_MAX // len(drives), len(common))
+    if len(drives) == 1 or room < 2:
+        return None
+    sign = 1 if members[0].observation.is_better_when_low else -1
+    common.sort(key=lambda found: sign * sum(point_of(own).value for own in found.values()))
+    spread = [common[place * (len(common) - 1) // (room - 1)] for place in range(room)]
+    rows = _rows([one for found in spread for own in found.values() for one in own], varied)
+    return tuple(rows), f"{room} of {len(common)}, from the best to the worst" if room < len(
+        common
+    ) else "what all have"
+
+
 def _chosen(rows: Sequence[Row], *, is_better_when_low: bool) -> tuple[tuple[Row, ...], str]:
     """As many rows as there is room for, and which of all they are; published ones spread from best to worst."""
     if len(rows) <= ROWS_MAX:
@@ -173,8 +197,8 @@ def _chosen(rows: Sequence[Row], *, is_better_when_low: bool) -> tuple[tuple[Row
     return tuple(row for row in ordered if row in own or row in spread), which
 
 
-def _rows(members: Sequence[Measured]) -> list[Row]:
-    varied = varying(members)
+def _rows(members: Sequence[Measured], varied: Sequence[str] | None = None) -> list[Row]:
+    told, varied = varied, varying(members) if varied is None else varied
     if WORKLOAD in varied and all(any(map(str.isdigit, level_of(one, WORKLOAD))) for one in members):
         # it has its size in its name
         varied = [factor for factor in varied if factor != BLOCK_SIZE]
@@ -184,7 +208,7 @@ def _rows(members: Sequence[Measured]) -> list[Row]:
         levels = (level_of(one, factor) for factor in varied)
         groups.setdefault((one.source, one.drive, one.machine, *levels), []).append(one)
     several = len({(one.source, one.drive, one.machine) for one in members}) > 1
-    usual = _usual([found[0] for found in groups.values()], varied)
+    usual = {} if told else _usual([found[0] for found in groups.values()], varied)
     return [_row(found, varied, names if several else {}, usual) for found in groups.values()]
 
 
