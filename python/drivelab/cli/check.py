@@ -356,7 +356,7 @@ def print_screen(content: ReportContent) -> None:
     trials = tuple(trial for trial in content.trials if not trial.name.startswith(PROBE))
     shown = replace(content, trials=trials)
     with console.capture() as capture:
-        console.print(render_check_screen(shown, plain=not console.encoding.startswith("utf")))
+        console.print(render_check_screen(shown, plain=not console.encoding.startswith("utf"), width=console.width))
     console.file.write(without_trailing_blanks(capture.get()))
     print(f"all numbers and intervals: drivelab report {content.name} --text")
 

@@ -30,7 +30,7 @@ from drivelab.report.parts_of_text import clauses_within, first_in_few_words, pa
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.text import OUTCOME_STYLES
-from drivelab.report.terminal.wrapped import line_count, one_line, wrapped
+from drivelab.report.terminal.wrapped import WIDTH, line_count, one_line, wrapped
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WARNINGS_MAX = 3
-_WIDTH = 80
 _WORD_WIDTH = 5
 _SENTENCE_LENGTH_MAX = 4 * 70
 # needs that are told in a line each; failures are told all
@@ -52,8 +51,8 @@ _ORDER = ("fail", "undecided", "pass")
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 
 
-def render_check_screen(content: ReportContent, *, plain: bool = False) -> RenderableType:
-    """The answer of a check, to be printed by a console of 80 columns in at most 25 lines.
+def render_check_screen(content: ReportContent, *, plain: bool = False, width: int = WIDTH) -> RenderableType:
+    """The answer of a check, to be printed by a console in at most 25 lines of 80 columns.
 
     Parameters
     ----------
@@ -61,20 +60,24 @@ def render_check_screen(content: ReportContent, *, plain: bool = False) -> Rende
         The check as it was stored.
     plain : bool
         Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
+    width : int
+        Columns that the console has; what has no room in them is left to the page, a whole column of a table.
     """
     from rich.console import Group
     from rich.text import Text
 
-    # warnings give way first, then needs
-    for needs_max, warnings_max in ((5, 3), (5, 2), (5, 1), (4, 1), (3, 1), (2, 1)):
-        parts = _parts(content, needs_max, warnings_max, plain=plain)
+    # warnings give way first, then needs, then what is said of the only one
+    for needs_max, warnings_max in ((5, 3), (5, 2), (5, 1), (4, 1), (3, 1), (2, 1), (1, 1)):
+        parts = _parts(content, needs_max, warnings_max, plain=plain, width=min(width, WIDTH))
         if line_count(Group(*parts)) <= _LINES_MAX:
             return Group(*parts)
     # at last what is between its parts
     return Group(*(one for one in parts if not isinstance(one, Text) or one.plain))
 
 
-def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: bool) -> list[RenderableType]:
+def _parts(
+    content: ReportContent, needs_max: int, warnings_max: int, *, plain: bool, width: int
+) -> list[RenderableType]:
     from rich.text import Text
 
     trials = content.trials
@@ -88,22 +91,22 @@ def _parts(content: ReportContent, needs_max: int, warnings_max: int, *, plain: 
     ]
     answer = answer_of(content.verdict, trials, content.findings)
     room = min(warnings_max, WARNINGS_MAX if len(answer.verdicts) < _NEEDS_MAX else 1)
-    write = _Writer(plain, warned[:room], trials)
+    write = _Writer(plain, warned[:room], trials, width)
     parts: list[RenderableType] = [write.head(content)]
     if missing:
         parts.append(Text(f"!    not complete: {missing}", style="bold red"))
     if failed := failed_words(content.record, content.all_trial_count):
-        lines = wrapped(failed, _WIDTH - _WORD_WIDTH, plain)[:2]
+        lines = wrapped(failed, width - _WORD_WIDTH, plain)[:2]
         parts.append(Text("!    " + "\n     ".join(lines), style="bold red"))
     if len(answer.verdicts) == 1:
-        parts += write.need(answer.verdicts[0])
+        parts += write.need(answer.verdicts[0], _SENTENCE_LENGTH_MAX // (1 if needs_max > 1 else 2))
     else:
         parts += write.needs(answer.sentence, answer.verdicts, needs_max)
     if busy:
         parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
     for burst in [one for code in _BURSTS for one in content.findings if one.code == code][:1]:
         if not any(burst.text.rstrip(".") in one.sentence for one in answer.verdicts[:1]):
-            lines = wrapped(f"{burst.text} {burst.advice}", _WIDTH - _WORD_WIDTH, plain)
+            lines = wrapped(f"{burst.text} {burst.advice}", width - _WORD_WIDTH, plain)
             parts.append(Text("!    " + "\n     ".join(lines), style=_STYLES["warning"]))
     is_undecided = any(one.outcome == "undecided" for one in answer.verdicts)
     is_disturbed = bool(busy) or any(one.code == _FOREIGN_WORK for one in warned)
@@ -125,8 +128,11 @@ def _is_shown(finding: ReportedFinding, trials: Sequence[TrialContent]) -> bool:
 class _Writer:
     """Writes the parts of the screen with one choice of characters and marks."""
 
-    def __init__(self, plain: bool, marked: Sequence[ReportedFinding], trials: Sequence[TrialContent]) -> None:
+    def __init__(
+        self, plain: bool, marked: Sequence[ReportedFinding], trials: Sequence[TrialContent], width: int
+    ) -> None:
         self._plain = plain
+        self._width = width
         self._marked = marked
         names = {trial.name for trial in trials}
         self._labels = {trial.name: _short_label(trial) for trial in trials}
@@ -141,20 +147,23 @@ class _Writer:
         from rich.text import Text
 
         facts = dict(headline_facts(content))
-        target = one_line(facts.get("target", content.title), _WIDTH, self._plain)
+        target = one_line(facts.get("target", content.title), self._width, self._plain)
         where = ", ".join(filter(None, (facts.get("file system", ""), facts.get("drive", ""))))
-        beside = self._clean(parts_within(where, _WIDTH - len(target) - 3))
+        beside = self._clean(parts_within(where, self._width - len(target) - 3))
         text = Text(target, style="bold")
-        return text.append(f"   {beside}", style="not bold dim") if len(target) + len(beside) < _WIDTH - 2 else text
+        return (
+            text.append(f"   {beside}", style="not bold dim") if len(target) + len(beside) < self._width - 2 else text
+        )
 
-    def need(self, block: VerdictBlock) -> Iterator[RenderableType]:
+    def need(self, block: VerdictBlock, length_max: int) -> Iterator[RenderableType]:
         """One need: the verdict, and each limit that it does not tell of; without any, how to have one."""
-        said = clauses_within(block.sentence or block.title, _SENTENCE_LENGTH_MAX)
+        said = clauses_within(block.sentence or block.title, length_max)
         first, *others = first_in_few_words((said,)) if block.outcome == "no_limit" else (said,)
         yield self._told(block.outcome, first)
         for text in others:
             yield self._told("", text)
-        if block.outcome == "no_limit":
+        # only of a program that commits can a rate be asked for
+        if block.outcome == "no_limit" and block.need in PROGRAMS:
             yield self._told("", _NO_LIMIT)
         told = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         for check in block.checks:
@@ -189,7 +198,7 @@ class _Writer:
         decisive = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         if decisive is not None:
             return self._criterion(block.title, decisive)
-        return parts_within(block.sentence or block.title, _WIDTH - _WORD_WIDTH)
+        return parts_within(block.sentence or block.title, self._width - _WORD_WIDTH)
 
     def _criterion(self, first: str, check: CheckLine) -> str:
         """``etcd: p99 of 2300 B appended 1.2 ms (0.9–1.5), asks at most 10 ms``; what is met needs no interval."""
@@ -206,14 +215,14 @@ class _Writer:
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
         told = [f"{first}: {what} {measured}{beside}, asks {asked}" for beside in (f" ({span})" * bool(span), "")]
-        return told[check.outcome == "pass" and len(told[0]) > _WIDTH - _WORD_WIDTH]
+        return told[check.outcome == "pass" and len(told[0]) > self._width - _WORD_WIDTH]
 
     def _told(self, outcome: str, text: str) -> Text:
         """A word and what it is about, in as many lines as that takes."""
         from rich.text import Text
 
         word, style = SHORT_WORDS.get(outcome, outcome), OUTCOME_STYLES.get(outcome, "bold")
-        lines = wrapped(typeset(text), _WIDTH - _WORD_WIDTH, self._plain)
+        lines = wrapped(typeset(text), self._width - _WORD_WIDTH, self._plain)
         return Text.assemble((f"{word:<{_WORD_WIDTH}}", style), f"\n{' ' * _WORD_WIDTH}".join(lines))
 
     def durable(self, trials: Sequence[TrialContent], verdict: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -235,7 +244,7 @@ class _Writer:
             name = Text.assemble(self._clean(short), (self._marks(trial), "yellow"))
             commands = (_count(trial.estimate(f"device_{noun}_per_operation")) for noun in ("writes", "flushes"))
             rows.append((name, *p50, *p99, self._clean(often), *map(self._clean, commands)))
-        yield _fitted(heads, rows, (2, 4))
+        yield _fitted(heads, rows, (2, 4), self._width, (7, 6, 3))
         if told:
             yield Text(self._clean(told), style="dim")
 
@@ -249,7 +258,7 @@ class _Writer:
         for shape, by_operation in sorted(shapes.items(), key=lambda row: (-row[0][0], -row[0][1])):
             cells = [self._rate(by_operation.get(operation), shape[2]) for operation in ("read", "write")]
             rows.append((names[shape], *cells[0], *cells[1]))
-        return _fitted(("", "read", "", "write", ""), rows, (2, 4))
+        return _fitted(("", "read", "", "write", ""), rows, (2, 4), self._width)
 
     def _latency(self, estimate: Estimate | None) -> tuple[str, Text]:
         return self._number(estimate, latency_text)
@@ -290,19 +299,25 @@ class _Writer:
         for one in self._marked:
             sign = one.sign if one in self._of_all else one.mark
             where = " (all trials)" if one in self._of_all and one.trials else ""
-            said = one_line(one.text, _WIDTH - len(sign) - 1 - len(where), self._plain)
+            said = one_line(one.text, self._width - len(sign) - 1 - len(where), self._plain)
             yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")
         if len(found) > len(self._marked):
             yield Text(f"  and {len(found) - len(self._marked)} more: --details", style="dim")
 
 
-def _fitted(heads: Sequence[str], rows: Sequence[Sequence[str | Text]], intervals: Sequence[int]) -> Table:
-    """A table on one line a row: where there is no room, the first intervals are left to the page."""
+def _fitted(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    intervals: Sequence[int],
+    width: int,
+    then: Sequence[int] = (),
+) -> Table:
+    """A table on one line a row: where there is no room, first intervals, then other columns are left to the page."""
     from rich.table import Table
 
     kept = list(range(len(heads)))
-    left_out = list(intervals)
-    while left_out and _width([[row[place] for place in kept] for row in (heads, *rows)]) > _WIDTH:
+    left_out = [*intervals, *then]
+    while left_out and _width([[row[place] for place in kept] for row in (heads, *rows)]) > width:
         kept.remove(left_out.pop(0))
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for place in kept:

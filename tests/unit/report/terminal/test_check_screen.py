@@ -142,7 +142,7 @@ def test_what_is_undecided_says_what_would_decide_it(whole: ReportContent) -> No
 
 
 def test_a_need_without_a_limit_says_how_to_have_one(whole: ReportContent) -> None:
-    lines = shown(replace(whole, verdict=need("PostgreSQL", "no_limit")))
+    lines = shown(replace(whole, verdict=need("PostgreSQL", "no_limit") | {"need": "postgres"}))
     assert lines[1:3] == [
         "-    PostgreSQL: 5 a second",
         "     no limit is published for it: with --at-least RATE this becomes yes or no",

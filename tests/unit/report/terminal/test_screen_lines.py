@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from rich.console import Console
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli import check, run_results
+from drivelab.model.finding import Finding
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import gather
+from drivelab.report.reported_findings import reported
 from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.run_screen import render_run_screen
 from drivelab.store.read import open_run
@@ -79,3 +82,35 @@ def test_a_check_with_many_undecided_needs_names_all_of_them() -> None:
     text = capture.get()
     assert len(text.splitlines()) <= CHECK_MAX - 2
     assert all(title in text for title in titles)
+
+
+@pytest.mark.parametrize("width", [80, 70, 60, 50])
+def test_a_narrow_console_loses_columns_and_no_digits(width: int) -> None:
+    content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_check_screen(content, width=width))
+    rows = [line for line in capture.get().splitlines() if re.match(r"(\d+ \S?i?B|sequential|random) ", line)]
+    assert len(rows) > 5
+    assert not [line for line in rows if "…" in line]
+
+
+@pytest.mark.parametrize(("need", "is_told"), [("postgres", True), ("kafka", False)])
+def test_a_rate_is_proposed_only_where_it_can_be_asked_for(need: str, is_told: bool) -> None:
+    content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
+    verdict = {"need": need, "title": need, "outcome": "no_limit", "sentence": f"{need}: as it is"}
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_check_screen(replace(content, verdict=verdict)))
+    assert ("--at-least" in capture.get()) is is_told
+
+
+def test_a_check_of_one_need_with_a_burst_has_room_for_what_the_console_adds() -> None:
+    content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
+    clause = "etcd: 99 % of all writes of its log were durable within a time that is told here, and more"
+    verdict = {"need": "etcd", "title": "etcd", "outcome": "pass", "sentence": ". ".join([clause] * 3)}
+    burst = reported([Finding("burst-possible", "warning", "this may be a burst " * 9, "", {}, "know the base rate")])
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_check_screen(replace(content, verdict=verdict, findings=(*content.findings, *burst))))
+    assert len(capture.get().splitlines()) <= CHECK_MAX - 2
