@@ -12,7 +12,10 @@ from drivelab.model.errors import KINDS
 
 def test_every_code_is_listed_with_what_it_means(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["errors"]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{kind.code}  {kind.title}" for kind in KINDS.values()]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{kind.code}  {kind.title}" for kind in KINDS.values()]
+    usage = [line[:4] for line in lines if line.startswith("U")]
+    assert usage == sorted(usage)
 
 
 @pytest.mark.parametrize("typed", ["U001", "u001", "[U001]"])

@@ -43,6 +43,13 @@ def test_the_path_of_the_page_is_printed(tmp_path: Path, capsys: pytest.CaptureF
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
 
 
+def test_a_directory_of_runs_means_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("queue-depth-grid", "check-directory"):
+        shutil.copytree(RUNS / name, tmp_path / name)
+    assert run(["report", str(tmp_path), "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+
+
 def test_a_directory_takes_the_page_under_the_name_of_the_run(tmp_path: Path) -> None:
     assert run(["report", str(HOSTILE), "--out", str(tmp_path)]) == EXIT_OK
     assert [path.name for path in tmp_path.iterdir()] == ["check-hostile-names.html"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.cli.main import run
 from drivelab.cli.settings import setting_lines
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
 
@@ -88,3 +89,10 @@ def test_a_line_has_the_level_with_its_unit_the_layers_and_what_is_possible() ->
         "  apst                   on",
         "                         cannot be set: needs root",
     ]
+
+
+def test_a_simulated_drive_has_no_settings_and_this_computer_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["settings", "sim:consumer-ssd"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("sim:consumer-ssd is simulated: it has no settings")
+    assert "governor" not in out

@@ -32,7 +32,7 @@ def find_target(text: str, *, is_null: bool, for_tree: bool = False, makes_file:
         require_directory(target)
         return target
     if target.kind == "directory" and not makes_file:
-        do = f"name a file in it, work on files of its own (--files), or run: drivelab check {text}"
+        do = f"name a file in it, make files in it (--operation create --files 1000), or run: drivelab check {text}"
         raise DrivelabError("T105", f"{text} is a directory", where="drivelab io", do=do)
     if target.kind in MADE_KINDS:
         do = "name a file or a block device"

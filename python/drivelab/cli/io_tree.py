@@ -28,7 +28,9 @@ def refuse_mixed_up_tree(options: IoOptions) -> None:
         raise DrivelabError("U003", f"{on_files[0]} works on the files of a directory", where="option --files", do=do)
     if options.files and not on_files:
         do = f"choose: {', '.join(TREE_OPERATIONS)}"
-        raise DrivelabError("U004", f"{names[0]} does not work on files", where="option --operation", do=do)
+        raise DrivelabError(
+            "U004", f"--files has files made and opened, which {names[0]} does not", where="option --operation", do=do
+        )
 
 
 def require_directory(target: TargetFacts) -> None:

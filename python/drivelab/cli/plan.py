@@ -189,7 +189,9 @@ def asked_plan(
         facts = {"job_file": found.record()}
         return AskedPlan(found.plan, found.targets, found.experiment, typed, facts, {STORED_NAME: found.text})
     if not targets:
-        raise DrivelabError("U006", "there is no target", do="name a block device, a directory, or scratch:SIZE")
+        raise DrivelabError(
+            "U006", "there is no target", do="name a block device, a directory, scratch:SIZE, or sim:MODEL"
+        )
     asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only)
     before_targets()
     plan, by_label = planned(

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import chain, takewhile
 from pathlib import Path
 
+from drivelab.cli.compare import runs_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.reference.load import PREFIX, load_reference, reference_names
 from drivelab.store.find_run import find_run
 from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
-from drivelab.store.read import StoredRun, open_run
+from drivelab.store.read import StoredRun
 
 OPTION = "--with-reference"
 # stands for the pages that measured the same, when none is named
@@ -66,8 +67,8 @@ def split_sources(names: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
     runs: dict[Path, StoredRun] = {}
     for name in names:
         if not name.startswith(PREFIX):
-            run = open_run(find_run(name))
-            runs.setdefault(run.directory.resolve(), run)
+            for run in runs_of(name):
+                runs.setdefault(run.directory.resolve(), run)
     unknown = [name for name in pages if name not in reference_names()]
     if unknown:
         # says which there are

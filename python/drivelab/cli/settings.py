@@ -89,6 +89,9 @@ def _print(
     # imported here: JSON needs no terminal library
 
     console = make_console(soft_wrap=True)
+    if target.simulated is not None:
+        console.print(f"{target.text} is simulated: it has no settings, and those of this computer do nothing to it")
+        return
     for title, _, settings in [*drives, ("this computer", None, dict(host))]:
         for line in setting_lines(title, settings, console.width):
             console.print(line)
