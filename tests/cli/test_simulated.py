@@ -161,7 +161,7 @@ def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(caps
     lines = capsys.readouterr().out.splitlines()
     assert "simulated, nothing real was measured" in lines[0]
     assert sum("simulated" in line for line in lines[1:] if not line.startswith(("all numbers", "report"))) == 0
-    at = next(number for number, line in enumerate(lines) if line.startswith("!    cannot know before"))
+    at = next(number for number, line in enumerate(lines) if line.startswith("!    only after"))
     # right below the verdicts, before any number
     assert at < next(number for number, line in enumerate(lines) if line.startswith("fdatasync"))
     assert "drivelab run burst sim:gp2-100" in " ".join(lines[at : at + 3])

@@ -92,7 +92,7 @@ def _pace(facts: TargetFacts) -> PaceName:
 
 def _refuse_labels(labels: Sequence[str], targets: Sequence[TargetFacts]) -> None:
     if len(labels) > len(targets):
-        what = f"there are {len(labels)} labels for {len(targets)} targets"
+        what = f"{len(labels)} of --label for {len(targets)} target{'s' * (len(targets) > 1)}"
         raise DrivelabError("P709", what, do="give one --label for each target, in the same order")
     for label in labels:
         if not label.strip() or labels.count(label) > 1:

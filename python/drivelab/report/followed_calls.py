@@ -208,7 +208,7 @@ def processor_words(wait_ns: int, duration_ns: int, software_ns: int) -> str:
     """
     if wait_ns < min(_WAIT_TOLD_FROM * duration_ns, max(_WAIT_OF_SOFTWARE_FROM * software_ns, _WAIT_TOLD_NS)):
         return ""
-    waited = f"its threads waited {latency_text(wait_ns)} of {latency_text(duration_ns)} for a processor"
+    waited = f"the program's threads waited {latency_text(wait_ns)} of {latency_text(duration_ns)} for a processor"
     return f"The machine is busy: {waited}, which counts as software."
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 # before what explains, adds to or bounds what was said
 _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
 # as those who wrote them write them
-_SMALL_NAME = re.compile(r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+|sim:\S+)\b")
+_SMALL_NAME = re.compile(
+    r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+|etcd|sim:\S+)\b"
+)
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 _COMMA = re.compile(r", ")
 _RANGE = re.compile(r" \((?:95 %|\d+ repeats): [^()]*\)")
@@ -22,8 +24,13 @@ def word_count(texts: Iterable[str]) -> int:
 
 
 def capitalised(text: str) -> str:
-    """The text with a capital at its beginning, and no other letter changed; names of file systems have none."""
+    """The text with a capital at its beginning, and no other letter changed; names that are written small have none."""
     return text if _SMALL_NAME.match(text) else text[:1].upper() + text[1:]
+
+
+def in_any_of(count: int, noun: str) -> str:
+    """``in any of 5 workloads``, ``in either workload``: where nothing was found."""
+    return f"in either {noun}" if count == 2 else f"in any of {count} {noun}s"
 
 
 def parts_within(text: str, length_max: int) -> str:

@@ -13,7 +13,7 @@ from drivelab.analyse.verdict import touches
 def test_a_published_burst_rate_of_a_virtual_drive_may_be_one() -> None:
     (found,) = burst_possible.find(reads_at(*[3000.0] * 10))
     assert found.evidence["known_after_s"] == pytest.approx(1800, rel=0.01)
-    assert "cannot know before 1 800 s" in found.text.replace("\u2009", " ").replace("\u202f", " ").replace("\xa0", " ")
+    assert "only after 1 800 s" in found.text.replace("\u2009", " ").replace("\u202f", " ").replace("\xa0", " ")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_waiting_for_a_processor_is_told_from_a_tenth_of_the_time_or_a_third_of_
     assert processor_words(99_000_000, 1_000_000_000, 300_000_000)
     told = processor_words(711_000_000, 3_540_000_000, 3_000_000_000).replace("\u00a0", " ")
     assert told == (
-        "The machine is busy: its threads waited 711 ms of 3.54 s for a processor, which counts as software."
+        "The machine is busy: the program's threads waited 711 ms of 3.54 s for a processor, which counts as software."
     )
 
 

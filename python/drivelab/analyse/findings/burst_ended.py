@@ -12,7 +12,7 @@ CODE = "burst-ended"
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """Direct reads of a virtual drive at a rate as constant as a limit, and then at a lower one as constant.
+    """Direct reads of a virtual drive at a rate so steady that a limit seems to set it, then at a lower one.
 
     Of writes a cache of the host's would look the same.
     """
@@ -38,8 +38,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         lasts_s=seen.excess / (seen.high_per_s - seen.low_per_s),
     )
     text = (
-        f"this looks like a burst: {bucket.fast_then_slow()}, each as constant as a limit; the numbers of the whole "
-        "trial are a mixture"
+        f"this looks like a burst: {bucket.fast_then_slow()}, each so steady that a limit seems to set it; the numbers "
+        "of the whole trial are a mixture"
     )
     advice = f"count on the lower rate, and see what an idle time gives back: drivelab run burst {evidence.target.text}"
     rates = {"burst_per_s": bucket.burst_per_s, "base_per_s": bucket.base_per_s}

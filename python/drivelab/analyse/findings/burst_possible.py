@@ -39,8 +39,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if course.low_per_s is not None or not course.is_flat or course.length_s > lasts_s:
         return []
     text = (
-        f"cannot know before {after} s whether {told} I/Os a second are a burst, as long as a published credit "
-        "of 5.4 million I/Os lasts"
+        f"only after {after} s it is known whether {told} I/Os a second are a burst: so long does a published credit "
+        "of 5.4 million I/Os last"
     )
     advice = f"know the base rate: drivelab run burst {evidence.target.text}"
     return [Finding(CODE, "warning", text, evidence.name, {"per_s": rate.value, "known_after_s": lasts_s}, advice)]

@@ -16,10 +16,11 @@ def find_in_target(target: TargetFacts, host: HostFacts | None = None) -> list[F
         return [Finding(CODE, "warning", text, "", {"virtual_drives": {target.text: "simulated drive"}})]
     virtual = [drive for drive in target.drives if drive.virtual]
     if virtual:
-        names = ", ".join(drive.name for drive in virtual)
+        named = list(dict.fromkeys(drive.name for drive in virtual))
+        names = ", ".join(named)
         kinds = ", ".join(dict.fromkeys(drive.virtual for drive in virtual))
         text = (
-            f"{names} {'is' if len(virtual) == 1 else 'are'} virtual: the numbers are of {_behind(kinds)}; "
+            f"{names} {'is' if len(named) == 1 else 'are'} virtual: the numbers are of {_behind(kinds)}; "
             f"they hold as it is now and say nothing about hardware, and what a flush does is up to it too ({kinds})"
         )
         facts = {"virtual_drives": {drive.name: drive.virtual for drive in virtual}}

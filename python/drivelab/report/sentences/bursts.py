@@ -90,7 +90,7 @@ def _lasting(bucket: TokenBucket) -> float:
 def _told(bucket: TokenBucket) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
-        flat = ", as constant as a limit" if bucket.is_flat else ""
+        flat = ", so steady that a limit seems to set it" if bucket.is_flat else ""
         yield f"No end of a burst within {_time(bucket.watched_s)}: at least {_amount(bucket)} at {burst}{flat}."
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)

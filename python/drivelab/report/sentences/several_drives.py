@@ -13,6 +13,7 @@ from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.judged_order import JUDGED, judged_order
 from drivelab.report.numerals import latency_text, number_text
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.contest import Contest, Levels, Subject, observations_apart, ratio_of
 from drivelab.report.sentences.same_drive import ONE_RUN_EACH, DriveOfRun, compare_sentence, one_drive_sentence
 
@@ -135,7 +136,7 @@ def contests(
         metric = _judged(members)
         if metric:
             title = members[0].title if titles[members[0].title] == 1 else _longer_title(members[0])
-            title = shortened(title[:1].upper() + title[1:])
+            title = shortened(capitalised(title))
             found = _contests(title, metric, [one for one in members if one.metric == metric])
             yield from (replace(one, identities=identities or {}) for one in found)
 

@@ -11,7 +11,7 @@ from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import number_text
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import capitalised, in_any_of
 from drivelab.report.sentences.contest import DIFFERS_FROM, Contest, ratio_of
 from drivelab.report.sentences.several_drives import (
     TIMES_FROM,
@@ -70,7 +70,7 @@ def _undecided(groups: Sequence[Sequence[Contest]], titles: Sequence[str], count
     """``A and B cannot be told apart by 2 repeats in any of 5 workloads``; of some of them their names."""
     names = sorted({shortened(drive) for members in groups for one in members for (drive, _), _ in one.ranked})
     pair = " and ".join(names) if len(names) == 2 else "the drives"
-    where = f"in any of {count} workloads" if len(groups) == count else f"at {_listed(titles)}"
+    where = in_any_of(count, "workload") if len(groups) == count else f"at {_listed(titles)}"
     return f"{capitalised(pair)} cannot be told apart {_by_repeats(list(chain.from_iterable(groups)))} {where}."
 
 
@@ -109,7 +109,7 @@ def _told(members: Sequence[Contest], title: str) -> str:
         seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
         return f"{seen}; with one repeat each that may be chance"
     # the numbers of one combination of several would be those of another order than the next one's
-    told = f", {numbers}" if count == 1 else f" in any of {count} combinations"
+    told = f", {numbers}" if count == 1 else f" {in_any_of(count, 'combination')}"
     return f"{leader} and {other[0]} cannot be told apart {_by_repeats(members)} at {title}{told}"
 
 

@@ -10,7 +10,7 @@ from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import capitalised, in_any_of
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.several_drives import shortened
 
@@ -113,7 +113,7 @@ def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
             led.setdefault(leader, []).append(members[0].label)
     leaders = Counter({level: len(labels) for level, labels in led.items()})
     if not leaders:
-        return f"No {factor.replace('_', ' ')} leads beyond the scatter in any of {len(groups)} workloads."
+        return f"No {factor.replace('_', ' ')} leads beyond the scatter {in_any_of(len(groups), 'workload')}."
     most = max(leaders.values())
     first, *rivals = (level for level, count in leaders.items() if count == most)
     ahead = " and ".join([levels_phrase({factor: first}), *(level_text(factor, level) for level in rivals)])

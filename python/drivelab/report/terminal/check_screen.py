@@ -185,7 +185,8 @@ class _Writer:
             yield self._told(block.outcome, self._in_a_line(block))
         for outcome in ("undecided", "pass"):
             if also := [block.title for block in judged[count:] if block.outcome == outcome]:
-                yield self._told(outcome, f"also {', '.join(also)}")
+                is_first = all(one.outcome != outcome for one in judged[:count])
+                yield self._told(outcome, f"{'' if is_first else 'also '}{', '.join(also)}")
         for block in without:
             yield self._told(block.outcome, self._in_a_line(block))
 
@@ -341,7 +342,7 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
         if program is not None and told and program.write.trial == trial:
             own = format_duration_ns(told["own_time_ns"])
             often = number_text(told["commits_per_s"]["value"])
-            return f"{often}*", f"* commits of one {program.title} client, which adds {own} of its own to each write"
+            return f"{often}*", f"* commits of one client; {program.title} adds {own} of its own to each write"
     return "", ""
 
 

@@ -54,6 +54,6 @@ def test_targets_are_compared_by_what_they_do_without_credit_and_by_what_each_is
 
 def test_one_target_says_that_its_ios_are_reads() -> None:
     assert told(("sdb", no_end("I/Os", 6660.0))) == [
-        "No end of a burst within 20 s: at least 133 200 reads at 6 660 IOPS, as constant as a limit."
+        "No end of a burst within 20 s: at least 133 200 reads at 6 660 IOPS, so steady that a limit seems to set it."
     ]
     assert told(("sdb", no_end("bytes", 1e9)))[0].startswith("No end of a burst within 20 s: at least 20 GB of reads")

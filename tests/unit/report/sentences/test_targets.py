@@ -90,7 +90,7 @@ def test_workloads_that_tell_nothing_share_one_sentence_behind_those_that_do() -
         ]
 
     alike = [*both("stat files", 1.1), *both("rename files", 1.1)]
-    none = "Alpha and Beta cannot be told apart by 3 repeats in any of 2 workloads."
+    none = "Alpha and Beta cannot be told apart by 3 repeats in either workload."
     assert [plain_text(text) for text in target_sentences(RunAnswer(tuple(alike)))] == [none]
     told = [plain_text(text) for text in target_sentences(RunAnswer((*alike, *both("syncs", 9.0))))]
     assert told[0].startswith("Alpha is 9.0 times faster than Beta at syncs")

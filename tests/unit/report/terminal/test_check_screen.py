@@ -211,7 +211,7 @@ def test_a_trial_that_pauses_as_its_program_does_tells_how_often_that_commits(wh
     for verdict in (forecast, {"verdicts": [need("etcd", "pass"), forecast]}):
         lines = shown(replace(content, verdict=verdict))
         assert any(line.startswith("512 B") and "5 340* " in line for line in lines)
-        assert "* commits of one PostgreSQL client, which adds 56 us of its own to each write" in lines
+        assert "* commits of one client; PostgreSQL adds 56 us of its own to each write" in lines
 
 
 def check_of(trial: str, metric: str, value: tuple[float, float, float], limit: float) -> dict[str, Any]:
@@ -271,7 +271,7 @@ def test_all_failures_are_told_and_before_all_else(whole: ReportContent) -> None
     needs = [need(f"need {number}", "fail" if number > 2 else "undecided") for number in range(9)]
     lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "Not fit.", "verdicts": needs}))
     assert [line.split()[0] for line in lines[1:7]] == ["No"] * 6
-    assert lines[7:9] == ["?    also need 0, need 1, need 2", ""]
+    assert lines[7:9] == ["?    need 0, need 1, need 2", ""]
 
 
 def test_what_holds_for_every_trial_marks_none(whole: ReportContent) -> None:
