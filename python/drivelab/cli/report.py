@@ -85,7 +85,7 @@ def command(
         typer.Option("--figures", metavar="KIND", help="Pictures beside a Markdown file: svg (default), png or none."),
     ] = None,
     brief: Annotated[
-        bool, typer.Option("--brief", help="Markdown in 60 lines: the answer, one picture, one table, warnings.")
+        bool, typer.Option("--brief", help="Markdown in 60 lines: the answer, one picture, the main tables, warnings.")
     ] = False,
     text: Annotated[bool, typer.Option("--text", help="Print the answer here instead of writing a report.")] = False,
     details: Annotated[bool, typer.Option("--details", help="With --text: all tables and findings.")] = False,
