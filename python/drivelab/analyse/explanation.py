@@ -376,7 +376,8 @@ def _check(count: int, work: Mapping[str, float], stack: Stack | None, refusal: 
         return CommandCheck("unknown", "commands are not counted in a trace that is not whole")
     # without FUA in the drive the kernel sends a write and a flush, which are counted as such
     fua = work["fua_writes"] if stack is not None and stack.cache == "write_back_fua" else 0.0
-    return command_check(CountedCommands(count, work["flushes"], fua, work["device_writes"]), stack)
+    counted = CountedCommands(count, work["flushes"], fua, work["device_writes"], work["journal_writes"])
+    return command_check(counted, stack)
 
 
 def _joined_conduct(conducts: Sequence[TraceConduct]) -> TraceConduct:

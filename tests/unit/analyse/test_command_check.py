@@ -56,6 +56,16 @@ def test_what_the_table_says_passes_and_what_it_does_not_fails(row: object, cach
         assert verdict(expected.flushes[0] - 0.06, on, **counts) == "too_few_flushes"
 
 
+def test_the_journal_is_blamed_for_more_flushes_where_it_was_seen_to_write() -> None:
+    found = command_check(CountedCommands(1000, 1.25, 0.0, 1.12, journal_writes=0.12), stack())
+    assert found.verdict == "too_many"
+    assert found.text.endswith("most likely for commits of its journal, which wrote 0.12 times per operation")
+    unseen = command_check(CountedCommands(1000, 1.25, 0.0, 1.0), stack())
+    # an append commits each time, and that is expected
+    due = command_check(CountedCommands(1000, 2.25, 0.0, 3.0, journal_writes=2.0), stack(state="append"))
+    assert all("a layer between" in one.text for one in (unseen, due))
+
+
 def test_a_volatile_cache_that_is_not_told_is_an_alarm_on_any_file_system() -> None:
     found = command_check(CountedCommands(1000, 0.1, 0.0, 1.0), stack("zfs"))
     assert found.verdict == "too_few_flushes"
