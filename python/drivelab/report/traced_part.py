@@ -10,7 +10,7 @@ from drivelab.report.figures.of_run import traced_figures_of_run
 from drivelab.report.placed import PlacedFigure, PlacedTable, placed_figure, placed_table
 from drivelab.report.sentences.explanation import explanation_sentences
 from drivelab.report.sentences.explanation_difference import explained_levels
-from drivelab.report.sentences.traced import leads
+from drivelab.report.sentences.traced import TOLD_AT_MOST, leads
 from drivelab.report.tables.device_work import device_work_table
 from drivelab.report.tables.parts import parts_table
 from drivelab.report.tables.table import Table
@@ -77,11 +77,10 @@ def traced_part(content: ReportContent, figure_numbers: Iterator[str], prefix: s
 
 
 def told_of(content: ReportContent) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each traced combination with its sentences; nothing where the answer of the run has said them already."""
-    if leads(content) and len(content.traced) == 1:
-        return
+    """Each traced combination with its sentences; none that the answer of the run has said already."""
+    begin = TOLD_AT_MOST if leads(content) and len(content.traced) == 1 else 0
     for one in content.traced:
-        if sentences := explanation_sentences(one.explanation):
+        if sentences := explanation_sentences(one.explanation)[begin:]:
             yield one.label, sentences
 
 

@@ -83,6 +83,9 @@ def test_the_page_has_a_part_that_says_where_the_time_goes(explained: Joint, tmp
 def test_a_run_that_was_made_to_be_explained_begins_with_it(sides: tuple[StoredRun, StoredRun], tmp_path: Path) -> None:
     joint = joint_report([sides[0]])
     assert "is the cache flush (2 per operation)" in joint.sentences[0]
+    # the untraced median is in the first of them, and not told again
+    assert len(joint.sentences) == 3
+    assert not any("a median of" in sentence for sentence in joint.sentences)
     text = page_text(joint, tmp_path)
     assert text.index('id="traced"') < text.index('id="numbers"')
     page = joint_page_of(joint).alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.estimate import Estimate
@@ -9,6 +10,7 @@ from drivelab.model.names import names_in_words
 from drivelab.model.trace import Explanation, Part
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import count_text, latency_text
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 
 # a part with less of the latency is not told of
 SHARE_TOLD_MIN = 0.005
@@ -38,6 +40,10 @@ _MORE_IN = {
 }
 # traced and untraced medians this far apart are not of the same operation
 _ANOTHER_FROM = 1.5
+# told of in the tables, too: what a long sentence can do without
+_JOURNAL = re.compile(r", the journal's among them(?=\))| \(the journal's among them\)")
+_UNTRACED = re.compile(r" \([^()]* untraced\)")
+_PARENTHESES = re.compile(r" \([^()]*\)")
 _ONE = {"durable_write": "durable write", "sync": "sync call"}
 
 
@@ -50,7 +56,7 @@ def explanation_sentences(explanation: Explanation) -> tuple[str, ...]:
         Where the time of one combination of factors went.
     """
     told = _refused(explanation) if explanation.refusal else _answered(explanation)
-    return (*_alarm(explanation), *told, *_remarks(explanation))
+    return (*_alarm(explanation), *told, *_remarks(explanation), *_of_btt(explanation))
 
 
 def headline(explanation: Explanation) -> str:
@@ -68,7 +74,8 @@ def headline(explanation: Explanation) -> str:
     named = [
         f"{latency_text(time)} {'' if place else f'{verb} '}{name}" for place, (time, verb, name) in enumerate(told)
     ]
-    return f"Of a typical {whole}, {', '.join(named)}."
+    text = f"Of a typical {whole}, {', '.join(named)}."
+    return next((short for short in _shorter(text) if len(short.split()) <= FIRST_WORDS_MAX), text)
 
 
 def operation_words(explanation: Explanation) -> str:
@@ -193,7 +200,19 @@ def _answered(explanation: Explanation) -> Iterator[str]:
         yield text
     if text := _slowest(explanation):
         yield text
-    if explanation.q2c_ns and explanation.work["flushes"] >= COUNT_SLACK:
+
+
+def _shorter(text: str) -> Iterator[str]:
+    """The sentence, and with less and less of what tables say, too."""
+    yield text
+    for less in (_JOURNAL, _UNTRACED, _PARENTHESES):
+        text = less.sub("", text)
+        yield text
+
+
+def _of_btt(explanation: Explanation) -> Iterator[str]:
+    """What btt would print instead."""
+    if not explanation.refusal and explanation.q2c_ns and explanation.work["flushes"] >= COUNT_SLACK:
         # the name of the row of btt's table, for those who know it
         shown = latency_text(explanation.q2c_ns)
         if explanation.work["preflush_writes"] >= COUNT_SLACK:

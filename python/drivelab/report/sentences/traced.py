@@ -18,12 +18,16 @@ def answer_sentences(content: ReportContent) -> tuple[str, ...]:
     """The answer of a run in sentences: what its trials come to, and where the time goes where that was traced.
 
     A run that was traced in few combinations and has no effects to tell of was
-    made to be explained: there the explanation comes first.
+    made to be explained: there the explanation comes first, and has at most three sentences.
     """
     own = run_sentences(content.answer, of_tasks=asks_total_time(content.experiment))
     told = _explained(content)
     levels = tuple(explained_levels(content.level_differences))[:TOLD_AT_MOST]
-    return (*told, *own, *levels) if leads(content) else (*own, *levels, *told)
+    if not leads(content):
+        return (*own, *levels, *told)
+    # with where the time goes the whole of it is told
+    is_told = told and not any(one.explanation.refusal for one in content.traced)
+    return (*told, *(() if is_told else own), *levels)[:TOLD_AT_MOST]
 
 
 def leads(content: ReportContent) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import LevelEffect
+from drivelab.model.trace import CommandCheck
 from drivelab.report.sentences.explanation import (
     check_words,
     cost_words,
@@ -95,13 +96,30 @@ def test_the_journal_is_told_of() -> None:
     assert "(2 per operation)" in sentences[0]
 
 
+def test_the_first_sentence_is_whole_and_has_at_most_thirty_words() -> None:
+    one = explanation("append", parts_ns={**APPEND_NS, "queue": 20_000.0})
+    shorter = headline(replace(one, work={**one.work, "device_writes": 1.06}))
+    assert len(shorter.split()) <= 30
+    # the journal has a column; what is told still adds up
+    assert "(1.06 per operation)" in shorter
+    assert shorter.endswith("software and the queue.")
+    layered = explanation("append", conduct={"layers": ("dm-crypt home", "md RAID-1 md0", "loop0")})
+    assert len(headline(layered).split()) <= 30
+
+
+def test_an_answer_has_three_sentences_and_what_is_left_out_comes_before_btt() -> None:
+    first, _, third, *_, last = told(check=CommandCheck("too_many", "2 flushes instead of 1"))
+    assert (first[:10], third) == ("Of a typic", "Unexpected commands: 2 flushes instead of 1.")
+    assert last.startswith("btt")
+
+
 def test_counts_that_are_not_whole_are_told_as_they_are() -> None:
     one = explanation()
     often = replace(one, work={**one.work, "device_writes": 1.32, "device_reads": 1.0, "flushes": 1.11})
     text = plain_text(headline(often))
     assert "the cache flush (1.11 per operation)" in text
     journal = replace(one, work={**one.work, "device_writes": 2.67, "journal_writes": 1.67})
-    assert "the writes (2.67 per operation, the journal's among them)" in plain_text(headline(journal))
+    assert "the writes (2.67 per operation)" in plain_text(headline(journal))
     assert "36.4 us the writes (1.32 per operation) and the read" in text
     # without a flush the first part has the verb
     bare = explanation(parts_ns={"fs_in": 5e4, "device": 1e5}, work={"flushes": 0})
@@ -154,7 +172,7 @@ def test_missing_flushes_are_an_alarm() -> None:
     assert alarm.startswith(
         "Durability alarm: 1000 operations were to be durable, and the drive was told so 0.00 times"
     )
-    assert told(work={"flushes": 2})[-1].startswith("Unexpected commands: each durable write cost 2.00 flushes")
+    assert told(work={"flushes": 2})[2].startswith("Unexpected commands: each durable write cost 2.00 flushes")
 
 
 def test_what_else_limits_it_is_told() -> None:
@@ -163,9 +181,9 @@ def test_what_else_limits_it_is_told() -> None:
         left_out=("t2: 3 events were lost",),
         conduct={"environment": {"write_cache": {"before": "write back", "after": "write through"}}},
     )
-    assert "12 of 1 000 operations waited together" in sentences[-3]
-    assert "write_cache (write back -> write through) changed" in sentences[-2]
-    assert sentences[-1] == "Left out: t2: 3 events were lost."
+    assert "12 of 1 000 operations waited together" in sentences[2]
+    assert "write_cache (write back -> write through) changed" in sentences[3]
+    assert sentences[4] == "Left out: t2: 3 events were lost."
 
 
 def test_words_of_single_lines() -> None:
