@@ -257,6 +257,7 @@ def bucket_of(done: Done, *, token: Token = "I/Os", unit: float = 1.0) -> TokenB
     highs = [one.high_per_s for one in stretches if one.high_per_s]
     burst = first.high_per_s or (max(highs) if highs else None)
     is_bucket = verdict in ("bucket", "empty")
+    begin = stretch_of(done.stretches()[0])
     has_size = verdict == "bucket"
     return TokenBucket(
         verdict=verdict,
@@ -270,6 +271,7 @@ def bucket_of(done: Done, *, token: Token = "I/Os", unit: float = 1.0) -> TokenB
         refills_per_s=tuple(unit * given for given, _ in tests) if is_bucket else (),
         base_range_per_s=(unit * min(lows), unit * max(lows)) if lows else (),
         is_flat=first.is_burst_flat,
+        at_once=unit * begin.excess if begin.is_start and verdict == "no end" else 0.0,
     )
 
 

@@ -39,6 +39,8 @@ class TokenBucket:
         The lowest and the highest base rate of all times without credit; empty where there is none.
     is_flat : bool
         Whether the rate before the fall was as constant as a limit, and not as a drive.
+    at_once : float
+        What a limit let pass at first beyond the rate that stayed, too soon over to be a burst.
     """
 
     verdict: BucketVerdict
@@ -52,6 +54,7 @@ class TokenBucket:
     refills_per_s: tuple[float, ...] = ()
     base_range_per_s: tuple[float, ...] = ()
     is_flat: bool = False
+    at_once: float = 0.0
 
     @property
     def is_bucket(self) -> bool:

@@ -12,7 +12,7 @@ from drivelab.report.combinations_table import CombinationsTable, combinations_t
 from drivelab.report.content import ReportContent
 from drivelab.report.effects_table import EffectsTable, effects_tables
 from drivelab.report.facts import FactGroup, fact_groups
-from drivelab.report.figures.of_run import asks_over_time, figures_of_run, overview_of_run
+from drivelab.report.figures.of_run import compares_tenths, figures_of_run, overview_of_run
 from drivelab.report.headline import headline_facts, what_is_missing
 from drivelab.report.placed import PlacedFigure, placed_figure
 from drivelab.report.reported_findings import ReportedFinding
@@ -116,7 +116,7 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
         combinations=combinations_table(
             run_answer,
             is_one_at_a_time=content.experiment.get("design") == "one-at-a-time",
-            over_time=asks_over_time(content),
+            over_time=compares_tenths(content),
         ),
         effects=effects_tables(run_answer.effects, run_answer, content.level_differences),
         contrasts=effects_tables(run_answer.contrasts, run_answer),

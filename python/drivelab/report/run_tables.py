@@ -12,7 +12,7 @@ from drivelab.report.effects_table import EffectsTable, effects_tables
 from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.figures.commit_scale import CommitScale, commit_data, commit_scales
 from drivelab.report.figures.figure import Cell, DataTable
-from drivelab.report.figures.of_run import asks_over_time
+from drivelab.report.figures.of_run import compares_tenths
 from drivelab.report.numerals import number_text, span_beside, typeset
 from drivelab.report.outcome_words import OF_A_LIMIT
 from drivelab.report.reported_findings import ReportedFinding
@@ -50,7 +50,7 @@ def result_tables(content: ReportContent) -> tuple[Table, ...]:
     combinations = combinations_table(
         content.answer,
         is_one_at_a_time=content.experiment.get("design") == "one-at-a-time",
-        over_time=asks_over_time(content),
+        over_time=compares_tenths(content),
     )
     found = [_checks_table(block) for block in judged if block.checks]
     found += [_commits_table(scale) for scale in commit_scales(content.verdict)]

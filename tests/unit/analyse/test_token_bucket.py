@@ -63,6 +63,14 @@ def test_a_rate_that_never_falls_ends_at_the_limit_with_what_was_moved() -> None
     assert (found.verdict, found.moved, found.is_flat) == ("no end", pytest.approx(15_000), True)
 
 
+def test_what_a_limit_lets_pass_at_first_is_counted() -> None:
+    found = bucket_of(_of_rates((11_000.0, 0.2), (1000.0, 15.0)))
+    assert found is not None
+    assert found.verdict == "no end"
+    assert found.burst_per_s == pytest.approx(1000.0)
+    assert found.at_once == pytest.approx(2000.0)
+
+
 def test_an_end_is_not_believed_before_it_has_lasted() -> None:
     assert next_move(_of_rates((1000.0, 20.0), (100.0, 4.0)), limit_s=60.0).kind == "issue"
     assert next_move(_of_rates((1000.0, 20.0), (100.0, 10.0)), limit_s=60.0).kind == "rest"

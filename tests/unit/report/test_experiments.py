@@ -17,6 +17,7 @@ from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.model.throughput_course import SteadyState
+from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.effects_table import effects_tables
 from drivelab.report.figures.course_marks import LineStyle, course_marks
 from drivelab.report.figures.effects_overview import effects_overview
@@ -214,6 +215,11 @@ def test_throughput_over_time_has_a_line_per_trial_and_tells_how_far_it_fell(fil
     assert over_bytes.name.endswith(", over the bytes moved")
     assert all("level 51" in text for text in lines[4]["text"])
     assert throughput_over_time((), RunAnswer()) is None
+    watching = replace(answer, buckets=(("sdb", TokenBucket("no end", "bytes", 20.0, 1e9)),))
+    plain = throughput_over_time(gather(filled, answer).trials, watching)
+    assert plain is not None
+    assert "tenth" not in plain.caption
+    assert [trace["name"] for trace in plain.plots[0].data if trace["showlegend"]][2] == "fill level 100 %"
 
 
 def test_changes_of_level_and_the_steady_window_are_marked(filled: StoredRun) -> None:

@@ -65,3 +65,8 @@ def _parts(content: ReportContent) -> tuple[TrialContent, ...]:
 def asks_over_time(content: ReportContent) -> bool:
     """Whether the experiment asks how the throughput changes."""
     return OVER_TIME in content.experiment.get("figures", ())
+
+
+def compares_tenths(content: ReportContent) -> bool:
+    """Whether the last tenth beside the first says how: not where a trial rests to see a burst come again."""
+    return asks_over_time(content) and not content.answer.buckets

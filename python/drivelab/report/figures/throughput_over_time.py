@@ -28,11 +28,13 @@ COLUMNS_AT_MOST = 300
 # as many lines as colours and dashes tell apart
 LEVELS_PER_PLOT, PLOTS_AT_MOST = 7, 12
 REPEATS_AT_MOST = 5
-CAPTION = (
-    "Bytes moved in each stretch of time, over its length. The legend says what the last tenth of the trial is of the "
-    "first, and the throughput of both (medians over the repeats): a level that falls and stays low is a cache, or "
-    "spare room, that is used up. The second drawing of each drive has the bytes moved below it: what a cache holds "
-    "can be read from it. " + MARKS_CAPTION
+_LEGEND = (
+    "The legend says what the last tenth of the trial is of the first, and the throughput of both (medians over the "
+    "repeats): a level that falls and stays low is a cache, or spare room, that is used up. "
+)
+_CAPTION = (
+    "The second drawing of each drive has the bytes moved below it: what a cache holds can be read from it. "
+    + MARKS_CAPTION
 )
 _TITLES: dict[Axis, str] = {"time": "time since the measured window began [s]", "bytes": "moved until then [GB]"}
 
@@ -68,6 +70,8 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
     plots: list[Plot] = []
     rows: list[list[str | int | float | None]] = []
     is_cut = False
+    # where it rests to see a burst come again, the last tenth over the first says nothing
+    has_tenths = not answer.buckets
     for combinations in places.values():
         named = list(zip(combinations, _labels(combinations), strict=True))
         for begin in range(0, len(named), LEVELS_PER_PLOT):
@@ -78,14 +82,15 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
             ]
             is_cut = is_cut or (bool(lines) and len(plots) >= PLOTS_AT_MOST)
             if lines and len(plots) < PLOTS_AT_MOST:
-                plots += [_plot(lines, axis) for axis in _TITLES]
+                plots += [_plot(lines, axis, has_tenths=has_tenths) for axis in _TITLES]
             rows += [row for _, label, found in lines for name, series in found for row in _rows(label, name, series)]
     if not plots:
         return None
     return Figure(
         key="throughput-over-time",
         title="Throughput over time",
-        caption=CAPTION + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold more." if is_cut else ""),
+        caption=f"Bytes moved in each stretch of time, over its length. {_LEGEND if has_tenths else ''}{_CAPTION}"
+        + (f" Drawn are the first {PLOTS_AT_MOST}; the data below hold more." if is_cut else ""),
         plots=tuple(plots),
         table=DataTable(("levels", "trial", "time_s", "moved_bytes", "throughput_bytes_per_s"), rows),
     )
@@ -140,7 +145,9 @@ def throughput_series(intervals: pa.Table | None, measured_ns: float) -> _Series
     return _Series((begin + end) / 2e9, sums / ((end - begin) / 1e9), np.cumsum(sums) - sums / 2)
 
 
-def _plot(lines: Sequence[tuple[CombinationResult, str, list[tuple[str, _Series]]]], axis: Axis) -> Plot:
+def _plot(
+    lines: Sequence[tuple[CombinationResult, str, list[tuple[str, _Series]]]], axis: Axis, *, has_tenths: bool
+) -> Plot:
     # one line of the legend for each level, above the drawing: its numbers are part of it
     height = HEIGHT_PX + _LEGEND_ROW_PX * len(lines)
     layout = theme.layout(height)
@@ -154,7 +161,7 @@ def _plot(lines: Sequence[tuple[CombinationResult, str, list[tuple[str, _Series]
     data: list[Mapping[str, Any]] = []
     marks: list[Mapping[str, Any]] = []
     for place, (one, label, found) in enumerate(lines):
-        told, style = how_far_it_fell(one), _style(label, place, unit.scale)
+        told, style = how_far_it_fell(one) if has_tenths else "", _style(label, place, unit.scale)
         named = theme.escaped(f"{label}: {told}" if told else label)
         for number, (name, each) in enumerate(found):
             data.append(_line(style, name, each, axis, _drawn(place, named, is_first=number == 0)))

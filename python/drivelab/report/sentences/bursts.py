@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from drivelab.model.apart import are_apart
+from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import RATE, THROUGHPUT, is_counted
+from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.model.units import format_count, format_decimal_bytes, format_duration_ns
@@ -26,9 +30,12 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
     several = len({target for target, _ in answer.buckets}) > 1
     order = sorted(answer.buckets, key=lambda one: (one[1].verdict == "no end", one[1].token == "bytes"))
     if several:
-        yield from _beside(answer.buckets)
+        yield from _beside(answer)
     if several and all(bucket.verdict == "no end" for _, bucket in order):
-        yield f"No burst ended on any of them within {_time(min(bucket.watched_s for _, bucket in order))}."
+        least_s = min(bucket.watched_s for _, bucket in order)
+        begun = [f"{_size(bucket)} on {shortened(target)}" for target, bucket in order if bucket.at_once]
+        at_once = f", but {names_in_words(begun)} came at once at first" if begun else ""
+        yield f"No burst ended on any of them within {_time(least_s)}{at_once}."
         return
     for target, bucket in order:
         where = f"{target}: " if several else ""
@@ -36,29 +43,49 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
             yield f"{where}{sentence[:1].lower() if where else sentence[:1]}{sentence[1:]}"
 
 
-def _beside(buckets: Sequence[tuple[str, TokenBucket]]) -> Iterator[str]:
+def _beside(answer: RunAnswer) -> Iterator[str]:
     """Which target reads fastest once bursts are over, and how much faster than the next one: a sentence, or two."""
     ranked = []
     for token in ("I/Os", "bytes"):
-        of_token = [(shortened(target), bucket) for target, bucket in buckets if bucket.token == token]
+        of_token = [(target, bucket) for target, bucket in answer.buckets if bucket.token == token]
         if len(of_token) > 1:
             ranked.append(sorted(of_token, key=lambda one: -_lasting(one[1]))[:2])
     is_one_order = len({tuple(target for target, _ in pair) for pair in ranked}) == 1
     if is_one_order and all(_times(pair) >= DIFFERS_FROM for pair in ranked):
-        together = f"{_faster(ranked)}{_when(ranked)}."
-        if len(together.split()) <= FIRST_WORDS_MAX:
+        noise = {_noise(pair, answer) for pair in ranked}
+        together = f"{_faster(ranked)}{_when(ranked)}{noise.pop() if len(noise) == 1 else ''}."
+        if not noise and len(together.split()) <= FIRST_WORDS_MAX:
             yield together
             return
     for pair in ranked:
-        (first, _), (second, _) = pair
+        first, second = (shortened(target) for target, _ in pair)
         is_alike = _times(pair) < DIFFERS_FROM
         told = f"{first} and {second} are alike at {_how(pair)}" if is_alike else _faster([pair])
-        yield f"{told}{_when([pair])}."
+        yield f"{told}{_when([pair])}{'' if is_alike else _noise(pair, answer)}."
+
+
+def _noise(pair: Pair, answer: RunAnswer) -> str:
+    """Whether the two rates lie apart by more than they scatter; empty where nothing tells how much."""
+    one, other = (_scatter(target, bucket, answer) for target, bucket in pair)
+    is_apart = are_apart(one, other, (1, 1)) if one and other else None
+    return "" if is_apart is None else ", beyond noise" if is_apart else ", perhaps noise"
+
+
+def _scatter(target: str, bucket: TokenBucket, answer: RunAnswer) -> Estimate | None:
+    """The rate between the lowest and the highest without credit; where none ran out, the throughput's interval."""
+    if bucket.base_range_per_s:
+        low, high = bucket.base_range_per_s
+        return Estimate(_lasting(bucket), low, high, "1/s", 1, 1.0, "")
+    metric = RATE if bucket.token == "I/Os" else THROUGHPUT
+    rows = [one for one in answer.combinations if one.target == target and metric in one.metrics]
+    small = [is_counted(THROUGHPUT, one.block_size_bytes) for one in rows]
+    found = (one for one, is_small in zip(rows, small, strict=True) if is_small == (bucket.token == "I/Os"))
+    return next((one.metrics[metric].estimate for one in found), None)
 
 
 def _faster(pairs: Sequence[Pair]) -> str:
     """``A is 100 times as fast as B at random reads, 666 000 against 6 660 IOPS``, and at large ones."""
-    (first, _), (second, _) = pairs[0]
+    first, second = (shortened(target) for target, _ in pairs[0])
     told = [f"{number_text(_times(pair), 2)} times{{}} at {_how(pair)}" for pair in pairs]
     return f"{first} is {', and '.join(told).format(f' as fast as {second}', *[''] * len(pairs))}"
 
@@ -91,7 +118,8 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
         flat = ", so steady that a limit seems to set it" if bucket.is_flat else ""
-        yield f"No end of a burst within {_time(bucket.watched_s)}: at least {_amount(bucket)} at {burst}{flat}."
+        begun = f", {_size(bucket)} of them at once at first" if bucket.at_once else ""
+        yield f"No end of a burst within {_time(bucket.watched_s)}: at least {_amount(bucket)} at {burst}{flat}{begun}."
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
         yield (
@@ -142,5 +170,5 @@ def _amount(bucket: TokenBucket) -> str:
 
 
 def _size(bucket: TokenBucket) -> str:
-    size = bucket.size or 0.0
+    size = bucket.size or bucket.at_once
     return f"{format_count(size)} I/Os" if bucket.token == "I/Os" else format_decimal_bytes(size)

@@ -113,6 +113,8 @@ def _screen(
     # what decides whether a drive is steady is what a run of rounds is about
     tracked = {series.workload for phase in answer.rounds for series in phase.tracked}
     groups = sorted(combinations_by_table(answer.rows), key=lambda group: group[0].workload not in tracked)
+    # of a burst the sentences tell the rates; a mean over it, what follows and rests is none of them
+    groups = [] if answer.buckets else groups
     matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
     if matrix is not None:
         table, more = matrix

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.sentences.run import plain_text, run_sentences
@@ -50,6 +52,22 @@ def test_targets_are_compared_by_what_they_do_without_credit_and_by_what_each_is
         "B and A are alike at random reads, 601 against 600 IOPS.",
         "A is 2.0 times as fast as B at large reads, 200 MB/s against 100 MB/s.",
     ]
+
+
+def test_it_is_said_whether_a_difference_is_beyond_noise() -> None:
+    gp2 = replace(bucket(3000.0, 300.0), base_range_per_s=(290.0, 310.0))
+    first = "disk is 2.0 times as fast as gp2 at random reads, 600 against 300 IOPS once bursts are over"
+    for low, word in ((590.0, "beyond"), (305.0, "perhaps")):
+        disk = replace(bucket(3000.0, 600.0), base_range_per_s=(low, 610.0))
+        assert told(("gp2", gp2), ("disk", disk))[0] == f"{first}, {word} noise."
+
+
+def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
+    begun = replace(no_end("bytes", 134e6), at_once=268e6)
+    assert told(("gp2", begun))[0].endswith("at 134 MB/s, as constant as a limit, 268 MB of them at once at first.")
+    assert told(("gp2", begun), ("disk", no_end("bytes", 1e8)))[-1] == (
+        "No burst ended on any of them within 20 s, but 268 MB on gp2 came at once at first."
+    )
 
 
 def test_one_target_says_that_its_ios_are_reads() -> None:

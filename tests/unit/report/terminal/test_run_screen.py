@@ -13,6 +13,7 @@ from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_screen
 from drivelab.model.rounds import PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.terminal import workload_table
 from drivelab.report.terminal.run_screen import render_run_screen
 from drivelab.store.read import open_run
@@ -156,6 +157,15 @@ def test_what_rounds_track_comes_before_what_prepares_for_them() -> None:
         console.print(render_run_screen(answer, "a run", (), ()))
     told = capture.get()
     assert 0 < told.index("workload 2") < told.index("workload 1")
+
+
+def test_a_mean_over_a_burst_and_rests_stands_below_no_sentence_about_its_rates() -> None:
+    bucket = TokenBucket("no end", "bytes", 20.0, 2.68e9, burst_per_s=134e6)
+    answer = RunAnswer((of_workload(1, 1e5),), buckets=(("sdb", bucket),))
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_run_screen(answer, "a run", ("What it reads at.",), ()))
+    assert capture.get().split("\n")[2:] == ["  What it reads at.", ""]
 
 
 def test_operations_that_are_told_apart_are_no_factor() -> None:
