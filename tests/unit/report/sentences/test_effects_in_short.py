@@ -276,6 +276,14 @@ def test_writes_to_memory_are_held_against_durable_ones_of_the_same_levels() -> 
     assert sentence == "Synced: 1.4 GB/s (n 1); plain looked 3.9 times as fast, with 0 % of it on the drive."
 
 
+def test_how_fast_it_is_durably_is_told_at_the_last_level_too() -> None:
+    rows = [combination(4e9, THROUGHPUT, reached=0.0, workload="plain", is_durable=False, levels={"n": "1"})]
+    for n, rate in (("1", 1e9), ("9", 4e8)):
+        rows.append(combination(rate, THROUGHPUT, workload="s", label="synced", levels={"n": n}))
+    first = told(RunAnswer(tuple(rows)))[0]
+    assert first.startswith("Synced: 1 GB/s (n 1), 400 MB/s (n 9); small writes looked 4.0 times as fast (n 1)")
+
+
 def test_one_sync_call_behind_all_writes_is_durable_too_and_the_fastest_way_counts() -> None:
     rows = (
         combination(4e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False),
