@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.finding import trials_of
+from drivelab.model.judged_metric import MEAN_LATENCY
 from drivelab.model.metric import END_SYNC, metric_of
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.rounds import ChosenPoint, PhaseRounds
@@ -298,13 +299,25 @@ class RunAnswer:
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:
-        """What tables show of the combinations."""
-        return self.apart or self.combinations
+        """What tables show of the combinations: what rounds track first, and last what does not describe the drive.
+
+        Of a workload whose mean latency is tracked it is judged by that.
+        """
+        every = self.apart or self.combinations
+        tracked = {series.workload: series.metric for phase in self.rounds for series in phase.tracked}
+        described = {one.workload for one in every if not one.invalid_trials}
+        ordered = sorted(every, key=lambda one: (one.workload not in tracked, one.workload not in described))
+        return tuple(
+            replace(one, judged_metric=MEAN_LATENCY)
+            if tracked.get(one.workload) == MEAN_LATENCY and MEAN_LATENCY in one.metrics
+            else one
+            for one in ordered
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
-            "results": [one.to_json() for one in self.rows],
+            "results": [one.to_json() for one in self.apart or self.combinations],
             "effects": [one.to_json() for one in self.effects],
             "pairs": [one.to_json() for one in self.pairs],
             "factorial": [one.to_json() for one in self.factorials],

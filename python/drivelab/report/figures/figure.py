@@ -63,6 +63,8 @@ class Figure:
         What is drawn, one below the other.
     table : DataTable
         The numbers behind it.
+    open_count : int
+        How many of its plots are seen at the head of a page; the others are folded.
     """
 
     key: str
@@ -70,3 +72,4 @@ class Figure:
     caption: str
     plots: tuple[Plot, ...]
     table: DataTable
+    open_count: int = 1

@@ -15,6 +15,8 @@ from drivelab.report.sentences.rounds import tracked_text, varied_phrase
 
 HEIGHT_PX, WINDOW_HEIGHT_PX = 340, 300
 LINES_AT_MOST = 8
+# drives whose rounds are seen beneath each other, since the answer is about all of them
+_OPEN_MAX = 4
 _BOUNDS = ((1.1, "110 % of the average", "dash"), (1.0, "average", "solid"), (0.9, "90 % of the average", "dash"))
 
 
@@ -37,6 +39,7 @@ def steady_convergence(rounds: Sequence[PhaseRounds]) -> Figure | None:
             ("target", "phase", "workload", "levels", "metric", "round", "value", "is_tracked"),
             [row for one in judged for row in _rows(one)],
         ),
+        open_count=_OPEN_MAX,
     )
 
 

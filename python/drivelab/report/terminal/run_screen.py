@@ -110,11 +110,8 @@ def _screen(
     parts: list[RenderableType] = [Text(wrapped.one_line(title, wrapped.WIDTH, plain), style="bold"), Text()]
     for sentence in sentences:
         parts += [Text(f"  {line}") for line in wrapped.wrapped(typeset(sentence), wrapped.WIDTH - 2, plain)]
-    # what decides whether a drive is steady is what a run of rounds is about
-    tracked = {series.workload for phase in answer.rounds for series in phase.tracked}
-    groups = sorted(combinations_by_table(answer.rows), key=lambda group: group[0].workload not in tracked)
     # of a burst the sentences tell the rates; a mean over it, what follows and rests is none of them
-    groups = [] if answer.buckets else groups
+    groups = [] if answer.buckets else combinations_by_table(answer.rows)
     matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
     if matrix is not None:
         table, more = matrix

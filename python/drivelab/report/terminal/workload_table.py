@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from drivelab.model.judged_metric import LATENCY, P99, RATE, told_metric
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, told_metric
 from drivelab.model.level_words import is_quantity, level_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult
@@ -35,6 +35,7 @@ _SQUARE_COLUMNS_MAX = 5
 _WORK, _SLOWEST = "the drive does", "p99 latency"
 # of several targets, whose numbers need the room
 _WORK_SHORT = "writes +\nflushes"
+_HEADS = {LATENCY: "median", MEAN_LATENCY: "mean", RATE: "per s"}
 _NOUNS = (("writes", WRITES), ("flushes", FLUSHES))
 Cell = TypeVar("Cell")
 Justify = Literal["left", "right"]
@@ -273,7 +274,7 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
     repeats = max(one.trial_count for one in group)
     span = f"{repeats} repeats" if repeats > 1 else "95 %"
     for target in targets:
-        head = target if len(targets) > 1 else {LATENCY: "median", RATE: "per s"}.get(metric, _kind(metric))
+        head = target if len(targets) > 1 else _HEADS.get(metric, _kind(metric))
         found += [(head, "right"), (span, "left")]
     if len(targets) == 1:
         found.append((_SLOWEST if metric != RATE else "median", "right"))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
+from drivelab.report.figures.rounds import steady_convergence
 from drivelab.report.sentences.rounds import combination_words
 from drivelab.report.sentences.run import plain_text, run_sentences
 
@@ -61,3 +62,9 @@ def test_a_combination_is_called_what_it_does() -> None:
     assert combination_words("random", {"read_fraction": "1.0", "block_size": "512"}) == "random 512 B reads"
     assert combination_words("ios", {"read_fraction": "0.65", "queue_depth": "4"}) == "ios, R/W 65/35, queue depth 4"
     assert combination_words("ios", {}) == "ios"
+
+
+def test_the_picture_of_several_drives_shows_the_rounds_of_all_of_them() -> None:
+    found = steady_convergence([phase("sim:a", series(1000.0)), phase("sim:b", series(250.0))])
+    assert found is not None
+    assert found.open_count >= len(found.plots) == 2

@@ -11,9 +11,11 @@ from rich.console import Console
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_screen
+from drivelab.model.judged_metric import MEAN_LATENCY
 from drivelab.model.rounds import PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
+from drivelab.report.combinations_table import combinations_table
 from drivelab.report.terminal import workload_table
 from drivelab.report.terminal.run_screen import render_run_screen
 from drivelab.store.read import open_run
@@ -157,6 +159,28 @@ def test_what_rounds_track_comes_before_what_prepares_for_them() -> None:
         console.print(render_run_screen(answer, "a run", (), ()))
     told = capture.get()
     assert 0 < told.index("workload 2") < told.index("workload 1")
+    # in every format
+    assert [one.workload for one in answer.rows] == ["w2", "w2", "w1", "w1"]
+
+
+def test_a_mean_that_rounds_track_is_what_the_table_has() -> None:
+    one = of_workload(1, 1e5)
+    mean = replace(one.metrics["total_latency_ns_p50"], median=2e5)
+    rows = [replace(one, metrics=dict(one.metrics) | {MEAN_LATENCY: mean})]
+    phase = PhaseRounds("sdb", "rounds", 25, 5, "rounds", (1, 5), (TrackedSeries("w1", {}, MEAN_LATENCY, "ns", ()),))
+    answer = RunAnswer(tuple(rows), rounds=(phase,))
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_run_screen(answer, "a run", (), ()))
+    assert "mean" in capture.get()
+    table = combinations_table(answer)
+    assert table is not None
+    assert MEAN_LATENCY in [header.key for header in table.headers]
+
+
+def test_what_does_not_describe_the_drive_comes_last() -> None:
+    of_memory = replace(of_workload(1, 1e5), invalid_trials=1)
+    assert [one.workload for one in RunAnswer((of_memory, of_workload(2, 1e5))).rows] == ["w2", "w1"]
 
 
 def test_a_mean_over_a_burst_and_rests_stands_below_no_sentence_about_its_rates() -> None:
