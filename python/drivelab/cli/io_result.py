@@ -262,7 +262,8 @@ def latency_text(facts: Mapping[str, Any], estimates: Mapping[str, Any] | None =
         if at == "0.9":
             continue
         estimate = (estimates or {}).get(at)
-        if estimate is not None and estimate["value"] is None:
+        # of a quantile that is withheld its lower end may be known
+        if estimate is not None and None in (value, estimate["value"]):
             if estimate["low"] is not None:
                 parts.append(f"{_quantile_words(at)} ≥ {format_duration_ns(estimate['low'])}")
         elif value is not None:

@@ -29,3 +29,12 @@ def test_a_bound_stands_with_its_sign_and_what_is_not_known_is_left_out() -> Non
     }
     assert latency_text(facts, estimates) == "mean 2 us, median 1.5 us, p99 ≥ 3 us, max 9 us"
     assert latency_text(facts) == "mean 2 us, median 1.5 us, p99 4 us, max 9 us"
+
+
+def test_no_quantile_is_skipped_that_is_known_as_a_bound() -> None:
+    facts = {"mean": 2000.0, "max": 9000, "quantiles": {"0.99": 4000, "0.999": None, "0.9999": None}}
+    estimates = {
+        "0.999": {"value": 8000.0, "low": 5000.0, "high": None},
+        "0.9999": {"value": None, "low": 6000.0, "high": None},
+    }
+    assert latency_text(facts, estimates) == "mean 2 us, p99 4 us, p99.9 ≥ 5 us, p99.99 ≥ 6 us, max 9 us"
