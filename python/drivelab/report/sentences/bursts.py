@@ -117,7 +117,7 @@ def _lasting(bucket: TokenBucket) -> float:
 def _told(bucket: TokenBucket) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
-        flat = ", so steady that a limit seems to set it" if bucket.is_flat else ""
+        flat = ", as steady as a limit" if bucket.is_flat else ""
         begun = f", {_size(bucket)} of them at once at first" if bucket.at_once else ""
         yield f"No end of a burst within {_time(bucket.watched_s)}: at least {_amount(bucket)} at {burst}{flat}{begun}."
     elif bucket.verdict == "fell":

@@ -64,9 +64,7 @@ def test_it_is_said_whether_a_difference_is_beyond_noise() -> None:
 
 def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
     begun = replace(no_end("bytes", 134e6), at_once=268e6)
-    assert told(("gp2", begun))[0].endswith(
-        "at 134 MB/s, so steady that a limit seems to set it, 268 MB of them at once at first."
-    )
+    assert told(("gp2", begun))[0].endswith("at 134 MB/s, as steady as a limit, 268 MB of them at once at first.")
     assert told(("gp2", begun), ("disk", no_end("bytes", 1e8)))[-1] == (
         "No burst ended on any of them within 20 s, but 268 MB on gp2 came at once at first."
     )
@@ -74,6 +72,6 @@ def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
 
 def test_one_target_says_that_its_ios_are_reads() -> None:
     assert told(("sdb", no_end("I/Os", 6660.0))) == [
-        "No end of a burst within 20 s: at least 133 200 reads at 6 660 IOPS, so steady that a limit seems to set it."
+        "No end of a burst within 20 s: at least 133 200 reads at 6 660 IOPS, as steady as a limit."
     ]
     assert told(("sdb", no_end("bytes", 1e9)))[0].startswith("No end of a burst within 20 s: at least 20 GB of reads")
