@@ -28,6 +28,9 @@ GAP_S = 0.8
 FALL_RATIO = 1.25
 # how far the I/Os done may lie off a straight line at a constant rate: so much time, or so many of them
 FLAT_S, FLAT_COUNT = 0.05, 4.0
+# ... or such a share of those that always end together, with nothing in a tenth of the spans: network block devices
+# answer 16 at a time; what is outstanding bounds it
+_BATCH_SHARE, _EMPTY_SHARE_MIN, _BATCH_MAX = 0.4, 0.1, 32.0
 EXCESS_MIN = 2.5
 # what is fast for less than this is fast at the start, and not for a while
 START_S = 0.5
@@ -216,7 +219,16 @@ def _rate_before(times: Floats, total: Floats, split: int) -> tuple[float, bool]
 def _is_flat(times: Floats, total: Floats, rate: float) -> bool:
     off = total - rate * times
     # by medians: what is outstanding at the end of a slice is counted a moment too early
-    return bool(np.median(np.abs(off - np.median(off))) <= max(FLAT_COUNT, FLAT_S * rate))
+    allowed = max(FLAT_COUNT, FLAT_S * rate, _BATCH_SHARE * _batch(np.diff(total)))
+    return bool(np.median(np.abs(off - np.median(off))) <= allowed)
+
+
+def _batch(counts: Floats) -> float:
+    """How many I/Os end together where other spans have none; 0 where they come one by one."""
+    if not counts.size or np.mean(counts == 0) < _EMPTY_SHARE_MIN:
+        return 0.0
+    some = counts[counts > 0]
+    return min(float(np.median(some)), _BATCH_MAX) if some.size else 0.0
 
 
 def done_in(intervals: Any, after_ns: int = 0) -> Done:
@@ -256,6 +268,10 @@ def bucket_of(done: Done, *, token: Token = "I/Os", unit: float = 1.0) -> TokenB
     base = float(np.median(lows)) if lows else None
     highs = [one.high_per_s for one in stretches if one.high_per_s]
     burst = first.high_per_s or (max(highs) if highs else None)
+    # it fell, and not for long or constantly enough: of neither rate anything can be said
+    is_unclear = verdict == "no end" and first.low_per_s is not None
+    if is_unclear:
+        burst = first.rate_per_s
     is_bucket = verdict in ("bucket", "empty")
     begin = stretch_of(done.stretches()[0])
     has_size = verdict == "bucket"
@@ -270,7 +286,7 @@ def bucket_of(done: Done, *, token: Token = "I/Os", unit: float = 1.0) -> TokenB
         lasts_s=first.excess / (burst - base) if has_size and burst and base else None,
         refills_per_s=tuple(unit * given for given, _ in tests) if is_bucket else (),
         base_range_per_s=(unit * min(lows), unit * max(lows)) if lows else (),
-        is_flat=first.is_burst_flat,
+        is_flat=first.is_burst_flat and not is_unclear,
         at_once=unit * begin.excess if begin.is_start and verdict == "no end" else 0.0,
     )
 

@@ -80,3 +80,31 @@ def test_a_constant_rate_is_probed_once_by_a_short_rest() -> None:
     first = next_move(_of_rates((300.0, 21.0)), limit_s=600.0)
     assert (first.kind, first.seconds) == ("rest", 3.0)
     assert next_move(_of_rates((300.0, 21.0), (300.0, 21.0), rest_s=3.0), limit_s=600.0).kind == "issue"
+
+
+@pytest.mark.parametrize("batch", [1, 8, 16, 32])
+def test_answers_that_come_in_batches_hide_no_fall(batch: int) -> None:
+    """As a network block device gives them: 250 a second until 2,000 tokens are used up, 50 from then on."""
+    ready, now, tokens = [], 0.0, 2000.0
+    while now < 100:
+        per_s = 250.0 if tokens >= 1 else 50.0
+        now += 1 / per_s
+        tokens = min(2000.0, tokens + 50 / per_s) - 1
+        ready.append(now)
+    together = [ready[min(len(ready), (place // batch + 1) * batch) - 1] for place in range(len(ready))]
+    counts, edges = np.histogram(together, bins=np.arange(0, 100.1, 0.2))
+    found = bucket_of(Done(edges[:-1], edges[1:], counts.astype(float)))
+    assert found is not None
+    assert found.verdict == "fell"
+    assert found.base_per_s == pytest.approx(50, rel=0.02)
+    assert found.burst_per_s == pytest.approx(250, rel=0.05)
+
+
+def test_of_a_fall_that_is_too_short_to_tell_only_the_mean_is_told() -> None:
+    counts = np.array([50.0] * 30 + [10.0] * 12)
+    begin = 0.2 * np.arange(counts.size)
+    found = bucket_of(Done(begin, begin + 0.2, counts))
+    assert found is not None
+    assert found.verdict == "no end"
+    assert found.burst_per_s == pytest.approx(counts.sum() / 8.4)
+    assert not found.is_flat
