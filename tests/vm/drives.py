@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
 
 from shaped_drive.process import MIB, ShapedDrive
 
 KINDS = ("nvme", "sata", "scsi", "uas", "usb-storage", "virtio")
+
+
+class ShownDrive(Protocol):
+    """What QEMU needs to know of a drive that it shows to the guest."""
+
+    @property
+    def kind(self) -> str:
+        """One of `KINDS`."""
+
+    @property
+    def serial(self) -> str:
+        """Different for each drive of a guest."""
+
+    @property
+    def socket_path(self) -> Path:
+        """Where its NBD server listens."""
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """QEMU's throttling, ``{"iops-total": 100}``; empty for none."""
 
 
 class GuestDrive(ShapedDrive):
@@ -21,15 +43,18 @@ class GuestDrive(ShapedDrive):
         Different for each drive of a guest.
     path : str
         Its block device in the guest as of the last boot, ``/dev/sda``.
+    limits : mapping of str to int
+        QEMU's throttling.
     """
 
-    def __init__(self, kind: str, number: int, size_bytes: int) -> None:
+    def __init__(self, kind: str, number: int, size_bytes: int, limits: Mapping[str, int] | None = None) -> None:
         if kind not in KINDS:
             raise ValueError(f"{kind} is no kind of drive: {', '.join(KINDS)}")
         super().__init__(size_bytes)
         self.kind = kind
         self.serial = f"vm-{kind}-{number}"
         self.path = ""
+        self.limits = dict(limits or {})
 
     @property
     def name(self) -> str:
@@ -59,7 +84,7 @@ def asking_about_cache(drive: GuestDrive) -> str:
     return f"sdparm --quiet --get=WCE {drive.path}" if drive.name.startswith("sd") else ""
 
 
-def qemu_arguments(drives: Iterable[GuestDrive]) -> list[str]:
+def qemu_arguments(drives: Iterable[ShownDrive]) -> list[str]:
     """What makes QEMU show the drives to the guest."""
     drives = list(drives)
     kinds = {drive.kind for drive in drives}
@@ -78,13 +103,19 @@ def qemu_arguments(drives: Iterable[GuestDrive]) -> list[str]:
             "discard": "unmap",
         }
         arguments += ["-blockdev", json.dumps(blockdev)]
+        if drive.limits:
+            group, limited = f"limits-{drive.serial}", f"limited-{drive.serial}"
+            arguments += ["-object", json.dumps({"qom-type": "throttle-group", "id": group, "limits": drive.limits})]
+            throttle = {"driver": "throttle", "node-name": limited, "throttle-group": group, "file": node}
+            arguments += ["-blockdev", json.dumps(throttle)]
+            node = limited
         for device in _devices(drive, node, sata_port):
             arguments += ["-device", device]
         sata_port += drive.kind == "sata"
     return arguments
 
 
-def _devices(drive: GuestDrive, node: str, sata_port: int) -> list[str]:
+def _devices(drive: ShownDrive, node: str, sata_port: int) -> list[str]:
     common = f"serial={drive.serial},drive={node}"
     solid_state = "rotation_rate=1"
     if drive.kind == "nvme":

@@ -69,15 +69,22 @@ class Guest:
         skipped) on one processor. Drives that live in the guest's kernel
         (null_blk, scsi_debug, dm-delay) are then as slow as they were told to
         be, whatever this machine is busy with; QEMU's own drives are not.
+    more : sequence of GuestDrive
+        Drives that it has besides, and closes.
 
     Attributes
     ----------
     drives : list of GuestDrive
-        In the order of `kinds`; ``guest.drive("nvme")`` is the first of a kind.
+        In the order of `kinds`, `more` behind them; ``guest.drive("nvme")`` is the first of a kind.
     """
 
     def __init__(
-        self, kinds: Sequence[str] = KINDS, size_bytes: int = 256 << 20, *, has_virtual_time: bool = False
+        self,
+        kinds: Sequence[str] = KINDS,
+        size_bytes: int = 256 << 20,
+        *,
+        has_virtual_time: bool = False,
+        more: Sequence[GuestDrive] = (),
     ) -> None:
         self._has_virtual_time = has_virtual_time
         self._kernel = guest_kernel()
@@ -89,7 +96,7 @@ class Guest:
         self._state_after_boot: Any = None
         self.drives: list[GuestDrive] = []
         try:
-            self.drives = make_drives(kinds, size_bytes)
+            self.drives = [*make_drives(kinds, size_bytes), *more]
             self._boot()
         except BaseException:
             self.close()
