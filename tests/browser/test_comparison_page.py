@@ -55,9 +55,9 @@ def test_the_page_is_drawn_and_fits(chromium: Browser, page_file: Path, width: i
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#comparison-ratios .plot svg").count() > 0
     assert page.locator("#quantile-shift .plot svg").count() > 0
-    # one number of each of three combinations is judged, and two are told beside it
+    # of each of three combinations one number is judged, and drawn
     told = page.evaluate("document.querySelector('#comparison-ratios .plot').drawing.told")
-    assert sum(len(points["text"]) for points in told) == 6
+    assert sum(len(points["text"]) for points in told) == 3
     assert "3 slower by more than" in page.inner_text("section.answer")
     assert HOSTILE in page.inner_text("main")
     context.close()
