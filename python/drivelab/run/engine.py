@@ -20,6 +20,7 @@ from drivelab.analyse.precision import looks_ns
 from drivelab.analyse.trial import is_enough
 from drivelab.model.errors import KINDS, DrivelabError
 from drivelab.model.histogram import Histogram
+from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.simulated import SimulatedModel
 from drivelab.model.workload import OPERATIONS, Workload
 
@@ -89,6 +90,21 @@ class EngineRun:
     histograms: dict[tuple[str, str], Histogram]
     intervals: pa.Table
     records: pa.Table | None
+
+    def measurement(
+        self, name: str, workload: Workload, devices: tuple[DeviceCounts, ...], context: dict[str, Any]
+    ) -> Measurement:
+        """The same as the measurement of a trial, with what the devices counted and what was seen around it."""
+        return Measurement(
+            name=name,
+            workload=workload,
+            engine=self.summary,
+            histograms=self.histograms,
+            intervals=self.intervals,
+            records=self.records,
+            devices=devices,
+            context=context,
+        )
 
 
 def run_workload(

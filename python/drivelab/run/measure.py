@@ -98,13 +98,9 @@ def measure(
     run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records)
     after = read_counters(names)
     surroundings_after = read_surroundings([drive.name for drive in target.drives])
-    return Measurement(
-        name=name,
-        workload=workload,
-        engine=run.summary,
-        histograms=run.histograms,
-        intervals=run.intervals,
-        records=run.records,
+    return run.measurement(
+        name,
+        workload,
         devices=counts_between(before, after, sync_calls=sync_call_count(workload, run)),
         context=surroundings_between(surroundings_before, surroundings_after)
         | context_of_file(workload, found_before)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.measurement import Measurement
 from drivelab.run.before_writing import look_before, prepare_own_target
 from drivelab.run.device_counters import counted_device, counted_devices, read_counters
 from drivelab.run.emptied_cache import emptied_cache
@@ -85,23 +85,8 @@ def measure_together(
             dropped[place] | emptied[place] | {"other_work": idle.get(drives[place]), "counted_device": drives[place]}
         )
         context["device_counters_reason"] = counted[place][1] or context["device_counters_reason"]
-        measured.append(_measurement(member, result, shared.own_devices(place), context))
+        measured.append(result.measurement(member.name, member.workload, shared.own_devices(place), context))
     return measured
-
-
-def _measurement(
-    member: Member, run: EngineRun, devices: tuple[DeviceCounts, ...], context: dict[str, Any]
-) -> Measurement:
-    return Measurement(
-        name=member.name,
-        workload=member.workload,
-        engine=run.summary,
-        histograms=run.histograms,
-        intervals=run.intervals,
-        records=run.records,
-        devices=devices,
-        context=context,
-    )
 
 
 def _emptied(members: Sequence[Member], runs: Sequence[EngineRun | None], stop: StopRequest) -> list[dict[str, Any]]:

@@ -75,13 +75,9 @@ class SimulatedDrive:
         emptied = {"write_cache_emptied_ns": self.engine.flush()} if leaves_cache_full(workload, is_direct=True) else {}
         moved = {key: after[key] - before[key] for key in after}
         written = moved["bytes_written"]
-        return Measurement(
-            name=name,
-            workload=workload,
-            engine=run.summary,
-            histograms=run.histograms,
-            intervals=run.intervals,
-            records=run.records,
+        return run.measurement(
+            name,
+            workload,
             devices=(_counts(target.devices[0].name, moved),),
             context={
                 "simulated": {
