@@ -48,11 +48,7 @@ def write_directory() -> Iterator[tuple[Path, str]]:
         image = stack.enter_context(tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="drivelab-bench-"))
         image.truncate(READ_TARGET_BYTES // 2)
         device = stack.enter_context(_loop_device(image.name))
-        _run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
-        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-"))
-        _run("mount", device, directory)
-        stack.callback(_run, "umount", directory)
-        yield Path(directory), "ext4 on a loop device over memory"
+        yield _ext4_on(device, stack), "ext4 on a loop device over memory"
 
 
 @contextlib.contextmanager
@@ -61,13 +57,19 @@ def slow_directory(flush_ms: float) -> Iterator[Path]:
     with contextlib.ExitStack() as stack:
         kept = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-")))
         drive = stack.enter_context(contextlib.closing(LoopDrive(kept, READ_TARGET_BYTES)))
-        _run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(drive.path))
-        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-"))
-        _run("mount", str(drive.path), directory)
-        stack.callback(_run, "umount", directory)
-        Path(directory).chmod(0o755)
+        directory = _ext4_on(str(drive.path), stack)
+        directory.chmod(0o755)
         drive.shape(flush_latency_ns=round(flush_ms * 1e6))
-        yield Path(directory)
+        yield directory
+
+
+def _ext4_on(device: str, stack: contextlib.ExitStack) -> Path:
+    """A new ext4 on a device, mounted until the stack is unwound."""
+    _run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+    directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-"))
+    _run("mount", device, directory)
+    stack.callback(_run, "umount", directory)
+    return Path(directory)
 
 
 @contextlib.contextmanager
