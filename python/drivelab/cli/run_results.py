@@ -155,9 +155,10 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
         _print_missing(run, console)
     plain = not console.encoding.startswith("utf")
     blocks = [_captured(table, console) for table in _own_tables(run, answer)]
-    for rows in combinations_by_table(answer.rows):
-        is_one_at_a_time = experiment.get("design") == "one-at-a-time"
-        title, most = table_title(rows, answer.rows), TEXT_LINES_MAX // 2
+    all_rows = answer.rows
+    is_one_at_a_time = experiment.get("design") == "one-at-a-time"
+    for rows in combinations_by_table(all_rows):
+        title, most = table_title(rows, all_rows), TEXT_LINES_MAX // 2
         table, more = table_lines_of(rows, title, most, plain, is_one_at_a_time=is_one_at_a_time)
         lines = _captured(table, console)
         blocks.append([*lines, f"  and {more} more: --details"] if more else lines)

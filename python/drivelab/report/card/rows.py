@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from drivelab.model.judged_metric import RATE, is_counted
 from drivelab.model.metric import metric_of
@@ -29,6 +30,7 @@ from drivelab.report.figures.quantity import owners
 from drivelab.report.numerals import count_text, latency_text, number_text, span_beside, value_writer
 
 ROWS_MAX = 7
+_Item = TypeVar("_Item")
 _ENDS = 3
 
 
@@ -170,11 +172,14 @@ def _beside(members: Sequence[Measured]) -> tuple[tuple[Row, ...], str] | None:
         return None
     sign = 1 if members[0].observation.is_better_when_low else -1
     common.sort(key=lambda found: sign * sum(point_of(own).value for own in found.values()))
-    spread = [common[place * (len(common) - 1) // (room - 1)] for place in range(room)]
-    rows = _rows([one for found in spread for own in found.values() for one in own], varied)
-    return tuple(rows), f"{room} of {len(common)}, from the best to the worst" if room < len(
-        common
-    ) else "what all have"
+    shown = [one for found in _spread(common, room) for own in found.values() for one in own]
+    which = f"{room} of {len(common)}, from the best to the worst" if room < len(common) else "what all have"
+    return tuple(_rows(shown, varied)), which
+
+
+def _spread(ordered: Sequence[_Item], room: int) -> list[_Item]:
+    """So many, evenly from the first to the last."""
+    return [ordered[place * (len(ordered) - 1) // (room - 1)] for place in range(room)]
 
 
 def _chosen(rows: Sequence[Row], *, is_better_when_low: bool) -> tuple[tuple[Row, ...], str]:
@@ -192,13 +197,14 @@ def _chosen(rows: Sequence[Row], *, is_better_when_low: bool) -> tuple[tuple[Row
             else (ends, f"; the best {_ENDS} and the worst {_ENDS} of {len(found)}")
         )
     room = min(ROWS_MAX - len(own), len(published))
-    spread = [published[place * (len(published) - 1) // (room - 1)] for place in range(room)]
+    spread = _spread(published, room)
     which = f"; {room} of {len(published)} published, from the best to the worst"
     return tuple(row for row in ordered if row in own or row in spread), which
 
 
-def _rows(members: Sequence[Measured], varied: Sequence[str] | None = None) -> list[Row]:
-    told, varied = varied, varying(members) if varied is None else varied
+def _rows(members: Sequence[Measured], told: Sequence[str] = ()) -> list[Row]:
+    """A row for each drive and its levels, of factors that are told or that vary; usual levels go without saying."""
+    varied = told or varying(members)
     if WORKLOAD in varied and all(any(map(str.isdigit, level_of(one, WORKLOAD))) for one in members):
         # it has its size in its name
         varied = [factor for factor in varied if factor != BLOCK_SIZE]

@@ -111,7 +111,8 @@ def _screen(
     for sentence in sentences:
         parts += [Text(f"  {line}") for line in wrapped.wrapped(typeset(sentence), wrapped.WIDTH - 2, plain)]
     # of a burst the sentences tell the rates; a mean over it, what follows and rests is none of them
-    groups = [] if answer.buckets else combinations_by_table(answer.rows)
+    all_rows = answer.rows
+    groups = [] if answer.buckets else combinations_by_table(all_rows)
     matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
     if matrix is not None:
         table, more = matrix
@@ -125,7 +126,7 @@ def _screen(
             break
         lines = room if fits else max(_TABLE_LINES_MIN, room // (len(groups) - place))
         table, more = workload_table(group, lines - _OTHER_LINES, clean, is_one_at_a_time=is_one_at_a_time)
-        parts += [Text(), Text(f"  {clean(table_title(group, answer.rows))}", style="bold"), table]
+        parts += [Text(), Text(f"  {clean(table_title(group, all_rows))}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
         room -= table.row_count + _OTHER_LINES
     told = list(warning_lines(warnings, plain, warnings_max))
