@@ -40,10 +40,10 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
     names = drive_names(meant[-1].record) if meant else frozenset()
     same = [run for run in kept if names & drive_names(run.record)] if names else meant
     others = sum(run not in same for run in meant)
-    kinds = Counter(as_text(run.record.experiment.get("name")) for run in same)
-    shown = CHECK if CHECK in kinds else as_text(same[-1].record.experiment.get("name")) if same else ""
+    kinds = Counter(_kind(run) for run in same)
+    shown = CHECK if CHECK in kinds else _kind(same[-1]) if same else ""
     if not with_every_kind:
-        same = [run for run in same if as_text(run.record.experiment.get("name")) == shown]
+        same = [run for run in same if _kind(run) == shown]
         kinds -= Counter({shown: len(same)})
     is_simulated = bool(same) and bool(_before(same[-1].record).get("simulated"))
     rows: list[HistoryRow] = []
@@ -67,6 +67,11 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         other_kinds={} if with_every_kind else dict(kinds),
         is_simulated=is_simulated,
     )
+
+
+def _kind(run: StoredRun) -> str:
+    """What experiment it is, or a check."""
+    return as_text(run.record.experiment.get("name"))
 
 
 def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunOfHistory:
