@@ -51,6 +51,17 @@ def test_experiments_can_be_read_by_programs(capsys: pytest.CaptureFixture[str])
     assert {"ssd-latency", "write-size", "settings-scan", "honest-throughput", "fill-level", "large-read"} <= set(names)
 
 
+def test_hours_of_a_simulated_drive_are_told_as_its_own_and_awaited_as_minutes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["plan", "pts-hir", "sim:industrial-card"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert re.fullmatch(r"Nothing is erased; about 28 h 2 min of the drive's time, simulated faster; 413 TiB .*", first)
+    assert run(["run", "pts-xsr", "sim:industrial-card"]) == 0
+    begun = capsys.readouterr().err.splitlines()[0]
+    assert re.search(r"; about (\d+ s|1 min) left$", begun)
+
+
 def test_plan_says_first_what_is_erased_and_last_what_runs_it(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["ssd-latency", "scratch:1GiB", "--quick", "--seed", "7", "--only", "mount=nodiscard"]
     assert run(["plan", *arguments]) == 0

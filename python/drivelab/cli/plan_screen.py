@@ -96,7 +96,10 @@ def _first(plan: Plan, expected_ns: int) -> str:
     """What is erased, how long it takes, and what it writes."""
     what = [sentence.partition(" (")[0] for sentence in plan.destroys]
     erased = f"ERASES {' and '.join(what)}" if what else "Nothing is erased"
-    return f"{erased}; about {_time_text(expected_ns)}; {format_bytes(plan.bytes_written)} are written"
+    time = _time_text(expected_ns)
+    if all(target.kind == "simulated" for target in plan.targets):
+        time = f"{time} of the drive's time, simulated faster"
+    return f"{erased}; about {time}; {format_bytes(plan.bytes_written)} are written"
 
 
 def _rows(
