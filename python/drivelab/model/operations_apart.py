@@ -12,6 +12,7 @@ DIRECTIONS = ("read", "write", "trim")
 # the column that says which operation of a mix a row is of
 OPERATION = "operation"
 _DURABLE = "durable_write"
+_AND = " and "
 _LATENCIES = tuple(f"{kind}_latency_ns_" for kind in LATENCIES)
 _NAMES = (*DIRECTIONS, _DURABLE)
 _OF_ONE = ("sync_", *(f"{name}_" for name in _NAMES))
@@ -52,7 +53,7 @@ def operations_apart(values: Values, main: str) -> dict[str, dict[str, str]]:
         found[name] = own | {command: command for command in _COMMANDS.get(direction, ()) if command in values}
     told = {name for own in found.values() for name in own.values()}
     rest = [name for name in values if name not in told and not name.startswith((*_LATENCIES, *_OF_ONE))]
-    found[" and ".join(rates)] = {name: name for name in rest}
+    found[_AND.join(rates)] = {name: name for name in rest}
     return found
 
 
@@ -62,9 +63,14 @@ def metrics_apart(metrics: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{name}_{metric}" for name in _NAMES for metric in kept)
 
 
+def is_together(operation: str) -> bool:
+    """Whether it is all operations of a mix, or those of a trial that mixes none."""
+    return not operation or _AND in operation
+
+
 def plural(operation: str) -> str:
     """Some operations in words: ``reads``, ``durable writes``, ``reads and writes``."""
-    return " and ".join(_PLURALS.get(name, name) for name in operation.split(" and "))
+    return _AND.join(_PLURALS.get(name, name) for name in operation.split(_AND))
 
 
 def _latencies(values: Values, prefix: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.finding import trials_of
-from drivelab.model.judged_metric import MEAN_LATENCY
+from drivelab.model.judged_metric import MEAN_LATENCY, RATE, is_counted
 from drivelab.model.metric import END_SYNC, metric_of
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.rounds import ChosenPoint, PhaseRounds
@@ -301,18 +301,21 @@ class RunAnswer:
     def rows(self) -> tuple[CombinationResult, ...]:
         """What tables show of the combinations: what rounds track first, and last what does not describe the drive.
 
-        Of a workload whose mean latency is tracked it is judged by that.
+        A workload whose mean latency or IOPS are tracked is judged by these; and beside one whose IOPS are tracked
+        other small I/Os are counted, too.
         """
         every = self.apart or self.combinations
         tracked = {series.workload: series.metric for phase in self.rounds for series in phase.tracked}
         described = {one.workload for one in every if not one.invalid_trials}
+
+        def judged_metric(one: CombinationResult) -> str:
+            metric = tracked.get(one.workload, "")
+            if RATE in tracked.values() and is_counted(one.judged_metric, one.block_size_bytes):
+                metric = RATE
+            return metric if metric in (MEAN_LATENCY, RATE) and metric in one.metrics else one.judged_metric
+
         ordered = sorted(every, key=lambda one: (one.workload not in tracked, one.workload not in described))
-        return tuple(
-            replace(one, judged_metric=MEAN_LATENCY)
-            if tracked.get(one.workload) == MEAN_LATENCY and MEAN_LATENCY in one.metrics
-            else one
-            for one in ordered
-        )
+        return tuple(replace(one, judged_metric=judged_metric(one)) for one in ordered)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

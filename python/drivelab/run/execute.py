@@ -312,6 +312,8 @@ class Execution:
     def _context(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement) -> dict[str, Any]:
         """Everything that is known about a trial beside what was measured."""
         context = measured.context | trial.context | {"label": step.label} | self._session
+        if step.phase and self._plan.phase(step.phase).track:
+            context["judged_by_rounds"] = step.phase
         ask_drive = int(measured.engine.get("measured_ns", 0)) >= _ASK_DRIVE_NS
         changed = self._stages[step.target].changed_settings(step, ask_drive)
         return context | ({"settings_changed": changed} if changed else {})

@@ -44,9 +44,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
 
 
 def _is_sustained(evidence: TrialEvidence, capacity: int) -> bool:
-    """Whether the trial was meant to show what lasts."""
+    """Whether the trial was meant to show what lasts, by itself: a phase whose rounds are tracked shows it by these."""
     engine, limits = evidence.measured.engine, evidence.measured.workload.limits
-    if not capacity:
+    if not capacity or "judged_by_rounds" in evidence.measured.context:
         return False
     if limits.bytes >= capacity:
         return True

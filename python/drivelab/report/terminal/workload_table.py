@@ -1,7 +1,7 @@
 """The table of one workload on a screen: a row for each combination, a column for each factor and target.
 
-Where two factors were varied on one target and rows would run off the screen, the
-levels of the second are columns.
+Where two factors were varied on one target and rows would run off the screen, they make a square
+(`drivelab.report.terminal.square_table`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult
 from drivelab.report.combination_labels import CHANGED_TO, NOT_APPLICABLE, CombinationLabels, combination_labels
 from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
+from drivelab.report.terminal.square_table import square_table
 from drivelab.report.terminal.wrapped import WIDTH
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _GAP = 2
 _PADDING = (0, _GAP, 0, 0)
 # rows from which two factors make a square
 _SQUARE_ROWS_MIN = 10
-_SQUARE_COLUMNS_MAX = 5
+_SQUARE_COLUMNS_MAX = 8
 _WORK, _SLOWEST = "the drive does", "p99 latency"
 # of several targets, whose numbers need the room
 _WORK_SHORT = "writes +\nflushes"
@@ -87,7 +88,7 @@ def workload_table(
     labels = combination_labels([firsts[key] for key in rows], is_one_at_a_time=is_one_at_a_time)
     metric = _metric(group)
     if len(targets) == 1 and len(rows) >= _SQUARE_ROWS_MIN:
-        square = _square(labels, [firsts[key] for key in rows], metric, clean)
+        square = square_table([firsts[key] for key in rows], lambda one: _number(one, metric)[0], _head(metric), clean)
         if square is not None and square.row_count <= rows_max:
             return square, 0
     columns = _columns(metric, list(targets), group)
@@ -225,28 +226,6 @@ def _without_repeated(row: Sequence[str], before: Sequence[str] | None) -> list[
     return [*[""] * same, *row[same:]]
 
 
-def _square(labels: CombinationLabels, ones: Sequence[CombinationResult], metric: str, clean: Clean) -> Table | None:
-    """Two factors as rows and columns, a number in each cell; None where it would not be whole, or too wide."""
-    from rich.table import Table
-
-    if len(labels.names) != 2:
-        return None
-    tops = list(dict.fromkeys(second for _, second in labels.rows))
-    sides = list(dict.fromkeys(first for first, _ in labels.rows))
-    if len(tops) > _SQUARE_COLUMNS_MAX or len(tops) * len(sides) != len(ones):
-        return None
-    cells = {pair: _with_unit(_number(one, metric)[0], metric) for pair, one in zip(labels.rows, ones, strict=True)}
-    first, second = (name.replace("_", " ") for name in labels.names)
-    table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim")
-    table.add_column(clean(f"  {first}"), min_width=_NAME_WIDTH_MIN)
-    for top in tops:
-        head = f"{second} {top}" if top == tops[0] else top
-        table.add_column(clean(head), justify="right", no_wrap=True)
-    for side in sides:
-        table.add_row(clean(f"  {side}"), *(clean(cells[side, top]) for top in tops))
-    return table if max(len(one) for one in cells.values()) * len(tops) < WIDTH - _NAME_WIDTH_MIN else None
-
-
 def _spread(count: int, most: int) -> list[int]:
     """Places of the rows that are shown: all, or some from the first to the last, with a line for how many are not."""
     room = max(2, most - 1)
@@ -263,9 +242,10 @@ def _metric(group: Sequence[CombinationResult]) -> str:
     return told if all(told in one.metrics for one in group) else judged
 
 
-def _kind(metric: str) -> str:
+def _head(metric: str) -> str:
     one = metric_of(metric)
-    return {"latency": "typical latency", "rate": "per second"}.get(one.quantity, one.words)
+    kind = {"latency": "typical latency", "rate": "per second"}.get(one.quantity, one.words)
+    return _HEADS.get(metric, kind)
 
 
 def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationResult]) -> list[tuple[str, Justify]]:
@@ -274,7 +254,7 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
     repeats = max(one.trial_count for one in group)
     span = f"{repeats} repeats" if repeats > 1 else "95 %"
     for target in targets:
-        head = target if len(targets) > 1 else _HEADS.get(metric, _kind(metric))
+        head = target if len(targets) > 1 else _head(metric)
         found += [(head, "right"), (span, "left")]
     if len(targets) == 1:
         found.append((_SLOWEST if metric != RATE else "median", "right"))

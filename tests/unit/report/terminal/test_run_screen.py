@@ -67,7 +67,8 @@ def test_levels_that_repeat_are_written_once(
 
 def test_two_factors_make_a_square(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = screen("queue-depth-grid", capsys, monkeypatch)
-    place = next(place for place, line in enumerate(lines) if "block size 4 KiB" in line and "256 KiB" in line)
+    place = lines.index("  throughput, block size across") + 1
+    assert lines[place].split() == ["queue", "depth", "4", "KiB", "16", "KiB", "64", "KiB", "256", "KiB"]
     rows = [line.split() for line in lines[place + 1 : place + 8]]
     assert [row[0] for row in rows] == ["1", "2", "4", "8", "16", "32", "64"]
     assert rows[0][1:] == ["56.8", "MB/s", "216", "MB/s", "700", "MB/s", "1.51", "GB/s"]
