@@ -62,8 +62,26 @@ def test_all_are_listed_with_their_questions_and_costs(
 
 
 @pytest.mark.parametrize("name", built_in_names())
-def test_one_is_shown_in_full(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_is_shown_in_short(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["experiments", name]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 20
+    assert all(len(line) <= 80 for line in lines)
+    experiment = load_experiment(name)
+    assert lines[0] == f"{name}: {experiment.question}"
+    words = " ".join(" ".join(lines).split())
+    for factor in experiment.factors[:3]:
+        assert f"{factor.name}: {factor.name_of(factor.levels[0])}" in words
+    assert words.endswith(
+        f"in full: drivelab experiments {name} --details; as a file: drivelab experiments {name} --toml"
+    )
+    # what is cut says so
+    assert not [line for line in lines if line.endswith((",", ";")) and "…" in line]
+
+
+@pytest.mark.parametrize("name", built_in_names())
+def test_one_is_shown_in_full(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiments", name, "--details"]) == 0
     text = capsys.readouterr().out
     experiment = load_experiment(name)
     headings = ("what is varied", "what is issued", "how often", "how long, as a guess", "what it erases", "source")
@@ -88,7 +106,7 @@ def test_what_only_reads_erases_nothing(tmp_path: Path, capsys: pytest.CaptureFi
 def test_each_built_in_experiment_erases_a_drive(capsys: pytest.CaptureFixture[str]) -> None:
     erases = {}
     for name in built_in_names():
-        run(["experiments", name])
+        run(["experiments", name, "--details"])
         erases[name] = capsys.readouterr().out.partition("what it erases\n")[2].splitlines()[0].strip()
     assert {name for name, text in erases.items() if not text.startswith("everything on a drive")} == {"burst"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from drivelab.experiments.load import built_in_names
 from drivelab.inventory.target import resolve_target
@@ -27,9 +28,10 @@ _STATES = {
 }
 
 
-def sections_of(experiment: Experiment) -> Iterator[tuple[str, list[str]]]:
-    """Headings with their lines."""
-    yield "what is varied", [_factor_line(factor) for factor in experiment.factors] or ["nothing"]
+def sections_of(experiment: Experiment, *, is_short: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """Headings with their lines; in short without the options that levels are made with."""
+    write = partial(_factor_line, is_short=is_short)
+    yield "what is varied", list(map(write, experiment.factors)) or ["nothing"]
     yield (
         "what is issued",
         [_workload_line(workload, _varied(experiment, workload)) for workload in experiment.workloads],
@@ -58,10 +60,11 @@ def _varied(experiment: Experiment, workload: ExperimentWorkload) -> set[str]:
     }
 
 
-def _factor_line(factor: Factor) -> str:
-    what = f"{factor.name}: {', '.join([_level(factor, level) for level in factor.levels])}"
+def _factor_line(factor: Factor, *, is_short: bool) -> str:
+    name_of = factor.name_of if is_short else partial(_level, factor)
+    what = f"{factor.name}: {', '.join(map(name_of, factor.levels))}"
     if factor.quick_levels:
-        what += f"; with --quick {', '.join([_level(factor, level) for level in factor.quick_levels])}"
+        what += f"; with --quick {', '.join(map(name_of, factor.quick_levels))}"
     return what + (f" (only {', '.join(factor.workloads)})" if factor.workloads else "")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,8 @@ from drivelab.experiments.schema import experiment_schema
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.units import format_wait_ns
-from drivelab.report.terminal.wrapped import one_line, wrapped
+from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.wrapped import ellipsis, one_line, wrapped
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
@@ -23,6 +25,19 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _WIDTH_MIN = 40
+# the sections of one in short, and how many lines each has at most
+_SHORT_NAMES = {
+    "what is varied": "varies",
+    "what is issued": "issues",
+    "how often": "order",
+    "how long, as a guess": "takes",
+    "what it erases": "erases",
+}
+_SECTION_FACTS_MAX = 4
+_LINES_MAX = 20
+_NAME_WIDTH = 10
+# what a line may lose at its end, since words are not divided
+_CUT = 12
 # experiments that stand in one line of the list
 _FAMILY, _ASKED_BY_FAMILY = "pts-", "What does it sustain, by SNIA's tests?"
 _HOUR_NS = 3600 * 10**9
@@ -31,8 +46,11 @@ _WHOLE_HOURS_MIN = 9.95
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full; a TOML file of your own works too.")
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one; a TOML file of your own works too.")
     ] = None,
+    is_whole: Annotated[
+        bool, typer.Option("--details", help="Of one: its description, its source, and all that it varies and issues.")
+    ] = False,
     as_toml: Annotated[
         bool, typer.Option("--toml", help="Print the file of the experiment, to begin one of your own with.")
     ] = False,
@@ -41,7 +59,7 @@ def command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every key of every experiment.")] = False,
 ) -> None:
-    """List the built-in experiments, or show one in full: its question, what it varies, and what it would erase.
+    """List the built-in experiments, or show one: its question, what it varies, and what it would erase.
 
     A TOML file of your own works wherever a built-in name does.
     """
@@ -60,7 +78,7 @@ def command(
 
     console = make_console(soft_wrap=True)
     if name:
-        _print_in_full(experiments[0], console)
+        (_print_in_full if is_whole else _print_in_short)(experiments[0], console)
         return
     _print_list(experiments, console)
 
@@ -90,7 +108,7 @@ def _print_list(experiments: Sequence[Experiment], console: Console) -> None:
         console.print(line, style="" if name else "dim", markup=False)
     told = (
         "times are guesses: quick on scratch:1GiB, full on an SSD of 1 TB. What erases needs root, and a drive or "
-        "scratch:SIZE; all else takes a directory too. One in full: drivelab experiments NAME"
+        "scratch:SIZE; all else takes a directory too. One of them: drivelab experiments NAME"
     )
     if family:
         named = ", ".join(one.name.removeprefix(_FAMILY) for one in family)
@@ -117,6 +135,36 @@ def _short_time(time_ns: int | None) -> str:
         return "-"
     hours = time_ns / _HOUR_NS
     return format_wait_ns(time_ns) if hours < 1 else f"{hours:.1f} h" if hours < _WHOLE_HOURS_MIN else f"{hours:.0f} h"
+
+
+def _print_in_short(experiment: Experiment, console: Console) -> None:
+    """The first facts of each section, each in two lines or, where they would be too many, in one."""
+    width, plain = max(console.width, _WIDTH_MIN), not console.encoding.startswith("utf")
+    command = f"drivelab experiments {shlex.quote(experiment.name)}"
+    as_file = f"; as a file: {command} --toml" if experiment.name in built_in_names() else ""
+    first = wrapped(f"{experiment.name}: {experiment.question}", width, plain)
+    last = wrapped(f"in full: {command} --details{as_file}", width, plain)
+    told = sections_of(experiment, is_short=True)
+    sections = [(_SHORT_NAMES[title], lines) for title, lines in told if title in _SHORT_NAMES]
+    for most in (2, 1):
+        rows = [row for name, lines in sections for row in _short_rows(name, lines, most, width, plain)]
+        if len(first) + len(rows) + len(last) <= _LINES_MAX:
+            break
+    styled = ((first, "bold"), (rows, ""), (last, "dim"))
+    for line, style in ((line, style) for lines, style in styled for line in lines):
+        console.print(line, style=style, markup=False)
+
+
+def _short_rows(name: str, lines: Sequence[str], most: int, width: int, plain: bool) -> Iterator[str]:
+    """A section in short: its name before its facts, so many lines at most for each of them."""
+    shown = lines if len(lines) <= _SECTION_FACTS_MAX else lines[: _SECTION_FACTS_MAX - 1]
+    rest = [f"and {len(lines) - len(shown)} more"] if len(shown) < len(lines) else []
+    room = width - _NAME_WIDTH
+    for line in (*shown, *rest):
+        cut = textwrap.shorten(terminal_text(line, plain), most * room - (most - 1) * _CUT, placeholder=ellipsis(plain))
+        for part in wrapped(cut, room, plain):
+            yield f"  {name:<{_NAME_WIDTH - 2}}{part}"
+            name = ""
 
 
 def _print_in_full(experiment: Experiment, console: Console) -> None:
