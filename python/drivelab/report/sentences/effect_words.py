@@ -157,7 +157,7 @@ def change_words(effect: LevelEffect) -> str:
     return ratio_change(ratio, is_more_slower="latency" in effect.metric)
 
 
-def ratio_change(ratio: Estimate, *, is_more_slower: bool) -> str:
+def ratio_change(ratio: Estimate, *, is_more_slower: bool, is_span_alone: bool = False) -> str:
     """A change for people, with its interval: ``9.2 times faster (8.7 to 9.8)``, ``12 % slower (3.0 to 21)``.
 
     Parameters
@@ -166,6 +166,9 @@ def ratio_change(ratio: Estimate, *, is_more_slower: bool) -> str:
         Level over baseline.
     is_more_slower : bool
         Whether a ratio above 1 is the worse one, as with latencies.
+    is_span_alone : bool
+        Whether the interval stands for the ratio, ``8.7 to 9.8 times faster``: of a ratio within blocks, which is
+        not that of the medians that stand beside it.
 
     Notes
     -----
@@ -181,8 +184,15 @@ def ratio_change(ratio: Estimate, *, is_more_slower: bool) -> str:
     is_lower = word == "slower" and not is_more_slower
     sizes = [one for one in (value, low, high) if one is not None]
     numbers = [number_text(one, 2) if is_times else _percent(1 - 1 / one if is_lower else one - 1) for one in sizes]
+    unit = "times" if is_times else "%"
+    if is_span_alone and len(numbers) == 3:
+        return f"{_span(numbers[1], numbers[2])} {unit} {word}"
     span = f" ({numbers[1]} to {numbers[2]})" if len(numbers) == 3 else ""
-    return f"{numbers[0]} {'times' if is_times else '%'} {word}{span}"
+    return f"{numbers[0]} {unit} {word}{span}"
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def _percent(share: float) -> str:

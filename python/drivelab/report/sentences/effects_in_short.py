@@ -307,7 +307,7 @@ def _baseline(effect: LevelEffect) -> str:
 
 
 def _told_change(effect: LevelEffect) -> str:
-    change = ratio_change(effect.ratio, is_more_slower=metric_of(effect.metric).better == "low")
+    change = ratio_change(effect.ratio, is_more_slower=metric_of(effect.metric).better == "low", is_span_alone=True)
     return f"{_subject(effect)} {_verb(effect, 'is', 'are')} {change} than {_baseline(effect)}"
 
 

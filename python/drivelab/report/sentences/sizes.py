@@ -18,6 +18,8 @@ from drivelab.report.sentences.values import WORDS_MAX
 _AS_FAST = 1.1
 # a size that takes so much less than the first is told of, and one that takes so much more where nothing tells scatter
 _FALLS = 1.25
+# sizes that take more than so many times the smaller ones are told by themselves
+_JUMPS = 2.0
 # writes that carry this share of the most that any of them do are efficient
 _EFFICIENT = 0.5
 
@@ -56,7 +58,7 @@ def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
 
 
 def _curve(members: Sequence[CombinationResult]) -> str:
-    """``781 us up to 4 KiB, 4.9 ms at 1 MiB``; where a larger size takes less, that one too."""
+    """``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps; or a larger size that takes less."""
     latencies = _latencies(members)
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
     last, least = len(members) - 1, min(range(len(members)), key=latencies.__getitem__)
@@ -64,14 +66,20 @@ def _curve(members: Sequence[CombinationResult]) -> str:
     if is_slower(members[0], members[least], _FALLS):
         return ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in sorted({0, least, last}))
     flat = _flat_until(members, is_slower)
-    low, high = (end(latencies[: flat + 1]) for end in (min, max))
-    is_span = high > _AS_FAST * low
-    # what is said of all these sizes holds for each of them
-    level = span_between(latency_text(low), latency_text(high)) if is_span else latency_text(latencies[0])
-    span = f"{level} {'up to' if flat else 'at'} {sizes[flat]}"
+    told, is_span = _level(latencies[: flat + 1])
+    span = f"{told} {'up to' if flat else 'at'} {sizes[flat]}"
     if flat < last:
-        return f"{span}, {latency_text(latencies[last])} at {sizes[last]}"
+        is_jump = flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
+        between = f", {_level(latencies[flat + 1 : last])[0]} up to {sizes[last - 1]}" if is_jump else ""
+        return f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
     return f"{span}, no size slower than {sizes[0]} beyond the scatter" if is_span else span
+
+
+def _level(latencies: Sequence[float]) -> tuple[str, bool]:
+    """What is said of some sizes, which holds for each of them; and whether that is a span."""
+    low, high = min(latencies), max(latencies)
+    is_span = high > _AS_FAST * low
+    return (span_between(latency_text(low), latency_text(high)) if is_span else latency_text(latencies[0])), is_span
 
 
 def _flat_until(members: Sequence[CombinationResult], is_slower: _Slower) -> int:

@@ -114,6 +114,11 @@ def test_what_a_plateau_is_said_to_take_holds_for_every_size_on_it() -> None:
     assert told(*rows) == ["Write + fdatasync: 400 to 572 us up to 64 KiB, 1.04 ms at 1 MiB."]
 
 
+def test_a_jump_is_told_with_what_lies_behind_it() -> None:
+    sizes = (at(512, 294), at(1024, 321), at(4096, 1100), at(16384, 1060), at(65536, 739), at(1 << 20, 1670))
+    assert told(*sizes) == ["Write + fdatasync: 294 us up to 1 KiB, 739 us to 1.10 ms up to 64 KiB, 1.67 ms at 1 MiB."]
+
+
 def test_which_size_pays_and_what_the_other_kind_of_write_costs() -> None:
     sizes = ((1, 800), (4096, 800), (65536, 1000), (131072, 1200), (262144, 1600), (524288, 2700), (1 << 20, 4900))
     rows = [at(size, latency) for size, latency in sizes]
