@@ -97,7 +97,7 @@ def workload_table(
     for key in (rows[place] for place in shown):
         pairs = [_number(members.get(key), metric) for members in targets.values()]
         cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
-        more = _others(firsts[key], metric) if len(targets) == 1 else ()
+        more = _others(firsts[key], metric) if _tells_others(list(targets), group, metric) else ()
         numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
     fitted = _fitted(labels, shown, (columns, numbers), is_one_target=len(targets) == 1)
     if fitted is None:
@@ -256,7 +256,7 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
     for target in targets:
         head = target if len(targets) > 1 else _head(metric)
         found += [(head, "right"), (span, "left")]
-    if len(targets) == 1:
+    if _tells_others(targets, group, metric):
         found.append((_SLOWEST if metric != RATE else "median", "right"))
     work = _WORK if len(targets) == 1 else _WORK_SHORT
     return [*found, (work, "left")] if any(map(_commands, group)) else found
@@ -290,16 +290,21 @@ def _others(one: CombinationResult, metric: str) -> tuple[str]:
     return ("" if low is None else f"≥ {latency_text(low)}",)
 
 
+def _tells_others(targets: Sequence[str], group: Sequence[CombinationResult], metric: str) -> bool:
+    """Whether there is a column of them: for one target, where any row has one."""
+    return len(targets) == 1 and any(text for one in group for text in _others(one, metric))
+
+
 def _write(metric: str, value: float) -> str:
     return number_text(value) if metric == RATE else value_writer(metric)(value)
 
 
 def _commands(one: CombinationResult, *, is_short: bool = False) -> str:
-    """``3 writes, 2 flushes``, of what is durable; short ``3 + 2``; one of them that is not known is ``?``."""
-    known = [one.metrics.get(metric) for _, metric in _NOUNS]
+    """``3 writes, 2 flushes``, ``49–51 writes, 2 flushes`` of what is durable; short ``3 + 2``; unknown is ``?``."""
+    known = [_count(one, metric) for _, metric in _NOUNS]
     if not one.is_durable or not any(known):
         return ""
-    counts = ["?" if found is None else f"{found.median:.1f}".removesuffix(".0") for found in known]
+    counts = [count or "?" for count in known]
     if is_short:
         return " + ".join(counts)
     nouns = [noun for noun, _ in _NOUNS]
@@ -307,3 +312,17 @@ def _commands(one: CombinationResult, *, is_short: bool = False) -> str:
     return ", ".join(
         f"{count} {singular[noun] if count == '1' else noun}" for count, noun in zip(counts, nouns, strict=True)
     )
+
+
+def _count(one: CombinationResult, metric: str) -> str:
+    """How many an operation takes, or between what they were counted; empty where neither is known."""
+    found, (low, high) = one.metrics.get(metric), one.bounds.get(metric, (None, None))
+    if found is not None:
+        return _whole(found.median)
+    if low is None or high is None:
+        return ""
+    return _whole(low) if _whole(low) == _whole(high) else f"{_whole(low)}–{_whole(high)}"
+
+
+def _whole(count: float) -> str:
+    return f"{count:.1f}".removesuffix(".0")

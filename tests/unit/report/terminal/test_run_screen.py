@@ -89,6 +89,16 @@ def test_numbers_stand_beside_their_range_and_what_the_drive_does(
     )
 
 
+def test_what_was_counted_is_told_between_its_ends_where_it_varies() -> None:
+    rows = [of_workload(1, 1e6, filesystem=name) for name in ("raw", "ext4")]
+    counted = {"device_flushes_per_operation": RepeatedMetric(2, 2, 2, "1", 3)}
+    bounds = {"device_writes_per_operation": (49.0, 51.0)}
+    lines = of_many(*(replace(one, metrics={**one.metrics, **counted}, bounds=bounds) for one in rows))
+    assert [line.split("  ")[-1] for line in lines if " ms " in line] == ["49–51 writes, 2 flushes"] * 2
+    # a column without a number is none
+    assert not [line for line in lines if "p99" in line]
+
+
 def test_warnings_have_a_line_each(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = screen("queue-depth-grid", capsys, monkeypatch)
     assert [line.partition(" ")[0] for line in lines if "outstanding than asked" in line] == ["invalid:"]
