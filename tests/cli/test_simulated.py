@@ -84,7 +84,7 @@ def test_an_experiment_runs_as_on_a_real_drive_and_says_what_it_was(
     assert run(["run", "./depths.toml", "sim:./small.toml", "--out", "runs"]) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[0] == "depths on sim:./small.toml (simulated): 4 trials"
-    assert "sim:./small.toml is simulated" in shown
+    assert shown.startswith("depths on sim:./small.toml (simulated): ")
     (directory,) = (tmp_path / "runs").iterdir()
     (target,) = open_run(directory).record.targets
     assert target["facts_before"]["kind"] == "simulated"
@@ -204,7 +204,9 @@ def test_two_drives_of_a_model_are_told_apart_where_they_are_called_simulated(
 ) -> None:
     assert run(["run", "./depths.toml", "sim:./small.toml", "sim:./small.toml", "--quick", "--out", "runs"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "! sim:./small.toml and sim:./small.toml-2 are simulated" in shown
+    assert "depths on sim:./small.toml and sim:./small.toml-2 (simulated): " in shown
+    # the title has said it
+    assert "are simulated" not in shown
     (directory,) = (tmp_path / "runs").iterdir()
     assert run(["report", str(directory), "--format", "markdown", "--brief"]) == 0
     # told once, whatever the drives are called

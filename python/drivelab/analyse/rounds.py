@@ -16,6 +16,10 @@ from drivelab.model.rounds import ChosenPoint, PhaseEnd, PhaseRounds, TrackedSer
 Values = Mapping[str, Mapping[str, float]]
 WINDOW_NS = "measured_ns"
 LONGEST = "total_latency_ns_max"
+# what findings say of it: I/Os a second that are left in the end, and those that are perhaps a burst
+LASTING, PERHAPS_BURST = "lasting_per_s", "perhaps_burst_per_s"
+# a rate that is so near to another is that
+_SAME_RATE = 0.1
 _DIRECTIONS = ("read", "write")
 # what has to be known of a trial
 NEEDED = (
@@ -137,7 +141,17 @@ class RoundsOfPlan:
                 if tracked.is_of(tracked.workload, levels):
                     found = _series(self._steps[target, phase.name][:count], tracked, levels, values)
                     known = [value for value in found.values[-WINDOW_ROUNDS:] if value is not None]
-                    yield replace(found, window=five_rounds(known) if len(known) == WINDOW_ROUNDS else None)
+                    window = five_rounds(known) if len(known) == WINDOW_ROUNDS else None
+                    is_burst = window is not None and self._is_perhaps_burst(target, window.average, values)
+                    yield replace(found, window=window, is_perhaps_burst=tracked.metric == RATE and is_burst)
+
+    def _is_perhaps_burst(self, target: str, per_s: float, values: Values) -> bool:
+        """Whether some trial of a target has such a rate, and it could be a burst."""
+        steps = (
+            step for (place, _), rounds in self._steps.items() if place == target for one in rounds for step in one
+        )
+        seen = [rate for step in steps if (rate := values.get(step.trial, {}).get(PERHAPS_BURST))]
+        return any(abs(per_s / rate - 1) < _SAME_RATE for rate in seen)
 
     def _beside(self, target: str, phase: Phase, count: int, values: Values) -> Iterator[TrackedSeries]:
         """What differs from the first tracked combination in the level of the last factor alone."""
@@ -163,7 +177,12 @@ def _series(
         for steps in rounds
     ]
     found = tuple(values.get(trial, {}).get(tracked.metric) for trial in members)
-    return TrackedSeries(tracked.workload, levels, tracked.metric, metric_of(tracked.metric).unit, found)
+    lasting = _mean(values.get(trial, {}).get(LASTING) for trial in members[-WINDOW_ROUNDS:])
+    unit = metric_of(tracked.metric).unit
+    return TrackedSeries(
+        *(tracked.workload, levels, tracked.metric, unit, found),
+        lasting_per_s=lasting if tracked.metric == RATE else None,
+    )
 
 
 def _averages(window: Sequence[Sequence[PlannedStep]], values: Values) -> Iterator[WindowAverage]:

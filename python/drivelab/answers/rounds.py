@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from drivelab.analyse.rounds import NEEDED, RoundsOfPlan
+from drivelab.analyse.rounds import LASTING, NEEDED, PERHAPS_BURST, RoundsOfPlan
+from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.plan import Plan
+from drivelab.model.rounds import PhaseRounds
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import trial_columns
 
@@ -30,7 +33,23 @@ def stored_values(run: StoredRun) -> dict[str, Mapping[str, float]]:
         S506: a table of the run cannot be read.
     """
     table = trial_columns(run, lambda field: field.name in NEEDED)
+    notes = trial_notes(run)
     return {
         row["trial"]: {name: float(row[name]) for name in NEEDED if row.get(name) is not None}
+        | _said(notes.get(row["trial"], TrialNotes()))
         for row in table.to_pylist()
     }
+
+
+def _said(note: TrialNotes) -> dict[str, float]:
+    """What findings say of the rate of a trial."""
+    said = {LASTING: note.lasting_per_s, PERHAPS_BURST: note.perhaps_burst_per_s}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def with_titles(rounds: Iterable[PhaseRounds], titles: Mapping[str, str]) -> tuple[PhaseRounds, ...]:
+    """Rounds whose series are called what their workloads are."""
+    return tuple(
+        replace(one, tracked=tuple(replace(each, title=titles.get(each.workload, "")) for each in one.tracked))
+        for one in rounds
+    )

@@ -21,7 +21,7 @@ from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTr
 from drivelab.answers.buckets import buckets_of_run
 from drivelab.answers.courses import asks_over_time, courses_of_run
 from drivelab.answers.measured_on import as_text
-from drivelab.answers.rounds import rounds_of_run, stored_values
+from drivelab.answers.rounds import rounds_of_run, stored_values, with_titles
 from drivelab.answers.timeline import timeline_of_run
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Unit
@@ -102,7 +102,8 @@ def answer_of_run(
         factorial_metrics=factorial_metrics,
     )
     if rounds is not None:
-        answer = replace(answer, rounds=rounds.results(values), points=rounds.points(values))
+        told = with_titles(rounds.results(values), workload_titles(record.experiment))
+        answer = replace(answer, rounds=told, points=rounds.points(values))
     answer = replace(answer, timeline=timeline_of_run(run))
     if record.answer:
         answer = replace(answer, told=record.answer)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from drivelab.analyse.findings import BASE_RATE_CODES, burst_possible
 from drivelab.model.workload import ends_durable
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, findings_in
@@ -32,12 +33,17 @@ class TrialNotes:
         Session of the run, from 1.
     system : mapping of str to str
         What it ran on, as far as it was stored: ``kernel_release``, ``boot_id``.
+    lasting_per_s, perhaps_burst_per_s : float or None
+        I/Os a second that are left when a cache is full or a burst has ended, and of which nobody can know yet
+        whether they are a burst; None where no finding says so.
     """
 
     is_invalid: bool = False
     is_durable: bool = False
     session: int = 1
     system: Mapping[str, str] = field(default_factory=dict)
+    lasting_per_s: float | None = None
+    perhaps_burst_per_s: float | None = None
 
 
 def trial_notes(run: StoredRun) -> dict[str, TrialNotes]:
@@ -67,9 +73,14 @@ def _note(row: Mapping[str, Any]) -> TrialNotes:
     name = row["trial"]
     context = cell_value("context_json", row["context_json"], name)
     asked = cell_value("workload_json", row["workload_json"], name).get("durability") or {}
+    findings = findings_in(row["findings_json"], name)
+    lasting = [one.evidence for one in findings if one.code in BASE_RATE_CODES and one.evidence.get("token") == "I/Os"]
+    perhaps = [one.evidence for one in findings if one.code == burst_possible.CODE]
     return TrialNotes(
-        is_invalid=any(finding.severity == "invalid" for finding in findings_in(row["findings_json"], name)),
+        is_invalid=any(finding.severity == "invalid" for finding in findings),
         is_durable=ends_durable(row["operation"], asked),
         session=int(context.get("session", 1)),
         system={name: str(context[name]) for name in _SYSTEM if context.get(name)},
+        lasting_per_s=min((float(one["base_per_s"]) for one in lasting), default=None),
+        perhaps_burst_per_s=min((float(one["per_s"]) for one in perhaps), default=None),
     )

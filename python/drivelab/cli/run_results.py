@@ -14,10 +14,11 @@ from drivelab.cli.effects_table import print_effects
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
 from drivelab.model.finding import trials_of
+from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, combinations_by_table, table_title
-from drivelab.report.finding_lines import FindingLine, finding_lines
+from drivelab.report.finding_lines import VIRTUAL, FindingLine, finding_lines
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.tables.grid import own_tables
@@ -40,6 +41,8 @@ FAILURES_MAX = 10
 TEXT_LINES_MAX = 60
 _OVER_TIME = "throughput-over-time"
 _LABEL_WIDTH_MAX = 36
+# targets that a title has room to name
+_NAMED_MAX = 3
 
 
 def results_json(run: StoredRun, report: Path | None, answer: RunAnswer) -> Iterator[str]:
@@ -110,18 +113,18 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     experiment = run.record.experiment
     rows = trial_columns(run, lambda field: field.name == "is_reference")["is_reference"].to_pylist()
     missing = what_is_missing(run.record, len(rows))
-    targets = list(dict.fromkeys(one.target for one in answer.combinations))
-    where = f" on {' and '.join(targets)}" if targets else ""
-    if any((target.get("facts_before") or {}).get("simulated") for target in run.record.targets):
-        where += " (simulated)"
+    is_simulated = all((target.get("facts_before") or {}).get("simulated") for target in run.record.targets)
+    where = _where([one.target for one in answer.combinations], is_simulated=is_simulated)
     title = f"{experiment.get('name', '')}{where}: {missing or counted_trials(len(rows), rows.count(True))}"
+    # the title says that all drives are models
+    findings = [one for one in finding_lines_of(run) if not (is_simulated and one.code == VIRTUAL)]
     of_tasks = asks_total_time(experiment)
     with console.capture() as capture:
         screen = render_run_screen(
             answer,
             title,
             run_sentences(answer, of_tasks=of_tasks),
-            finding_lines_of(run),
+            findings,
             is_one_at_a_time=experiment.get("design") == "one-at-a-time",
             of_tasks=of_tasks,
             plain=not console.encoding.startswith("utf"),
@@ -130,6 +133,14 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
         _print_failures(run.record.failures, console)
         console.print()
     _write_out(capture.get(), run, console)
+
+
+def _where(targets: Sequence[str], *, is_simulated: bool) -> str:
+    """On what, as a title has it: of many drives how many."""
+    names = list(dict.fromkeys(targets))
+    if len(names) > _NAMED_MAX:
+        return f" on {len(names)} {'simulated drives' if is_simulated else 'targets'}"
+    return f" on {names_in_words(names)}{' (simulated)' if is_simulated else ''}" if names else ""
 
 
 def print_text(run: StoredRun, answer: RunAnswer) -> None:

@@ -50,6 +50,12 @@ class TrackedSeries:
         One for each round that was begun; None where a round has no such number.
     window : FiveRounds or None
         The criterion over the window of the phase; None where that has fewer rounds, and for what is only shown.
+    title : str
+        What the workload is called; empty where nothing tells.
+    lasting_per_s : float or None
+        What is left of IOPS that a write cache or a burst gave, as trials of the window say; None where none does.
+    is_perhaps_burst : bool
+        Whether IOPS are at a rate of which nobody can know yet whether it is the burst of a volume.
     """
 
     workload: str
@@ -58,6 +64,9 @@ class TrackedSeries:
     unit: Unit
     values: tuple[float | None, ...]
     window: FiveRounds | None = None
+    title: str = ""
+    lasting_per_s: float | None = None
+    is_perhaps_burst: bool = False
 
 
 @dataclass(frozen=True, slots=True)

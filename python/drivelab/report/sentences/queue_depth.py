@@ -14,6 +14,8 @@ from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
 
 QUEUE_DEPTH = "queue_depth"
+# of more drives the best depth is all that there is room for
+_CURVES_MAX = 2
 
 
 def depth_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -29,6 +31,9 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
     is_varied = any(label != curves[key][0].label for key, label in labels.items())
     several_workloads = is_varied or len({workload for workload, _ in curves}) > 1
     several_targets = len({target for _, target in curves}) > 1
+    if len(curves) > _CURVES_MAX and not several_workloads and all(_full(members) for members in curves.values()):
+        yield f"Best at a time: {'; '.join(_in_short(target, of) for (_, target), of in curves.items())}."
+        return
     for key, members in curves.items():
         parts = [labels[key]] if several_workloads else []
         parts += [f"on {key[1]}"] if several_targets else []
@@ -43,6 +48,24 @@ def _rated_depth(one: CombinationResult) -> int | None:
 
 def _depth(one: CombinationResult) -> int:
     return int(one.levels[QUEUE_DEPTH])
+
+
+def _full(members: Sequence[CombinationResult]) -> list[CombinationResult]:
+    """The depths that were reached, where there are two of them or more."""
+    full = [one for one in members if _is_reached(one)]
+    return full if len(full) > 1 else []
+
+
+def _in_short(target: str, members: Sequence[CombinationResult]) -> str:
+    """``2 on sim:gp2-100, 2 920 IOPS``: what it can do, of many drives."""
+    full = _full(members)
+    knee = _knee(full)
+    return f"{_depth(knee)}{' or more' if knee is full[-1] else ''} on {target}, {_rate(knee)}"
+
+
+def _knee(members: Sequence[CombinationResult]) -> CombinationResult:
+    place = knee_place([_depth(one) for one in members], [one.metrics[RATE].median for one in members])
+    return members[-1] if place is None else members[place]
 
 
 def _best(members: Sequence[CombinationResult]) -> str:
@@ -63,10 +86,7 @@ def _is_reached(one: CombinationResult) -> bool:
 
 
 def _best_of(members: Sequence[CombinationResult]) -> str:
-    first, last = members[0], members[-1]
-    rates = [one.metrics[RATE].median for one in members]
-    place = knee_place([_depth(one) for one in members], rates)
-    knee = last if place is None else members[place]
+    first, last, knee = members[0], members[-1], _knee(members)
     times = number_text(knee.metrics[RATE].median / first.metrics[RATE].median, 2)
     grown = "" if knee is first else f", {times} times those of {_depth(first)}{_waits(knee, first)}"
     if knee is last:

@@ -15,7 +15,7 @@ from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_cou
 from drivelab.report.sentences.contest import times_apart
 from drivelab.report.sentences.effect_words import ratio_change
 
-SCALED_DOWN = "No result of the test (--quick)"
+SCALED_DOWN = "A rehearsal (--quick)"
 # ", and 2 more"
 _WORDS_OF_REST = 3
 _TARGETS_MIN = 2
@@ -35,7 +35,7 @@ def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
     room = FIRST_WORDS_MAX - len(lead.split())
     found: list[str] = []
     for phase in dict.fromkeys(one.phase for one in judged):
-        members = [one for one in judged if one.phase == phase]
+        members = [one for one in answer.rounds if one in judged and one.phase == phase]
         beside = _beside(members, room)
         for one in members:
             # the name of a target keeps its letters
@@ -51,36 +51,54 @@ def _beside(members: Sequence[PhaseRounds], room: int) -> str:
     """What is tracked first in a phase, of each target, the best first; empty where fewer than two have it."""
     first = members[0].tracked[0]
     known = [
-        (one, series.window)
+        (one, series, series.window)
         for one in members
         for series in one.tracked
         if series.window is not None
         # settings, which not all of them have, are left out
-        and (_combination(series), series.metric) == (_combination(first), first.metric)
+        and (series_words(series), series.metric) == (series_words(first), first.metric)
     ]
     if len(known) < _TARGETS_MIN:
         return ""
     is_low = metric_of(first.metric).better == "low"
-    known.sort(key=lambda item: item[1].average if is_low else -item[1].average)
-    (best, mine), (other, its), *rest = known
-    what = _combination(first)
-    values = [tracked_text(first.metric, window.average) for _, window in known]
-    is_apart = times_apart(mine.average, its.average) > 1 + max(mine.range_share, its.range_share)
-    if not rest and best.is_steady and other.is_steady and is_apart:
+    known.sort(key=lambda item: item[2].average if is_low else -_lasting(item[1]))
+    (best, one, mine), (other, two, its), *rest = known
+    what = series_words(first)
+    values = [f"{tracked_text(first.metric, window.average)}{_caveat(series)}" for _, series, window in known]
+    is_apart = times_apart(_lasting(one), _lasting(two)) > 1 + max(mine.range_share, its.range_share)
+    is_sure = mine.is_steady and its.is_steady and not _caveat(one) and not _caveat(two)
+    if not rest and is_sure and is_apart:
         ratio = Estimate(mine.average / its.average, None, None, "1", 1, 1.0, "")
         change = ratio_change(ratio, is_more_slower=is_low)
         return f"{best.target} is {change} than {other.target}, {values[0]} against {values[1]} ({what}), both steady."
     # IOPS need no name
     what = what if first.metric == "iops" else f"{metric_of(first.metric).words} of {what}"
     told = [
-        f"{one.target} {value}{'' if one.is_steady else ', not steady'}"
-        for (one, _), value in zip(known, values, strict=True)
+        f"{one.target} {value}{'' if window.is_steady else ', not steady'}"
+        for (one, _, window), value in zip(known, values, strict=True)
     ]
-    return f"{_fitting(told, room - word_count([what]))} ({what})."
+    lead = "best is " if is_apart and not _caveat(one) and mine.is_steady else ""
+    return f"{lead}{_fitting(told, room - word_count([lead, what]))} ({what})."
 
 
-def _combination(series: TrackedSeries) -> str:
-    return combination_words(series.workload, series.levels)
+def _lasting(series: TrackedSeries) -> float:
+    """What a number comes to in the end: a window that is steady may be that of a cache."""
+    assert series.window is not None
+    return series.window.average if series.lasting_per_s is None else series.lasting_per_s
+
+
+def _caveat(series: TrackedSeries) -> str:
+    """What limits a number that was steady in the window."""
+    if series.lasting_per_s is not None:
+        return f", {number_text(series.lasting_per_s, 2)} in the end"
+    return ", perhaps a burst" if series.is_perhaps_burst else ""
+
+
+def series_words(series: TrackedSeries) -> str:
+    """What is tracked: ``random 4 KiB writes``, by its levels or else by its title."""
+    if _SIZE in series.levels or not series.title:
+        return combination_words(series.workload, series.levels)
+    return ", ".join(filter(None, (series.title, combination_words("", series.levels))))
 
 
 def combination_words(workload: str, levels: Mapping[str, str]) -> str:
@@ -130,7 +148,7 @@ def _why_not(one: PhaseRounds, *, several: bool) -> Iterator[str]:
         metric = "IOPS" if series.metric == "iops" else capitalised(metric_of(series.metric).words)
         more = f"; and {len(restless) - 1} more" if len(restless) > 1 else ""
         yield (
-            f"{metric} of {_combination(series)}{_where(one, several=several)}: range of the five rounds {spread} of "
+            f"{metric} of {series_words(series)}{_where(one, several=several)}: range of the five rounds {spread} of "
             f"their mean, slope {slope}{more}."
         )
 
@@ -147,7 +165,7 @@ def _fitting(texts: Sequence[str], room: int) -> str:
 def _number(series: TrackedSeries) -> str:
     """``1 240 IOPS (random 4 KiB writes)``."""
     assert series.window is not None
-    return f"{_told_text(series.metric, series.window.average)} ({_combination(series)})"
+    return f"{_told_text(series.metric, series.window.average)}{_caveat(series)} ({series_words(series)})"
 
 
 def varied_phrase(levels: Mapping[str, str]) -> str:

@@ -58,7 +58,7 @@ def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
 
 
 def _curve(members: Sequence[CombinationResult]) -> str:
-    """``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps; or a larger size that takes less."""
+    """``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps; or a size that takes less."""
     latencies = _latencies(members)
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
     last, least = len(members) - 1, min(range(len(members)), key=latencies.__getitem__)

@@ -101,7 +101,10 @@ def _told(members: Sequence[Contest], title: str) -> str:
         ahead = f"{leader} is {_ahead_of(ours, shown)} at {title}"
         if count == 1:
             return f"{ahead}, {numbers}; {apart}"
-        return f"{ahead}; {apart} in {len(ours)} of {count} combinations{rivals}"
+        where = f"{len(ours)} of {count}"
+        if len(ours) == count:
+            where = "both" if count == 2 else f"all {count}"
+        return f"{ahead}; {apart} in {where} combinations{rivals}"
     if all(one.is_alike and one.is_beyond_noise is not False for one in members):
         told = f", {numbers}" if count == 1 else f" in all {count} combinations"
         return f"{leader} and {other[0]} are alike at {title}{told}; they differ by less than {_ALIKE_PERCENT}\u00a0%"

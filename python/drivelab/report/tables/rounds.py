@@ -11,7 +11,7 @@ from drivelab.model.rounds import PhaseRounds, WindowAverage
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import column_unit, number_text, percent_text
-from drivelab.report.sentences.rounds import READ_FRACTION, combination_words, mix_text, tracked_text
+from drivelab.report.sentences.rounds import READ_FRACTION, mix_text, series_words, tracked_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn, numbered, text_rows
 
 _SHOWN: tuple[tuple[str, str, str], ...] = (
@@ -46,7 +46,7 @@ def _verdicts(judged: Sequence[PhaseRounds]) -> Table:
     rows = []
     for one in judged:
         for series in one.tracked:
-            words = combination_words(series.workload, series.levels)
+            words = series_words(series)
             window = series.window
             numbers = ["–"] * 3
             if window is not None:

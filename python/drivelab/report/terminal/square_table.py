@@ -50,7 +50,7 @@ def square_table(
         return None
     cells = {pair: number(one) for pair, one in zip(labels.rows, ones, strict=True)}
     sides, tops = (list(dict.fromkeys(levels)) for levels in zip(*labels.rows, strict=True))
-    if len(tops) * len(sides) != len(ones):
+    if len(tops) * len(sides) != len(ones) or not all(cells.values()):
         return None
     first, second = (name.replace("_", " ") for name in labels.names)
     if len(tops) > len(sides):

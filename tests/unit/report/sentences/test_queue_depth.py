@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.sentences.queue_depth import depth_sentences
 from drivelab.report.sentences.run import plain_text, run_sentences
 
 LATENCY = "total_latency_ns_p50"
@@ -92,6 +93,14 @@ def test_several_targets_have_a_sentence_each() -> None:
     beside, *each = run_sentences(RunAnswer(rows))
     assert beside.startswith("sdb and sdc cannot be told apart")
     assert [sentence.split(":")[0] for sentence in each] == ["On sdb", "On sdc"]
+
+
+def test_of_many_targets_the_best_depth_of_each_is_told_in_one_sentence() -> None:
+    rates = {"sda": (1e4, 2e4, 4e4), "sdb": (100.0, 101.0, 101.0), "sdc": (1500.0, 2900.0, 3000.0)}
+    rows = [at(2**place, rate, name) for name, of in rates.items() for place, rate in enumerate(of)]
+    assert list(depth_sentences(RunAnswer(tuple(rows)))) == [
+        "Best at a time: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS; 2 on sdc, 2 900 IOPS.",
+    ]
 
 
 def test_with_another_factor_the_curve_is_at_its_first_level() -> None:

@@ -32,8 +32,8 @@ def test_what_is_not_steady_is_told_in_thirty_words_and_why_in_a_sentence_of_its
     quick = replace(phase("sda", *tracked), is_scaled_down=True)
     first, why = told(quick)
     assert first == (
-        "No result of the test (--quick): not steady in 25 rounds; the last: 15 600 IOPS (random 4 KiB, R/W "
-        "65/35); and 2 more."
+        "A rehearsal (--quick): not steady in 25 rounds; the last: 15 600 IOPS (random 4 KiB, R/W "
+        "65/35); 3 150 IOPS (random 64 KiB, R/W 65/35); and 1 more."
     )
     assert len(first.split()) <= 30
     assert why == (
@@ -49,12 +49,33 @@ def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> N
     ]
     assert told(fast, phase("sim:b", series(990.0))) == [f"sim:a 1 000 IOPS; sim:b 990 IOPS ({what})."]
     beside, why = told(fast, phase("sim:b", series(250.0, is_steady=False)))
-    assert beside == f"sim:a 1 000 IOPS; sim:b 250 IOPS, not steady ({what})."
+    assert beside == f"best is sim:a 1 000 IOPS; sim:b 250 IOPS, not steady ({what})."
     assert why.startswith(f"IOPS of {what} on sim:b: range of the five rounds 35.9 %")
     # what only one of them has is told of it
     assert told(fast, replace(slow, phase="more"))[0].startswith(
         "Steady state reached in round 25 (more on sim:b): 250"
     )
+
+
+def test_what_a_cache_or_a_burst_gave_is_told_with_what_is_left_and_does_not_win() -> None:
+    what = "random 4 KiB, R/W 65/35"
+    cached = phase("sim:b", replace(series(12_300.0), lasting_per_s=74.6))
+    burst = phase("sim:c", replace(series(3000.0), is_perhaps_burst=True))
+    assert told(cached, burst, phase("sim:a", series(9000.0))) == [
+        f"best is sim:a 9 000 IOPS; sim:c 3 000 IOPS, perhaps a burst; sim:b 12 300 IOPS, 75 in the end ({what})."
+    ]
+    # nor is a drive so many times faster whose rate does not last
+    assert told(cached, phase("sim:a", series(100.0))) == [
+        f"best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 in the end ({what})."
+    ]
+    assert told(cached)[0].endswith(f"12 300 IOPS, 75 in the end ({what}).")
+
+
+def test_a_drive_is_steady_by_the_number_that_is_told_of_it() -> None:
+    mixed = series(3000.0, "64KiB", is_steady=False)
+    beside, why, _ = told(phase("sim:a", series(15_900.0), mixed), phase("sim:b", series(3000.0), mixed))
+    assert beside.endswith("15 900 IOPS against 3 000 IOPS (random 4 KiB, R/W 65/35), both steady.")
+    assert why.startswith("IOPS of random 64 KiB, R/W 65/35 on sim:a: range")
 
 
 def test_a_combination_is_called_what_it_does() -> None:

@@ -115,7 +115,7 @@ def test_of_many_combinations_the_best_and_how_often_each_is_first() -> None:
         for size, value in (("512", 1e5), ("4KiB", 2e5))
         for target, value in (("A", value), ("B", value * 3))
     ]
-    assert first(*rows) == ("A is 3.0 times faster than B at synced writes; beyond the scatter in 2 of 2 combinations.")
+    assert first(*rows) == ("A is 3.0 times faster than B at synced writes; beyond the scatter in both combinations.")
 
 
 def test_the_difference_is_told_from_the_least_to_the_most_of_all_combinations() -> None:
