@@ -98,7 +98,7 @@ def test_several_targets_have_a_sentence_each() -> None:
 def test_of_many_targets_the_best_depth_of_each_is_told_in_one_sentence() -> None:
     rates = {"sda": (1e4, 2e4, 4e4), "sdb": (100.0, 101.0, 101.0), "sdc": (1500.0, 2900.0, 3000.0)}
     rows = [at(2**place, rate, name) for name, of in rates.items() for place, rate in enumerate(of)]
-    assert list(depth_sentences(RunAnswer(tuple(rows)))) == [
+    assert [plain_text(one) for one in depth_sentences(RunAnswer(tuple(rows)))] == [
         "Best at a time: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS; 2 on sdc, 2 900 IOPS.",
     ]
 
