@@ -19,6 +19,8 @@ from drivelab.report.tables.table import Table, TableCell
 WIDTHS_PX = (WIDTH_PX, 360)
 # a table longer than this is cut, and says so; its CSV holds everything
 TABLE_ROWS_AT_MOST = 200
+# the first drawing of a page is on it as it is, up to this size
+_PLAIN_BYTES_MAX = 200_000
 # the elements around a cell
 _CELL_BYTES = 20
 
@@ -34,6 +36,12 @@ class PlacedFigure:
     rows: Sequence[Sequence[Any]]
     row_count: int
     csv_link: str
+
+    @property
+    def first_svg(self) -> str:
+        """The first drawing as it is, for whoever runs no script; empty where it would be half of the page."""
+        svg = draw(self.figure.plots[0], WIDTHS_PX[0], f"{self.id}-1-").svg if self.figure.plots else ""
+        return svg if len(svg) <= _PLAIN_BYTES_MAX else ""
 
     @property
     def csv_name(self) -> str:

@@ -134,6 +134,17 @@ def test_every_drawing_is_there_for_wide_pages_and_narrow_ones(stored_run: Store
         assert all(one["svg"].startswith("<svg ") and one["told"] for one in drawn)
 
 
+def test_the_first_drawing_is_there_without_a_script(stored_run: StoredRun, tmp_path: Path) -> None:
+    text = page_of(stored_run, tmp_path)
+    plots = re.findall(r'<div class="plot"[^>]*data-packed="([^"]*)"[^>]*>(.*?)</div>', text, re.DOTALL)
+    assert plots[0][1].startswith("<svg")
+    plain = [(packed, shown) for packed, shown in plots if shown]
+    # the picture of the page, before it that of a trace; all others are packed
+    assert len(plain) <= 2
+    for packed, shown in plain:
+        assert shown == json.loads(gzip.decompress(base64.b64decode(packed)))[0]["svg"]
+
+
 def test_every_figure_has_a_table_and_a_csv_with_the_same_numbers(check_run: StoredRun, tmp_path: Path) -> None:
     elements = parsed(page_of(check_run, tmp_path))
     figures = [attributes["id"] for tag, attributes in elements.tags if tag == "figure"]
