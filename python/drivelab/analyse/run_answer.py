@@ -225,6 +225,7 @@ def _combinations(
                 invalid_trials=sum(trial.is_invalid for trial in members),
                 bounds=_bounds(members, units),
                 operation=part,
+                is_phase=all(kind.is_phase for kind in kinds),
             )
         )
     return sorted(found, key=_place_in_file(order))

@@ -95,6 +95,8 @@ class CombinationResult:
     operation : str
         Where the trials mix operations, the one that `metrics` are of: ``read``, ``durable_write``, or all
         of them together (``read and write``), which have rates and no latency. Empty where nothing is told apart.
+    is_phase : bool
+        Whether it goes through a file as a whole, and how fast that is is asked: in bytes, however small its I/Os are.
     """
 
     target: str
@@ -110,6 +112,7 @@ class CombinationResult:
     invalid_trials: int = 0
     bounds: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     operation: str = ""
+    is_phase: bool = False
 
     @property
     def trial_count(self) -> int:

@@ -228,7 +228,8 @@ class _Words:
         repeats = f"{blocks} {'repeat' if blocks == 1 else 'repeats'}"
         it_takes = _what_it_takes(effects, blocks)
         if len(effects) < len(self.told):
-            return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
+            verb = "does" if blocks == 1 else "do"
+            return f"{repeats} {verb} not settle {self.named(effects)}; {it_takes}"
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
         what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ', self.most)}"
         return f"with {repeats} {what} stands out from the scatter; {it_takes}"

@@ -236,8 +236,10 @@ def _spread(count: int, most: int) -> list[int]:
 
 
 def _metric(group: Sequence[CombinationResult]) -> str:
-    """What a table shows: small random I/Os are counted, everything else is what it is judged by."""
+    """What a table shows: small I/Os of no phase are counted, everything else is what it is judged by."""
     judged = group[0].judged_metric
+    if any(one.is_phase for one in group):
+        return judged
     told = told_metric(judged, (one.block_size_bytes for one in group))
     return told if all(told in one.metrics for one in group) else judged
 

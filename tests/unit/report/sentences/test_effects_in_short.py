@@ -91,7 +91,7 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
             "small writes: ext4 is 2.9 to 3.5 times slower than raw, 298 us instead of 93.0 us, with 2 more "
             "writes per operation."
         ),
-        "Not settled by 3 repeats: discard; a change of 20 % would have shown.",
+        "3 repeats do not settle discard; a change of 20 % would have shown.",
     )
 
 
@@ -140,7 +140,7 @@ def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> 
     seen, counted, unknown = told(RunAnswer(rows, contrasts=others))
     assert seen.startswith("Small writes: fill level 100 % was 2.8 times slower than 20 % in both repeats, ")
     assert counted.startswith("Counted: fill level 100 % takes 2 more writes per operation")
-    assert unknown == "Not settled by 2 repeats: fill level unlike; more repeats would tell."
+    assert unknown == "2 repeats do not settle fill level unlike; more repeats would tell."
 
 
 @pytest.mark.parametrize("ratios", [(0.36,), (0.36, 0.6), (0.36, 2.8), (0.97, 0.97)])
@@ -231,7 +231,7 @@ def test_a_level_that_is_not_told_in_some_workloads_is_named_once() -> None:
         for name, verdict in zip(names, ("matters", "not settled", "not settled"), strict=True)
     )
     assert told(RunAnswer(rows, contrasts=effects))[-1].startswith(
-        "Not settled by 3 repeats: scheduler bfq (in 2 of 3 workloads); "
+        "3 repeats do not settle scheduler bfq (in 2 of 3 workloads); "
     )
 
 

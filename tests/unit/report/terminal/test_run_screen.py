@@ -99,6 +99,24 @@ def test_what_was_counted_is_told_between_its_ends_where_it_varies() -> None:
     assert not [line for line in lines if "p99" in line]
 
 
+@pytest.mark.parametrize(("is_phase", "head", "cell"), [(True, "throughput", " 82 MB/s"), (False, "per s", "10 000")])
+def test_a_phase_is_told_in_bytes_however_small_its_ios_are(is_phase: bool, head: str, cell: str) -> None:
+    numbers = {
+        "throughput_bytes_per_s": RepeatedMetric(8.2e7, 8e7, 8.3e7, "B/s", 3),
+        "iops": RepeatedMetric(1e4, 9e3, 1.1e4, "1/s", 3),
+    }
+    row = replace(
+        of_workload(1, 1e6),
+        metrics=numbers,
+        judged_metric="throughput_bytes_per_s",
+        block_size_bytes=8192,
+        is_phase=is_phase,
+    )
+    told = "\n".join(of_many(row))
+    assert head in told
+    assert cell in told.replace("\u202f", " ")
+
+
 def test_warnings_have_a_line_each(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = screen("queue-depth-grid", capsys, monkeypatch)
     assert [line.partition(" ")[0] for line in lines if "outstanding than asked" in line] == ["invalid:"]
