@@ -202,9 +202,11 @@ def exit_code(comparison: Comparison, fail_on: tuple[FailOn, ...]) -> int:
 
 def _nothing_judged(comparison: Comparison) -> str:
     """That there is no verdict at all, why, and how to get one."""
-    reasons = "; ".join(dict.fromkeys(row.why[0] for row in comparison.rows if row.verdict == "seen only" and row.why))
+    seen = [row for row in comparison.rows if row.is_judged and row.verdict == "seen only"]
+    reasons = "; ".join(dict.fromkeys(row.why[0] for row in seen if row.why))
+    have = "1 number has" if len(seen) == 1 else f"{len(seen)} numbers have"
     return (
-        f"nothing was judged: {len(comparison.rows)} numbers have a ratio and no interval ({reasons}), so neither a "
+        f"nothing was judged: {have} a ratio and no interval ({reasons}), so neither a "
         "regression nor its absence is shown; measure at least 5 runs a side, alternately, and name them with "
         "--base RUN and --new RUN"
     )

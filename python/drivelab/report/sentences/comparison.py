@@ -21,11 +21,21 @@ _FACTOR_MAX = 10.0
 _END_MAX = 1000.0
 # closer to 1 a ratio is not called a change
 SAME_WITHIN = 0.005
-_SUMMARY_ORDER = ("slower by", "slower", "not comparable", "without", "seen only", "faster by", "faster", "equivalent")
+_SUMMARY_ORDER = (
+    "slower by more",
+    "slower",
+    "not comparable",
+    "without",
+    "seen only",
+    "faster by more",
+    "faster",
+    "equivalent",
+)
 HOW_TO_READ = (
     "Ratio is NEW over BASE, of geometric means over runs: a latency above 1 is slower, a throughput faster. "
     "One number of each combination is judged, the one that the workload is about. Slower and faster: not by chance, "
-    "corrected for all judged numbers (Holm); by more than the margin only where the whole interval lies beyond it. "
+    "corrected for all judged numbers (Holm); by more than the margin goes by the ratio, perhaps by less means that "
+    "its interval begins within it. "
     "Equivalent: the 90 % interval lies within the margin. No difference shown: neither of these; it does not mean "
     "that there is none. Seen only: too few runs, or told beside the judged number."
 )
@@ -106,8 +116,12 @@ def summary_sentence(comparison: Comparison) -> str:
         why = f" ({seen.why[0]})" if seen.why else ""
         return f"Nothing is judged{why}: the ratios are what was seen, and no answer. Measure at least 5 runs a side."
     worse, judged = comparison.regressions, [row for row in comparison.rows if row.is_judged]
-    found = Counter(_summary_words(row) for row in judged)
-    parts = [f"{found[words]} {words}" for words in sorted(found, key=_place)]
+    found = Counter(map(_summary_words, judged))
+    open_ends = Counter(_summary_words(row) for row in judged if _is_across_margin(row))
+    parts = [
+        f"{found[words]} {words}{_perhaps(words, open_ends[words], found[words])}"
+        for words in sorted(found, key=_place)
+    ]
     better = sorted((row for row in judged if row.verdict == "faster"), key=lambda row: row.slowdown or 1.0)
     # the answer above has the only one
     named = (("Worst", worse), ("Best", better)) if len(judged) > 1 else ()
@@ -117,17 +131,27 @@ def summary_sentence(comparison: Comparison) -> str:
 
 
 def _summary_words(row: MetricComparison) -> str:
-    """The verdict of a row among those of all: how much slower is told only where the whole interval carries it."""
-    margin = format_percent(row.margin)
+    """The verdict of a row among those of all; of what changed, on which side of the margin its ratio lies."""
     if row.verdict in ("slower", "faster"):
-        return f"{row.verdict}{_by_how_much(row, margin)}"
+        return f"{row.verdict} by {'more' if row.is_beyond_margin else 'less'} than {format_percent(row.margin)}"
     if row.verdict == "seen only":
         return f"seen only ({row.why[0]})" if row.why else row.verdict
     return "without a difference shown" if row.verdict == "no difference shown" else row.verdict_text
 
 
-def _by_how_much(row: MetricComparison, margin: str) -> str:
-    return f" by more than {margin}" if row.is_surely_beyond_margin else f", perhaps by less than {margin}"
+def _is_across_margin(row: MetricComparison) -> bool:
+    """Whether a change may lie on the other side of the margin than its ratio does: its interval holds the margin."""
+    ends = [end for end in (row.ratio.low, row.ratio.high) if end is not None]
+    beyond = {max(end, 1 / end) > 1 + row.margin for end in ends}
+    return row.verdict in ("slower", "faster") and len(beyond) > 1
+
+
+def _perhaps(words: str, count: int, total: int) -> str:
+    """That the interval of some of them reaches across the margin: `` (1 of them perhaps by less)``."""
+    if not count:
+        return ""
+    which = "" if count == total else f"{count} of them "
+    return f" ({which}perhaps by {'less' if ' more ' in words else 'more'})"
 
 
 def _place(words: str) -> int:
