@@ -19,10 +19,11 @@ from drivelab.answers.explanations import (
 from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.page import write_page
-from drivelab.cli.run_results import finding_lines_of, print_findings
+from drivelab.cli.run_results import print_findings
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.trace import Explanation, ExplanationDifference
+from drivelab.report.gather import finding_lines_of
 from drivelab.report.html import FILE_NAME
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun

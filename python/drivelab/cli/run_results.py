@@ -18,7 +18,8 @@ from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, combinations_by_table, table_title
-from drivelab.report.finding_lines import VIRTUAL, FindingLine, finding_lines
+from drivelab.report.finding_lines import VIRTUAL, FindingLine
+from drivelab.report.gather import finding_lines_of
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 from drivelab.report.tables.grid import own_tables
@@ -331,14 +332,6 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequenc
     for number in range(len(rows)):
         table.add_row(*rows[number], *(cells[number] for _, cells in columns))
     return table
-
-
-def finding_lines_of(run: StoredRun) -> tuple[FindingLine, ...]:
-    """The findings of a run, each kind once and the gravest first."""
-    is_quick = bool(run.record.plan.get("quick"))
-    names, targets = (run.trials.column(name).to_pylist() for name in ("trial", "target"))
-    by_trial = dict(zip(names, targets, strict=True))
-    return finding_lines(run.findings, run.trials.num_rows, is_quick=is_quick, targets=by_trial)
 
 
 def print_findings(run: StoredRun, console: Console) -> None:

@@ -14,6 +14,7 @@ from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.model.workload import ends_durable
+from drivelab.report.finding_lines import FindingLine
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.store.run_record import RunRecord
 
@@ -191,6 +192,8 @@ class ReportContent:
         What only the trials together can tell; empty where nobody asked.
     findings : tuple of ReportedFinding
         About the run and its trials.
+    finding_lines : tuple of FindingLine
+        The same in a line each, with between what their numbers lie.
     verdict : mapping or None
         The judgement against a need, as stored.
     facts : mapping
@@ -206,6 +209,7 @@ class ReportContent:
     question: str
     trials: tuple[TrialContent, ...]
     findings: tuple[ReportedFinding, ...] = ()
+    finding_lines: tuple[FindingLine, ...] = ()
     verdict: Mapping[str, Any] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     trial_count: int = 0

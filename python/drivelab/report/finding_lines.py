@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from drivelab.model.finding import Finding, gravity, kind_of
+from drivelab.model.finding import Finding, gravity, kind_of, trials_of
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_duration_ns
 
@@ -36,12 +36,22 @@ _SIGNS_OF_OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class FindingLine:
-    """One kind of finding: how much it weighs, what it says, and where it holds."""
+    """One kind of finding: how much it weighs, what it says, and where it holds.
+
+    `of` is how many trials have it; empty where all have it, and where the text says it.
+    """
 
     severity: str
     text: str
     where: str = ""
     code: str = ""
+    of: str = ""
+
+    @property
+    def is_of_models(self) -> bool:
+        """Whether it says no more than that drives are simulated."""
+        said = _OF_DRIVES.match(self.text) if self.code == _VIRTUAL else None
+        return bool(said) and said["kind"] == "simulated"
 
 
 Range = tuple[float, float]
@@ -93,8 +103,10 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
     first = members[0]
     count = len({one.trial for one in members if not one.trial_count} - {""})
     count += sum(one.trial_count for one in members)
+    is_of_all = count in (0, trial_count)
     if count < 2:
-        return FindingLine(first.severity, first.text, _where_one(first.trial), first.code)
+        of = "" if is_of_all else trials_of(count, trial_count)
+        return FindingLine(first.severity, first.text, _where_one(first.trial), first.code, of)
     of = _of_trials(members, count, targets) or f"{count} of {trial_count} trials"
     ranges = _ranges(members)
     write = _WRITERS.get(first.code)
@@ -107,7 +119,7 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
         where = f" [{of.removeprefix(_ALL)}]"
     else:
         where = f" [in {of}]" if merged else f" [in {of}, the first is {_short_name(first.trial)}]"
-    return FindingLine(first.severity, merged or first.text, where, first.code)
+    return FindingLine(first.severity, merged or first.text, where, first.code, "" if is_of_all else of)
 
 
 def _of_trials(members: Sequence[Finding], count: int, targets: Mapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
 from drivelab.model.trace import Explanation
 from drivelab.report.content import IoRecords, ReportContent, TrialContent
+from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.gather_traced import traced_combinations
 from drivelab.report.reported_findings import reported
 from drivelab.report.sentences.several_drives import shortened
@@ -84,6 +85,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
         question=_question(record),
         trials=tuple(_for_reading(trials, order)),
         findings=reported([*run.findings, *_failures(run)], _findings_of(rows.values())),
+        finding_lines=finding_lines_of(run, _failures(run)),
         verdict=record.verdict or None,
         facts=run.run_json,
         trial_count=trial_count,
@@ -91,6 +93,14 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
         answer=answer or RunAnswer(),
         traced=traced_combinations(run, told, [_short_label(_row_of(one), record) for one in told]),
     )
+
+
+def finding_lines_of(run: StoredRun, more: Sequence[Finding] = ()) -> tuple[FindingLine, ...]:
+    """The findings of a run, and `more` of it, each kind once and the gravest first."""
+    trials = trial_columns(run, lambda field: field.name in ("trial", "target")).to_pylist()
+    is_quick = bool(run.record.plan.get("quick"))
+    targets = {row["trial"]: row["target"] for row in trials}
+    return finding_lines([*run.findings, *more], len(trials), is_quick=is_quick, targets=targets)
 
 
 def _shown_trials(run: StoredRun, order: Sequence[str]) -> tuple[list[str], int, int]:

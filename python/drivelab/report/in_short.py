@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivelab.model.result_set import SIMULATED, ResultSet
-from drivelab.report.content import ReportContent
 from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.latency_overview import KEY as OVERVIEW
 from drivelab.report.figures.limit_gauge import KEY as LIMITS
 from drivelab.report.figures.of_run import OF_TRACES
-from drivelab.report.headline import busy_words, headline_facts, simulated_count, simulated_texts, what_is_missing
+from drivelab.report.finding_lines import FindingLine
+from drivelab.report.headline import busy_words, headline_facts, simulated_count, what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
-from drivelab.report.parts_of_text import capitalised, parts_within
-from drivelab.report.reported_findings import ReportedFinding
+from drivelab.report.parts_of_text import capitalised, clauses_within, parts_within
+from drivelab.report.reported_findings import FINDING_WORDS
 from drivelab.report.sentences.several_drives import shortened
 from drivelab.report.sentences.traced import leads
 
@@ -71,10 +71,10 @@ def warnings_of(joint: Joint) -> list[str]:
     simulated = [one for one in simulated_sentences(joint.result_sets) if one not in joint.sentences]
     busy = [capitalised(words) for run in joint.runs if (words := busy_words(run.trials))]
     found = [
-        (one.severity, f"{one.word}{_of_trials(one, run)}: {parts_within(text, _WARNING_LENGTH_MAX)}")
+        (one.severity, _warning(one))
         for run in joint.runs
-        for one in run.findings
-        if one.severity in ("invalid", "warning") and (text := _text_of(one, run))
+        for one in run.finding_lines
+        if one.severity in ("invalid", "warning") and not one.is_of_models
     ]
     # "invalid" comes before "warning", and of each run the gravest first
     findings = [text for _, text in sorted(found, key=lambda one: one[0])]
@@ -84,16 +84,11 @@ def warnings_of(joint: Joint) -> list[str]:
     return list(dict.fromkeys(told))
 
 
-def _of_trials(finding: ReportedFinding, run: ReportContent) -> str:
-    """Of how many trials it is said, where there are others."""
-    count, total = finding.trial_count, run.all_trial_count
-    return f" ({count} of {total} trials)" if 0 < count < total else ""
-
-
-def _text_of(finding: ReportedFinding, run: ReportContent) -> str:
-    """What a finding says first; empty where it says no more than that a drive is simulated, which is told before."""
-    models = simulated_texts(run)
-    return next((text for text, _ in finding.says if not text.startswith(models)), "") if models else finding.text
+def _warning(one: FindingLine) -> str:
+    """What it says first, and of how many trials where others lack it."""
+    of = f" ({one.of})" if one.of else ""
+    clauses = clauses_within(one.text, _WARNING_LENGTH_MAX)
+    return f"{FINDING_WORDS[one.severity]}{of}: {parts_within(clauses, _WARNING_LENGTH_MAX)}"
 
 
 def simulated_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from drivelab.model.metric import DEVICE_BYTES, FLUSHES, FUA_WRITES, WRITES
 from drivelab.report.parts_of_text import capitalised
 
 _SIGNS = {"invalid": "x", "warning": "!", "note": "i"}
-_WORDS = {"invalid": "Not to be trusted", "warning": "Warning", "note": "Note"}
+FINDING_WORDS = {"invalid": "Not to be trusted", "warning": "Warning", "note": "Note"}
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 _LATENCIES = ("p50", "p99", "p999", "max")
 # the numbers that a kind of finding is about; a kind that is not here is about the trial as a whole
@@ -70,7 +70,7 @@ class ReportedFinding:
     @property
     def word(self) -> str:
         """How much it weighs, in words."""
-        return _WORDS[self.severity]
+        return FINDING_WORDS[self.severity]
 
     @property
     def mark(self) -> str:
@@ -108,7 +108,7 @@ def reported(findings: Sequence[Finding], of_shown: Sequence[Finding] = ()) -> t
     return tuple(
         ReportedFinding(
             number,
-            worst[kind].severity if worst[kind].severity in _WORDS else "note",
+            worst[kind].severity if worst[kind].severity in FINDING_WORDS else "note",
             kind[0],
             sentence(kind[2]),
             _says(members),

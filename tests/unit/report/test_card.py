@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from compared_runs import write_compared_run
 
 from drivelab.analyse.forecast import commit_rate
 from drivelab.joint_report import joint_report
@@ -23,13 +24,13 @@ from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import HEIGHT_PX, WIDTH_PX, card_svg, write_card
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
 from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_commits, rows_of_parts
+from drivelab.report.finding_lines import finding_lines
 from drivelab.report.gather import gather
 from drivelab.report.headline import busy_words
 from drivelab.report.in_short import hero_of, source_words, warnings_of
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import joint_page_of
 from drivelab.report.markdown.report import write_markdown_report
-from drivelab.report.reported_findings import reported
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -286,6 +287,17 @@ def test_a_busy_machine_is_told_on_the_card_and_in_short() -> None:
     assert not warnings_of(joint)[0].startswith("The machine")
 
 
+def test_a_warning_of_several_trials_tells_between_what_their_numbers_lie(tmp_path: Path) -> None:
+    late = "an I/O that was outstanding at the end of what was measured took {} s more"
+    findings = [
+        Finding("late", "warning", f"{late.format(amount)}; of the others, 99 % took less", f"trial-{amount}")
+        for amount in (1.77, 1.11)
+    ]
+    run = write_compared_run(tmp_path / "run", 1, findings=findings, repeats=3)
+    (told,) = warnings_of(joint_report([run]))
+    assert told == f"Warning (2 of 3 trials): {late.format('1.11 to 1.77')}"
+
+
 def test_every_simulated_drive_is_told_and_none_was_measured() -> None:
     joint = joint_report([golden("write-size-two-drives")])
     run, of_run = joint.runs[0], joint.result_sets[0]
@@ -294,7 +306,8 @@ def test_every_simulated_drive_is_told_and_none_was_measured() -> None:
         for place, one in enumerate(run.record.targets)
     ]
     finding = Finding("virtual-drive", "warning", "sim:0 is simulated (A model): its numbers are of a model", "", {})
-    models = replace(run, facts={**run.facts, "targets": targets}, findings=reported([finding]))
+    lines = finding_lines([finding], run.all_trial_count)
+    models = replace(run, facts={**run.facts, "targets": targets}, finding_lines=lines)
     drives = tuple(replace(one, kind=SIMULATED) for one in of_run.drives)
     simulated = replace(joint, runs=(models,), result_sets=(replace(of_run, drives=drives),))
     names = ", ".join(drive.name for drive in drives)
