@@ -138,6 +138,17 @@ def test_more_runs_of_a_side_can_be_named_one_by_one(runs: Runs, capsys: pytest.
     assert len(json.loads(capsys.readouterr().out)["new"]) == 3
 
 
+def test_all_runs_of_a_side_can_be_named_one_by_one(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--base", runs["several/one"], "--base", runs["several/two"], "--new", runs["later/one"]]
+    assert run(["compare", *options, "--json"]) == EXIT_OK
+    document = json.loads(capsys.readouterr().out)
+    assert [len(document[side]) for side in ("base", "new")] == [2, 1]
+    assert run(["compare", runs["base"]]) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert "error[U006] no run of NEW is named" in told
+    assert "--new RUN" in told
+
+
 def test_json_has_a_schema_and_every_number(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(runs, "several", "later", "--format", "json") == EXIT_OK
     document = json.loads(capsys.readouterr().out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,10 +44,16 @@ class FailOn(StrEnum):
 
 
 def command(
-    base: Annotated[str, typer.Argument(metavar="BASE", help="A run, its name, or a directory of runs.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="A run, its name, or a directory of runs.")],
-    more_base: Annotated[list[str] | None, typer.Option("--base", metavar="RUN", help="One more run of BASE.")] = None,
-    more_new: Annotated[list[str] | None, typer.Option("--new", metavar="RUN", help="One more run of NEW.")] = None,
+    base: Annotated[
+        str | None, typer.Argument(metavar="[BASE]", help="A run, its name, or a directory of runs.")
+    ] = None,
+    new: Annotated[str | None, typer.Argument(metavar="[NEW]", help="A run, its name, or a directory of runs.")] = None,
+    more_base: Annotated[
+        list[str] | None, typer.Option("--base", metavar="RUN", help="A run of BASE; may be repeated.")
+    ] = None,
+    more_new: Annotated[
+        list[str] | None, typer.Option("--new", metavar="RUN", help="A run of NEW; may be repeated.")
+    ] = None,
     fail_on: Annotated[
         list[FailOn] | None, typer.Option("--fail-on", help="Exit with 1 when there is such a number; may be repeated.")
     ] = None,
@@ -77,7 +84,7 @@ def command(
     Raises
     ------
     DrivelabError
-        U004: two formats. U011 to U014: a margin, a run, a metric or a file that
+        U004: two formats. U006: a side without a run. U011 to U014: a margin, a run, a metric or a file that
         cannot be. S504 to S506: not a run, or a damaged one. O801, O802: the file
         cannot be written.
     """
@@ -87,8 +94,8 @@ def command(
     if chosen is Format.HTML and out is None:
         raise DrivelabError("U014", "a page is written to a file", where="--format html")
     share = parse_margin(margin)
-    named = [base, *(more_base or ())], [new, *(more_new or ())]
-    sides = [[run for name in names for run in runs_of(name)] for names in named]
+    named = {"BASE": (base, more_base), "NEW": (new, more_new)}
+    sides = [_runs_of_side(side, [*([one] if one else []), *(more or ())]) for side, (one, more) in named.items()]
     from drivelab.answers.comparison import compare_runs
 
     more = chosen is not Format.TEXT
@@ -113,6 +120,13 @@ def parse_margin(text: str) -> float:
     if not 0 < share < 1:
         raise DrivelabError("U011", f"a margin of {text} is not between 0 % and 100 %", where="--margin")
     return share
+
+
+def _runs_of_side(side: str, names: Sequence[str]) -> list[StoredRun]:
+    if not names:
+        do = f"drivelab compare BASE NEW, or --{side.lower()} RUN for each run of a side"
+        raise DrivelabError("U006", f"no run of {side} is named", where="drivelab compare", do=do)
+    return [run for name in names for run in runs_of(name)]
 
 
 def runs_of(name: str) -> list[StoredRun]:

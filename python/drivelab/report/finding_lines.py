@@ -51,7 +51,7 @@ class FindingLine:
     def is_of_models(self) -> bool:
         """Whether it says no more than that drives are simulated."""
         said = _OF_DRIVES.match(self.text) if self.code == _VIRTUAL else None
-        return bool(said) and said["kind"] == "simulated"
+        return said is not None and said["kind"] == "simulated"
 
 
 Range = tuple[float, float]
