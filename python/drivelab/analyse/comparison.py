@@ -374,10 +374,10 @@ def _verdict(
 def _place(row: MetricComparison, as_seen: tuple[float, ...]) -> tuple[object, ...]:
     """What became worse beyond the margin first, then by verdict, judged numbers first, the largest change first.
 
-    Of what was only seen the largest change is the loudest noise: there workloads stand as in `as_seen`, which puts
+    Where no change was shown the largest one is the loudest noise: there workloads stand as in `as_seen`, which puts
     durable writes first, and their levels by size.
     """
-    is_seen = row.verdict == "seen only"
+    is_changed = row.verdict in ("slower", "faster")
     change = abs(math.log(row.ratio.value or 1.0))
-    last = (*as_seen, *map(level_size, row.levels.values())) if is_seen else (-change,)
+    last = (-change,) if is_changed else (*as_seen, *map(level_size, row.levels.values()))
     return not row.is_regression, VERDICTS.index(row.verdict), not row.is_judged, last

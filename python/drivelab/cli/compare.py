@@ -160,7 +160,9 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *
         from drivelab.report.comparison_joint import joint_of_comparison
         from drivelab.report.html import write_html_report
 
-        print(write_html_report(joint_of_comparison(comparison), out))
+        joint = joint_of_comparison(comparison)
+        page = write_html_report(joint, out)
+        _print_written(joint.sentences[0], page)
         return
     text = _text_of(comparison, chosen, is_file=out is not None, is_whole=is_whole)
     if out is None:
@@ -170,7 +172,17 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *
 
     with report_file(out) as aside:
         aside.write_text(text, encoding="utf-8")
-    print(out)
+    from drivelab.report.sentences.comparison_answer import answers
+
+    _print_written(answers(comparison)[0], out)
+
+
+def _print_written(answer: str, out: Path) -> None:
+    """The answer, and below it the file that has the rest."""
+    from drivelab.report.terminal.clean_text import terminal_text
+
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(f"{terminal_text(answer, plain)}\n{out}")
 
 
 def _text_of(comparison: Comparison, chosen: Format, *, is_file: bool, is_whole: bool) -> str:

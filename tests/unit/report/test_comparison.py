@@ -10,7 +10,6 @@ import pytest
 
 from drivelab.model.comparison import (
     ComparedRun,
-    Comparison,
     ComparisonVerdict,
     DistributionShift,
     MetricComparison,
@@ -29,49 +28,11 @@ from drivelab.report.sentences.comparison import detection_sentence, summary_sen
 from drivelab.report.sentences.comparison_answer import answers, side_names
 from drivelab.report.tables.comparison import comparison_table
 from drivelab.report.terminal.comparison import LINES_MAX, comparison_text
+from made_comparisons import comparison, row, with_ratio
 
 _JUDGED, _NO_PROOF = "the number that was judged", "that is no proof that there is none"
 HOSTILE = "</script><script>alert(1)</script> | `x` \x1b[31m\n# y"
 GITHUB_COMMENT_MAX = 65_536
-
-
-def row(
-    ratio: float = 1.5, verdict: ComparisonVerdict = "slower", metric: str = "total_latency_ns_p50", **changes: object
-) -> MetricComparison:
-    """One number."""
-    given: dict[str, object] = {
-        "workload": "log",
-        "label": "4 KiB appended + fdatasync",
-        "target_base": "sdb",
-        "target_new": "sdb",
-        "levels": {"filesystem": "ext4"},
-        "metric": metric,
-        "unit": "ns" if "latency" in metric else "B/s",
-        "is_judged": True,
-        "base": SideValues(3e5, 2.9e5, 3.1e5, 1, 5),
-        "new": SideValues(3e5 * ratio, 2.9e5 * ratio, 3.1e5 * ratio, 1, 5),
-        "ratio": Estimate(ratio, ratio / 1.05, ratio * 1.05, "1", 10, 10.0, "made"),
-        "verdict": verdict,
-        "detectable_ratio": 1.08,
-    }
-    return MetricComparison(**(given | changes))  # type: ignore[arg-type]
-
-
-def with_ratio(ratio: Estimate, verdict: ComparisonVerdict = "slower", **changes: object) -> MetricComparison:
-    """One number with an interval of its own."""
-    return replace(row(ratio.value or 1.0, verdict, **changes), ratio=ratio)  # type: ignore[arg-type]
-
-
-def comparison(*rows: MetricComparison, **changes: object) -> Comparison:
-    """Two sides of one run each."""
-    given: dict[str, object] = {
-        "base": (ComparedRun("monday", "runs/monday"),),
-        "new": (ComparedRun("tuesday", "runs/tuesday"),),
-        "margin": 0.05,
-        "rows": rows,
-    }
-    return Comparison(**(given | changes))  # type: ignore[arg-type]
-
 
 EVERY_KIND = comparison(
     row(1.5),
@@ -121,10 +82,33 @@ def test_one_run_a_side_is_told_as_seen_and_how_far_another_would_differ_is_unkn
 
 def test_the_answer_names_the_levels_that_tell_a_workload_from_the_others() -> None:
     levels = {"governor": "as-found", "filesystem": "ext4", "scheduler": "kyber"}
-    rows = [row(2.0, levels=levels), row(1.5, levels=levels | {"scheduler": "as-found", "filesystem": "xfs"})]
-    assert answers(comparison(*rows))[0].endswith(
-        "for 4 KiB appended + fdatasync, ext4, scheduler kyber; 1 more of 2 numbers changed."
+    other = levels | {"scheduler": "as-found", "filesystem": "xfs"}
+    assert answers(comparison(row(2.0, levels=levels), row(1.0, "equivalent", levels=other)))[0].endswith(
+        "for 4 KiB appended + fdatasync, ext4, scheduler kyber; the only one of 2 numbers that changed."
     )
+
+
+@pytest.mark.parametrize(
+    ("ratios", "told"),
+    [
+        ((0.5, 1 / 1.1, 1.0), "Beta was 10 % to 2.0 times faster than Alpha in 2 of 3 numbers."),
+        ((1.2, 1.07), "Beta was 7 to 20 % slower than Alpha in both numbers."),
+        ((1.2, 1.2, 0.5), "Beta was 20 % slower than Alpha in 2 of 3 numbers, and 2.0 times faster in 1."),
+    ],
+)
+def test_several_changes_are_told_as_a_range(ratios: tuple[float, ...], told: str) -> None:
+    kind: dict[float, ComparisonVerdict] = {1.0: "equivalent"}
+    rows = [
+        row(one, kind.get(one, "slower" if one > 1 else "faster"), target_base="Alpha", target_new="Beta")
+        for one in ratios
+    ]
+    assert answers(comparison(*rows))[0] == told
+
+
+def test_what_the_answer_says_of_all_numbers_is_not_said_again() -> None:
+    assert len(answers(comparison(row(1.0, "equivalent"), row(1.01, "equivalent")))) == 1
+    assert len(answers(comparison(row(1.0, "equivalent"), row(1.01, "no difference shown")))) == 2
+    assert "Worst" not in " ".join(answers(comparison(row(1.5), row(1.0, "equivalent"))))
 
 
 def test_sides_are_called_by_what_people_know_them_by() -> None:
@@ -140,7 +124,7 @@ def test_sides_are_called_by_what_people_know_them_by() -> None:
 
 
 def test_a_screen_has_thirty_lines_and_says_what_has_more() -> None:
-    long_name = "of a long name " * 9
+    long_name = "of a long name " * 12
     many = tuple(SideDifference(f"fact {n}", ("a " * 60,), ("b",)) for n in range(30))
     rows = [row(1.5, label=f"workload {n} {long_name}") for n in range(60)]
     wide = replace(
@@ -339,6 +323,9 @@ def test_the_figure_draws_latencies_and_rates_apart_with_the_margin() -> None:
     assert slower["x"] == [1.5]
     assert slower["error_x"]["array"][0] == pytest.approx(1.5 * 0.05)
     assert comparison_ratios(comparison()) is None
+    named = comparison_ratios(comparison(row(target_base="Alpha", target_new="Beta")))
+    assert named is not None
+    assert named.title == "Beta over Alpha"
 
 
 def distribution(runs: int = 3, **changes: object) -> DistributionShift:

@@ -10,6 +10,7 @@ from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.ratio_rows import PLOTS_AT_MOST, RatioRow, ends_of_rows, pieces_of, ratio_plot
 from drivelab.report.numerals import number_text, typeset
 from drivelab.report.sentences.comparison import constant_levels, interval_words, row_words, value_words
+from drivelab.report.sentences.comparison_answer import side_names
 from drivelab.report.tables.comparison import comparison_data
 
 # symbol and colour of each verdict: no meaning hangs on colour alone
@@ -23,7 +24,6 @@ _MARKS: dict[str, tuple[str, str]] = {
 }
 # where all ratios are close to 1
 _NEAR_1 = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0)
-_AXES = ("NEW over BASE", "number")
 
 
 def comparison_ratios(comparison: Comparison) -> Figure | None:
@@ -37,10 +37,11 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
     pieces = pieces_of(groups.items())
     if not pieces:
         return None
+    ratio = " over ".join(reversed(side_names(comparison)))
     ends = ends_of_rows(row for rows in groups.values() for row in rows)
     return Figure(
         key="comparison-ratios",
-        title="NEW over BASE",
+        title=ratio,
         caption=(
             f"Whiskers are 95\u00a0% intervals; the grey band is {typeset(format_percent(comparison.margin))}. "
             "A ratio without whiskers rests on too few runs; one that is not comparable says nothing. Drawn is the "
@@ -48,7 +49,7 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
             + theme.shown_words(PLOTS_AT_MOST, len(pieces))
         ),
         plots=tuple(
-            ratio_plot(rows, name, ends, _MARKS, axes=_AXES, ticks_near_1=_NEAR_1)
+            ratio_plot(rows, name, ends, _MARKS, axes=(ratio, "number"), ticks_near_1=_NEAR_1)
             for name, rows in pieces[:PLOTS_AT_MOST]
         ),
         table=comparison_data(comparison.rows),

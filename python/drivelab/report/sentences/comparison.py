@@ -124,8 +124,10 @@ def summary_sentence(comparison: Comparison) -> str:
     ]
     better = sorted((row for row in judged if row.verdict == "faster"), key=lambda row: row.slowdown or 1.0)
     # the answer above has the only one
-    named = (("Worst", worse), ("Best", better)) if len(judged) > 1 else ()
-    ends = [f" {word}: {_row_change(rows[0])}." for word, rows in named if rows]
+    is_several = sum(row.verdict in ("slower", "faster") for row in judged) > 1
+    named = (("Worst", worse), ("Best", better)) if is_several else ()
+    constant = constant_levels(comparison.rows)
+    ends = [f" {word}: {_row_change(rows[0], constant)}." for word, rows in named if rows]
     numbers = "1 judged number" if len(judged) == 1 else f"{len(judged)} judged numbers"
     return f"{numbers}: {', '.join(parts)}.{''.join(ends)}"
 
@@ -159,10 +161,10 @@ def _place(words: str) -> int:
     return next(place for place, begin in enumerate(_SUMMARY_ORDER) if words.startswith(begin))
 
 
-def _row_change(row: MetricComparison) -> str:
+def _row_change(row: MetricComparison, constant: Mapping[str, str]) -> str:
     """What changed, and by how much: ``small write, median latency 50 % slower (43 to 58)``."""
     change = ratio_change(row.ratio, is_more_slower=row.is_more_worse)
-    return f"{row_words(row, {})}, {metric_of(row.metric).title} {change}"
+    return f"{row_words(row, constant)}, {metric_of(row.metric).title} {change}"
 
 
 def interval_words(row: MetricComparison) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from drivelab.model.apart import MAY_DIFFER
 from drivelab.model.comparison import Comparison, MetricComparison
@@ -42,9 +43,13 @@ _BESIDE = frozenset(
 
 
 def answers(comparison: Comparison) -> tuple[str, ...]:
-    """The answer in at most 30 words, then how many numbers have which verdict."""
+    """The answer in at most 30 words, then how many numbers have which verdict where these are several."""
     summary = summary_sentence(comparison)
-    return (_answer(comparison), summary) if comparison.is_anything_compared else (summary,)
+    if not comparison.is_anything_compared:
+        return (summary,)
+    verdicts = {row.verdict for row in comparison.rows if row.is_judged}
+    is_told = len(verdicts) == 1 and verdicts <= {"equivalent", "no difference shown"}
+    return (_answer(comparison), summary)[: 1 if is_told else 2]
 
 
 def answers_with_limits(comparison: Comparison) -> tuple[str, ...]:
@@ -78,10 +83,11 @@ def _answer(comparison: Comparison) -> str:
     base, new = side_names(comparison)
     judged = [row for row in comparison.rows if row.is_judged and row.verdict != "not comparable"]
     changed = [row for row in judged if row.verdict in ("slower", "faster")]
+    if len(changed) == 1:
+        others = f"; the only one of {len(judged)} numbers that changed" if len(judged) > 1 else ""
+        return f"{_change(changed[0], comparison, base, new)}{others}."
     if changed:
-        first = max(changed, key=lambda row: (row.is_regression, size_of_change(row)))
-        more = f"; {len(changed) - 1} more of {len(judged)} numbers changed" if len(changed) > 1 else ""
-        return f"{_change(first, comparison, base, new)}{more}."
+        return _changed(changed, len(judged), base, new)
     seen = [row for row in judged if row.verdict == "seen only" and row.slowdown]
     if seen and len(seen) == len(judged):
         return _seen(seen, comparison, base, new)
@@ -91,9 +97,38 @@ def _answer(comparison: Comparison) -> str:
     return f"No difference between {new} and {base} was shown in {numbers}; that is no proof that there is none."
 
 
+def _changed(changed: Sequence[MetricComparison], count: int, base: str, new: str) -> str:
+    """``xfs was 5 to 65 % faster than ext4 in 6 of 7 numbers``, and how many became slower, by how much."""
+    told = []
+    for verdict in ("slower", "faster"):
+        rows = sorted((row for row in changed if row.verdict == verdict), key=size_of_change)
+        if rows:
+            told.append((_span([_amount(row) for row in (rows[0], rows[-1])]), verdict, len(rows)))
+    (span, verdict, number), *others = told
+    more = "".join(f", and {span} {verdict} in {number}" for span, verdict, number in others)
+    where = f"{number} of {count}" if number < count else "both" if count == 2 else f"all {count}"
+    return f"{new} was {span} {verdict} than {base} in {where} numbers{more}."
+
+
+def _amount(row: MetricComparison) -> str:
+    """How much slower or faster, as `_change` says it, without the word."""
+    bare = replace(row.ratio, low=None, high=None)
+    return ratio_change(bare, is_more_slower=row.is_more_worse).rpartition(" ")[0]
+
+
+def _span(ends: Sequence[str]) -> str:
+    """``2.3 to 1 400 times``: a unit is said once, and so is what is the same."""
+    ends = list(dict.fromkeys(ends))
+    units = {end.rpartition(" ")[2] for end in ends}
+    return " to ".join([*(end.rpartition(" ")[0] if len(units) == 1 else end for end in ends[:-1]), ends[-1]])
+
+
 def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, new: str) -> str:
     """What too few runs show: which way the numbers look and how far; no one of them is the answer."""
-    if (most := max(map(size_of_change, seen)) - 1) < SAME_WITHIN:
+    most = max(map(size_of_change, seen)) - 1
+    if not most and len(seen) > 1:
+        return f"All {len(seen)} numbers are the same in {base} and {new}."
+    if most < SAME_WITHIN:
         return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
     why = seen[0].why[0] if seen[0].why else ""
     looks = {how: [row for row in seen if looks_words(row) == how] for how in ("better", "worse", "alike")}
@@ -108,10 +143,7 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
         return f"{_change(seen[0], comparison, base, new, verb='looked')}{because}."
     how = "better" if looks["better"] else "worse"
     sizes = sorted(map(size_of_change, looks[how]))
-    ends = list(dict.fromkeys(amount_words(size, 2) for size in (sizes[0], sizes[-1])))
-    # a unit is said once: 2.3 to 1 400 times
-    units = {end.rpartition(" ")[2] for end in ends}
-    span = " to ".join([*(end.rpartition(" ")[0] if len(units) == 1 else end for end in ends[:-1]), ends[-1]])
+    span = _span([amount_words(size, 2) for size in (sizes[0], sizes[-1])])
     where = f"all {len(seen)} numbers" if len(sizes) == len(seen) else f"{len(sizes)} of {len(seen)} numbers"
     return f"{new} looked {how} than {base} in {where} ({span}){because}."
 
