@@ -67,6 +67,13 @@ class RoundsOfPlan:
         """The trials that are not to be measured any more, by what was measured."""
         return frozenset(step.trial for step in self._plan.steps if not self.is_needed(step, values))
 
+    def needless_after(self, step: PlannedStep, values: Values) -> list[PlannedStep]:
+        """The steps of later rounds that are not needed after this step; none unless it is the last of its round."""
+        rounds = self._steps.get((step.target, step.phase), [])
+        if not rounds or rounds[step.round - 1][-1].trial != step.trial:
+            return []
+        return [one for later in rounds[step.round :] for one in later if not self.is_needed(one, values)]
+
     def outside(self, values: Values) -> frozenset[str]:
         """The trials of rounds before the window: they led there, and are no measurement."""
         found = []

@@ -203,7 +203,7 @@ class Execution:
             if self._rounds.are_needed(steps):
                 self._run_steps(steps)
             else:
-                self._progress.not_needed(steps[0].number)
+                self._progress.not_needed([steps[0].number])
 
     def _put_everything_back(self) -> None:
         try:
@@ -369,7 +369,7 @@ class Execution:
         if failure is not None:
             self._fail(step, failure)
             return
-        self._rounds.note(measured, summary)
+        self._progress.not_needed(self._rounds.note(step, measured, summary))
         self._writer.add_journal("step done", step=step.number, trial=step.trial)
         self.outcome.completed += 1
         self.outcome.invalid += any(finding.severity == "invalid" for finding in findings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -62,12 +62,12 @@ class RunProgress:
         self._stream = for_person(stream)
         self._now_ns = now_ns
         awaited = [step for number, step in enumerate(steps, start=1) if number not in completed]
-        self._left_count = len(awaited)
+        self._left = set(range(1, len(steps) + 1)) - set(completed)
         self._time_left = TimeLeft([*awaited, *fillings])
         self._fillings = list(fillings)
         # since when it is filled, 0 while it is not; which part of that is done
         self._filling_ns, self._filling_share = 0, 0.0
-        self._number = 0
+        self._ended_count = len(completed)
         # the step that is under way, since when, and which part of its workload is done
         self._current: AwaitedStep | None = None
         self._begun_ns = self._current_ns = now_ns()
@@ -136,7 +136,7 @@ class RunProgress:
 
     def begins(self, number: int) -> None:
         """A step begins; numbers are from 1."""
-        self._number, self._current = number, self._steps[number - 1]
+        self._current = self._steps[number - 1]
         self._current_ns, self._current_share = self._now_ns(), 0.0
         self.doing("getting ready")
 
@@ -156,28 +156,32 @@ class RunProgress:
         """A step gave no result."""
         self._end_step(number, f"failed [{error.code}]", [f"failed [{error.code}]: {error.what}"])
 
-    def not_needed(self, number: int) -> None:
-        """A step is left out: what it belongs to has come to its end before."""
-        self._time_left.done(self._steps[number - 1], None)
-        self._left_count -= 1
+    def not_needed(self, numbers: Iterable[int]) -> None:
+        """Steps are left out: what they belong to has come to its end before."""
+        for number in self._left.intersection(numbers):
+            self._time_left.done(self._steps[number - 1], None)
+            self._left.remove(number)
 
     def _end_step(self, number: int, found: str, told: Sequence[str]) -> None:
         step, now_ns = self._steps[number - 1], self._now_ns()
         self._time_left.done(step, now_ns - self._current_ns)
         self._current, self._current_ns, self._current_share = None, now_ns, 0.0
-        self._left_count -= 1
+        self._left.discard(number)
+        self._ended_count += 1
         # the latest of a name is the last
         self._found.pop(step.name, None)
         if found:
             self._found[step.name] = f"{step.short or step.name} {found}"
         if self._live is None:
-            left = left_text(self._time_left.left_ns()) if self._left_count else ""
-            line = finished_line(f"{number} of {len(self._steps)}", (step.name, step.short), told, left, _LINE_WIDTH)
+            left = left_text(self._time_left.left_ns()) if self._left else ""
+            place = f"{self._ended_count} of {self._ended_count + len(self._left)}"
+            line = finished_line(place, (step.name, step.short), told, left, _LINE_WIDTH)
             print(line, file=self._stream, flush=True)
 
     def look(self) -> Look:
         """What is to be shown now."""
         left_ns, spent_ns, current = self._left_ns(), self._now_ns() - self._begun_ns, self._current
+        count = self._ended_count + len(self._left)
         is_known = self._current_share > SHARE_MIN or any(step.expected_ns for step in self._steps)
         if is_known:
             # what is over stays over, also when the rest turns out to be longer
@@ -186,7 +190,7 @@ class RunProgress:
             title=self._title,
             share=self._shown_share,
             left=left_text(left_ns) if is_known else "",
-            place=f"{self._number} of {len(self._steps)}" if len(self._steps) > 1 and current else "",
+            place=f"{self._ended_count + 1} of {count}" if count > 1 and current else "",
             name=current.name if current else "",
             now=self._now,
             found=tuple(self._found.values()),

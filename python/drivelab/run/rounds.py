@@ -33,11 +33,12 @@ class RoundsUnderWay:
         """Whether steps are to be done: their phase has not ended before their round."""
         return all(self._rounds.is_needed(step, self._values) for step in steps)
 
-    def note(self, measured: Measurement, summary: TrialSummary) -> None:
-        """A trial was measured and stored."""
+    def note(self, step: PlannedStep, measured: Measurement, summary: TrialSummary) -> list[int]:
+        """A trial was measured and stored; the numbers of the steps that are not needed any more for that."""
         known = {name: one.value for name in NEEDED if (one := summary.estimates.get(name)) is not None}
         known[WINDOW_NS] = float(measured.engine.get("measured_ns", 0))
         self._values[summary.name] = {name: value for name, value in known.items() if value is not None}
+        return [one.number for one in self._rounds.needless_after(step, self._values)]
 
     def with_point(self, step: PlannedStep) -> PlannedStep:
         """The step with the levels of the combination that it takes, where it takes one.

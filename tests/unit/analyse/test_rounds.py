@@ -98,6 +98,11 @@ def test_a_phase_ends_with_the_first_round_that_is_steady_over_five() -> None:
         is_over = count == 8
         needed = [rounds.is_needed(step, values) for step in plan.steps if step.round == count + 1]
         assert needed == [not is_over] * 4
+        # which steps are left out is known with the last step of a round, and not before
+        own = [step for step in plan.steps if step.round == count]
+        needless = [step.trial for step in rounds.needless_after(own[-1], values)]
+        assert needless == [step.trial for step in plan.steps if step.round == 9] * is_over
+        assert rounds.needless_after(own[0], values) == []
     (result,) = RoundsOfPlan(plan).results(values)
     assert (result.rounds, result.ended_by, result.window, result.is_steady) == (8, "steady", (4, 8), True)
     assert result.tracked[0].window is not None

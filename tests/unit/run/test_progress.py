@@ -163,6 +163,19 @@ def test_a_look_has_the_share_of_the_time_and_not_of_the_steps() -> None:
     assert progress.look().share == 1
 
 
+def test_steps_that_are_not_needed_are_not_counted() -> None:
+    stream = io.StringIO()
+    progress = RunProgress("run", [AwaitedStep(f"step {n}", "", S) for n in range(1, 7)], stream, completed={1})
+    progress.begins(2)
+    assert progress.look().place == "2 of 6"
+    progress.not_needed([3, 4])
+    progress.done(2, SUMMARY)
+    progress.begins(5)
+    progress.not_needed([3, 6])
+    progress.done(5, SUMMARY)
+    assert [line.partition(",")[0] for line in stream.getvalue().splitlines()] == ["step 2 of 4", "step 3 of 3"]
+
+
 def test_what_is_over_stays_over_when_the_rest_turns_out_longer() -> None:
     clock = Clock()
     progress = RunProgress("run", [AwaitedStep("a", "a", S)] * 10, io.StringIO(), now_ns=clock)
