@@ -248,7 +248,9 @@ def _found_values(side: Sequence[ReadRun]) -> dict[str, dict[str, None]]:
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
     yield from _of_models((*base, *new))
-    yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))
+    is_compared = any(row.verdict != "not comparable" for row in compared.rows)
+    if is_compared:
+        yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))
     for run in (*base, *new):
         if imported := run.record.imported:
             yield _told_imported(run, imported)
@@ -260,7 +262,7 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
         for finding in run.findings:
             if finding.code in warnings:
                 warnings[finding.code] += max(1, finding.trial_count)
-        if warnings:
+        if warnings and is_compared:
             told = "; ".join(
                 f"it {_OF_THE_MOMENT[code]}{f' in {count} trials' * (count > 1)}" for code, count in warnings.items()
             )

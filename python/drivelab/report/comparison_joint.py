@@ -31,6 +31,9 @@ def joint_of_comparison(comparison: Comparison) -> Joint:
         sentences=(*answers_with_limits(comparison), *told),
         tables=numbered((*tables, *part_differences_tables(comparison.part_differences))),
         figures=tuple(figure for figure in figures if figure is not None),
-        notes=tuple(map(difference_words, comparison.differences)),
+        # what the sides are called by is what is compared, and told in the question
+        notes=tuple(
+            difference_words(one) for one in comparison.differences if (one.base, one.new) != ((base,), (new,))
+        ),
         part_differences=comparison.part_differences,
     )

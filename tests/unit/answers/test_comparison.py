@@ -203,6 +203,11 @@ def test_other_workloads_have_nothing_in_common(made: MakeRun) -> None:
     assert not found.is_anything_compared
 
 
+def test_where_nothing_is_compared_nothing_is_said_to_limit_it(made: MakeRun) -> None:
+    busy = Finding("foreign-work", "warning", "others worked", "0001-log-append")
+    assert compared(made(findings=[busy]), made(workload="reads")).notes == ()
+
+
 def test_a_level_that_was_taken_on_one_side_only_is_not_compared(made: MakeRun) -> None:
     found = compared(made(), made(achieved={"filesystem": "xfs rw"}))
     assert all("filesystem ext4 as read back" in row.why[0] for row in found.rows)

@@ -244,6 +244,19 @@ def test_a_throughput_regresses_downwards(ratio: float, is_regression: bool) -> 
     assert one.slowdown == pytest.approx(1 / ratio)
 
 
+def test_the_page_does_not_count_what_is_compared_as_a_difference_that_limits_it() -> None:
+    differences = (SideDifference("drive", ("Alpha",), ("Beta",)), SideDifference("kernel", ("1",), ("2",)))
+    two = comparison(row(target_base="Alpha", target_new="Beta"), differences=differences)
+    assert joint_of_comparison(two).notes == ("kernel: 1 in BASE, 2 in NEW",)
+
+
+def test_combinations_of_a_target_that_is_left_out_are_not_named_one_by_one() -> None:
+    only = ("a log, ext4, sdc of NEW", "reads, ext4")
+    told = " ".join(comparison_text(comparison(row(), only_new=only, left_out_new=("sdc",))).split())
+    assert "sdc of NEW is left out" in told
+    assert "NEW has 1 combination that BASE lacks: reads, ext4." in told
+
+
 def test_nothing_in_common_is_said() -> None:
     assert "no combination" in summary_sentence(comparison())
     assert "mean different things" in summary_sentence(comparison(row(verdict="not comparable", why=("other",))))

@@ -78,7 +78,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield ""
         yield from (f"- {escaped(difference_words(one))}" for one in comparison.differences)
     else:
-        yield "Of hosts, drives and versions nothing that was recorded differs."
+        yield "Nothing recorded about host, drive or versions differs."
     yield ""
     yield f"<details><summary>How to read this</summary>\n\n{escaped(HOW_TO_READ)}\n\n</details>"
 

@@ -66,7 +66,7 @@ def scale_words(comparison: Comparison) -> str:
 
 def limits_words(comparison: Comparison) -> list[str]:
     """What to know before any number: that one side was made with ``--quick``, and which targets are left out."""
-    told = [scale_words(comparison)]
+    told = [scale_words(comparison)] if comparison.is_anything_compared else []
     for side, other, targets in (("BASE", "NEW", comparison.left_out_base), ("NEW", "BASE", comparison.left_out_new)):
         if targets:
             are = "is" if len(targets) == 1 else "are"
@@ -249,7 +249,14 @@ def remarks(comparison: Comparison) -> Iterator[str]:
     if found := detection_sentence(comparison):
         yield found
     yield from _by_chance(comparison)
-    for name, other, missing in (("BASE", "NEW", comparison.only_base), ("NEW", "BASE", comparison.only_new)):
+    sides = (
+        ("BASE", "NEW", comparison.only_base, comparison.left_out_base),
+        ("NEW", "BASE", comparison.only_new, comparison.left_out_new),
+    )
+    for name, other, only, left_out in sides:
+        # that a whole target is left out is told by `limits_words`
+        ends = tuple(f", {target}{of}" for target in left_out for of in ("", f" of {name}"))
+        missing = [one for one in only if not one.endswith(ends)]
         if missing:
             listed = "; ".join(missing[:5]) + (" and others" if len(missing) > 5 else "")
             many = "1 combination" if len(missing) == 1 else f"{len(missing)} combinations"

@@ -157,7 +157,7 @@ def _remarks(comparison: Comparison) -> Iterator[list[str]]:
 
 def _differences(comparison: Comparison) -> Iterator[list[str]]:
     if not comparison.differences:
-        yield ["Of hosts, drives and versions nothing that was recorded differs."]
+        yield ["Nothing recorded about host, drive or versions differs."]
         return
     first, *others = (_wrapped(f"  {difference_words(one)}", "    ") for one in comparison.differences)
     yield from (["What differs:", *first], *others)
