@@ -92,8 +92,9 @@ def _of_all_drives(findings: Sequence[Finding]) -> list[Finding]:
         kept.setdefault(key, finding)
         named.setdefault(key, []).extend([said["names"]] if said else [])
     return [
-        replace(finding, text=f"{names_in_words(named[kind, rest])} are {kind}: {rest}")
-        if len(named[kind, rest]) > 1
+        replace(finding, text=f"{names_in_words(names)} are {kind}: {rest}")
+        # several targets may be on one drive
+        if len(names := list(dict.fromkeys(named[kind, rest]))) > 1
         else finding
         for (kind, rest), finding in kept.items()
     ]

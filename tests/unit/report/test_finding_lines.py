@@ -26,6 +26,14 @@ def test_the_numbers_of_what_stands_for_many_trials_are_used() -> None:
     assert line.text.startswith("830 of 900 trials were shorter than 300 ms (50 to 200 ms)")
 
 
+def test_a_drive_of_two_targets_is_named_once() -> None:
+    findings = [Finding("virtual-drive", "warning", "vda is virtual: a host answers", "", {}) for _ in range(2)]
+    assert [line.text for line in finding_lines(findings, 3)] == ["vda is virtual: a host answers"]
+    others = [Finding("virtual-drive", "warning", "vdb is virtual: a host answers", "", {})]
+    (line,) = finding_lines([*findings, *others], 3)
+    assert line.text == "vda and vdb are virtual: a host answers"
+
+
 def test_what_disturbed_some_trials_is_told_by_kind() -> None:
     findings = [
         Finding("foreign-work", "warning", "x", "t1", {"cpu_pressure_some_share": 0.05, "cpu_steal_share": 0.02}),
