@@ -284,6 +284,8 @@ def test_an_experiment_that_asks_for_a_backend_of_the_kernel_is_refused_before_i
         assert run([command, "ssd-latency", "sim:consumer-ssd", "--quick", "--skip-unavailable"]) == 2
         assert "error[R424]" in (told := capsys.readouterr().err)
         assert "a simulated drive has no backend sync" in told
+    assert run(["explain", "sim:consumer-ssd"]) == 2
+    assert "explain needs a real drive" in capsys.readouterr().err
 
 
 def test_a_report_of_several_simulated_drives_says_so_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

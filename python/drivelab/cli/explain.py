@@ -20,7 +20,7 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.recorded import record_run
 from drivelab.state.stuck import require_apart
-from drivelab.store.find_run import stored_in
+from drivelab.store.find_run import find_run, stored_in
 from drivelab.store.followed import holds_followed
 from drivelab.store.layout import JOURNAL, RUN_JSON, TRIALS, default_parent
 from drivelab.store.read import open_run
@@ -52,7 +52,7 @@ def explain(options: ExplainOptions) -> int:
     DrivelabError
         U001 to U005: an option makes no sense. U020 to U022: stored runs that
         cannot be explained. S504: a run without its run.json. R430 to R440: nothing can be traced here. T101 to
-        T108, C201 to C212, P704 to P711: the target, and whether it may be used. R441: no trial was traced.
+        T108, C201 to C212, P704 to P711, R424: the target, and whether it may be used. R441: no trial was traced.
     """
     if is_followed(options):
         return explain_followed(options)
@@ -78,6 +78,9 @@ def explain(options: ExplainOptions) -> int:
     if options.trial:
         what = f"--trial names a trial of a stored run, and {options.what[0]} is none"
         raise DrivelabError("U021", what, where="option --trial")
+    if options.what[0].isdecimal() and not Path(options.what[0]).exists():
+        # no target is called so: it is the number of a run that is not there
+        find_run(options.what[0])
     _require_no_cut_off_run(options.what[0])
     return _explain_target(options, options.what[0])
 
@@ -106,6 +109,9 @@ def _explain_target(options: ExplainOptions, target: str) -> int:
     # before the target is looked at: what a killed run left on it is not its own
     stuck = put_back_left_over()
     facts = resolve_measured(target)
+    if facts.simulated is not None:
+        what = "explain needs a real drive: behind a simulated one there is no kernel to trace"
+        raise DrivelabError("R424", what, where=target, do="name a directory, a drive, or scratch:1GiB")
     require_apart(stuck, [facts])
     asked = experiment_from(options, facts)
     advice = advice_on_writes(options, facts)

@@ -192,6 +192,8 @@ def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> Drive
     what = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
     if chosen and "unexpected extra argument" in what:
         do = BY_NAME[chosen].one_at_a_time or do
+    if what.startswith("No such command 'list'"):
+        do = "for drives: drivelab drives; for runs: drivelab runs"
     return DrivelabError("U006", what[:1].lower() + what[1:], where=_command_line(arguments), do=do)
 
 
