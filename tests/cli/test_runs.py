@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from compared_runs import write_compared_run
+
 from drivelab.cli import main
+from drivelab.model.run_answer import RunAnswer
 from drivelab.report.outcome_words import short_verdict
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -32,7 +38,8 @@ def test_runs_are_listed_the_newest_first_with_their_drives_and_answers(
 ) -> None:
     assert main.run(["runs"]) == 0
     out, err = capsys.readouterr()
-    head, first, more, second = out.splitlines()
+    head, first, more, second, how = out.splitlines()
+    assert how == "to see one: drivelab report 2"
     assert head.split() == ["#", "when", "(UTC)", "experiment", "drive", "answer"]
     # a damaged one has a number, too: its directory is there
     assert re.match(r"2  2026-02-01 10:00  queue-depth-grid  sdb +Random reads \(block size$", first)
@@ -56,7 +63,7 @@ def test_the_answer_is_cut_between_words_where_the_terminal_ends(
     for width in (80, 100, 120, 300):
         monkeypatch.setenv("COLUMNS", str(width))
         assert main.run(["runs"]) == 0
-        _, *lines, _ = capsys.readouterr().out.splitlines()
+        _, *lines, _, _ = capsys.readouterr().out.splitlines()
         assert max(map(len, lines)) <= width
         start = lines[0].index("Random")
         shown = " ".join(line[start:] for line in lines).removesuffix("…")
@@ -124,7 +131,7 @@ def test_a_run_that_failed_says_why(kept: Path, capsys: pytest.CaptureFixture[st
     path = kept / "20260101T000000Z-check-etcd" / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "failed", "error": "KeyError: 'x'"}))
     assert main.run(["runs"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith("  failed: KeyError: 'x'")
+    assert capsys.readouterr().out.splitlines()[-2].endswith("  failed: KeyError: 'x'")
     assert main.run(["report", path.parent.name, "--text"]) == 0
     assert "it failed: KeyError: 'x'" in capsys.readouterr().out
 
@@ -157,3 +164,23 @@ def test_a_directory_is_known_by_where_it_is(tmp_path: Path, monkeypatch: pytest
     assert main.run(["runs", str(volume), "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["runs"]
     assert one["targets"] == [str(volume)]
+
+
+def test_a_run_that_was_cut_off_before_its_first_answer_says_how_far_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    write_compared_run(tmp_path / "20260101T000000Z-cut", 1, repeats=1)
+    monkeypatch.setattr("drivelab.answers.run_answer.answer_of_run", lambda *_: RunAnswer())
+    assert main.run(["runs"]) == 0
+    assert "1 of 1 trial" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_explained_number_without_a_run_is_no_directory(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["explain", "99"]) != 0
+    assert "error[S504] there is no run 99" in capsys.readouterr().err
+
+
+def test_list_leads_to_drives_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["list"]) != 0
+    assert "for drives: drivelab drives; for runs: drivelab runs" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -14,9 +15,10 @@ import typer
 
 from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import trials_of
 from drivelab.model.units import glued
 from drivelab.report.outcome_words import short_verdict
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import capitalised, clauses_in_lines
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import ellipsis, one_line, table_lines
 from drivelab.store.find_run import all_kept, kept_followed, kept_runs
@@ -61,6 +63,7 @@ def command(
     plain = not console.encoding.startswith("utf")
     for line in _lines(shown, max(console.width, 40), plain):
         print(line)
+    print(f"to see one: drivelab report {shown[0]['number']}")
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} older: --all")
 
@@ -103,6 +106,8 @@ def _lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterat
         mark = ellipsis(plain)
         text = glued(terminal_text(_answer(row), plain))
         told = textwrap.wrap(text, room, max_lines=_ANSWER_LINES_MAX, placeholder=mark)
+        # whole clauses, where two lines hold at least one
+        told = clauses_in_lines(text, partial(textwrap.wrap, width=room), _ANSWER_LINES_MAX) or told
         first, *more = [terminal_text(one, plain) for one in told] or [""]
         yield f"{line}{' ' * (start - cell_len(line))}{first}"
         # a comma or a colon before what was cut off leads nowhere
@@ -157,6 +162,8 @@ def _first_sentence(run: StoredRun) -> str:
     except DrivelabError:
         # a run without a single trial, or one that is damaged: its report says why
         return ""
+    if not answer.combinations:
+        return trials_of(run.trials.num_rows, len(run.record.plan.get("steps", ())) or run.trials.num_rows)
     sentences = run_sentences(answer, of_tasks=asks_total_time(run.record.experiment))
     labels = {one.label for one in answer.combinations}
     first = plain_text(next(iter(sentences), ""))
