@@ -167,9 +167,10 @@ def test_runs_of_other_kinds_are_counted_and_no_rows_beside_checks(
     assert [row.experiment for row in history.rows] == ["check"]
     assert [one.kind[0] for one in history.judged] == ["check"]
     assert main.run(["history", TARGET]) == 0
-    assert "left out, since they have other numbers: 2 of explain, 1 of burst: --all" in capsys.readouterr().out
+    assert "left out (they measure other things): 2 runs of explain, 1 run of burst: --all" in capsys.readouterr().out
     assert len(history_of(kept.runs(), TARGET, with_every_kind=True).rows) == 4
-    assert "Left out, since they have other numbers: 2 of explain, 1 of burst." in joint_of_history(history).sentences
+    left_out = "Left out (they measure other things): 2 runs of explain, 1 run of burst."
+    assert left_out in joint_of_history(history).sentences
 
 
 def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:

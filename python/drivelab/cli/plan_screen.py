@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.cli.plan_steps import varied
+from drivelab.model.names import names_in_words
 from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep
 from drivelab.model.units import format_bytes, format_wait_ns
@@ -98,7 +99,7 @@ def _first(plan: Plan, expected_ns: int) -> str:
     erased = f"ERASES {' and '.join(what)}" if what else "Nothing is erased"
     time = _time_text(expected_ns)
     if all(target.kind == "simulated" for target in plan.targets):
-        time = f"{time} of the drive's time, simulated faster"
+        time = f"{time} of simulated time"
     return f"{erased}; about {time}; {format_bytes(plan.bytes_written)} are written"
 
 
@@ -161,7 +162,7 @@ def _alike_once(sentences: Sequence[str], targets: Sequence[str]) -> list[str]:
     for sentence in sentences:
         target = next((one for one in targets if f" on {one}: " in sentence), "")
         found.setdefault(sentence.replace(f" on {target}: ", " on {}: ") if target else sentence, []).append(target)
-    return [text.replace(" on {}: ", f" on {' and '.join(names)}: ") for text, names in found.items()]
+    return [text.replace(" on {}: ", f" on {names_in_words(names)}: ") for text, names in found.items()]
 
 
 def _workloads(plan: Plan) -> dict[tuple[str, bool], list[PlannedStep]]:

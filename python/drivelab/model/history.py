@@ -153,6 +153,8 @@ class History:
 
     @property
     def other_kinds_words(self) -> str:
-        """``left out, since they have other numbers: 2 of explain, 1 of burst``; empty where there are none."""
-        counts = ", ".join(f"{count} of {name}" for name, count in self.other_kinds.items())
-        return f"left out, since they have other numbers: {counts}" if counts else ""
+        """``left out (they measure other things): 2 runs of explain``; empty where there are none."""
+        counts = ", ".join(
+            f"{count} run{'s' if count > 1 else ''} of {name}" for name, count in self.other_kinds.items()
+        )
+        return f"left out (they measure other things): {counts}" if counts else ""

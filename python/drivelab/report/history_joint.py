@@ -89,7 +89,7 @@ def judged_sentences(history: History) -> list[str]:
     elif not known and rows:
         whys = dict.fromkeys(row.left_out for row in history.rows if row.left_out)
         why = f" ({', '.join(whys)})" if whys else ""
-        told.append(f"No run here tells of the drive by itself{why}: there is nothing to judge.")
+        told.append(f"No run here shows the drive undisturbed{why}, so there is nothing to judge.")
     return told
 
 

@@ -38,6 +38,7 @@ from drivelab.report.figures.quantity import (
     whiskers,
 )
 from drivelab.report.numerals import THIN_SPACE
+from drivelab.report.parts_of_text import capitalised
 
 PANEL_PX, BOTTOM_PX = 210, 56
 LINES_PER_PLOT, PLOTS_AT_MOST, SENTENCES_AT_MOST = 6, 6, 6
@@ -120,7 +121,7 @@ def _sentences(lines: Sequence[_Line]) -> list[str]:
     """What lies beyond each knee, and where there is none in what was measured."""
     found = []
     for line in lines[:SENTENCES_AT_MOST]:
-        lead = f"{line.label[0].upper()}{line.label[1:]}: " if len(lines) > 1 else ""
+        lead = f"{capitalised(line.label)}: " if len(lines) > 1 else ""
         knee, beyond = line.knee, line.beyond
         last = line.rates[-1].x
         if beyond is not None:
