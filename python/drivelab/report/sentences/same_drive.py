@@ -83,6 +83,8 @@ def one_drive_sentence(
     if len(own) > _RUNS_NAMED_MAX:
         ends = [f"{number(one)} in {_line(drives[subject].run)}" for subject, one in (best, worst)]
         gave = f"from {ends[0]} to {ends[1]}, over {len(own)} runs"
+    if len({number(one) for _, one in own}) == 1:
+        gave = f"the same in {'both' if len(own) == 2 else f'all {len(own)}'} runs: {number(best[1])}"
     return f"the same drive, {_line(drives[best[0]].name)}, gave {gave}; {ONE_RUN_EACH}"
 
 

@@ -52,6 +52,14 @@ def test_runs_that_overlap_are_told_alike() -> None:
     assert told.endswith("in b; one run each, so how far another run would differ is unknown.")
 
 
+def test_runs_that_gave_the_same_number_are_said_to() -> None:
+    told, _ = sentences(
+        result_set("a", observed("A", 100, 95, 105)),
+        result_set("b", observed("A", 100, 95, 105), measured="2026-02-04"),
+    )
+    assert ": the same drive, A, gave the same in both runs: 100 µs (95 %: 95.0 to 105 µs); one run each" in told
+
+
 def test_of_many_combinations_it_is_told_how_many_differ() -> None:
     best, count, command = sentences(
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 100, 301, 201))
