@@ -18,7 +18,7 @@ from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import combination_labels, combinations_by_table, table_title
-from drivelab.report.finding_lines import VIRTUAL, FindingLine
+from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
@@ -118,7 +118,7 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     where = _where([one.target for one in answer.combinations], is_simulated=is_simulated)
     title = f"{experiment.get('name', '')}{where}: {missing or counted_trials(len(rows), rows.count(True))}"
     # the title says that all drives are models
-    findings = [one for one in finding_lines_of(run) if not (is_simulated and one.code == VIRTUAL)]
+    findings = [one for one in finding_lines_of(run) if not (is_simulated and one.is_of_models)]
     of_tasks = asks_total_time(experiment)
     with console.capture() as capture:
         screen = render_run_screen(

@@ -19,7 +19,7 @@ _ALL = "all trials on "
 # a number that is no part of a name, with its unit
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
-VIRTUAL = "virtual-drive"
+_VIRTUAL = "virtual-drive"
 _OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(?: \(.*?\))?: (?P<rest>.*)")
 # what follows from used processors stands behind them
 _PRESSURE = "cpu_pressure_some_share"
@@ -87,7 +87,7 @@ def _of_all_drives(findings: Sequence[Finding]) -> list[Finding]:
     kept: dict[tuple[str, str], Finding] = {}
     named: dict[tuple[str, str], list[str]] = {}
     for number, finding in enumerate(findings):
-        said = _OF_DRIVES.match(finding.text) if finding.code == VIRTUAL else None
+        said = _OF_DRIVES.match(finding.text) if finding.code == _VIRTUAL else None
         key = (said["kind"], said["rest"]) if said else ("", str(number))
         kept.setdefault(key, finding)
         named.setdefault(key, []).extend([said["names"]] if said else [])
