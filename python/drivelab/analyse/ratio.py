@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from drivelab.analyse.distributions import student_t
 from drivelab.analyse.interval_series import IntervalSeries
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
+from drivelab.analyse.two_levels import range_of_levels
 from drivelab.model.estimate import Estimate, Unit
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,8 @@ def floored_mean(mean: Estimate, median: Estimate, smallest_ns: float) -> Estima
 def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Unit = "1/s") -> Estimate:
     """Operations, or bytes, per second with a 95 % interval; see `ratio_estimate`.
 
+    Where the rate went from one level to another, the interval keeps within the rates that were seen.
+
     Parameters
     ----------
     counts : ndarray, shape (n,)
@@ -85,7 +88,12 @@ def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Uni
     unit : str
         ``1/s`` or ``B/s``.
     """
-    return ratio_estimate(np.asarray(counts, np.float64), np.asarray(durations_ns, np.float64) / 1e9, unit)
+    amounts, durations = np.asarray(counts, np.float64), np.asarray(durations_ns, np.float64) / 1e9
+    found = ratio_estimate(amounts, durations, unit)
+    if found.low is None or found.high is None or found.low == found.high:
+        return found
+    seen = range_of_levels(amounts, durations)
+    return found if seen is None else replace(found, low=max(found.low, seen[0]), high=min(found.high, seen[1]))
 
 
 def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate:

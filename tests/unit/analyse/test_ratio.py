@@ -106,3 +106,21 @@ def test_nothing_done_for_a_while_is_a_rate_of_zero() -> None:
 def test_a_rate_is_never_below_zero() -> None:
     estimate = rate_estimate_from_intervals(np.array([0.0, 0.0, 0.0, 5.0]), np.full(4, 1e9))
     assert estimate.low == 0.0
+
+
+def test_a_rate_with_two_levels_has_no_interval_beyond_what_was_seen() -> None:
+    rates = np.array([2894.1, 2915.0, 775.9, 461.4, 482.3, 474.0, 0.0])
+    durations = np.array([50e6] * 6 + [1e6])
+    estimate = rate_estimate_from_intervals(rates * durations / 1e9, durations)
+    assert (estimate.low, estimate.high) == (pytest.approx(461.4), pytest.approx(2915.0))
+
+
+def test_a_rate_that_wanders_keeps_its_wide_interval() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        steps = rng.normal(0, 10, 40)
+        level = np.array([100.0] * 40)
+        for place in range(1, 40):
+            level[place] = 100 + 0.97 * (level[place - 1] - 100) + steps[place]
+        plain = ratio_estimate(level, np.full(40, 1.0), "1/s")
+        assert rate_estimate_from_intervals(level, np.full(40, 1e9)) == plain
