@@ -7,7 +7,7 @@ from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.token_bucket import LARGE_BYTES, done_in, stretch_of
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import RATE
-from drivelab.model.units import format_quantity
+from drivelab.model.units import format_quantity, format_wait_ns
 
 CODE = "burst-possible"
 # published: Amazon's gp2 volumes give bursts of 3,000 I/Os a second, Azure's premium disks up to P20 of 3,500
@@ -34,15 +34,15 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if measured.intervals is None or measured.intervals.num_rows < _INTERVALS_MIN:
         return []
     course = stretch_of(done_in(measured.intervals))
-    lasts_s = PUBLISHED_CREDIT / rate.value
-    after, told = (format_quantity(number, "1/s") for number in (float(f"{lasts_s:.2g}"), rate.value))
+    lasts_s = PUBLISHED_CREDIT / (rate.value - PUBLISHED_BASE_PER_S)
     if course.low_per_s is not None or not course.is_flat or course.length_s > lasts_s:
         return []
+    told, base = (format_quantity(number, "1/s") for number in (rate.value, PUBLISHED_BASE_PER_S))
     text = (
-        f"only after {after} s it is known whether {told} I/Os a second are a burst: so long does a published credit "
-        "of 5.4 million I/Os last"
+        f"{told} I/Os a second may be a burst: a published credit of 5.4 million I/Os lasts "
+        f"{format_wait_ns(lasts_s * 1e9)} at a base rate of {base} a second, longer at a higher one"
     )
-    advice = f"know the base rate: drivelab run burst {evidence.target.text}"
+    advice = f"measure the base rate: drivelab run burst {evidence.target.text}"
     return [Finding(CODE, "warning", text, evidence.name, {"per_s": rate.value, "known_after_s": lasts_s}, advice)]
 
 

@@ -34,7 +34,7 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
     if several and all(bucket.verdict == "no end" for _, bucket in order):
         least_s = min(bucket.watched_s for _, bucket in order)
         begun = [f"{_size(bucket)} on {shortened(target)}" for target, bucket in order if bucket.at_once]
-        at_once = f", but {names_in_words(begun)} came at once at first" if begun else ""
+        at_once = f", but at the start {names_in_words(begun)} came at once" if begun else ""
         yield f"No burst ended on any of them within {_time(least_s)}{at_once}."
         return
     for target, bucket in order:
@@ -117,9 +117,10 @@ def _lasting(bucket: TokenBucket) -> float:
 def _told(bucket: TokenBucket) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
-        flat = ", as steady as a limit" if bucket.is_flat else ""
-        begun = f", {_size(bucket)} of them at once at first" if bucket.at_once else ""
-        yield f"No end of a burst within {_time(bucket.watched_s)}: at least {_amount(bucket)} at {burst}{flat}{begun}."
+        constant = "a constant " if bucket.is_flat else ""
+        begun = f", after {_size(bucket)} at once" if bucket.at_once else ""
+        moved = f"at least {_amount(bucket)} at {constant}{burst}{begun}"
+        yield f"No end of a burst within {_time(bucket.watched_s)}: {moved}."
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
         yield (
@@ -137,7 +138,7 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
     else:
         burst_s = _time(bucket.lasts_s)
         base = bucket.rate_text(bucket.base_per_s)
-        told = f"{burst} for {burst_s} with the credit that it had, then at {base}"
+        told = f"{burst} for {burst_s} on its credit, then at {base}"
         yield f"{_place(bucket)} at {told}; an idle hour gives back {_hour(bucket)}."
         yield (
             f"That was a credit of {_size(bucket)}, which {_time(bucket.full_after_s)} of idle time give back: "

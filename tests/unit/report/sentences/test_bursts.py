@@ -64,14 +64,14 @@ def test_it_is_said_whether_a_difference_is_beyond_noise() -> None:
 
 def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
     begun = replace(no_end("bytes", 134e6), at_once=268e6)
-    assert told(("gp2", begun))[0].endswith("at 134 MB/s, as steady as a limit, 268 MB of them at once at first.")
+    assert told(("gp2", begun))[0].endswith("at a constant 134 MB/s, after 268 MB at once.")
     assert told(("gp2", begun), ("disk", no_end("bytes", 1e8)))[-1] == (
-        "No burst ended on any of them within 20 s, but 268 MB on gp2 came at once at first."
+        "No burst ended on any of them within 20 s, but at the start 268 MB on gp2 came at once."
     )
 
 
 def test_one_target_says_that_its_ios_are_reads() -> None:
     assert told(("sdb", no_end("I/Os", 6660.0))) == [
-        "No end of a burst within 20 s: at least 133 200 reads at 6 660 IOPS, as steady as a limit."
+        "No end of a burst within 20 s: at least 133 200 reads at a constant 6 660 IOPS."
     ]
     assert told(("sdb", no_end("bytes", 1e9)))[0].startswith("No end of a burst within 20 s: at least 20 GB of reads")
