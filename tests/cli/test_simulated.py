@@ -167,6 +167,13 @@ def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(caps
     assert "drivelab run burst sim:gp2-100" in " ".join(lines[at : at + 3])
 
 
+def test_what_is_undecided_is_told_with_its_number_and_its_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "sim:disk-7200", "--quick"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("?    etcd: p99 of 2300 B written in a row 8.34 ms (≥")
+    assert len(lines) <= 25
+
+
 def test_trials_that_tell_whether_something_compresses_are_compared_with_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,13 +8,11 @@ from datetime import datetime, timedelta
 from itertools import chain, repeat
 
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
+from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.trial_summary import TrialSummary
-
-# of a check's trials these are compared with each other
-PROBE = "compression-"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def range_of_levels(amounts: Floats, durations: Floats) -> tuple[float, float] |
     before = np.arange(2, rates.shape[0] - 2)
     left = [each[before] for each in sums]
     right = [each[-1] - each[before + 1] for each in sums]
-    unexplained = min(sum(square - first**2 / weight for weight, first, square in (left, right)))
+    unexplained = float(np.sum([square - first**2 / weight for weight, first, square in (left, right)], axis=0).min())
     if unexplained >= min(_UNEXPLAINED_MAX, _UNEXPLAINED_EACH * rates.shape[0]) * sums[2][-1]:
         return None
     return float(rates.min()), float(rates.max())

@@ -9,9 +9,9 @@ from drivelab.analyse.command_changes import Bounds
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import ComparedTrial
 from drivelab.analyse.run_answer import RunTrial
-from drivelab.analyse.run_evidence import PROBE
 from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
+from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Unit
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RESPONSE, RESPONSE_P99, THROUGHPUT
 from drivelab.model.metric import COMMANDS

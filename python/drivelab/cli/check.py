@@ -26,6 +26,7 @@ from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.joint_report import joint_report
+from drivelab.model.check_trials import PROBE
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError, error_words
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
@@ -37,7 +38,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
 from drivelab.plan.awaited import awaited_of_check
-from drivelab.plan.check import PROBE, CheckPlan, plan_check
+from drivelab.plan.check import CheckPlan, plan_check
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME
 from drivelab.report.terminal.check_screen import render_check_screen

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from drivelab.model.check_trials import PROBE
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
 from drivelab.model.program import Program
@@ -51,8 +52,6 @@ _INTERVAL: Any = "50ms"
 _SYNC_SIZES = (512, 2300, 4096, 16384)
 _LARGE_BLOCK = MIB
 _SMALL_BLOCK = 4096
-# the trials that tell whether something compresses
-PROBE = "compression-"
 # the trial that writes what the later ones use, and what that is called
 LAYOUT = "sequential-write-qd8"
 _LAID_OUT = "laid-out"

@@ -16,7 +16,8 @@ from random_trials import Random, between
 
 from drivelab.analyse.findings import run_findings
 from drivelab.analyse.reference_drift import ReferenceValue
-from drivelab.analyse.run_evidence import PROBE, ReferenceTrial, RunEvidence, SessionTrial
+from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
+from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 

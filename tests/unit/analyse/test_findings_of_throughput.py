@@ -119,10 +119,10 @@ class TestThroughputCliff:
 class TestThroughputSwings:
     by_turns = [(6, 500e6), (3, 200e6)] * 8
 
-    def test_a_drive_that_is_throttled_by_turns_is_told_with_period_and_factor(self) -> None:
+    def test_a_drive_that_is_throttled_by_turns_is_told_with_period_and_levels(self) -> None:
         (found,) = throughput_swings.find(judged(trial(self.by_turns)))
         assert found.severity == "warning"
-        assert "swings x2.5 with a period of 9 s" in found.text
+        assert "swings between 501 MB/s and 200 MB/s with a period of 9 s" in found.text
         assert found.evidence["low_time_share"] == pytest.approx(1 / 3, abs=0.02)
         assert found.evidence["period_ns"] == pytest.approx(9e9, rel=0.02)
         assert found.evidence["high_over_low_ratio"] == pytest.approx(2.5, rel=0.1)
@@ -132,9 +132,9 @@ class TestThroughputSwings:
         assert "memory that fills" in throughput_swings.find(judged(trial(self.by_turns, buffered)))[0].text
         assert "that repeats" in throughput_swings.find(judged(trial(self.by_turns, operation="read")))[0].text
 
-    def test_a_drive_that_stops_by_turns_swings_to_nothing(self) -> None:
+    def test_a_drive_that_stops_by_turns_swings_down_to_nothing(self) -> None:
         (found,) = throughput_swings.find(judged(trial([(6, 500e6), (3, 0.0)] * 8)))
-        assert "swings to nothing with a period of 9 s" in found.text
+        assert "swings between 501 MB/s and 0 B/s with a period of 9 s" in found.text
         assert found.evidence["high_over_low_ratio"] is None
 
     def test_steady_throughput_few_periods_and_the_null_backend_have_none(self) -> None:

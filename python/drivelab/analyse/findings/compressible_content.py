@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import exp, hypot, log
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.analyse.run_evidence import PROBE, RunEvidence
+from drivelab.analyse.run_evidence import RunEvidence
+from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 

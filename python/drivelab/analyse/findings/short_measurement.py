@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.analyse.run_evidence import PROBE
+from drivelab.model.check_trials import PROBE
 from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
 from drivelab.model.units import format_duration_ns
 

@@ -17,10 +17,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if swing is None:
         return []
     low, high = (format_rate_bytes_per_s(rate) for rate in (swing.low_bytes_per_s, swing.high_bytes_per_s))
-    factor = f"x{swing.factor:.2g}" if swing.low_bytes_per_s else "to nothing"
     text = (
-        f"the throughput swings {factor} with a period of {format_duration_ns(swing.period_ns)}: {high}, and {low} for "
-        f"{format_percent(swing.low_share)} of the time: {_cause(evidence)}; the mean is a mixture of both"
+        f"the throughput swings between {high} and {low} with a period of {format_duration_ns(swing.period_ns)}, "
+        f"{format_percent(swing.low_share)} of it at the lower: {_cause(evidence)}; the mean is a mixture of both"
     )
     facts = {
         "period_ns": swing.period_ns,

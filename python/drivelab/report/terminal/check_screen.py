@@ -15,6 +15,7 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
+from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, shape_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import (
     busy_words,
@@ -37,11 +38,14 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-WARNINGS_MAX = 3
+# needs and warnings at most, and whether there are empty lines: as much of it as there is room for
+_ROOM = (
+    *((needs_max, 3, True) for needs_max in (5, 4, 3, 2)),
+    *((2, warnings_max, False) for warnings_max in (3, 2, 1)),
+    (1, 1, False),
+)
 _WORD_WIDTH = 5
 _SENTENCE_LENGTH_MAX = 4 * 70
-# needs that are told in a line each; failures are told all
-_NEEDS_MAX = 5
 # of 25 where the console tells what else there is and where the page lies
 _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
@@ -66,13 +70,14 @@ def render_check_screen(content: ReportContent, *, plain: bool = False, width: i
     from rich.console import Group
     from rich.text import Text
 
-    # warnings give way first, then needs, then what is said of the only one
-    for needs_max, warnings_max in ((5, 3), (5, 2), (5, 1), (4, 1), (3, 1), (2, 1), (1, 1)):
+    # needs give way first, then what is between the parts, then warnings, then what is said of the only need
+    for needs_max, warnings_max, has_gaps in _ROOM:
         parts = _parts(content, needs_max, warnings_max, plain=plain, width=min(width, WIDTH))
+        if not has_gaps:
+            parts = [one for one in parts if not isinstance(one, Text) or one.plain]
         if line_count(Group(*parts)) <= _LINES_MAX:
-            return Group(*parts)
-    # at last what is between its parts
-    return Group(*(one for one in parts if not isinstance(one, Text) or one.plain))
+            break
+    return Group(*parts)
 
 
 def _parts(
@@ -81,17 +86,17 @@ def _parts(
     from rich.text import Text
 
     trials = content.trials
+    durable, others = durable_trials(trials), rate_trials(trials)
     missing = what_is_missing(content.record, content.all_trial_count)
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
     is_simulated = bool(simulated_texts(content))
     told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else "", *_BURSTS}
-    warned = [
-        one for one in content.findings if one.severity in _STYLES and _is_shown(one, trials) and one.code not in told
-    ]
+    warned = footnotes(
+        [one for one in content.findings if one.severity in _STYLES and one.code not in told], [*durable, *others]
+    )
     answer = answer_of(content.verdict, trials, content.findings)
-    room = min(warnings_max, WARNINGS_MAX if len(answer.verdicts) < _NEEDS_MAX else 1)
-    write = _Writer(plain, warned[:room], trials, width)
+    write = _Writer(plain, warned, warnings_max, trials, width)
     parts: list[RenderableType] = [write.head(content)]
     if missing:
         parts.append(Text(f"!    not complete: {missing}", style="bold red"))
@@ -112,32 +117,27 @@ def _parts(
     is_disturbed = bool(busy) or any(one.code == _FOREIGN_WORK for one in warned)
     if is_undecided and (surer := surer_words(content.record, is_busy=is_disturbed)):
         parts.append(write.undecided(surer))
-    durable = sorted((trial for trial in trials if trial.is_durable), key=lambda trial: _shape(trial)[0])
-    others = [trial for trial in trials if not trial.is_durable]
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
     parts += [Text(), write.reads_beside_writes(others)] if others else []
-    parts += [Text(), *write.warnings(warned)] if warned else []
+    parts += [Text(), *write.warnings()] if warned else []
     return parts
-
-
-def _is_shown(finding: ReportedFinding, trials: Sequence[TrialContent]) -> bool:
-    """Whether it is about the run, or about a trial that is shown."""
-    return not finding.trials or not {trial.name for trial in trials}.isdisjoint(finding.trials)
 
 
 class _Writer:
     """Writes the parts of the screen with one choice of characters and marks."""
 
     def __init__(
-        self, plain: bool, marked: Sequence[ReportedFinding], trials: Sequence[TrialContent], width: int
+        self,
+        plain: bool,
+        notes: Sequence[ReportedFinding],
+        notes_max: int,
+        trials: Sequence[TrialContent],
+        width: int,
     ) -> None:
         self._plain = plain
         self._width = width
-        self._marked = marked
-        names = {trial.name for trial in trials}
+        self._notes, self._notes_max = notes, notes_max
         self._labels = {trial.name: _short_label(trial) for trial in trials}
-        # what holds for the run, or for each trial, is said once and stands at no number
-        self._of_all = [one for one in marked if not one.trials or names <= set(one.trials)]
 
     def _clean(self, text: str) -> str:
         return terminal_text(text, self._plain)
@@ -180,7 +180,7 @@ class _Writer:
             yield Text(self._clean(sentence), style="bold")
         without = [one for one in blocks if one.outcome == "no_limit"][:_WITHOUT_LIMIT_MAX]
         judged = sorted((one for one in blocks if one.outcome in _ORDER), key=lambda one: _ORDER.index(one.outcome))
-        count = max(most - len(without), sum(one.outcome == "fail" for one in judged))
+        count = max(1, most - len(without), sum(one.outcome == "fail" for one in judged))
         for block in judged[:count]:
             yield self._told(block.outcome, self._in_a_line(block))
         for outcome in ("undecided", "pass"):
@@ -202,7 +202,7 @@ class _Writer:
         return parts_within(block.sentence or block.title, self._width - _WORD_WIDTH)
 
     def _criterion(self, first: str, check: CheckLine) -> str:
-        """``etcd: p99 of 2300 B appended 1.2 ms (0.9–1.5), asks at most 10 ms``; what is met needs no interval."""
+        """``etcd: p99 of 2300 B appended 1.2 ms (0.9–1.5), asks at most 10 ms``; in one line, or more."""
         metric = metric_of(check.metric)
         label = self._labels.get(check.trial, check.trial)
         measured, interval = (
@@ -215,8 +215,7 @@ class _Writer:
             seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
-        told = [f"{first}: {what} {measured}{beside}, asks {asked}" for beside in (f" ({span})" * bool(span), "")]
-        return told[check.outcome == "pass" and len(told[0]) > self._width - _WORD_WIDTH]
+        return f"{first}: {what} {measured}{f' ({span})' if span else ''}, asks {asked}"
 
     def _told(self, outcome: str, text: str) -> Text:
         """A word and what it is about, in as many lines as that takes."""
@@ -253,10 +252,10 @@ class _Writer:
         """Reads and writes of one size and depth beside each other, as rates."""
         shapes: dict[tuple[int, int, str], dict[str, TrialContent]] = {}
         for trial in trials:
-            shapes.setdefault(_shape(trial), {})[trial.operation] = trial
+            shapes.setdefault(shape_of(trial), {})[trial.operation] = trial
         names = {shape: f"{shape[2]} {format_bytes(shape[0])}, QD{shape[1]}" for shape in shapes}
         rows: list[tuple[str | Text, ...]] = []
-        for shape, by_operation in sorted(shapes.items(), key=lambda row: (-row[0][0], -row[0][1])):
+        for shape, by_operation in shapes.items():
             cells = [self._rate(by_operation.get(operation), shape[2]) for operation in ("read", "write")]
             rows.append((names[shape], *cells[0], *cells[1]))
         return _fitted(("", "read", "", "write", ""), rows, (2, 4), self._width)
@@ -291,19 +290,21 @@ class _Writer:
         return value, Text(self._clean(span), style="dim")
 
     def _marks(self, trial: TrialContent) -> str:
-        return "".join(f" {one.mark}" for one in self._marked if one not in self._of_all and trial.name in one.trials)
+        return marks_of(trial, self._notes, self._notes_max)
 
-    def warnings(self, found: Sequence[ReportedFinding]) -> Iterator[RenderableType]:
+    def warnings(self) -> Iterator[RenderableType]:
         """The gravest findings, a line each."""
         from rich.text import Text
 
-        for one in self._marked:
-            sign = one.sign if one in self._of_all else one.mark
-            where = " (all trials)" if one in self._of_all and one.trials else ""
-            said = one_line(one.text, self._width - len(sign) - 1 - len(where), self._plain)
+        for one in self._notes[: self._notes_max]:
+            sign = one.mark if one.number else one.sign
+            where = " (all trials)" if one.trials and not one.number else ""
+            text = f"not to be trusted: {one.text}" if one.severity == "invalid" else one.text
+            said = one_line(text, self._width - len(sign) - 1 - len(where), self._plain)
             yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")
-        if len(found) > len(self._marked):
-            yield Text(f"  and {len(found) - len(self._marked)} more: --details", style="dim")
+        left_out = self._notes[self._notes_max :]
+        if left_out:
+            yield Text(f"{left_out[0].sign} and {len(left_out)} more: --details", style="dim")
 
 
 def _fitted(
@@ -364,16 +365,9 @@ def _count(estimate: Estimate | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _shape(trial: TrialContent) -> tuple[int, int, str]:
-    """Size, depth and order of a trial's I/O."""
-    depth = int(trial.workload.get("queue_depth") or 1)
-    order = str((trial.workload.get("access") or {}).get("kind", ""))
-    return trial.block_size_bytes or 0, depth, order
-
-
 def _short_label(trial: TrialContent) -> str:
     """A trial in a few words: ``2300 B appended``, ``random 4 KiB write, QD32``."""
     if trial.is_durable:
         return trial.label.partition(" + ")[0]
-    size, depth, order = _shape(trial)
+    size, depth, order = shape_of(trial)
     return f"{order} {format_bytes(size)} {trial.operation}, QD{depth}" if order else trial.label

@@ -75,7 +75,7 @@ def test_it_fits_a_screen_with_eight_needs_and_many_warnings(whole: ReportConten
     lines = shown(replace(whole, verdict=verdict, findings=reported(findings)))
     assert len(lines) <= LINES_MAX
     assert max(map(len, lines)) <= 80
-    assert "and 4 more: --details" in lines[-1]
+    assert "! and 2 more: --details" in lines[-1]
 
 
 def test_only_a_warning_of_trials_is_said_to_be_of_all_of_them(whole: ReportContent) -> None:
@@ -234,6 +234,15 @@ def test_each_need_is_told_with_what_it_asks_for(whole: ReportContent) -> None:
     assert lines[1].startswith("?    consul: random 4 KiB write, QD8 59 400/s (0–135 000/s), asks")
     assert "Yes  etcd: p99 of 2300 B appended 1.20 ms (900 us–1.50 ms), asks at most 10 ms" in lines
     assert "Yes  also need 3, need 4" in lines
+
+
+def test_the_first_need_is_told_with_its_number_however_little_room_there_is(whole: ReportContent) -> None:
+    consul = check_of("random-write-qd8", "iops", (59_400.0, 0.0, 135_000.0), 7500.0)
+    needs = [need(name, "undecided") | {"checks": [consul]} for name in ("consul", "b", "c")] + [need("d", "no_limit")]
+    burst = Finding("burst-possible", "warning", "this may be a burst " * 40, "")
+    verdict = {"outcome": "undecided", "sentence": "", "verdicts": needs}
+    lines = shown(replace(whole, verdict=verdict, findings=reported([burst])))
+    assert lines[1].startswith("?    consul: random 4 KiB write, QD8 59 400/s (0–135 000/s), asks")
 
 
 def test_a_miss_of_what_is_harder_than_asked_says_so(whole: ReportContent) -> None:

@@ -1,0 +1,65 @@
+"""What the short forms of a check tell: its trials without those of the probe, and the findings that limit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from drivelab.model.check_trials import PROBE
+from drivelab.report.content import TrialContent
+from drivelab.report.reported_findings import ReportedFinding
+
+# so many trials with numbers of their own have a footnote each; of more the first one stands for all
+_APART_MAX = 3
+
+
+def durable_trials(trials: Sequence[TrialContent]) -> list[TrialContent]:
+    """The durable writes, the smallest first."""
+    return sorted((trial for trial in trials if trial.is_durable), key=lambda trial: shape_of(trial)[0])
+
+
+def rate_trials(trials: Sequence[TrialContent]) -> list[TrialContent]:
+    """Reads and writes that are told by their rate: large ones before small ones, many outstanding before one."""
+    told = (trial for trial in trials if not trial.is_durable and not trial.name.startswith(PROBE))
+    return sorted(told, key=lambda trial: [-number for number in shape_of(trial)[:2]])
+
+
+def shape_of(trial: TrialContent) -> tuple[int, int, str]:
+    """Size, depth and order of a trial's I/O."""
+    depth = int(trial.workload.get("queue_depth") or 1)
+    order = str((trial.workload.get("access") or {}).get("kind", ""))
+    return trial.block_size_bytes or 0, depth, order
+
+
+def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent]) -> list[ReportedFinding]:
+    """The findings that are about the run or about trials that are shown, counted from 1 where they mark some of them.
+
+    Parameters
+    ----------
+    findings : sequence of ReportedFinding
+        The gravest first.
+    trials : sequence of TrialContent
+        Those that are shown.
+    """
+    names = {trial.name for trial in trials}
+    found: list[ReportedFinding] = []
+    for one in findings:
+        says = tuple((text, kept) for text, told in one.says if (kept := tuple(names & set(told))))
+        if not one.trials or names <= set(one.trials):
+            found.append(replace(one, number=0))
+        elif 0 < len(says) <= _APART_MAX:
+            found += [replace(one, number=1, says=(said,)) for said in says]
+        elif says:
+            found.append(replace(one, number=1, says=says))
+    numbers = [sum(one.number for one in found[: place + 1]) for place in range(len(found))]
+    return [replace(one, number=number * one.number) for one, number in zip(found, numbers, strict=True)]
+
+
+def marks_of(trial: TrialContent, notes: Sequence[ReportedFinding], shown_count: int) -> str:
+    """What stands at the numbers of a trial: the marks of its notes, a mere sign for those beyond the first ones."""
+    marks = [
+        one.mark if place < shown_count else one.sign
+        for place, one in enumerate(notes)
+        if one.number and trial.name in one.trials
+    ]
+    return "".join(f" {mark}" for mark in dict.fromkeys(marks))
