@@ -21,7 +21,7 @@ from drivelab.report.sentences.traced import leads
 
 _NAMES_MAX = 3
 # what a line of a card holds
-_WARNING_LENGTH_MAX = 100
+WARNING_LENGTH_MAX = 100
 
 
 def hero_of(joint: Joint, of_runs: Sequence[Figure] | None = None) -> Figure | None:
@@ -52,11 +52,19 @@ def hero_of(joint: Joint, of_runs: Sequence[Figure] | None = None) -> Figure | N
 
 def where_words(joint: Joint) -> str:
     """Drives, hosts and dates, each as long as they are few; serial numbers are left out."""
-    sets = [one for one in joint.result_sets if not one.is_reference] or joint.result_sets
-    drives = [drive.name for one in sets for drive in one.drives]
+    sets = _own_sets(joint)
     hosts = [machine.name for one in sets for machine in one.machines]
     dates = [one.measured[:10] for one in sets]
-    return " · ".join(text for text in map(_named, (drives, hosts, dates)) if text)
+    return " · ".join(text for text in (drives_words(joint), _named(hosts), _named(dates)) if text)
+
+
+def drives_words(joint: Joint) -> str:
+    """The drives that were measured."""
+    return _named([drive.name for one in _own_sets(joint) for drive in one.drives])
+
+
+def _own_sets(joint: Joint) -> Sequence[ResultSet]:
+    return [one for one in joint.result_sets if not one.is_reference] or joint.result_sets
 
 
 def _named(names: Sequence[str]) -> str:
@@ -87,8 +95,8 @@ def warnings_of(joint: Joint) -> list[str]:
 def _warning(one: FindingLine) -> str:
     """What it says first, and of how many trials where others lack it."""
     of = f" ({one.of})" if one.of else ""
-    clauses = clauses_within(one.text, _WARNING_LENGTH_MAX)
-    return f"{FINDING_WORDS[one.severity]}{of}: {parts_within(clauses, _WARNING_LENGTH_MAX)}"
+    clauses = clauses_within(one.text, WARNING_LENGTH_MAX)
+    return f"{FINDING_WORDS[one.severity]}{of}: {parts_within(clauses, WARNING_LENGTH_MAX)}"
 
 
 def simulated_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:

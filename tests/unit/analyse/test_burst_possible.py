@@ -14,7 +14,7 @@ def test_a_published_burst_rate_of_a_virtual_drive_may_be_one() -> None:
     (found,) = burst_possible.find(reads_at(*[3000.0] * 10))
     assert found.evidence["known_after_s"] == pytest.approx(5.4e6 / (3000 - 100), rel=0.01)
     assert found.text == (
-        "3 000 I/Os a second may be a burst: a published credit of 5.4 million I/Os lasts 31 min at a base rate of "
+        "3 000 I/Os a second may be a burst; a published credit of 5.4 million I/Os lasts 31 min at a base rate of "
         "100 a second, longer at a higher one"
     )
 

@@ -70,13 +70,48 @@ def test_a_check_shows_its_limit_and_four_numbers() -> None:
     assert card.gauge is not None
     assert (card.gauge.limit, round((card.gauge.value or 0) / 1e3)) == (10_000_000, 933)
     assert [row.text.replace("\u00a0", " ") for row in card.numbers] == [
-        "297 µs",
+        "314 µs",
         "1.42 GB/s",
         "40 100/s",
         "2.49 GB/s",
     ]
     told = "Throughput fell to 34 % after 1.7 s: what was measured before is a cache, not the drive"
-    assert card.warnings[0] == f"Warning (1 of 9 trials): {told}"
+    assert card.warnings[0] == f"!1 {told}"
+
+
+def test_a_check_shows_no_probe_and_marks_what_its_warnings_are_about() -> None:
+    joint = joint_report([golden("check-directory")])
+    run = joint.runs[0]
+    (deep,) = (one for one in run.trials if one.name == "sequential-write-qd8")
+    probe = replace(deep, name="compression-random-1", label="sequential write of random data, repeat 1")
+    fell = Finding("throughput-cliff", "warning", "after 281 MB it fell to 4 %", deep.name)
+    run = replace(run, trials=(probe, *run.trials), findings=reported([fell]), trial_count=10)
+    card = card_of(replace(joint, runs=(run,)))
+    assert not [row for row in card.numbers if "repeat" in row.name]
+    assert [row.name for row in card.numbers if row.span.endswith(" !1")] == [deep.label]
+    assert card.warnings[-1] == "!1 after 281 MB it fell to 4 %"
+
+
+def test_a_rate_that_was_asked_for_has_its_good_side_on_the_right() -> None:
+    joint = joint_report([golden("check-directory")])
+    threshold = {
+        "trial": "sync-write-4096",
+        "metric": "commits_per_s",
+        "direction": "at_least",
+        "limit": 500.0,
+        "unit": "1/s",
+        "text": "{value} commits a second by one client",
+        "force": "required",
+        "source": "asked for with --at-least",
+    }
+    rate = Estimate(729.0, 661.0, 743.0, "1/s", 900, 900.0, "").to_json()
+    check = {"threshold": threshold, "estimate": rate, "outcome": "pass"}
+    verdict = {"need": "postgres", "title": "PostgreSQL", "outcome": "pass", "sentence": "Yes", "checks": [check]}
+    card = card_of(replace(joint, runs=(replace(joint.runs[0], verdict=verdict),)))
+    assert card.gauge is not None
+    words = words_of(card_svg(card)).replace("\u00a0", " ")
+    assert "729 commits a second by one client (661 to 743)" in words
+    assert "PostgreSQL asks for 500 a second or more" in words
 
 
 def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
@@ -242,10 +277,11 @@ def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path)
         ("Hard disk of 7200 rpm", True),
         ("Intel 530", True),
         ("Crucial M4", True),
-        ("Measured here", False),
+        ("SAMSUNG MZQL2480HCHQ 480 GB", False),
         ("SanDisk X100", True),
         ("Intel 320 with capacitors", True),
     ]
+    assert card.rows.title == "PostgreSQL: commits a second by one client, beside published drives"
     here = card.rows.rows[3]
     assert here.low is not None
     assert here.high is not None
@@ -261,10 +297,10 @@ def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path)
 def test_two_needs_without_a_limit_are_a_bar_each_and_a_need_with_one_is_none() -> None:
     joint = joint_report([golden("check-directory")])
     two = replace(joint.runs[0], verdict=committing(("postgres", "mariadb")))
-    rows = rows_of_commits(two)
+    rows = rows_of_commits(two, "sda")
     assert rows is not None
     assert [row.name for row in rows.rows] == [PROGRAMS[name].title for name in ("postgres", "mariadb")]
-    assert rows_of_commits(replace(two, verdict=committing(("postgres",), checks=({},)))) is None
+    assert rows_of_commits(replace(two, verdict=committing(("postgres",), checks=({},))), "sda") is None
 
 
 def test_what_is_told_of_a_check_stands_above_what_limits_it() -> None:

@@ -39,7 +39,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     told, base = (format_quantity(number, "1/s") for number in (rate.value, PUBLISHED_BASE_PER_S))
     text = (
-        f"{told} I/Os a second may be a burst: a published credit of 5.4 million I/Os lasts "
+        f"{told} I/Os a second may be a burst; a published credit of 5.4 million I/Os lasts "
         f"{format_wait_ns(lasts_s * 1e9)} at a base rate of {base} a second, longer at a higher one"
     )
     advice = f"measure the base rate: drivelab run burst {evidence.target.text}"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
 from drivelab.report.card.rows import Row, Rows, rows_of_commits, rows_of_parts, rows_of_sets
+from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, shape_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.limit_gauge import Gauge, gauges_of
-from drivelab.report.in_short import source_words, warnings_of, where_words
+from drivelab.report.in_short import WARNING_LENGTH_MAX, drives_words, source_words, warnings_of, where_words
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text, span_beside, value_writer
+from drivelab.report.parts_of_text import parts_within
+from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.sentences.traced import leads
 
-_NUMBERS_MAX, _WARNINGS_MAX = 4, 2
+_NUMBERS_MAX, _WARNINGS_MAX = 4, 3
+_MARKED = ("invalid", "warning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,11 @@ def card_of(joint: Joint) -> Card:
     own = joint.only_run
     answer = answer_of(own.verdict, (), ()) if own else None
     # trials of a check have nothing in common that could be drawn as bars
-    is_check = own is not None and own.experiment.get("name") == "check"
-    commits = rows_of_commits(own) if own else None
-    numbers = tuple(_check_numbers(own)) if own and is_check and not commits else ()
+    check = own if own and own.experiment.get("name") == "check" else None
+    commits = rows_of_commits(own, drives_words(joint)) if own else None
+    shown = _check_trials(check) if check and not commits else []
+    notes = footnotes([one for one in check.findings if one.severity in _MARKED], shown) if check else []
+    numbers = tuple(_number(trial, notes) for trial in shown)
     rows = commits or (rows_of_parts(own) if own and leads(own) else None)
     rows = None if numbers else rows or rows_of_sets(joint.result_sets)
     if rows is not None and len(rows.rows) == 1:
@@ -75,42 +82,52 @@ def card_of(joint: Joint) -> Card:
         title=joint.question,
         where=where_words(joint),
         sentence=(answer.sentence if answer else "") or next(iter(joint.sentences), ""),
-        gauge=_gauge(own) if own and is_check else None,
+        gauge=_gauge(check) if check else None,
         numbers=numbers,
         rows=rows,
         others=() if numbers or rows else joint.sentences[1:],
-        warnings=tuple(warnings_of(joint)[:_WARNINGS_MAX]),
+        warnings=_warnings(joint, [one for one in notes if any(one.mark in row.span for row in numbers)]),
         source=source_words(joint),
     )
 
 
 def _gauge(content: ReportContent) -> Gauge | None:
-    """The first latency that decided the verdict of a single need, beside its limit."""
+    """What decided the verdict of a single need, beside its limit."""
     verdict = content.verdict or {}
     if len(verdict.get("verdicts", ())) > 1:
         return None
-    return next((one for one in gauges_of(verdict) if one.unit == "ns" and one.is_at_most and one.value), None)
+    return next((one for one in gauges_of(verdict) if one.value and one.outcome == verdict.get("outcome")), None)
 
 
-def _check_numbers(content: ReportContent) -> Iterator[Row]:
-    """What a durable write takes, and the rates beside it; of nothing but durable writes their latencies."""
-    durable = [trial for trial in content.trials if trial.is_durable]
-    others = [trial for trial in content.trials if not trial.is_durable]
-    found = [*durable[: max(1, _NUMBERS_MAX - len(others))], *others]
-    for trial in found[:_NUMBERS_MAX]:
-        yield _number(trial)
+def _warnings(joint: Joint, notes: Sequence[ReportedFinding]) -> tuple[str, ...]:
+    """What limits the numbers: the gravest, and what their marks stand for."""
+    marked = [(one.mark, parts_within(one.text, WARNING_LENGTH_MAX)) for one in notes]
+    others = [text for text in warnings_of(joint) if not any(text.endswith(said) for _, said in marked)]
+    return (*others[: max(1, _WARNINGS_MAX - len(marked))], *(f"{mark} {said}" for mark, said in marked))
 
 
-def _number(trial: TrialContent) -> Row:
-    is_random = str((trial.workload.get("access") or {}).get("kind", "")) == "random"
-    metric = RATE if is_random else THROUGHPUT
+def _check_trials(content: ReportContent) -> list[TrialContent]:
+    """A durable write, that which was judged if one was, and the deepest reads and writes, as its table tells them."""
+    durable = durable_trials(content.trials)
+    judged = [check["threshold"]["trial"] for one in verdicts_in(content.verdict) for check in one.get("checks", ())]
+    durable.sort(key=lambda trial: judged.index(trial.name) if trial.name in judged else len(judged))
+    deepest: dict[tuple[str, str], TrialContent] = {}
+    for trial in rate_trials(content.trials):
+        deepest.setdefault((trial.operation, shape_of(trial)[2]), trial)
+    rates = sorted(deepest.values(), key=lambda trial: trial.operation != "write")
+    return [*durable[: max(1, _NUMBERS_MAX - len(rates))], *rates][:_NUMBERS_MAX]
+
+
+def _number(trial: TrialContent, notes: Sequence[ReportedFinding]) -> Row:
+    metric = RATE if shape_of(trial)[2] == "random" else THROUGHPUT
     estimate = trial.estimate("p50" if trial.is_durable else metric)
     write = latency_text if trial.is_durable else value_writer(metric)
     name = f"{trial.label}, typical" if trial.is_durable else trial.label
     if estimate is None or estimate.value is None:
         seen = None if estimate is None else estimate.observed if estimate.observed is not None else estimate.low
         return Row(name, "?" if seen is None else f"≥ {write(seen)}", "too few data" if estimate else "")
+    marks = marks_of(trial, notes, len(notes))
     if estimate.low is None or estimate.high is None:
-        return Row(name, write(estimate.value), "")
-    span = span_beside(write(estimate.value), write(estimate.low), write(estimate.high))
+        return Row(name, write(estimate.value), marks.strip())
+    span = span_beside(write(estimate.value), write(estimate.low), write(estimate.high)) + marks
     return Row(name, write(estimate.value), span, estimate.value, estimate.low, estimate.high)

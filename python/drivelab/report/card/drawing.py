@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from drivelab.report.answer import limit_words
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
 from drivelab.report.card.rows import Row, Rows
 from drivelab.report.figures.limit_gauge import Gauge
 from drivelab.report.joint import Joint
-from drivelab.report.numerals import round_latency_text, typeset
+from drivelab.report.numerals import typeset
 from drivelab.report.outcome_words import WORDS
 from drivelab.report.parts_of_text import clauses_in_lines
 from drivelab.report.report_file import report_file
@@ -21,7 +22,7 @@ from drivelab.report.static_figure import FONT, page_colours, png_maker
 WIDTH_PX, HEIGHT_PX = 1200, 630
 _LEFT, _RIGHT = 48, WIDTH_PX - 48
 _ROOM = _RIGHT - _LEFT
-_BODY_END, _WARNING_Y, _WARNING_PX, _SOURCE_Y = 522, 534, 52, 610
+_WARNINGS_END, _WARNING_PX, _WARNING_ALONE_PX, _WARNING_GAP_PX, _SOURCE_Y = 586, 26, 36, 12, 610
 _NAME_PX, _VALUE_PX = 430, 270
 _ROW_PX_MAX = 64
 _TWO_LINES_PX, _DOT_PX = 34, 10
@@ -60,6 +61,9 @@ class _Drawing:
         self._card = card
         self._colours = page_colours()
         self._parts: list[str] = []
+        count = len(card.warnings)
+        self._warnings_px = _WARNING_ALONE_PX if count == 1 else _WARNING_PX * count
+        self._body_end = _WARNINGS_END - _WARNING_GAP_PX - max(2 * _WARNING_PX, self._warnings_px)
 
     def svg(self) -> str:
         """The whole document."""
@@ -114,14 +118,17 @@ class _Drawing:
         known = [end for end in (gauge.value, gauge.limit, gauge.low, gauge.high) if end]
         low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known) * 1.01))
         x = _LogPlaces(10.0**low, 10.0**high)
-        self._text(_LEFT, at, one_line(typeset(gauge.told)), 18, "series-1", bold=True, room=_ROOM)
+        interval = gauge.interval.replace(" a second", "")
+        told = f"{gauge.told} ({interval})" if interval else gauge.told
+        self._text(_LEFT, at, one_line(typeset(told)), 18, "series-1", bold=True, room=_ROOM)
         at += 32
         limit, middle = x(gauge.limit), at + 28
-        self._box(_LEFT, at + 8, limit - _LEFT, 40, "pass-tint")
-        self._box(limit, at + 8, _RIGHT - limit, 40, "fail-tint")
+        below, above = ("pass", "fail") if gauge.is_at_most else ("fail", "pass")
+        self._box(_LEFT, at + 8, limit - _LEFT, 40, f"{below}-tint")
+        self._box(limit, at + 8, _RIGHT - limit, 40, f"{above}-tint")
         for decade in range(low, high + 1):
             anchor = "start" if decade == low else "end" if decade == high else "middle"
-            self._text(x(10.0**decade), at + 68, round_latency_text(10.0**decade), 15, "muted", anchor=anchor)
+            self._text(x(10.0**decade), at + 68, limit_words(10.0**decade, gauge.unit), 15, "muted", anchor=anchor)
         self._line(limit, at, limit, at + 52, "fail", 3)
         is_left = limit > WIDTH_PX / 2
         words, beside = cut(one_line(gauge.limit_words), _ROOM / 2, 16, bold=True), -8 if is_left else 8
@@ -135,7 +142,7 @@ class _Drawing:
     def _numbers(self, rows: Sequence[Row], at: int) -> None:
         """Up to four numbers beside each other, large, each with its interval and its name."""
         room = _ROOM / len(rows)
-        top = at + max(0, (_BODY_END - at - 140) // 2)
+        top = at + max(0, (self._body_end - at - 140) // 2)
         for place, row in enumerate(rows):
             left = _LEFT + place * room
             text = one_line(row.text)
@@ -143,7 +150,7 @@ class _Drawing:
             self._text(left, top + 44, text, size, "ink", bold=True, room=room - 24)
             self._text(left, top + 70, one_line(row.span), 17, "muted", room=room - 24)
             first = top + 94
-            lines_max = max(1, min(_NAME_LINES_MAX, 1 + int((_BODY_END - first) // _NAME_LINE_PX)))
+            lines_max = max(1, min(_NAME_LINES_MAX, 1 + int((self._body_end - first) // _NAME_LINE_PX)))
             for number, line in enumerate(wrapped(one_line(typeset(row.name)), room - 24, 15, lines_max)):
                 self._text(left, first + _NAME_LINE_PX * number, line, 15, "ink")
 
@@ -151,7 +158,7 @@ class _Drawing:
         """As many further sentences as there is room for, each whole."""
         for sentence in sentences:
             lines = wrapped(one_line(typeset(sentence)), _ROOM, 23, _SENTENCE_LINES_MAX + 1)
-            if len(lines) > _SENTENCE_LINES_MAX or at + 30 * len(lines) > _BODY_END:
+            if len(lines) > _SENTENCE_LINES_MAX or at + 30 * len(lines) > self._body_end:
                 return
             for line in lines:
                 at += 30
@@ -161,7 +168,7 @@ class _Drawing:
     def _rows(self, rows: Rows, at: int) -> None:
         """A bar for each number, or its place where bars would be too short to be seen."""
         self._text(_LEFT, at + 16, one_line(typeset(rows.title)), 17, "muted", room=_ROOM - _VALUE_PX - 100)
-        step = min(_ROW_PX_MAX, (_BODY_END - at - 28) / max(1, len(rows.rows)))
+        step = min(_ROW_PX_MAX, (self._body_end - at - 28) / max(1, len(rows.rows)))
         values = [row.value for row in rows.rows if row.value]
         ends = [end for row in rows.rows for end in (row.value, row.low, row.high) if end]
         is_log = max(values, default=1.0) > _SPAN_LINEAR * min(values, default=1.0)
@@ -216,10 +223,11 @@ class _Drawing:
         """One below the other in one box."""
         if not texts:
             return
-        height = min(_WARNING_PX, 36 * len(texts))
-        self._box(_LEFT, _WARNING_Y, _ROOM, height, "undecided-tint", radius=6)
+        height = self._warnings_px
+        begin = self._body_end + _WARNING_GAP_PX
+        self._box(_LEFT, begin, _ROOM, height, "undecided-tint", radius=6)
         for place, text in enumerate(texts):
-            middle = _WARNING_Y + height * (place + 0.5) / len(texts)
+            middle = begin + height * (place + 0.5) / len(texts)
             self._text(_LEFT + 14, middle + 6, text, 17, "undecided", room=_ROOM - 28)
 
     def _text(

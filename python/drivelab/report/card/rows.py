@@ -11,6 +11,7 @@ from drivelab.model.judged_metric import RATE, is_counted
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import ResultSet
 from drivelab.model.setting import AS_FOUND
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.combination_labels import BASELINE
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import what_it_is_about
@@ -73,13 +74,23 @@ def rows_of_parts(content: ReportContent) -> Rows | None:
     return Rows(title, tuple(rows[:ROWS_MAX]))
 
 
-def rows_of_commits(content: ReportContent) -> Rows | None:
-    """How often programs would commit, one among published drives; None where each need has a limit."""
+def rows_of_commits(content: ReportContent, drive: str) -> Rows | None:
+    """How often programs would commit, one among published drives; None where a need has a limit, or is no program.
+
+    Parameters
+    ----------
+    content : ReportContent
+        A run.
+    drive : str
+        The name of what was measured.
+    """
     scales = list(commit_scales(content.verdict))
-    if not scales:
+    if not scales or len(scales) < len(verdicts_in(content.verdict)):
         return None
     if len(scales) == 1:
-        return Rows(TITLE, tuple(_commits(place, place.name) for place in scales[0].places))
+        places = scales[0].places
+        title = f"{scales[0].program.title}: {TITLE[:1].lower()}{TITLE[1:]}"
+        return Rows(title, tuple(_commits(place, place.name if place.is_published else drive) for place in places))
     own = [(scale.program.title, place) for scale in scales for place in scale.places if not place.is_published]
     return Rows("Commits a second by one client", tuple(_commits(place, name) for name, place in own[:ROWS_MAX]))
 
