@@ -354,10 +354,8 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
 def print_screen(content: ReportContent) -> None:
     """Print the answer on one screen, and where the rest is."""
     console = text_console()
-    trials = tuple(trial for trial in content.trials if not trial.name.startswith(PROBE))
-    shown = replace(content, trials=trials)
     with console.capture() as capture:
-        console.print(render_check_screen(shown, plain=not console.encoding.startswith("utf"), width=console.width))
+        console.print(render_check_screen(content, plain=not console.encoding.startswith("utf"), width=console.width))
     console.file.write(without_trailing_blanks(capture.get()))
     print(f"all numbers and intervals: drivelab report {content.name} --text")
 

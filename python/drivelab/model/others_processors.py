@@ -20,7 +20,10 @@ def busy_with_others(processors: Mapping[str, float | None]) -> float:
         program for `own` and threads of the kernel, which also serve our I/O, for
         `kernel_threads`.
     """
+    count = processors["count"] or 1
     others = (processors["busy"] or 0.0) - (processors["own"] or 0.0) - (processors["kernel_threads"] or 0.0)
+    # ticks are counted at other moments than the time that passes
+    others = min(others, count)
     is_long = others * (processors["duration_ns"] or 0) >= _PROCESSOR_NS_MIN
-    is_much = others >= max(_PROCESSORS_MAX, _PROCESSOR_SHARE_MAX * (processors["count"] or 1))
+    is_much = others >= max(_PROCESSORS_MAX, _PROCESSOR_SHARE_MAX * count)
     return others if is_long and is_much else 0.0

@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMG
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _VIRTUAL = "virtual-drive"
 _OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(?: \(.*?\))?: (?P<rest>.*)")
+_PROCESSORS = "other_processor_share"
 # what follows from used processors stands behind them
 _PRESSURE = "cpu_pressure_some_share"
 _SIGNS_OF_OTHERS = {
@@ -28,7 +29,7 @@ _SIGNS_OF_OTHERS = {
     "excess_read_share": "the drive read {} more than they account for",
     "excess_write_share": "the drive wrote {} more than they account for",
     "cpu_steal_share": "the hypervisor took {} of the processors",
-    "other_processor_share": "others used {} of the processors",
+    _PROCESSORS: "others used {} processors",
     _PRESSURE: "tasks waited for a processor {} of the time",
     "other_bytes_share": "others used the drive just before, with {} of its rate",
 }
@@ -175,10 +176,12 @@ def _rounded_up(value: float) -> float:
 def _others(of: str, ranges: Mapping[str, Range]) -> str:
     """What disturbed the trials, the strongest sign first: a line that is cut keeps it."""
     shown = sorted(_SIGNS_OF_OTHERS.keys() & ranges.keys(), key=lambda name: (name == _PRESSURE, -ranges[name][1]))
-    signs = [
-        _SIGNS_OF_OTHERS[name].format(_span(f"{100 * ranges[name][0]:.0f} %", f"{100 * ranges[name][1]:.0f} %"))
-        for name in shown
-    ]
+    told = {name: _span(*(f"{100 * end:.0f} %" for end in ranges[name])) for name in shown}
+    if _PROCESSORS in told and "other_processors" in ranges:
+        # runs of earlier versions have more than there are
+        count = round(ranges["other_processors"][1] / ranges[_PROCESSORS][1])
+        told[_PROCESSORS] = f"{_span(*(f'{min(end, count):.1f}' for end in ranges['other_processors']))} of {count}"
+    signs = [_SIGNS_OF_OTHERS[name].format(told[name]) for name in shown]
     return f"{of} were not alone: {'; '.join(signs)}" if signs else ""
 
 

@@ -245,3 +245,9 @@ def test_reads_beside_durable_writes_of_whole_blocks_through_the_page_cache_are_
     asked = durable_workload(backend=backend, file_state="overwrite", block_sizes=(BlockSizeShare(bytes=block),))
     made = measured(asked, durable_values(4000), devices=[counted(reads=400, writes=4000, flushes=4000)])
     assert [finding.code for finding in foreign_work.find(evidence(made))] == [foreign_work.CODE] * is_told
+
+
+def test_others_never_use_more_processors_than_there_are() -> None:
+    used = {"busy": 2.4, "own": 0.1, "kernel_threads": 0.0, "count": 2, "duration_ns": 2_000_000_000}
+    (found,) = foreign_work.find(evidence(measured(devices=[counted(reads=2000)], context={"processors": used})))
+    assert found.text.endswith("others used 2.0 of 2 processors")

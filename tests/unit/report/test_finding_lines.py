@@ -48,12 +48,24 @@ def test_what_disturbed_some_trials_is_told_by_kind() -> None:
 
 def test_the_strongest_sign_stands_first_so_that_a_cut_line_keeps_it() -> None:
     findings = [
-        Finding("foreign-work", "warning", "x", "t1", {"other_processor_share": 0.8, "cpu_pressure_some_share": 0.9}),
-        Finding("foreign-work", "warning", "y", "t2", {"other_processor_share": 0.6, "cpu_steal_share": 0.014}),
+        Finding(
+            "foreign-work",
+            "warning",
+            "x",
+            "t1",
+            {"other_processors": 1.6, "other_processor_share": 0.8, "cpu_pressure_some_share": 0.9},
+        ),
+        Finding(
+            "foreign-work",
+            "warning",
+            "y",
+            "t2",
+            {"other_processors": 1.2, "other_processor_share": 0.6, "cpu_steal_share": 0.014},
+        ),
     ]
     (line,) = finding_lines(findings, 24)
     assert line.text == (
-        "2 of 24 trials were not alone: others used 60 to 80 % of the processors; "
+        "2 of 24 trials were not alone: others used 1.2 to 1.6 of 2 processors; "
         "the hypervisor took 1 % of the processors; tasks waited for a processor 90 % of the time"
     )
 
