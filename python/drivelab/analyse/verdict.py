@@ -33,7 +33,7 @@ from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Out
 
 _DURABLE_TRIALS = "sync-write-"
 _COMMITS = "commits_per_s"
-_NOT_MEASURED = "what it would mean was not measured"
+_NOT_MEASURED = "not measured"
 # out of all reach: so much below the limit, at a tenth of the probability, among so many
 _REACH = 5
 _REACH_OPERATIONS_MIN = 1000

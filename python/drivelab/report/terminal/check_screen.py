@@ -28,7 +28,7 @@ from drivelab.report.headline import (
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
 from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.parts_of_text import clauses_within, first_in_few_words, parts_within
-from drivelab.report.reported_findings import ReportedFinding
+from drivelab.report.reported_findings import ReportedFinding, ended
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.text import OUTCOME_STYLES
 from drivelab.report.terminal.wrapped import WIDTH, line_count, one_line, wrapped
@@ -50,7 +50,7 @@ _SENTENCE_LENGTH_MAX = 4 * 70
 _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
 _FOREIGN_WORK, _VIRTUAL, _BURSTS = "foreign-work", "virtual-drive", ("burst-ended", "burst-possible")
-_NO_LIMIT = "no limit is published for it: with --at-least RATE this becomes yes or no"
+_NO_LIMIT = "No limit is published for it; --at-least RATE makes this a yes or a no."
 _ORDER = ("fail", "undecided", "pass")
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 
@@ -161,7 +161,7 @@ class _Writer:
         first, *others = first_in_few_words((said,)) if block.outcome == "no_limit" else (said,)
         yield self._told(block.outcome, first)
         for text in others:
-            yield self._told("", text)
+            yield self._told("", ended(text))
         # only of a program that commits can a rate be asked for
         if block.outcome == "no_limit" and block.need in PROGRAMS:
             yield self._told("", _NO_LIMIT)
@@ -341,9 +341,13 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
     for one in verdicts_in(verdict):
         program, told = PROGRAMS.get(one.get("need", "")), one.get("forecast")
         if program is not None and told and program.write.trial == trial:
-            own = format_duration_ns(told["own_time_ns"])
+            write, own = (
+                format_duration_ns(time_ns) for time_ns in (told["log_latency"]["value"], told["own_time_ns"])
+            )
             often = number_text(told["commits_per_s"]["value"])
-            return f"{often}*", f"* commits of one client; {program.title} adds {own} of its own to each write"
+            parts = [f"{write} a write on average", f"{own} of {program.title}'s own"]
+            parts += ["its other syncs"] * (program.background is not None)
+            return f"{often}*", f"* commits: {', '.join(parts)}"
     return "", ""
 
 

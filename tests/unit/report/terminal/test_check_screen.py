@@ -145,7 +145,7 @@ def test_a_need_without_a_limit_says_how_to_have_one(whole: ReportContent) -> No
     lines = shown(replace(whole, verdict=need("PostgreSQL", "no_limit") | {"need": "postgres"}))
     assert lines[1:3] == [
         "-    PostgreSQL: 5 a second",
-        "     no limit is published for it: with --at-least RATE this becomes yes or no",
+        "     No limit is published for it; --at-least RATE makes this a yes or a no.",
     ]
 
 
@@ -206,12 +206,12 @@ def test_a_trial_that_pauses_as_its_program_does_tells_how_often_that_commits(wh
     paused = replace(whole.trials[0], name="sync-write-postgres", workload={"pacing": {"think_ns": 620_000}})
     content = replace(whole, trials=(paused, *whole.trials[1:4]))
     assert sum("2 630" in line for line in shown(content)) == 3
-    told = {"commits_per_s": {"value": 5340.0}, "own_time_ns": 56_000}
+    told = {"commits_per_s": {"value": 5340.0}, "log_latency": {"value": 131_300.0}, "own_time_ns": 56_000}
     forecast = need("postgres", "no_limit") | {"forecast": told}
     for verdict in (forecast, {"verdicts": [need("etcd", "pass"), forecast]}):
         lines = shown(replace(content, verdict=verdict))
         assert any(line.startswith("512 B") and "5 340* " in line for line in lines)
-        assert "* commits of one client; PostgreSQL adds 56 us of its own to each write" in lines
+        assert "* commits: 131 us a write on average, 56 us of PostgreSQL's own" in lines
 
 
 def check_of(trial: str, metric: str, value: tuple[float, float, float], limit: float) -> dict[str, Any]:
