@@ -130,14 +130,14 @@ def _left(program: Program, latency_ns: float) -> float:
 
 
 def place_on_scale(rate: float, program: Program) -> str:
-    """Between which two published drives a rate lies, in words."""
+    """Between which two published drives a rate lies, in words; what is published of them is of files on ext4."""
     slower = [mark for mark in MARKS if rate_on(mark, program) <= rate]
     faster = [mark for mark in MARKS if rate_on(mark, program) > rate]
     if not slower:
-        return f"less than on {_told(MARKS[0], program)}"
+        return f"less than on {_told(MARKS[0], program)} under ext4"
     if not faster:
-        return f"more than on {_told(MARKS[-1], program)}"
-    return f"between {_told(slower[-1], program)} and {_told(faster[0], program)}"
+        return f"more than on {_told(MARKS[-1], program)} under ext4"
+    return f"between {_told(slower[-1], program)} and {_told(faster[0], program)} under ext4"
 
 
 def _told(mark: ScaleMark, program: Program) -> str:

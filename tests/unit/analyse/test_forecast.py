@@ -150,14 +150,15 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
         r"; with 8 clients from 1 \d{3} to 4 \d{3}, with 32 clients from 5 \d{3} to 1\d \d{3}$", found.text
     )
     assert re.search(
-        r", between a Crucial M4 \(3[56]\d\) and a SanDisk X100 \(1 1\d\d\); with 8 clients from ", found.text
+        r", between a Crucial M4 \(3[56]\d\) and a SanDisk X100 \(1 1\d\d\) under ext4; with 8 clients from ",
+        found.text,
     )
     assert forecast("kafka", {}) is None
 
 
 def test_the_scale_reaches_beyond_its_ends() -> None:
-    assert place_on_scale(1, MADE_UP) == "less than on a hard disk of 7200 rpm (24.9)"
-    assert place_on_scale(1e6, MADE_UP) == "more than on an Intel 320 with capacitors (4 000)"
+    assert place_on_scale(1, MADE_UP) == "less than on a hard disk of 7200 rpm (24.9) under ext4"
+    assert place_on_scale(1e6, MADE_UP) == "more than on an Intel 320 with capacitors (4 000) under ext4"
     assert rate_on(MARKS[-1], MADE_UP) == pytest.approx(1e6 / 250)
 
 

@@ -281,7 +281,7 @@ def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path)
         ("SanDisk X100", True),
         ("Intel 320 with capacitors", True),
     ]
-    assert card.rows.title == "PostgreSQL: commits a second by one client, beside published drives"
+    assert card.rows.title == "PostgreSQL: commits a second by one client, beside published drives under ext4"
     here = card.rows.rows[3]
     assert here.low is not None
     assert here.high is not None

@@ -19,7 +19,7 @@ from drivelab.report.parts_of_text import capitalised
 
 KEY = "commit-scale"
 HERE = "Measured here"
-TITLE = "Commits a second by one client, beside published drives"
+TITLE = "Commits a second by one client, beside published drives under ext4"
 _ROW_PX, _TOP_PX, _BOTTOM_PX = 42, 14, 56
 _LABEL_ABOVE, _DOT_PX, _GAP_PX, _NUMBER_PX = 0.4, 12, 8, 60
 _CAPTION = (
