@@ -22,8 +22,9 @@ from collections.abc import Set as AbstractSet
 
 from drivelab.analyse.findings import BASE_RATE_CODES, DURABILITY_CODES, VOLUME_CODES, burst_possible, foreign_work
 from drivelab.analyse.forecast import FORECAST_RANGE, forecast
+from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
-from drivelab.model.finding import Finding
+from drivelab.model.finding import NOW_BUT, Finding
 from drivelab.model.names import names_in_words
 from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
@@ -135,7 +136,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     if outcome == "fail" and threshold.asked_less:
         outcome = "undecided"
         why = f"{_told(threshold, estimate)}, and {easier_words(threshold.asked_less)}"
-    margin = _margin_ratio(threshold, estimate)
+    margin = margin_ratio(threshold, estimate)
     text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
     far = _far_below(threshold, summary) if outcome == "undecided" else None
     reach = ""
@@ -146,7 +147,8 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
         text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
     outcome, why = _as_trusted(outcome, why, threshold, estimate, findings)
     shown = reach if outcome == "pass" else ""
-    return Check(threshold, estimate, outcome, margin, text + _margin_text(margin), why, shown)
+    margin = known_margin(outcome, margin)
+    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown)
 
 
 def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
@@ -167,16 +169,17 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         why = f"the trial {trial} was not measured"
         return Check(threshold, None, "undecided", None, why, why)
     estimate = told.commits_per_s
-    margin = _margin_ratio(threshold, estimate)
-    text = f"{_told(threshold, estimate)}; {limit_text(threshold)}{_margin_text(margin)}"
+    margin = margin_ratio(threshold, estimate)
+    text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
     most_per_s = 1e9 / program.own.low_ns
     if at_least_per_s > most_per_s:
         # whatever the drive does, and whoever else was there
         taken, most = format_quantity(program.own.low_ns, "ns"), format_quantity(most_per_s, "1/s")
         own = f"its own {taken} a commit, the least that was found, allow at most {most}"
-        return Check(threshold, estimate, "fail", margin, f"{text}; {own}", own)
+        return Check(threshold, estimate, "fail", margin, f"{text}{margin_text(margin)}; {own}", own)
     outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
-    return Check(threshold, estimate, outcome, margin, text, why)
+    margin = known_margin(outcome, margin)
+    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why)
 
 
 def _as_trusted(
@@ -190,7 +193,7 @@ def _as_trusted(
     burst = next((one for one in touching if _is_above_a_base(threshold, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
-        outcome, why = "undecided", f"{_told(threshold, estimate)} now, but {burst.text}; {burst.advice}"
+        outcome, why = "undecided", f"{_told(threshold, estimate)}{NOW_BUT}{burst.text}; {burst.advice}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text) if invalid is not None else (outcome, why)
 
@@ -203,12 +206,6 @@ def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
         unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
         return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]
     return finding.code == burst_possible.CODE and threshold.limit > burst_possible.PUBLISHED_BASE_PER_S
-
-
-def _margin_text(margin: float | None) -> str:
-    if margin is None:
-        return ""
-    return f", margin {margin:.2g}x" if margin < 10 else f", margin {margin:.0f}x"
 
 
 def _is_for_all(need: Need, measured: Container[str]) -> bool:
@@ -281,12 +278,6 @@ def _far_below(threshold: Threshold, summary: TrialSummary) -> tuple[float, str]
         return None
     is_far = slowest.value <= threshold.limit / _SLOWEST_REACH
     return (slowest.value, f"all {slowest.sample_count}") if is_far else None
-
-
-def _margin_ratio(threshold: Threshold, estimate: Estimate) -> float | None:
-    if threshold.direction == "at_most":
-        return threshold.limit / estimate.high if estimate.high else None
-    return estimate.low / threshold.limit if estimate.low is not None else None
 
 
 def _not_alone(threshold: Threshold, estimate: Estimate, foreign: Finding) -> str:

@@ -326,3 +326,12 @@ def test_fitness_tells_every_need_in_one_sentence() -> None:
 
 def test_nothing_measured_is_fit_for_nothing_and_unfit_for_nothing() -> None:
     assert judge_fitness(built_in_needs(), [], []).outcome == "undecided"
+
+
+def test_what_may_be_a_burst_has_no_margin() -> None:
+    burst = Finding("burst-possible", "warning", "it may be a burst; so it is", "", {}, "measure the base rate")
+    summaries = [TrialSummary("random-write-qd32", "", "write", {"iops": near(15_000, "1/s")})]
+    (check,) = (one for one in judge_need(CONSUL, summaries, [burst]).checks if one.threshold.metric == "iops")
+    assert (check.outcome, check.margin_ratio) == ("undecided", None)
+    assert "margin" not in check.text
+    assert " now, but it may be a burst" in check.why

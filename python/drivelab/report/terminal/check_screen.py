@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import NOW_BUT
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
@@ -170,7 +171,9 @@ class _Writer:
             if check is not told:
                 # what was measured may be harder than what is asked for, and a miss then proves nothing
                 criterion = self._criterion(f"{check.force}, {check.word}", check)
-                yield self._told("", "; ".join(filter(None, (criterion, check.easier))))
+                passing = parts_within(check.why.partition(NOW_BUT)[2], self._width - _WORD_WIDTH)
+                but = f"but {passing}" if passing else ""
+                yield self._told("", "; ".join(filter(None, (criterion, check.easier, but))))
 
     def needs(self, sentence: str, blocks: Sequence[VerdictBlock], most: int) -> Iterator[RenderableType]:
         """Several needs: a line each with its criterion, failures first; those that are met and find no room in one."""
