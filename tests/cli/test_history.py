@@ -179,7 +179,8 @@ def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:
     facts = document.targets[0]["facts_before"] | {"simulated": {"model": "gp2-100"}}
     kept.last_with(targets=[{**document.targets[0], "facts_before": facts}])
     told = history_lines(history_of(kept.runs(), "sim:gp2-100"), plain=False)
-    assert told[0].startswith("Simulated: a model does the same again")
+    assert told[0].startswith("Newest check, 2026-02-01 12:00: Yes, this carries etcd")
+    assert "Simulated: a model does the same again" in "\n".join(told)
 
 
 def test_a_run_whose_p99_is_only_a_bound_is_the_last_one_all_the_same(kept: Kept) -> None:

@@ -14,7 +14,8 @@ from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import rate_text, value_writer
 from drivelab.report.outcome_words import SHORT_WORDS
-from drivelab.report.parts_of_text import capitalised
+from drivelab.report.parts_of_text import capitalised, first_in_few_words
+from drivelab.report.reported_findings import ended
 from drivelab.report.sentences.comparison import row_words
 from drivelab.report.sentences.effect_words import ratio_change
 from drivelab.report.tables.table import Table, TableCell, TableColumn
@@ -71,10 +72,16 @@ def sentences(history: History) -> list[str]:
 
 
 def judged_sentences(history: History) -> list[str]:
-    """A sentence for each kind of run that could be judged, what changed first, and one for those with too few runs."""
+    """A sentence for each kind of run that could be judged, what changed first, and one for those with too few runs.
+
+    Where none could be, the verdict of the newest check comes first.
+    """
     rows = {row.run: row for row in history.rows}
     known = sorted((one for one in history.judged if one.rows), key=lambda one: not one.changed)
     told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
+    checks = [row for row in history.rows if row.experiment == "check" and row.answer]
+    if checks and not known:
+        told.append(f"Newest check, {when(checks[-1])}: {ended(first_in_few_words((checks[-1].answer,))[0])}")
     if few := [one for one in history.judged if not one.rows]:
         needed = [f"{_counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
         needed = [*needed[:_KINDS_TOLD_MAX], *["of other kinds"] * (len(needed) > _KINDS_TOLD_MAX)]

@@ -15,6 +15,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.joint_page import JointPage, joint_page_of
 from drivelab.report.numerals import count_text, typeset
 from drivelab.report.report_file import report_file
+from drivelab.report.reported_findings import ended
 from drivelab.report.sparkline import BASE, HEIGHT, WIDTH
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def _environment() -> Environment:
     environment.filters["count"] = count_text
     environment.globals["outcomes"] = outcome_words
     environment.filters["typeset"] = typeset
+    environment.filters["ended"] = ended
     return environment
 
 
