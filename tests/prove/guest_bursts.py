@@ -135,10 +135,10 @@ def test_throttled_and_served_drives_are_seen_through_from_inside_a_guest() -> N
             drive.reset_counts()
             (found,) = buckets_of(guest, drive)
             # QEMU's timers wait for the processor that it emulates: while it works hard a burst is slower than asked
-            served = served_per_s(drive, burst * length_s)
+            passed_on = served_per_s(drive, burst * length_s)
             told = [found[name] for name in ("base_per_s", "burst_per_s", "size")]
-            print(f"\n  {base} and {burst} from a bucket of {burst * length_s}, {served:.1f} served: {told}", end="")
-            assert told == [pytest.approx(truth, rel=0.05) for truth in (base, served, burst * length_s)]
+            print(f"\n  {base} and {burst} from a bucket of {burst * length_s}, {passed_on:.1f} served: {told}", end="")
+            assert told == [pytest.approx(truth, rel=0.05) for truth in (base, passed_on, burst * length_s)]
         (found,) = buckets_of(guest, constant)
         print(f"\n  {_CONSTANT} always: {found['verdict']}", end="")
         assert found["base_per_s"] is None

@@ -31,6 +31,7 @@ from drivelab.report.in_short import hero_of, source_words, warnings_of
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import joint_page_of
 from drivelab.report.markdown.report import write_markdown_report
+from drivelab.report.reported_findings import reported
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -85,7 +86,8 @@ def test_a_check_shows_no_probe_and_marks_what_its_warnings_are_about() -> None:
     (deep,) = (one for one in run.trials if one.name == "sequential-write-qd8")
     probe = replace(deep, name="compression-random-1", label="sequential write of random data, repeat 1")
     fell = Finding("throughput-cliff", "warning", "after 281 MB it fell to 4 %", deep.name)
-    run = replace(run, trials=(probe, *run.trials), findings=reported([fell]), trial_count=10)
+    lines = finding_lines([fell], 10)
+    run = replace(run, trials=(probe, *run.trials), findings=reported([fell]), finding_lines=lines, trial_count=10)
     card = card_of(replace(joint, runs=(run,)))
     assert not [row for row in card.numbers if "repeat" in row.name]
     assert [row.name for row in card.numbers if row.span.endswith(" !1")] == [deep.label]
