@@ -28,6 +28,7 @@ from drivelab.model.finding import NOW_BUT, Finding
 from drivelab.model.names import names_in_words
 from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
+from drivelab.model.published_burst import BASE_PER_S
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
 from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Threshold, Verdict, easier_words
@@ -205,7 +206,7 @@ def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
     if finding.code in BASE_RATE_CODES:
         unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
         return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]
-    return finding.code == burst_possible.CODE and threshold.limit > burst_possible.PUBLISHED_BASE_PER_S
+    return finding.code == burst_possible.CODE and threshold.limit > BASE_PER_S
 
 
 def _is_for_all(need: Need, measured: Container[str]) -> bool:

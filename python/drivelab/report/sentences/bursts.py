@@ -8,6 +8,7 @@ from drivelab.model.apart import are_apart
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import RATE, THROUGHPUT, is_counted
 from drivelab.model.names import names_in_words
+from drivelab.model.published_burst import published_burst_s
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.model.units import format_count, format_decimal_bytes, format_duration_ns
@@ -36,6 +37,8 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
         begun = [f"{_size(bucket)} on {shortened(target)}" for target, bucket in order if bucket.at_once]
         at_once = f", but at the start {names_in_words(begun)} came at once" if begun else ""
         yield f"No burst ended on any of them within {_time(least_s)}{at_once}."
+        for target, bucket in order:
+            yield from _perhaps(bucket, f" on {shortened(target)}")
         return
     for target, bucket in order:
         where = f"{target}: " if several else ""
@@ -121,6 +124,7 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
         begun = f", after {_size(bucket)} at once" if bucket.at_once else ""
         moved = f"at least {_amount(bucket)} at {constant}{burst}{begun}"
         yield f"No end of a burst within {_time(bucket.watched_s)}: {moved}."
+        yield from _perhaps(bucket)
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
         yield (
@@ -143,6 +147,16 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
         yield (
             f"That was a credit of {_size(bucket)}, which {_time(bucket.full_after_s)} of idle time give back: "
             "the bucket was full if the volume had rested for that long."
+        )
+
+
+def _perhaps(bucket: TokenBucket, where: str = "") -> Iterator[str]:
+    """That a constant rate is one that volumes give from credit, which nobody watched for long enough."""
+    least_s = published_burst_s(bucket.burst_per_s or 0.0) if bucket.is_flat and bucket.token == "I/Os" else None
+    if least_s is not None and bucket.watched_s < least_s:
+        yield (
+            f"{bucket.rate_text(bucket.burst_per_s)}{where} may be a burst, which a published credit keeps up for "
+            f"{_time(least_s)} or longer: {_time(bucket.watched_s)} are too short to tell."
         )
 
 

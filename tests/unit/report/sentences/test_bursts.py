@@ -75,3 +75,15 @@ def test_one_target_says_that_its_ios_are_reads() -> None:
         "No end of a burst within 20 s: at least 133 200 reads at a constant 6 660 IOPS."
     ]
     assert told(("sdb", no_end("bytes", 1e9)))[0].startswith("No end of a burst within 20 s: at least 20 GB of reads")
+
+
+def test_a_rate_that_volumes_give_from_credit_is_told_as_an_open_question() -> None:
+    first, question = told(("sdb", no_end("I/Os", 3000.0)))
+    assert first.startswith("No end of a burst within 20 s: at least 60 000 reads at a constant 3 000 IOPS")
+    assert question == (
+        "3 000 IOPS may be a burst, which a published credit keeps up for 31 min or longer: 20 s are too short to tell."
+    )
+    several = told(("gp2", no_end("I/Os", 3000.0)), ("disk", no_end("I/Os", 75.0)))
+    assert several[-1].startswith("3 000 IOPS on gp2 may be a burst")
+    # watched for as long as any published credit lasts
+    assert len(told(("sdb", replace(no_end("I/Os", 3000.0), watched_s=2000.0)))) == 1
