@@ -108,7 +108,7 @@ def test_each_built_in_experiment_erases_a_drive(capsys: pytest.CaptureFixture[s
     for name in built_in_names():
         run(["experiments", name, "--details"])
         erases[name] = capsys.readouterr().out.partition("what it erases\n")[2].splitlines()[0].strip()
-    assert {name for name, text in erases.items() if not text.startswith("everything on a drive")} == {"burst"}
+    assert {name for name, text in erases.items() if not text.startswith("all of a drive")} == {"burst"}
 
 
 def test_ones_own_file_is_shown_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ COMMANDS = (
     Command(
         "plan",
         "What a run would do: steps, time, bytes, what it erases.",
-        ("plan ssd-latency scratch:1GiB", "plan ssd-latency /dev/sdb"),
+        ("plan ssd-latency scratch:1GiB --quick", "plan ssd-latency /dev/sdb"),
     ),
     Command(
         "run",

@@ -252,8 +252,5 @@ def _erased(experiment: Experiment) -> str:
     writes = any(workload.pattern().writes for workload in experiment.workloads)
     if not (clears or writes or experiment.filesystem_factor is not None):
         return "nothing: it only reads"
-    in_directory = "in a directory it makes files of its own and removes them; "
-    return (
-        "everything on a drive that it is run on, after its owner typed --erase SERIAL; "
-        f"{in_directory if experiment.requires == 'anything' else ''}a scratch drive holds nothing"
-    )
+    nothing_of = "a directory or a scratch drive" if experiment.requires == "anything" else "a scratch drive"
+    return f"all of a drive, once its owner typed --erase SERIAL; nothing of {nothing_of}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 _BURSTS_PER_S = (3_000, 3_500)
 # what gp2 volumes give without credit, at least, and the credit that they have
 BASE_PER_S, _CREDIT = 100, 5_400_000
-_BELOW, _ABOVE = 0.9, 1.05
+_BELOW, _ABOVE = 0.95, 1.05
 
 
 def published_burst_s(per_s: float) -> float | None:

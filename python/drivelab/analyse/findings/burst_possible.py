@@ -17,7 +17,7 @@ _INTERVALS_MIN = 6
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """Small reads of a virtual drive, many at a time, at a constant rate of 2,700 to 3,675 a second."""
+    """Small reads of a virtual drive, many at a time, at a constant rate of 2,850 to 3,675 a second."""
     measured = evidence.measured
     workload, rate = measured.workload, evidence.summary.estimates.get(RATE)
     if not answers_for_hardware(evidence.target) or workload.watches_burst or rate is None or not rate.value:

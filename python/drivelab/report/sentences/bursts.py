@@ -121,9 +121,12 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
         constant = "a constant " if bucket.is_flat else ""
-        begun = f", after {_size(bucket)} at once" if bucket.at_once else ""
-        moved = f"at least {_amount(bucket)} at {constant}{burst}{begun}"
-        yield f"No end of a burst within {_time(bucket.watched_s)}: {moved}."
+        moved = f"at least {_amount(bucket)} at {constant}{burst}"
+        if bucket.at_once:
+            begun = f"{_size(bucket)} came at once, then {moved}"
+            yield f"{begun}: no other end of a burst within {_time(bucket.watched_s)}."
+        else:
+            yield f"No end of a burst within {_time(bucket.watched_s)}: {moved}."
         yield from _perhaps(bucket)
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)

@@ -162,13 +162,16 @@ class _Words:
             if effect.verdict != "not judged" and self._is_durable(effect) and (words := _commands(effect, " ")):
                 found.setdefault(_subject(effect), {}).setdefault(f"{words} than {_baseline(effect)}", effect)
         told = [
-            f"{subject} takes{words}{f' ({self._where(one)})' if len(of_subject) > 1 else ''}"
+            (f"{subject} takes{words}", self._where(one))
             for subject, of_subject in found.items()
             for words, one in of_subject.items()
         ]
         # a list of them answers nothing
         if 0 < len(told) <= _PAIRS_MAX:
-            yield f"Counted: {'; '.join(told)}."
+            places = list(dict.fromkeys(where for _, where in told))
+            alone = f" ({places[0]})" if len(places) == 1 and places[0] else ""
+            parts = [text if len(places) == 1 else f"{text} ({where})" for text, where in told]
+            yield f"Counted{alone}: {'; '.join(parts)}."
 
     def others(
         self, changes: Sequence[LevelEffect], small: Sequence[LevelEffect], none: Sequence[LevelEffect]
@@ -250,6 +253,10 @@ class _Words:
         """Between which ratios the combinations lie that a change is the average of, where they are not alike."""
         ratios = [level / baseline for baseline, level in _matched(effect, self.answer.combinations) if baseline]
         if not ratios or max(ratios) < _ALIKE * min(ratios):
+            return ""
+        low, high = effect.ratio.low, effect.ratio.high
+        if low is not None and high is not None and low <= min(ratios) and max(ratios) <= high:
+            # the interval that is told holds them
             return ""
         times = sorted(max(ratio, 1 / ratio) for ratio in ratios)
         if min(ratios) < 1 < max(ratios):

@@ -218,7 +218,7 @@ def _of_btt(explanation: Explanation) -> Iterator[str]:
         if explanation.work["preflush_writes"] >= COUNT_SLACK:
             yield f"btt's mean Q2C is {shown} a bio: a flush before a write is in it, one behind it is not."
         else:
-            yield f"btt, which drops every flush, would show {shown} (its Q2C)."
+            yield f"btt, which drops every flush, would show a mean of {shown} (its Q2C)."
 
 
 def _refused(explanation: Explanation) -> Iterator[str]:

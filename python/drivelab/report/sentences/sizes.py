@@ -72,7 +72,11 @@ def _curve(members: Sequence[CombinationResult]) -> str:
         is_jump = flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
         between = f", {_level(latencies[flat + 1 : last])[0]} up to {sizes[last - 1]}" if is_jump else ""
         return f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
-    return f"{span}, no size slower than {sizes[0]} beyond the scatter" if is_span else span
+    if not is_span:
+        return span
+    if max(latencies) > _FALLS * latencies[0]:
+        return f"{span}, the repeats scatter too far to tell these sizes apart"
+    return f"{span}, no size slower than {sizes[0]} beyond the scatter"
 
 
 def _level(latencies: Sequence[float]) -> tuple[str, bool]:

@@ -26,7 +26,9 @@ WARNINGS_MAX = 3
 _TABLE_LINES_MAX = 20
 _TABLE_LINES_MIN = 4
 # warnings give way before tables have less
-_TABLE_LINES_KEPT = 9
+_TABLE_LINES_KEPT = 12
+# that tells of tables that have no room
+_REST_LINES = 2
 # of 30 where the console tells of failures and where the run lies
 _LINES_MAX = 26
 # of a table besides its rows: the gap above it, its title, and its heads
@@ -122,9 +124,12 @@ def _screen(
     fits = sum(row_count(group) + _OTHER_LINES for group in groups) <= room
     for place, group in enumerate(groups):
         if room < _TABLE_LINES_MIN:
-            parts += [Text(), Text(f"  tables of {len(groups) - place} more workloads: --details", style="dim")]
+            rest = len(groups) - place
+            more = "the table of another workload" if rest == 1 else f"tables of {rest} more workloads"
+            parts += [Text(), Text(f"  {more}: --details", style="dim")]
             break
-        lines = room if fits else max(_TABLE_LINES_MIN, room // (len(groups) - place))
+        # what was asked first comes first, and whole where it can
+        lines = room if fits or place == len(groups) - 1 else max(_TABLE_LINES_MIN, room - _REST_LINES)
         table, more = workload_table(group, lines - _OTHER_LINES, clean, is_one_at_a_time=is_one_at_a_time)
         parts += [Text(), Text(f"  {clean(table_title(group, all_rows))}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []

@@ -64,7 +64,7 @@ def test_the_flush_is_named_first_then_the_write_then_software() -> None:
         "software."
     )
     assert slowest == "The slowest 1 % (10 operations) take 390 us: 51.0 us more in the flush."
-    assert btt == "btt, which drops every flush, would show 51.0 us (its Q2C)."
+    assert btt == "btt, which drops every flush, would show a mean of 51.0 us (its Q2C)."
 
 
 @pytest.mark.parametrize("kind", ["overwrite", "append", "read"])

@@ -94,7 +94,7 @@ def test_sizes_that_scatter_into_each_other_are_not_told_apart() -> None:
     sizes = ((1, 181, 172, 4000), (512, 4190, 145, 4440), (4096, 465, 448, 4670), (1 << 20, 2260, 2250, 9890))
     rows = [scattered(at(size, median), low, high) for size, median, low, high in sizes]
     assert told(*rows) == [
-        "Write + fdatasync: 181 us to 4.19 ms up to 1 MiB, no size slower than 1 B beyond the scatter."
+        "Write + fdatasync: 181 us to 4.19 ms up to 1 MiB, the repeats scatter too far to tell these sizes apart."
     ]
     # the one that is beyond it is told
     rows[0], rows[-1] = scattered(at(1, 181), 172, 190), scattered(at(1 << 20, 12_000), 11_000, 13_000)
