@@ -173,6 +173,17 @@ def test_runs_of_other_kinds_are_counted_and_no_rows_beside_checks(
     assert left_out in joint_of_history(history).sentences
 
 
+def test_runs_beside_other_drives_are_counted(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    kept.check()
+    kept.check()
+    (target,) = kept.runs()[-1].record.targets
+    kept.last_with(targets=[target, target | {"label": "/srv"}])
+    history = history_of(kept.runs(), TARGET)
+    assert (len(history.rows), history.with_other_drives) == (1, 1)
+    assert main.run(["history", TARGET]) == 0
+    assert "1 run of it beside other drives: drivelab runs" in capsys.readouterr().out.splitlines()
+
+
 def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:
     kept.check(label="sim:gp2-100", serial="")
     document = kept.runs()[-1].record

@@ -79,6 +79,15 @@ def test_the_answer_is_printed_instead_of_a_page(capsys: pytest.CaptureFixture[s
     assert not (RUNS / "check-directory" / "report.html").exists()
 
 
+def test_the_text_of_an_explained_run_is_where_the_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(RUNS / "explained-appends"), "--text"]) == EXIT_OK
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith(
+        "4 KiB appended + fdatasync on sdb, ext4, write-cache on: where the time of a durable write"
+    )
+    assert "598 us is the cache flush" in shown
+
+
 def test_a_run_is_found_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,7 +35,8 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
     with_every_kind : bool
         Whether to have all other runs, too.
     """
-    kept = [run for run in runs if len(run.record.targets) == 1]
+    every = list(runs)
+    kept = [run for run in every if len(run.record.targets) == 1]
     meant = [run for run in kept if is_on(target, run.record) or target in drive_names(run.record)]
     names = drive_names(meant[-1].record) if meant else frozenset()
     same = [run for run in kept if names & drive_names(run.record)] if names else meant
@@ -62,6 +63,7 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         target=target,
         rows=tuple(rows),
         others=others,
+        with_other_drives=sum(len(run.record.targets) > 1 and is_on(target, run.record) for run in every),
         # a model has no scatter to hold a run against
         judged=() if is_simulated else judge_newest(judged, units),
         other_kinds={} if with_every_kind else dict(kinds),

@@ -45,6 +45,8 @@ from drivelab.streams import make_console
 if TYPE_CHECKING:
     from rich.console import Console
 
+# the experiment that answers with where the time goes
+_EXPLAIN = "explain"
 # more is in the report
 _SENTENCES_MAX = 3
 # of a table; the report has the others
@@ -167,6 +169,10 @@ def _print_text(
     """Print the answer of one run, with all of it or what has room, or that of several together."""
     if len(runs) != 1 or pages:
         print_joint(joint_report(runs, [load_reference(page) for page in pages], answers))
+    elif runs[0].record.experiment.get("name") == _EXPLAIN and runs[0].traced_trials:
+        from drivelab.cli.explain_result import show_explanations
+
+        show_explanations(runs[0], "", as_json=False, details=details)
     elif is_of_experiment(runs[0]):
         (print_results if details else print_text)(runs[0], answers[0])
     else:

@@ -135,13 +135,15 @@ class History:
     rows : tuple of HistoryRow
         Its runs.
     others : int
-        Runs of the same path that another drive was beneath, or that had several targets: they are left out.
+        Runs of the same path that another drive was beneath: they are left out.
     judged : tuple of JudgedRun
         Of each kind of run the newest, the kind that was measured last first; empty where it is simulated.
     other_kinds : mapping of str to int
         Experiments whose runs are left out, because they have other numbers, and how many runs that are.
     is_simulated : bool
         Whether it is a model.
+    with_other_drives : int
+        Runs of it and other targets together: they are left out.
     """
 
     target: str
@@ -150,6 +152,13 @@ class History:
     judged: tuple[JudgedRun, ...] = ()
     other_kinds: Mapping[str, int] = field(default_factory=dict)
     is_simulated: bool = False
+    with_other_drives: int = 0
+
+    @property
+    def with_other_drives_words(self) -> str:
+        """``2 runs of it beside other drives: drivelab runs``; empty where there are none."""
+        count = self.with_other_drives
+        return f"{count} run{'s' if count > 1 else ''} of it beside other drives: drivelab runs" if count else ""
 
     @property
     def other_kinds_words(self) -> str:

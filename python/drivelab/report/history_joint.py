@@ -66,6 +66,8 @@ def sentences(history: History) -> list[str]:
         told.append(f"Since the run before, something else had changed in {_counted(changes, 'run')}: see the marks.")
     if words := history.other_kinds_words:
         told.append(f"{capitalised(words)}.")
+    if words := history.with_other_drives_words:
+        told.append(f"{words}.")
     if history.others:
         told.append(f"{_counted(history.others, 'run')} of the same path left out: another drive was beneath.")
     return told

@@ -125,8 +125,8 @@ def _screen(
     for place, group in enumerate(groups):
         if room < _TABLE_LINES_MIN:
             rest = len(groups) - place
-            more = "the table of another workload" if rest == 1 else f"tables of {rest} more workloads"
-            parts += [Text(), Text(f"  {more}: --details", style="dim")]
+            told_of = "the table of another workload" if rest == 1 else f"tables of {rest} more workloads"
+            parts += [Text(), Text(f"  {told_of}: --details", style="dim")]
             break
         # what was asked first comes first, and whole where it can
         lines = room if fits or place == len(groups) - 1 else max(_TABLE_LINES_MIN, room - _REST_LINES)
