@@ -72,7 +72,9 @@ class RoundsOfPlan:
         rounds = self._steps.get((step.target, step.phase), [])
         if not rounds or rounds[step.round - 1][-1].trial != step.trial:
             return []
-        return [one for later in rounds[step.round :] for one in later if not self.is_needed(one, values)]
+        # later rounds are not asked: what has no values yet would be judged for good
+        has_ended = self._end_after(step.target, step.phase, step.round, values)
+        return [one for later in rounds[step.round :] for one in later] if has_ended else []
 
     def outside(self, values: Values) -> frozenset[str]:
         """The trials of rounds before the window: they led there, and are no measurement."""
