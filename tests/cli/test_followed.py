@@ -34,11 +34,12 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
 def test_it_is_listed_among_the_runs_with_its_answer_and_by_its_place(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    head, newest, *_, oldest = told(capsys, "runs").splitlines()
+    head, newest, *_, oldest, last = told(capsys, "runs").splitlines()
     assert newest[head.index("drive") :].startswith("/srv/data")
     assert newest[head.index("answer") :].startswith("python3's 40 ")
     assert newest.startswith("1  ")
     assert oldest[head.index("experiment") :].startswith("check ")
+    assert last == "to see one: drivelab report 1"
     assert [one["run"] for one in json.loads(told(capsys, "runs", "/srv/data", "--json"))["runs"]] == [NAME]
 
 
