@@ -223,10 +223,14 @@ def test_what_does_not_fit_into_memory_goes_to_another_disk(make_loop_device: Ma
 
 def test_collecting_costs_little(make_loop_device: MakeLoopDevice, tmp_path: Path) -> None:
     device = make_loop_device()
-    with collected_trace(device.name, tmp_path) as trace:
-        write_durably(device, 5000)
+    costs_ns = []
+    # memory that a hypervisor hands out anew costs more than what is put there: the least of three is the collector's
+    for attempt in range(3):
+        with collected_trace(device.name, tmp_path / str(attempt)) as trace:
+            write_durably(device, 5000)
+        costs_ns.append(trace.facts["collector_cpu_ns"] / trace.facts["records"])
     # measured: about 50 ns for each record; nothing is looked at while the workload runs
-    assert trace.facts["collector_cpu_ns"] / trace.facts["records"] < 1000
+    assert min(costs_ns) < 500
 
 
 def test_reads_before_the_trace_are_not_in_it(make_loop_device: MakeLoopDevice, tmp_path: Path) -> None:
