@@ -17,6 +17,7 @@ burst of the slow kind fits into the measurement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -36,6 +37,8 @@ from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Out
 _DURABLE_TRIALS = "sync-write-"
 _COMMITS = "commits_per_s"
 _NOT_MEASURED = "not measured"
+# a limit so many times what is left in the end is not reached
+_SURELY_ABOVE = 1.1
 # out of all reach: so much below the limit, at a tenth of the probability, among so many
 _REACH = 5
 _REACH_OPERATIONS_MIN = 1000
@@ -84,8 +87,9 @@ def judge_need(
     required = [check for check in checks if check.threshold.force == "required"]
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
-    sentence = f"{need.title}: {deciding.why if outcome == 'undecided' else _deciding_number(deciding)}"
-    if outcome == "fail" and deciding.why:
+    is_told_by_why = outcome == "undecided" or NOW_BUT in deciding.why
+    sentence = f"{need.title}: {deciding.why if is_told_by_why else _deciding_number(deciding)}"
+    if outcome == "fail" and deciding.why and not is_told_by_why:
         sentence += f"; no drive gives that: {deciding.why}"
     if told is not None and not at_least_per_s:
         sentence += f". {told.text}"
@@ -148,7 +152,8 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
         text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
     outcome, why = _as_trusted(outcome, why, threshold, estimate, findings)
     shown = reach if outcome == "pass" else ""
-    margin = known_margin(outcome, margin)
+    # what does not last has none
+    margin = None if NOW_BUT in why else known_margin(outcome, margin)
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown)
 
 
@@ -179,7 +184,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         own = f"its own {taken} a commit, the least that was found, allow at most {most}"
         return Check(threshold, estimate, "fail", margin, f"{text}{margin_text(margin)}; {own}", own)
     outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
-    margin = known_margin(outcome, margin)
+    margin = None if NOW_BUT in why else known_margin(outcome, margin)
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why)
 
 
@@ -194,7 +199,9 @@ def _as_trusted(
     burst = next((one for one in touching if _is_above_a_base(threshold, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
-        outcome, why = "undecided", f"{_told(threshold, estimate)}{NOW_BUT}{burst.text}; {burst.advice}"
+        told = f"{_told(threshold, estimate)}{NOW_BUT}{burst.text}"
+        is_known = threshold.limit > _SURELY_ABOVE * burst.evidence.get("base_per_s", math.inf)
+        outcome, why = ("fail", told) if is_known else ("undecided", f"{told}; {burst.advice}")
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text) if invalid is not None else (outcome, why)
 

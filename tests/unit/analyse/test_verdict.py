@@ -335,3 +335,15 @@ def test_what_may_be_a_burst_has_no_margin() -> None:
     assert (check.outcome, check.margin_ratio) == ("undecided", None)
     assert "margin" not in check.text
     assert " now, but it may be a burst" in check.why
+
+
+@pytest.mark.parametrize(("left_per_s", "outcome"), [(204.0, "fail"), (7000.0, "undecided"), (7600.0, "pass")])
+def test_a_rate_rests_on_what_is_left_when_a_cache_is_full(left_per_s: float, outcome: str) -> None:
+    facts = {"token": "I/Os", "base_per_s": left_per_s}
+    text = "it was so many a second with the cache"
+    full = Finding("writes-left-in-cache", "warning", text, "random-write-qd32", facts, "measure longer")
+    summaries = [TrialSummary("random-write-qd32", "", "write", {"iops": near(15_000, "1/s")})]
+    (check,) = (one for one in judge_need(CONSUL, summaries, [full]).checks if one.threshold.metric == "iops")
+    assert check.outcome == outcome
+    assert (" now, but it was so many" in check.why) == (outcome != "pass")
+    assert (check.margin_ratio is None) == (outcome != "pass")

@@ -171,9 +171,7 @@ class _Writer:
             if check is not told:
                 # what was measured may be harder than what is asked for, and a miss then proves nothing
                 criterion = self._criterion(f"{check.force}, {check.word}", check)
-                passing = parts_within(check.why.partition(NOW_BUT)[2], self._width - _WORD_WIDTH)
-                but = f"but {passing}" if passing else ""
-                yield self._told("", "; ".join(filter(None, (criterion, check.easier, but))))
+                yield self._told("", "; ".join(filter(None, (criterion, check.easier))))
 
     def needs(self, sentence: str, blocks: Sequence[VerdictBlock], most: int) -> Iterator[RenderableType]:
         """Several needs: a line each with its criterion, failures first; those that are met and find no room in one."""
@@ -218,7 +216,9 @@ class _Writer:
             seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
-        return f"{first}: {what} {measured}{f' ({span})' if span else ''}, asks {asked}"
+        passing = parts_within(check.why.partition(NOW_BUT)[2], self._width - _WORD_WIDTH)
+        but = f"; but {passing}" if passing else ""
+        return f"{first}: {what} {measured}{f' ({span})' if span else ''}, asks {asked}{but}"
 
     def _told(self, outcome: str, text: str) -> Text:
         """A word and what it is about, in as many lines as that takes."""
