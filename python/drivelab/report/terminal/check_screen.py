@@ -181,7 +181,9 @@ class _Writer:
             yield Text(self._clean(sentence), style="bold")
         without = [one for one in blocks if one.outcome == "no_limit"][:_WITHOUT_LIMIT_MAX]
         judged = sorted((one for one in blocks if one.outcome in _ORDER), key=lambda one: _ORDER.index(one.outcome))
-        count = max(1, most - len(without), sum(one.outcome == "fail" for one in judged))
+        # every failure, and what is undecided at least once, with number and limit
+        fails, is_open = (sum(one.outcome == outcome for one in judged) for outcome in ("fail", "undecided"))
+        count = max(1, most - len(without), fails + bool(is_open))
         for block in judged[:count]:
             yield self._told(block.outcome, self._in_a_line(block))
         for outcome in ("undecided", "pass"):

@@ -280,7 +280,7 @@ def test_all_failures_are_told_and_before_all_else(whole: ReportContent) -> None
     needs = [need(f"need {number}", "fail" if number > 2 else "undecided") for number in range(9)]
     lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "Not fit.", "verdicts": needs}))
     assert [line.split()[0] for line in lines[1:7]] == ["No"] * 6
-    assert lines[7:9] == ["?    need 0, need 1, need 2", ""]
+    assert lines[7:10] == ["?    need 0: 5 a second", "?    also need 1, need 2", ""]
 
 
 def test_what_holds_for_every_trial_marks_none(whole: ReportContent) -> None:
