@@ -305,6 +305,10 @@ def token_of(block_bytes: int) -> tuple[Token, int]:
 def first_episode(stretches: Sequence[Stretch]) -> tuple[Stretch, int]:
     """All until the first fall as one, and how many stretches that is: a burst may go on after an idle time."""
     count = next((place for place, one in enumerate(stretches) if one.low_per_s), None)
+    if count is None:
+        # it never fell: all of it was watched
+        whole = replace(stretches[0], end_s=stretches[-1].end_s, count=sum(one.count for one in stretches))
+        return whole, len(stretches)
     if not count or held_nothing(stretches):
         return stretches[0], 1
     last = stretches[count]

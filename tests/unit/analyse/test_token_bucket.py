@@ -63,6 +63,13 @@ def test_a_rate_that_never_falls_ends_at_the_limit_with_what_was_moved() -> None
     assert (found.verdict, found.moved, found.is_flat) == ("no end", pytest.approx(15_000), True)
 
 
+def test_what_was_watched_after_a_rest_counts_too() -> None:
+    found = bucket_of(_of_rates((1000.0, 20.0), (1000.0, 870.0), rest_s=3.0))
+    assert found is not None
+    assert found.verdict == "no end"
+    assert (found.watched_s, found.moved) == (pytest.approx(893.0), pytest.approx(890_000))
+
+
 def test_what_a_limit_lets_pass_at_first_is_counted() -> None:
     found = bucket_of(_of_rates((11_000.0, 0.2), (1000.0, 15.0)))
     assert found is not None

@@ -183,7 +183,8 @@ def _time(seconds: float | None) -> str:
 
 
 def _amount(bucket: TokenBucket) -> str:
-    moved = bucket.moved
+    """What was read beside what came at once."""
+    moved = bucket.moved - bucket.at_once
     return f"{format_count(moved)} reads" if bucket.token == "I/Os" else f"{format_decimal_bytes(moved)} of reads"
 
 

@@ -45,9 +45,7 @@ def label_of(answer: RunAnswer, factor: str, one: CombinationResult) -> str:
     """A workload with the levels that its curve is at, where there are others: ``reads (write-cache on)``."""
     levels = _levels(answer, one.target)
     others = {name: level for name, level in one.levels.items() if name != factor and len(levels[name]) > 1}
-    # beginning at 0 goes without saying
-    named = levels_phrase({name: level for name, level in others.items() if level != "0"})
-    return f"{one.label}{f' ({named})' if named else ''}"
+    return f"{one.label}{f' ({levels_phrase(others)})' if others else ''}"
 
 
 def _levels(answer: RunAnswer, target: str) -> dict[str, list[str]]:

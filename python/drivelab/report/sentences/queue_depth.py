@@ -32,7 +32,8 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
     several_workloads = is_varied or len({workload for workload, _ in curves}) > 1
     several_targets = len({target for _, target in curves}) > 1
     if len(curves) > _CURVES_MAX and not several_workloads and all(_full(members) for members in curves.values()):
-        yield f"Best at a time: {'; '.join(_in_short(target, of) for (_, target), of in curves.items())}."
+        told = "; ".join(_in_short(target, of) for (_, target), of in curves.items())
+        yield f"Best trade of rate and latency: {told}."
         return
     for key, members in curves.items():
         parts = [labels[key]] if several_workloads else []
@@ -57,10 +58,10 @@ def _full(members: Sequence[CombinationResult]) -> list[CombinationResult]:
 
 
 def _in_short(target: str, members: Sequence[CombinationResult]) -> str:
-    """``2 on sim:gp2-100, 2 920 IOPS``: what it can do, of many drives."""
+    """``2 at a time on sim:gp2-100, 2 920 IOPS``: what it can do, of many drives."""
     full = _full(members)
     knee = _knee(full)
-    return f"{_depth(knee)}{' or more' if knee is full[-1] else ''} on {target}, {_rate(knee)}"
+    return f"{_depth(knee)}{' or more' if knee is full[-1] else ''} at a time on {target}, {_rate(knee)}"
 
 
 def _knee(members: Sequence[CombinationResult]) -> CombinationResult:

@@ -65,7 +65,7 @@ def test_it_is_said_whether_a_difference_is_beyond_noise() -> None:
 def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
     begun = replace(no_end("bytes", 134e6), at_once=268e6)
     assert told(("gp2", begun))[0] == (
-        "268 MB came at once, then at least 2.68 GB of reads at a constant 134 MB/s: "
+        "268 MB came at once, then at least 2.41 GB of reads at a constant 134 MB/s: "
         "no other end of a burst within 20 s."
     )
     assert told(("gp2", begun), ("disk", no_end("bytes", 1e8)))[-1] == (

@@ -99,7 +99,10 @@ def test_of_many_targets_the_best_depth_of_each_is_told_in_one_sentence() -> Non
     rates = {"sda": (1e4, 2e4, 4e4), "sdb": (100.0, 101.0, 101.0), "sdc": (1500.0, 2900.0, 3000.0)}
     rows = [at(2**place, rate, name) for name, of in rates.items() for place, rate in enumerate(of)]
     assert [plain_text(one) for one in depth_sentences(RunAnswer(tuple(rows)))] == [
-        "Best at a time: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS; 2 on sdc, 2 900 IOPS.",
+        (
+            "Best trade of rate and latency: 4 or more at a time on sda, 40 000 IOPS; 1 at a time on sdb, 100 IOPS; "
+            "2 at a time on sdc, 2 900 IOPS."
+        ),
     ]
 
 

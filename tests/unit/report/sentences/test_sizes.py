@@ -58,9 +58,8 @@ def test_each_target_at_the_first_level_of_every_other_factor() -> None:
         for shift in ("0", "512")
         for cache in ("on", "off")
     ]
-    (sentence,) = told(*rows)
-    of_first, of_second = sentence.split("; ")
-    assert of_first == "Write + fdatasync (cache on): sdb 100 us up to 4 KiB, 800 us at 1 MiB"
+    of_first, of_second = told(*rows)
+    assert of_first == "Write + fdatasync (shift 0 B, cache on): sdb 100 us up to 4 KiB, 800 us at 1 MiB."
     assert of_second == "sdc 900 us up to 4 KiB, 7.20 ms at 1 MiB."
 
 
