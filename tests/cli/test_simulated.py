@@ -167,17 +167,6 @@ def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(caps
     assert "drivelab run burst sim:gp2-100" in " ".join(lines[at : at + 3])
 
 
-def test_what_is_undecided_is_told_with_its_number_and_its_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["check", "sim:disk-7200", "--quick"])
-    lines = capsys.readouterr().out.splitlines()
-    # a cache that takes 50 000 a second and a disk that writes 205 are no drive for 7 500
-    assert lines[1].startswith("No   Consul: random 4 KiB write, QD32 ")
-    assert "; but it was 20" in " ".join(lines[1:5])
-    (told,) = (line for line in lines if line.startswith("?    etcd"))
-    assert told.startswith("?    etcd: p99 of 2300 B written in a row 8.34 ms (≥")
-    assert len(lines) <= 25
-
-
 def test_trials_that_tell_whether_something_compresses_are_compared_with_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,11 +178,6 @@ def test_trials_that_tell_whether_something_compresses_are_compared_with_none(
     told = capsys.readouterr().out
     assert "random-read-qd32" in told
     assert "compression-" not in told
-
-
-@pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])
-def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(rate: str, status: int) -> None:
-    assert run(["check", "sim:gp2-100", "--for", "postgres", "--at-least", rate, "--quick"]) == status
 
 
 def test_a_burst_that_ends_in_a_check_is_told_and_rates_rest_on_what_is_left(

@@ -68,7 +68,7 @@ def headline(explanation: Explanation) -> str:
         return f"All of the {whole} is software and memory: nothing was sent to the drive."
     told = [one for one in _told(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
     untraced = explanation.untraced_ns
-    if untraced is not None and untraced.value is not None and not _is_another(explanation):
+    if untraced is not None and untraced.value is not None and not is_of_another_operation(explanation):
         whole += f" ({_value(untraced)} untraced)"
     # the first has the verb
     named = [
@@ -184,14 +184,14 @@ def changed_environment(explanation: Explanation) -> list[str]:
     ]
 
 
-def _is_another(explanation: Explanation) -> bool:
+def is_of_another_operation(explanation: Explanation) -> bool:
     """Whether what was traced took so much longer or shorter than what was not that it is another operation."""
     ratio = explanation.tracing_cost.value if explanation.tracing_cost else None
     return ratio is not None and not 1 / _ANOTHER_FROM < ratio < _ANOTHER_FROM
 
 
 def _answered(explanation: Explanation) -> Iterator[str]:
-    if _is_another(explanation) and explanation.traced_ns and explanation.untraced_ns:
+    if is_of_another_operation(explanation) and explanation.traced_ns and explanation.untraced_ns:
         yield (
             f"No answer yet: a {operation_words(explanation)} took {_value(explanation.traced_ns)} while traced, and "
             f"{_value(explanation.untraced_ns)} otherwise; explain it again when the machine is quiet."

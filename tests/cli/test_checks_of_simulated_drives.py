@@ -1,0 +1,31 @@
+"""Checks of simulated drives, whose verdicts rest on what lasts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivelab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+
+
+def test_what_is_undecided_is_told_with_its_number_and_its_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "sim:disk-7200", "--quick"])
+    lines = capsys.readouterr().out.splitlines()
+    # a cache that takes 50 000 a second and a disk that writes 205 are no drive for 7 500
+    assert lines[1].startswith("No   Consul: random 4 KiB write, QD32 ")
+    assert "; but it was 20" in " ".join(lines[1:5])
+    (told,) = (line for line in lines if line.startswith("?    etcd"))
+    assert told.startswith("?    etcd: p99 of 2300 B written in a row 8.34 ms (≥")
+    assert len(lines) <= 25
+
+
+@pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])
+def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(rate: str, status: int) -> None:
+    assert run(["check", "sim:gp2-100", "--for", "postgres", "--at-least", rate, "--quick"]) == status
