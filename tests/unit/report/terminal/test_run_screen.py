@@ -50,7 +50,7 @@ def test_it_fits_a_terminal(name: str, capsys: pytest.CaptureFixture[str], monke
 
 def test_drives_are_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = screen("write-size-two-drives", capsys, monkeypatch)
-    (head,) = (line for line in lines if "shift" in line and "sdb" in line)
+    (head,) = (line for line in lines if line.startswith("  block size") and "sdb" in line)
     assert head.split() == ["block", "size", "shift", "write-cache", "sdb", "95", "%", "sdc", "95", "%"]
     assert "and 20 more: --details" in "\n".join(lines)
 
