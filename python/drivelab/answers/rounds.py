@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from drivelab.analyse.rounds import LASTING, NEEDED, PERHAPS_BURST, RoundsOfPlan
-from drivelab.answers.trial_notes import TrialNotes, trial_notes
+from drivelab.answers.trial_notes import TrialNotes
 from drivelab.model.plan import Plan
 from drivelab.model.rounds import PhaseRounds
 from drivelab.store.read import StoredRun
@@ -24,8 +24,8 @@ def rounds_of_run(run: StoredRun) -> RoundsOfPlan | None:
         return None
 
 
-def stored_values(run: StoredRun) -> dict[str, Mapping[str, float]]:
-    """What rounds are judged by, of each stored trial.
+def stored_values(run: StoredRun, notes: Mapping[str, TrialNotes] | None = None) -> dict[str, Mapping[str, float]]:
+    """What rounds are judged by, of each stored trial; with notes also what findings say of its rate.
 
     Raises
     ------
@@ -33,10 +33,10 @@ def stored_values(run: StoredRun) -> dict[str, Mapping[str, float]]:
         S506: a table of the run cannot be read.
     """
     table = trial_columns(run, lambda field: field.name in NEEDED)
-    notes = trial_notes(run)
+    said = notes or {}
     return {
         row["trial"]: {name: float(row[name]) for name in NEEDED if row.get(name) is not None}
-        | _said(notes.get(row["trial"], TrialNotes()))
+        | _said(said.get(row["trial"], TrialNotes()))
         for row in table.to_pylist()
     }
 

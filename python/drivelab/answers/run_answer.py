@@ -89,13 +89,13 @@ def answer_of_run(
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
     units = metric_units(table)
     wanted = {name: unit for name, unit in units.items() if metrics is None or name in {*metrics, *factorial_metrics}}
-    rounds, values = rounds_of_run(run), {}
+    rounds, values, notes = rounds_of_run(run), {}, trial_notes(run)
     if rounds is not None:
-        values = stored_values(run)
+        values = stored_values(run, notes)
         outside = pa.array(sorted(rounds.outside(values)), pa.string())
         table = table.filter(pc.invert(pc.is_in(table["trial"], outside)))
     answer = run_answer(
-        _trials(run, table, wanted, trial_notes(run)),
+        _trials(run, table, wanted, notes),
         experiment_order(record.experiment, quick=bool(record.plan.get("quick"))),
         wanted,
         with_effects=EFFECTS_TABLE in record.experiment.get("tables", ()),
