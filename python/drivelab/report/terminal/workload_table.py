@@ -94,10 +94,11 @@ def workload_table(
     columns = _columns(metric, list(targets), group)
     shown = _spread(len(rows), rows_max)
     numbers = []
+    tells_others = _tells_others(list(targets), group, metric)
     for key in (rows[place] for place in shown):
         pairs = [_number(members.get(key), metric) for members in targets.values()]
         cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
-        more = _others(firsts[key], metric) if _tells_others(list(targets), group, metric) else ()
+        more = _others(firsts[key], metric) if tells_others else ()
         numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
     fitted = _fitted(labels, shown, (columns, numbers), is_one_target=len(targets) == 1)
     if fitted is None:
