@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import NOW_BUT
 from drivelab.model.verdict import Outcome, Threshold
 
 
@@ -13,8 +14,10 @@ def margin_ratio(threshold: Threshold, estimate: Estimate) -> float | None:
     return estimate.low / threshold.limit if estimate.low is not None else None
 
 
-def known_margin(outcome: Outcome, margin: float | None) -> float | None:
-    """The margin, unless it says that a limit is met which for another reason may not be."""
+def known_margin(outcome: Outcome, margin: float | None, why: str) -> float | None:
+    """The margin; none where the rate does not last, or where a limit is met that for another reason may not be."""
+    if NOW_BUT in why:
+        return None
     return None if outcome == "undecided" and margin is not None and margin >= 1 else margin
 
 

@@ -152,8 +152,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
         text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
     outcome, why = _as_trusted(outcome, why, threshold, estimate, findings)
     shown = reach if outcome == "pass" else ""
-    # what does not last has none
-    margin = None if NOW_BUT in why else known_margin(outcome, margin)
+    margin = known_margin(outcome, margin, why)
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown)
 
 
@@ -184,7 +183,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         own = f"its own {taken} a commit, the least that was found, allow at most {most}"
         return Check(threshold, estimate, "fail", margin, f"{text}{margin_text(margin)}; {own}", own)
     outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
-    margin = None if NOW_BUT in why else known_margin(outcome, margin)
+    margin = known_margin(outcome, margin, why)
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why)
 
 
