@@ -18,6 +18,7 @@ from drivelab.cli.explain_options import (
 from drivelab.cli.workload_arguments import ACCESSES, DURABILITIES, FILE_STATES, located, one_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
+from drivelab.model.stored_experiment import EXPLAIN
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, parse_bytes, parse_duration_ns
 
@@ -67,7 +68,7 @@ def experiment_from(options: ExplainOptions, target: TargetFacts) -> Experiment:
     workload = _pattern(options, target, operation)
     document: dict[str, Any] = {
         "format": 1,
-        "name": "explain",
+        "name": EXPLAIN,
         "question": QUESTION,
         "repeats": {"full": options.repeats or REPEATS, "quick": options.repeats or QUICK_REPEATS},
         "factors": _factors(options),

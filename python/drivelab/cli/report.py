@@ -30,6 +30,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.price import parse_priced
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
+from drivelab.model.stored_experiment import EXPLAIN
 from drivelab.reference.load import PREFIX, load_reference
 from drivelab.report.formats import SUFFIXES, Format, PictureFormat
 from drivelab.report.joint import Joint
@@ -45,8 +46,6 @@ from drivelab.streams import make_console
 if TYPE_CHECKING:
     from rich.console import Console
 
-# the experiment that answers with where the time goes
-_EXPLAIN = "explain"
 # more is in the report
 _SENTENCES_MAX = 3
 # of a table; the report has the others
@@ -169,7 +168,7 @@ def _print_text(
     """Print the answer of one run, with all of it or what has room, or that of several together."""
     if len(runs) != 1 or pages:
         print_joint(joint_report(runs, [load_reference(page) for page in pages], answers))
-    elif runs[0].record.experiment.get("name") == _EXPLAIN and runs[0].traced_trials:
+    elif runs[0].record.experiment.get("name") == EXPLAIN and runs[0].traced_trials:
         from drivelab.cli.explain_result import show_explanations
 
         show_explanations(runs[0], "", as_json=False, details=details)

@@ -16,6 +16,7 @@ import typer
 from drivelab.answers.history import is_on
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import trials_of
+from drivelab.model.stored_experiment import EXPLAIN
 from drivelab.model.units import glued
 from drivelab.report.outcome_words import short_verdict
 from drivelab.report.parts_of_text import capitalised, clauses_in_lines
@@ -33,7 +34,6 @@ _HEADS = ("#", "when (UTC)", "experiment", "drive")
 _GAP = "  "
 _EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN, _ANSWER_LINES_MAX = 16, 16, 20, 2
 _Stored = TypeVar("_Stored")
-_EXPLAIN = "explain"
 
 
 def command(
@@ -156,7 +156,7 @@ def _first_sentence(run: StoredRun) -> str:
     from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 
     try:
-        if run.record.experiment.get("name") == _EXPLAIN:
+        if run.record.experiment.get("name") == EXPLAIN:
             return next(filter(None, map(headline, explanations_of(run))), "")
         answer = answer_of_run(run, SHOWN_METRICS)
     except DrivelabError:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+# the experiment that answers with where the time goes
+EXPLAIN = "explain"
+
 # workloads at the same time that a title names
 _NAMED_MAX = 3
 
