@@ -27,11 +27,16 @@ Parts = tuple[TimedPart, TimedPart]
 
 @pytest.fixture
 def explain(drivelab: Drivelab) -> Explain:
-    """Explains a target and gives the only explanation."""
+    """Explains a target and gives the only explanation.
 
-    def run(*arguments: str, statuses: tuple[int, ...] = (0,)) -> dict[str, Any]:
+    Tests beside it may make its writes two times slower while they are traced,
+    or a loop device over memory faster than any drive: the answer is then not to
+    be trusted, and what was counted is right all the same.
+    """
+
+    def run(*arguments: str) -> dict[str, Any]:
         answer = drivelab.run("explain", *arguments, "--json")
-        assert answer.returncode in statuses, answer.stderr
+        assert answer.returncode in (0, 4), answer.stderr
         (explanation,) = json.loads(answer.stdout)["explanations"]
         assert drivelab.left_over() == []
         return dict(explanation)
@@ -103,8 +108,7 @@ def test_a_device_that_nobody_gave_up_is_only_read(
     device.write_bytes(content)
     # else the kernel writes it while it is read from
     subprocess.run(["sync", str(device)], check=True)
-    # a loop device over a file in memory may be faster than any drive, and is then not to be trusted
-    found = explain(str(device), "--count", str(COUNT), statuses=(0, 4))
+    found = explain(str(device), "--count", str(COUNT))
     # what lies in memory is read from no drive: where the file of the loop device has one, the time is the layer's
     reads = 0 if found["trace"]["layers"] else 1
     assert (found["operation"], found["work_per_operation"]["device_reads"]) == ("read", reads)
@@ -156,8 +160,7 @@ class TestShapedDrive:
             before = set(drivelab.runs.glob("*"))
             erase = ("--erase", f"{shaped_drive.name}+contents")
             limits = ("--count", str(self.COUNT), "--repeats", str(self.REPEATS))
-            # a busy machine makes doubtful what was measured, and no part of it wrong
-            found = explain(str(shaped_drive.path), *erase, "--direct", *limits, statuses=(0, 4))
+            found = explain(str(shaped_drive.path), *erase, "--direct", *limits)
             sent, expected = shaped_drive.counts(), 2 * self.REPEATS * self.COUNT
             assert (sent.writes, sent.flushes) == (expected, expected), "timed and traced"
             assert found["work_per_operation"]["flushes"] == found["work_per_operation"]["device_writes"] == 1

@@ -93,10 +93,12 @@ def explained(drivelab: Drivelab, drive: str, command: str, expected_ns: dict[st
             *words, side = command.replace("loop0", name).split()
             folder = drivelab.folder / (f"{side}-{number}")
             answer = drivelab.run("explain", *words, str(folder), *FEWER, "--json")
-        assert answer.returncode == 0, answer.stderr
+        # the machine may have been so busy in one of its passes that there is no answer
+        assert answer.returncode in (0, 4), answer.stderr
         (found,) = json.loads(answer.stdout)["explanations"]
         times = {part: found["typical"]["parts"][f"{part}_ns"] for part in expected_ns}
-        if all(abs(times[part] - known) <= TOLERANCE * known for part, known in expected_ns.items()):
+        is_known = all(abs(times[part] - known) <= TOLERANCE * known for part, known in expected_ns.items())
+        if is_known and answer.returncode == 0:
             folder.rename(drivelab.folder / side)
             return dict(found)
         seen.append(times)
