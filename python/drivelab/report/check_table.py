@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from drivelab.model.check_trials import PROBE
+from drivelab.model.units import format_bytes
 from drivelab.report.content import TrialContent
 from drivelab.report.reported_findings import ReportedFinding
 
@@ -29,6 +30,15 @@ def shape_of(trial: TrialContent) -> tuple[int, int, str]:
     depth = int(trial.workload.get("queue_depth") or 1)
     order = str((trial.workload.get("access") or {}).get("kind", ""))
     return trial.block_size_bytes or 0, depth, order
+
+
+def region_words(trials: Sequence[TrialContent]) -> str:
+    """Within how much of the drive trials lay, ``within 4 GiB``; empty where they differ or nobody noted it.
+
+    A disk whose head moves over a part of it reads several times as often as over the whole.
+    """
+    sizes = {trial.workload.get("target", {}).get("size_bytes") for trial in trials}
+    return f"within {format_bytes(sizes.pop())}" if len(sizes) == 1 and None not in sizes else ""
 
 
 def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent]) -> list[ReportedFinding]:

@@ -16,7 +16,7 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
-from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, shape_of
+from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, region_words, shape_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import (
     busy_words,
@@ -263,7 +263,7 @@ class _Writer:
         for shape, by_operation in shapes.items():
             cells = [self._rate(by_operation.get(operation), shape[2]) for operation in ("read", "write")]
             rows.append((names[shape], *cells[0], *cells[1]))
-        return _fitted(("", "read", "", "write", ""), rows, (2, 4), self._width)
+        return _fitted((region_words(trials), "read", "", "write", ""), rows, (2, 4), self._width)
 
     def _latency(self, estimate: Estimate | None) -> tuple[str, Text]:
         return self._number(estimate, latency_text)

@@ -276,6 +276,21 @@ def test_reads_stand_beside_writes_of_their_shape(whole: ReportContent) -> None:
     assert small.count("12 300/s 12 000–12 700") == 2
 
 
+@pytest.mark.parametrize(
+    ("sizes", "head"), [((2**32, 2**32), "within 4 GiB"), ((2**32, 2**30), ""), ((2**32, None), "")]
+)
+def test_their_table_tells_how_much_of_the_drive_they_cover(
+    whole: ReportContent, sizes: tuple[int | None, int | None], head: str
+) -> None:
+    def within(one: TrialContent) -> TrialContent:
+        size = sizes["write" in one.name]
+        return replace(one, workload=one.workload | ({"target": {"size_bytes": size}} if size else {}))
+
+    lines = shown(replace(whole, trials=tuple(map(within, whole.trials))))
+    (heads,) = (line for line in lines if line.split()[-2:] == ["read", "write"])
+    assert heads.partition("read")[0].strip() == head
+
+
 def test_all_failures_are_told_and_before_all_else(whole: ReportContent) -> None:
     needs = [need(f"need {number}", "fail" if number > 2 else "undecided") for number in range(9)]
     lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "Not fit.", "verdicts": needs}))
