@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from drivelab.model.result_set import ResultSet
 from drivelab.model.trace import ExplanationDifference
@@ -10,6 +11,8 @@ from drivelab.report.content import ReportContent
 from drivelab.report.figures.figure import Figure
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
 from drivelab.report.tables.fitness import KEY as FITNESS
+from drivelab.report.tables.rounds import KEY as ROUNDS
+from drivelab.report.tables.rounds import MEASURED
 from drivelab.report.tables.table import Table
 
 
@@ -49,7 +52,14 @@ class Joint:
 
     @property
     def leading_tables(self) -> tuple[Table, ...]:
-        """What a short form shows of the tables: the first, or what drives are fit for and all that stands beside."""
+        """What a short form shows of the tables.
+
+        The first, or what drives are fit for and all that stands beside, or what was measured
+        in a steady state before what is said of that state.
+        """
+        if self.tables and self.tables[0].key == ROUNDS:
+            measured = (table for table in self.tables if table.key.startswith(MEASURED))
+            return (*islice(measured, 1), self.tables[0])
         beside = tuple(table for table in self.tables if table.key.startswith(DRIVES_BESIDE))
         return (self.tables[0], *beside) if beside and self.tables[0].key == FITNESS else self.tables[:1]
 

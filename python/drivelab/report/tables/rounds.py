@@ -20,6 +20,7 @@ _SHOWN: tuple[tuple[str, str, str], ...] = (
     ("latency_ns_mean", "Mean latency", "ns"),
     ("latency_ns_max", "Longest latency", "ns"),
 )
+KEY, MEASURED = "steady-state", "measurement-"
 _ENDS = {
     "steady": "steady",
     "capacities": "as much was written as was to be",
@@ -62,7 +63,7 @@ def _verdicts(judged: Sequence[PhaseRounds]) -> Table:
         "Range: highest less lowest of the five rounds, at most 20\u00a0% of their average. Best line: what the "
         "least-squares line through them rises or falls by from the first to the last, at most 10\u00a0% of it."
     )
-    return Table("steady-state", "Steady state", tuple(map(TableColumn, heads)), text_rows(rows), caption)
+    return Table(KEY, "Steady state", tuple(map(TableColumn, heads)), text_rows(rows), caption)
 
 
 def _varied(averages: Sequence[WindowAverage]) -> list[str]:
@@ -72,7 +73,7 @@ def _varied(averages: Sequence[WindowAverage]) -> list[str]:
 
 
 def _matrices(one: PhaseRounds, *, several: bool) -> Iterator[Table]:
-    """One table for each number: rows are the levels of the last factor, columns those of the others."""
+    """One table for each number, what is tracked first: rows are the last factor's levels, columns the others'."""
     varied = _varied(one.averages)
     cells = [cell for cell in one.averages if varied and all(name in cell.levels for name in varied)]
     if not cells:
@@ -82,7 +83,8 @@ def _matrices(one: PhaseRounds, *, several: bool) -> Iterator[Table]:
     rows = list(dict.fromkeys(cell.levels[down] for cell in cells))
     by_place = {(tuple(c.levels[name] for name in across), c.levels[down]): c for c in cells}
     where = f" on {one.target}" if several else ""
-    for name, title, unit in _SHOWN:
+    tracked = {series.metric for series in one.tracked}
+    for name, title, unit in sorted(_SHOWN, key=lambda shown: shown[0] not in tracked):
         values = [getattr(cell, name) for cell in cells]
         if not any(value is not None for value in values):
             continue
@@ -99,7 +101,7 @@ def _matrices(one: PhaseRounds, *, several: bool) -> Iterator[Table]:
         if name == "latency_ns_max":
             caption = f"The longest of rounds {one.window[0]} to {one.window[1]}."
         yield Table(
-            f"measurement-{name.replace('_', '-')}",
+            f"{MEASURED}{name.replace('_', '-')}",
             f"{title} in the measurement window: {one.phase}{where}",
             (TableColumn(down.replace("_", " ")), *heads),
             tuple(body),
