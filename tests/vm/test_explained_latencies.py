@@ -21,7 +21,7 @@ MS = 1_000_000
 NULL_BLK_NS, SCSI_NS = 1 * MS, 2 * MS
 # scsi_debug with any delay: a flush takes a twentieth of a second in whole ticks, of which the kernel has 250 a second
 SCSI_FLUSH_NS = 48 * MS
-TOLERANCE = 0.05
+TOLERANCE, CLOSE = 0.05, 0.02
 COUNT, SCSI_COUNT = 100, 20
 ANSWER_S = 500
 ONCE = ("--repeats", "1", "--count")
@@ -55,21 +55,33 @@ FILE_SYSTEM = """
     mkdir /tmp/log
     mount /dev/nullb1 /tmp/log
 """
+# a program of somebody else that says itself how long its syncs took
+PROGRAM_SAYS = "/tmp/fio.json"
+PROGRAM = (
+    *("fio", "--name=log", "--directory=/tmp/log", "--rw=write", "--bs=4k", f"--size={4 * COUNT}k", "--fdatasync=1"),
+    *("--ioengine=psync", "--fallocate=none", f"--output={PROGRAM_SAYS}", "--output-format=json"),
+)
+FOLLOWED = "followed"
 Found = dict[str, Any]
 pytestmark = pytest.mark.timeout(2 * ANSWER_S)
 
 
-def explained(guest: Guest, *commands: tuple[str, ...]) -> list[Found]:
+def answered(guest: Guest, *commands: tuple[str, ...]) -> list[Found]:
     """What ``drivelab explain`` says to each list of arguments."""
     answer = guest.run("python", HERE / "explanations.py", stdin=json.dumps(commands), timeout_s=ANSWER_S)
     found = json.loads(answer.stdout)
     assert [one["status"] for one in found] == [0] * len(commands), [one["said"] for one in found]
-    return [one["explanation"] for one in found]
+    return [one["answer"] for one in found]
+
+
+def explained(guest: Guest, *commands: tuple[str, ...]) -> list[Found]:
+    """The explanation that each of them has."""
+    return [one["explanations"][0] for one in answered(guest, *commands)]
 
 
 @pytest.fixture(scope="module")
 def in_virtual_time() -> dict[str, Found]:
-    """Every explanation that these tests look at, by name: one boot for all."""
+    """Every answer that these tests look at, by name: one boot for all."""
     if platform.machine() != "x86_64":
         pytest.skip("the guest runs this machine's programs, and they must be those of an x86-64")
     null_blk = ("/dev/nullb0", "--erase", "nullb0", *ONCE, str(COUNT))
@@ -86,8 +98,12 @@ def in_virtual_time() -> dict[str, Found]:
             "FUA": (*null_blk, *FUA_WRITE, "--backend", "uring"),
             "scsi fdatasync": scsi,
             "ext4 append": ("/tmp/log", "--file-state", "append", *ONCE, str(COUNT)),
+            FOLLOWED: ("--path", "/tmp/log", "--command", "--", *PROGRAM),
         }
-        return dict(zip(commands, explained(guest, *commands.values()), strict=True))
+        found = dict(zip(commands, answered(guest, *commands.values()), strict=True))
+        said = json.loads(guest.shell(f"cat {PROGRAM_SAYS}").stdout)["jobs"][0]["sync"]["lat_ns"]
+    followed = found.pop(FOLLOWED)
+    return {name: one["explanations"][0] for name, one in found.items()} | {FOLLOWED: followed | {"program": said}}
 
 
 @pytest.fixture
@@ -148,6 +164,28 @@ def test_commands_are_those_of_a_drive_with_a_cache_and_fua(
     assert found["check"]["verdict"] == ("ok" if found["operations"] == COUNT else "unknown"), found["check"]
     assert found["residual_ns"] == 0
     assert found["trace"]["lost_events"] == found["trace"]["unmatched_bios"] == 0
+
+
+def test_the_syncs_of_a_followed_program_are_told_as_it_tells_them(in_virtual_time: dict[str, Found]) -> None:
+    found = in_virtual_time[FOLLOWED]
+    (call,) = [one for one in found["calls"] if one["call"] == "fdatasync"]
+    told = found["program"]
+    # its clock stands outside of the call, and its buckets are 1/64 wide
+    assert call["count"] == told["N"] == COUNT - 1
+    assert call["p50_ns"] == pytest.approx(told["percentile"]["50.000000"], rel=1 / 64)
+    assert call["p99_ns"] == pytest.approx(told["percentile"]["99.000000"], rel=1 / 64)
+    assert sum(call["parts_ns"].values()) == pytest.approx(told["mean"] * told["N"], rel=CLOSE)
+    for one in found["slowest"]:
+        assert sum(one["parts_ns"].values()) == one["latency_ns"]
+
+
+def test_a_followed_sync_is_its_drive_as_long_as_that_was_told_to_take(in_virtual_time: dict[str, Found]) -> None:
+    (sync,) = [one for one in in_virtual_time[FOLLOWED]["explanations"] if one["operation"] == "sync"]
+    typical, work = sync["typical"], sync["work_per_operation"]
+    assert (sync["refusal"], sync["residual_ns"], in_virtual_time[FOLLOWED]["lost_events"]) == ("", 0, 0)
+    assert (work["device_writes"], work["flushes"]) == pytest.approx((3, 1), abs=0.05)
+    assert typical["parts"]["device_ns"] == pytest.approx(3 * NULL_BLK_NS, rel=CLOSE)
+    assert typical["parts"]["flush_ns"] == pytest.approx(NULL_BLK_NS, rel=CLOSE)
 
 
 def test_an_explanation_counts_what_the_drive_counts(guest: Guest) -> None:

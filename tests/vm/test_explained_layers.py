@@ -89,7 +89,7 @@ def found() -> dict[str, Found]:
         answer = guest.run("python", HERE / "explanations.py", stdin=asked, timeout_s=ANSWER_S)
     answers = json.loads(answer.stdout)
     assert [one["status"] for one in answers] == [0] * len(targets), [one["said"] for one in answers]
-    return {target: one["explanation"] for target, one in zip(targets, answers, strict=True)}
+    return {target: one["answer"]["explanations"][0] for target, one in zip(targets, answers, strict=True)}
 
 
 def layers_ns(one: Found) -> dict[str, float]:
