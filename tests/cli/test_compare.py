@@ -152,7 +152,7 @@ def test_all_runs_of_a_side_can_be_named_one_by_one(runs: Runs, capsys: pytest.C
 def test_json_has_a_schema_and_every_number(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(runs, "several", "later", "--format", "json") == EXIT_OK
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == 2
+    assert document["schema"] == 3
     assert document["counts"]["slower"] == document["regression_count"] == 1
     assert document["counts"]["seen only"] == 2
     row = document["rows"][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
+from statistics import geometric_mean, median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,8 +271,8 @@ def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:
         value = one.trial.values.get(metric)
         if value is None or not value > 0 or not math.isfinite(value):
             return np.array([])
-        runs.setdefault(one.run, []).append(math.log(value))
-    return np.array([median(values) for values in runs.values()])
+        runs.setdefault(one.run, []).append(value)
+    return np.log([median(values) for values in runs.values()])
 
 
 def compared_row(
@@ -302,7 +302,12 @@ def _of_row(one: ComparedTrial, metric: str) -> float:
 
 
 def _values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> SideValues:
-    return SideValues(median(values), min(values), max(values), len({one.run for one in trials}), len(values))
+    """What the ratio is made of: the geometric mean of the runs, each the median of its repeats."""
+    runs: dict[int, list[float]] = {}
+    for one, value in zip(trials, values, strict=True):
+        runs.setdefault(one.run, []).append(value)
+    middle = geometric_mean(map(median, runs.values())) if min(values) > 0 else median(values)
+    return SideValues(middle, min(values), max(values), len(runs), len(values))
 
 
 def _judged(drafts: Sequence[_Draft], margin: float) -> list[MetricComparison]:

@@ -131,10 +131,10 @@ def _cells(run: RunOfHistory) -> dict[Key, list[ComparedTrial]]:
 
 
 def _value(trials: Sequence[ComparedTrial], metric: str) -> float | None:
-    """The median logarithm of the repeats; None where one of them has no value: the others alone would be biased."""
+    """The logarithm of the median repeat; None where one of them has no value: the others alone would be biased."""
     found = [one.trial.values.get(metric) for one in trials]
     known = [value for value in found if value is not None and 0 < value < math.inf]
-    return median(map(math.log, known)) if len(known) == len(found) else None
+    return math.log(median(known)) if len(known) == len(found) else None
 
 
 def _rows(numbers: Sequence[_Number]) -> list[MetricComparison]:

@@ -70,13 +70,15 @@ class SideValues:
 
     Attributes
     ----------
-    median, lowest, highest : float
+    value : float
+        Of all runs, their geometric mean, of which the ratio is made; of each run, the median of its repeats.
+    lowest, highest : float
         Over all repeats of all runs.
     run_count, repeat_count : int
         Runs that have it, and trials of all of them together.
     """
 
-    median: float
+    value: float
     lowest: float
     highest: float
     run_count: int
@@ -308,7 +310,7 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON; `schema` counts changes of its form."""
         return {
-            "schema": 2,
+            "schema": 3,
             "base": [asdict(run) for run in self.base],
             "new": [asdict(run) for run in self.new],
             "margin": self.margin,

@@ -107,7 +107,7 @@ def _changed(one: JudgedRun, history: History) -> str:
     first, *more = one.changed
     row = next(row for row in history.rows if row.run == one.run)
     value = value_writer(first.metric)
-    newest = first.new.median if first.new else 0.0
+    newest = first.new.value if first.new else 0.0
     ends = [value(newest / (end or 1.0)) for end in (first.ratio.high, first.ratio.low)]
     # the interval beside the verdict is that of the value, not of the ratio
     change = ratio_change(replace(first.ratio, low=None, high=None), is_more_slower=first.is_more_worse)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from drivelab.analyse.comparison import ComparedTrial, shown_metrics
+from drivelab.analyse.comparison import ComparedTrial, compare_sides, shown_metrics
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.model.judged_metric import LATENCY
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,27 @@ def test_small_ios_that_nobody_waits_for_are_compared_by_their_number(
     kind = TrialKind(block_size, outstanding, is_durable=False)
     trial = RunTrial("a", "sdb", "reads", 1, {}, {}, kind, {})
     assert shown_metrics([ComparedTrial(0, "0", trial)])[0] == metric
+
+
+def test_what_stands_beside_a_ratio_is_what_it_is_made_of() -> None:
+    """The medians of three runs, 100, 200 and 900, against 150, 160 and 170: a median rises where the mean falls."""
+    levels = ([(90.0, 100.0, 300.0), (200.0, 200.0, 200.0), (900.0, 901.0, 1.0)], [(150.0,), (160.0,), (170.0,)])
+    kind = TrialKind(4096, 1, is_durable=True)
+
+    def trial_of(value: float) -> RunTrial:
+        return RunTrial("a", "sdb", "w", 1, {}, {}, kind, {LATENCY: value})
+
+    sides = [
+        [
+            ComparedTrial(number, "0", trial_of(value))
+            for number, repeats in enumerate(side)
+            for value in repeats
+        ]
+        for side in levels
+    ]
+    (row,) = (one for one in compare_sides(*sides, {LATENCY: "ns"}, metrics=[LATENCY]).rows if one.metric == LATENCY)
+    assert row.base is not None
+    assert row.new is not None
+    assert row.base.value == pytest.approx((100 * 200 * 900) ** (1 / 3))
+    assert row.new.value / row.base.value == pytest.approx(row.ratio.value)
+    assert (row.base.lowest, row.base.highest, row.base.run_count, row.base.repeat_count) == (1, 901, 3, 9)

@@ -184,7 +184,7 @@ def value_words(row: MetricComparison) -> tuple[str, str]:
     """The medians of BASE and of NEW."""
     per_s = "/s" if row.unit == "1/s" else ""
     base, new = (
-        "-" if side is None else f"{format_quantity(side.median, row.unit)}{per_s}" for side in (row.base, row.new)
+        "-" if side is None else f"{format_quantity(side.value, row.unit)}{per_s}" for side in (row.base, row.new)
     )
     return base, new
 

@@ -63,12 +63,12 @@ def comparison_table(comparison: Comparison) -> Table:
 def comparison_data(rows: tuple[MetricComparison, ...]) -> DataTable:
     """The rows in full precision."""
     factors = list(dict.fromkeys(name for row in rows for name in row.levels))
-    columns = ("workload", "target_base", "target_new", *factors, "metric", "unit", "base_median", "new_median")
+    columns = ("workload", "target_base", "target_new", *factors, "metric", "unit", "base_value", "new_value")
     more = ("ratio", "ratio_low", "ratio_high", "p_value", "adjusted_p_value", "detectable_ratio", "verdict", "why")
     found = [
         [
             *(row.workload, row.target_base, row.target_new, *(row.levels.get(name, "") for name in factors)),
-            *(row.metric, row.unit, row.base.median if row.base else None, row.new.median if row.new else None),
+            *(row.metric, row.unit, row.base.value if row.base else None, row.new.value if row.new else None),
             *(row.ratio.value, row.ratio.low, row.ratio.high, row.p_value, row.adjusted_p_value),
             *(row.detectable_ratio, row.verdict, "; ".join(row.why)),
         ]
