@@ -30,12 +30,12 @@ _METRICS_APART = metrics_apart(COMPARED_METRICS)
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
 _OF_THE_MOMENT = {
-    "foreign-work": "was not alone on the computer",
-    "drive-hot": "had a hot drive",
-    "link-below-maximum": "had a link below its maximum",
-    "stall-at-end": "stood still at its end",
-    "generator-saturated": "was limited by the processors",
-    "run-resumed": "was cut off and resumed",
+    "foreign-work": "not alone on the computer",
+    "drive-hot": "with a hot drive",
+    "link-below-maximum": "with a link below its maximum",
+    "stall-at-end": "with a stall at the end",
+    "generator-saturated": "limited by the processors",
+    "run-resumed": "cut off and resumed",
 }
 
 
@@ -258,21 +258,29 @@ def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compar
             yield f"{run.name} is not complete ({run.record.status or None}): what it has is compared."
         drifts = [finding.text for finding in run.findings if finding.code == "reference-drift"]
         yield from (f"{run.name}: {text}" for text in drifts)
-        warnings = Counter({f.code: 0 for f in run.findings if f.severity == "warning" and f.code in _OF_THE_MOMENT})
-        for finding in run.findings:
-            if finding.code in warnings:
-                warnings[finding.code] += max(1, finding.trial_count)
-        if warnings and is_compared:
-            told = "; ".join(
-                f"it {_OF_THE_MOMENT[code]}{f' in {count} trials' * (count > 1)}" for code, count in warnings.items()
-            )
-            yield f"{run.name}: this may be the whole difference: {told}."
+    if is_compared and (told := _of_the_moment((*base, *new))):
+        yield f"This may be the whole difference: {told}."
     traced = [sum(bool(run.traced_trials) for run in side) for side in (base, new)]
     if min(traced) and max(traced) > 1:
         yield "Several runs of a side were traced: why they differ is said for one run of each."
     for metric, count in compared.left_out.items():
         cells = "1 combination" if count == 1 else f"{count} combinations"
         yield f"The {metric_of(metric).title} is left out in {cells}: some repeat has no value of it."
+
+
+def _of_the_moment(runs: Sequence[StoredRun]) -> str:
+    """What was so while runs were made, and need not be so again: the run with that, or of how many runs."""
+    trials: dict[str, Counter[str]] = {}
+    for run in runs:
+        for finding in run.findings:
+            if finding.severity == "warning" and finding.code in _OF_THE_MOMENT:
+                trials.setdefault(finding.code, Counter())[run.name] += max(1, finding.trial_count)
+    told = []
+    for code, by_run in trials.items():
+        ((name, count), *more) = by_run.items()
+        who = f"{len(by_run)} of {len(runs)} runs" if more else name
+        told.append(f"{who} {_OF_THE_MOMENT[code]}{f' in {count} trials' * (count > 1 and not more)}")
+    return "; ".join(told)
 
 
 def _of_models(runs: Sequence[StoredRun]) -> Iterator[str]:

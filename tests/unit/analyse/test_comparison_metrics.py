@@ -35,11 +35,7 @@ def test_what_stands_beside_a_ratio_is_what_it_is_made_of() -> None:
         return RunTrial("a", "sdb", "w", 1, {}, {}, kind, {LATENCY: value})
 
     sides = [
-        [
-            ComparedTrial(number, "0", trial_of(value))
-            for number, repeats in enumerate(side)
-            for value in repeats
-        ]
+        [ComparedTrial(number, "0", trial_of(value)) for number, repeats in enumerate(side) for value in repeats]
         for side in levels
     ]
     (row,) = (one for one in compare_sides(*sides, {LATENCY: "ns"}, metrics=[LATENCY]).rows if one.metric == LATENCY)

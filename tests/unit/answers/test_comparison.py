@@ -222,7 +222,16 @@ def test_a_run_that_is_not_complete_and_one_on_a_busy_computer_are_noted(made: M
     busy = made(findings=[Finding("foreign-work", "warning", "others used the drive", trial_count=5)], status="running")
     notes = " ".join(compared(made(), busy).notes)
     assert "not complete (running)" in notes
-    assert "this may be the whole difference: it was not alone on the computer in 5 trials" in notes
+    assert f"This may be the whole difference: {busy.name} not alone on the computer in 5 trials." in notes
+
+
+def test_what_several_runs_have_in_common_is_noted_once(made: MakeRun) -> None:
+    busy, hot = (Finding(code, "warning", "it was so") for code in ("foreign-work", "drive-hot"))
+    base, new = made(findings=[busy]), made(findings=[busy, hot])
+    (note,) = (note for note in compared(base, new).notes if "whole difference" in note)
+    assert note == (
+        f"This may be the whole difference: 2 of 2 runs not alone on the computer; {new.name} with a hot drive."
+    )
 
 
 def test_only_the_metrics_that_are_asked_for_are_compared(made: MakeRun) -> None:
