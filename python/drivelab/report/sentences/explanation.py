@@ -68,7 +68,9 @@ def headline(explanation: Explanation) -> str:
         return f"All of the {whole} is software and memory: nothing was sent to the drive."
     told = [one for one in _told(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
     untraced = explanation.untraced_ns
-    if untraced is not None and untraced.value is not None and not is_of_another_operation(explanation):
+    if is_of_another_operation(explanation):
+        whole += " while traced"
+    elif untraced is not None and untraced.value is not None:
         whole += f" ({_value(untraced)} untraced)"
     # the first has the verb
     named = [

@@ -85,7 +85,7 @@ def test_an_operation_that_its_trace_changed_is_no_answer() -> None:
         first,
     )
     assert len(first.split()) <= 30
-    assert then.startswith("Of a typical 333 us, ")
+    assert then.startswith("Of a typical 333 us while traced, ")
     assert told(untraced_ns=600_000.0)[0].startswith("No answer yet")
     assert not told(untraced_ns=250_000.0)[0].startswith("No answer yet")
 
