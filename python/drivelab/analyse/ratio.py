@@ -93,7 +93,10 @@ def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Uni
     if found.low is None or found.high is None or found.low == found.high:
         return found
     seen = range_of_levels(amounts, durations)
-    return found if seen is None else replace(found, low=max(found.low, seen[0]), high=min(found.high, seen[1]))
+    # a short interval at an edge, which is no level, can bring the rate below both
+    if found.value is None or seen is None or not seen[0] <= found.value <= seen[1]:
+        return found
+    return replace(found, low=max(found.low, seen[0]), high=min(found.high, seen[1]))
 
 
 def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate:

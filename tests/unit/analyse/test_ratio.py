@@ -81,6 +81,15 @@ def test_an_interval_in_which_nothing_completed_counts() -> None:
     assert stalled.low < 95
 
 
+def test_a_rate_lies_within_its_interval_also_where_a_short_interval_pulls_it_below_all_others() -> None:
+    # a disk that turns 120 times a second, and was cut off in mid-turn
+    durations_ns = np.append(np.full(26, 5e7), 23_205_398.0)
+    estimate = rate_estimate_from_intervals(np.append(np.full(26, 6.0), 2.0), durations_ns)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low <= (estimate.value or 0.0) < 120 <= estimate.high
+
+
 def test_one_interval_has_no_neighbour_to_differ_from() -> None:
     estimate = rate_estimate_from_intervals(np.array([50.0]), np.array([1e9]))
     assert (estimate.value, estimate.low, estimate.high) == (50.0, None, None)
