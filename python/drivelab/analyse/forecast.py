@@ -113,7 +113,7 @@ def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...])
     interval = rate.interval_text()
     told = f"{program.title} would commit about {rate} times a second here with one client"
     told += f" ({FORECAST_RANGE}: {interval})" if interval else ""
-    told += f", {place_on_scale(rate.value or 0.0, program)}"
+    told += f", {place_on_scale(rate, program)}"
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
         # a number right before another one would be read as its thousands
@@ -129,14 +129,20 @@ def _left(program: Program, latency_ns: float) -> float:
     )
 
 
-def place_on_scale(rate: float, program: Program) -> str:
-    """Between which two published drives a rate lies, in words; what is published of them is of files on ext4."""
-    slower = [mark for mark in MARKS if rate_on(mark, program) <= rate]
-    faster = [mark for mark in MARKS if rate_on(mark, program) > rate]
+def place_on_scale(rate: Estimate, program: Program) -> str:
+    """Like which published drives a rate is, or between which two; what is published of them is of files on ext4."""
+    value = rate.value or 0.0
+    low, high = (value if end is None else end for end in (rate.low, rate.high))
+    slower = [mark for mark in MARKS if rate_on(mark, program) < low]
+    faster = [mark for mark in MARKS if rate_on(mark, program) > high]
+    alike = MARKS[len(slower) : len(MARKS) - len(faster)]
+    if alike:
+        ends = [_told(mark, program) for mark in dict.fromkeys((alike[0], alike[-1]))]
+        return f"about as often as on {' to '.join(ends)} under ext4"
     if not slower:
-        return f"less than on {_told(MARKS[0], program)} under ext4"
+        return f"less often than on {_told(MARKS[0], program)} under ext4"
     if not faster:
-        return f"more than on {_told(MARKS[-1], program)} under ext4"
+        return f"more often than on {_told(MARKS[-1], program)} under ext4"
     return f"between {_told(slower[-1], program)} and {_told(faster[0], program)} under ext4"
 
 

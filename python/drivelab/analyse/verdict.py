@@ -340,7 +340,8 @@ def _of_all(outcomes: AbstractSet[Outcome]) -> FitnessOutcome:
     for only in ("pass", "fail", "undecided"):
         if outcomes == {only}:
             return only
-    return "mixed"
+    # fit for some, where it is fit for one of them
+    return "mixed" if "pass" in outcomes else "undecided"
 
 
 def _caveats(checks: Sequence[Check], findings: Sequence[Finding], written: Sequence[str]) -> tuple[str, ...]:

@@ -156,9 +156,24 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
     assert forecast("kafka", {}) is None
 
 
-def test_the_scale_reaches_beyond_its_ends() -> None:
-    assert place_on_scale(1, MADE_UP) == "less than on a hard disk of 7200 rpm (24.9) under ext4"
-    assert place_on_scale(1e6, MADE_UP) == "more than on an Intel 320 with capacitors (4 000) under ext4"
+@pytest.mark.parametrize(
+    ("low", "value", "high", "place"),
+    [
+        (1, 1, 1, "less often than on a hard disk of 7200 rpm (24.9)"),
+        (1e6, 1e6, 1e6, "more often than on an Intel 320 with capacitors (4 000)"),
+        (500, 500, 500, "between a Crucial M4 (364) and a SanDisk X100 (1 140)"),
+        (2000, 5000, 6000, "about as often as on an Intel 320 with capacitors (4 000)"),
+        (2000, 3000, 6000, "about as often as on an Intel 320 with capacitors (4 000)"),
+        (900, 3000, 6000, "about as often as on a SanDisk X100 (1 140) to an Intel 320 with capacitors (4 000)"),
+        (1, 3000, 1e6, "about as often as on a hard disk of 7200 rpm (24.9) to an Intel 320 with capacitors (4 000)"),
+    ],
+)
+def test_a_rate_is_placed_by_its_range(low: float, value: float, high: float, place: str) -> None:
+    rate = Estimate(value, low, high, "1/s", 1000, 800.0, "")
+    assert place_on_scale(rate, MADE_UP).replace("\u202f", " ") == f"{place} under ext4"
+
+
+def test_the_scale_is_made_of_latency_and_own_time() -> None:
     assert rate_on(MARKS[-1], MADE_UP) == pytest.approx(1e6 / 250)
 
 

@@ -324,6 +324,13 @@ def test_fitness_tells_every_need_in_one_sentence() -> None:
     assert fitness.to_json()["verdicts"][0]["checks"][0]["threshold"]["source"]
 
 
+def test_what_is_fit_for_none_is_not_fit_for_some() -> None:
+    p99 = {"total_latency_ns_p99": near(20 * MS), "total_latency_ns_mean": near(15 * MS)}
+    fitness = judge_fitness(built_in_needs(), [TrialSummary("sync-write-2300", "", "durable_write", p99)], [])
+    assert {one.outcome for one in fitness.verdicts} == {"fail", "undecided"}
+    assert fitness.outcome == "undecided"
+
+
 def test_nothing_measured_is_fit_for_nothing_and_unfit_for_nothing() -> None:
     assert judge_fitness(built_in_needs(), [], []).outcome == "undecided"
 
