@@ -284,15 +284,23 @@ def test_an_experiment_that_asks_for_a_backend_of_the_kernel_is_refused_before_i
     assert "explain needs a real drive" in capsys.readouterr().err
 
 
-def test_a_report_of_several_simulated_drives_says_so_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_report_of_several_simulated_drives_answers_first_and_then_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     for model in ("consumer-ssd", "gp2-100"):
         where = ["--out", str(tmp_path / "runs")]
         assert run(["run", "depths.toml", f"sim:{model}", "--quick", *where]) in (0, 4)
     capsys.readouterr()
-    assert run(["report", *map(str, sorted((tmp_path / "runs").iterdir())), "--text"]) == 0
-    first = capsys.readouterr().out.splitlines()[1]
-    assert first.startswith("Simulated: sim:")
-    assert first.endswith("; no real drive was measured.")
+    runs = [str(one) for one in sorted((tmp_path / "runs").iterdir())]
+    assert run(["report", *runs, "--text"]) == 0
+    told = capsys.readouterr().out
+    answer, simulated = told.index("sim:consumer-ssd has the best"), told.index("Simulated: sim:")
+    assert answer < simulated < told.index("Beside each other")
+    card = tmp_path / "card.svg"
+    assert run(["report", *runs, "--out", str(card)]) == 0
+    assert card.read_text().count("no real drive was measured") == 1
+    assert run(["report", *runs, "--format", "markdown", "--brief"]) == 0
+    assert capsys.readouterr().out.count("no real drive was measured") == 1
 
 
 ROUNDS = """

@@ -73,10 +73,18 @@ def _named(names: Sequence[str]) -> str:
     return f"{', '.join(known[:_NAMES_MAX])}{more}"
 
 
-def warnings_of(joint: Joint) -> list[str]:
-    """That a run is not complete or not real, then findings, the gravest first, then what differs between the runs."""
+def warnings_of(joint: Joint, told: Sequence[str] = ()) -> list[str]:
+    """That a run is not complete or not real, then findings, the gravest first, then what differs between the runs.
+
+    Parameters
+    ----------
+    joint : Joint
+        The report.
+    told : sequence of str
+        Its sentences that stand beside the warnings; what they tell is not told again.
+    """
     missing = [what_is_missing(run.record, run.trial_count) for run in joint.runs]
-    simulated = [one for one in simulated_sentences(joint.result_sets) if one not in joint.sentences]
+    simulated = [one for one in simulated_sentences(joint.result_sets) if one not in told]
     busy = [capitalised(words) for run in joint.runs if (words := busy_words(run.trials))]
     found = [
         (one.severity, _warning(one))
@@ -88,8 +96,8 @@ def warnings_of(joint: Joint) -> list[str]:
     findings = [text for _, text in sorted(found, key=lambda one: one[0])]
     grave = sum(severity == "invalid" for severity, _ in found)
     findings[grave:grave] = busy
-    told = [*(f"Not complete: {text}" for text in missing if text), *simulated, *findings, *joint.notes]
-    return list(dict.fromkeys(told))
+    incomplete = [f"Not complete: {text}" for text in missing if text]
+    return list(dict.fromkeys([*incomplete, *simulated, *findings, *joint.notes]))
 
 
 def _warning(one: FindingLine) -> str:

@@ -84,13 +84,11 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         figures = (*figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))
+    told = first_in_few_words(_sentences(runs, sets, drives_of_runs(result_sets, sets)))
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
-        sentences=(
-            *simulated_sentences(sets),
-            *first_in_few_words(_sentences(runs, sets, drives_of_runs(result_sets, sets))),
-        ),
+        sentences=(*told[:1], *simulated_sentences(sets), *told[1:]),
         tables=(*fitness, *tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),

@@ -77,6 +77,7 @@ def card_of(joint: Joint) -> Card:
         # a bar alone tells nothing, and the one number of a page is what its answer is about
         numbers = () if rows.rows[0].is_published else (replace(rows.rows[0], name=rows.title),)
         rows = None
+    others = () if numbers or rows else joint.sentences[1:]
     return Card(
         outcome=answer.outcome if answer else "",
         title=joint.question,
@@ -85,8 +86,8 @@ def card_of(joint: Joint) -> Card:
         gauge=_gauge(check) if check else None,
         numbers=numbers,
         rows=rows,
-        others=() if numbers or rows else joint.sentences[1:],
-        warnings=_warnings(joint, [one for one in notes if any(one.mark in row.span for row in numbers)]),
+        others=others,
+        warnings=_warnings(joint, others, [one for one in notes if any(one.mark in row.span for row in numbers)]),
         source=source_words(joint),
     )
 
@@ -99,10 +100,10 @@ def _gauge(content: ReportContent) -> Gauge | None:
     return next((one for one in gauges_of(verdict) if one.value and one.outcome == verdict.get("outcome")), None)
 
 
-def _warnings(joint: Joint, notes: Sequence[ReportedFinding]) -> tuple[str, ...]:
+def _warnings(joint: Joint, told: Sequence[str], notes: Sequence[ReportedFinding]) -> tuple[str, ...]:
     """What limits the numbers: the gravest, and what their marks stand for."""
     marked = [(one.mark, parts_within(one.text, WARNING_LENGTH_MAX)) for one in notes]
-    others = [text for text in warnings_of(joint) if not any(text.endswith(said) for _, said in marked)]
+    others = [text for text in warnings_of(joint, told) if not any(text.endswith(said) for _, said in marked)]
     return (*others[: max(1, _WARNINGS_MAX - len(marked))], *(f"{mark} {said}" for mark, said in marked))
 
 

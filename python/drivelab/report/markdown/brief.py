@@ -36,13 +36,14 @@ def brief_lines(joint: Joint, picture: Sequence[str]) -> Iterator[str]:
         Markdown of its one picture; empty for none.
     """
     yield from (f"# {escaped(joint.question)}", "")
-    for number, sentence in enumerate(joint.sentences[:_SENTENCES_MAX]):
+    sentences = joint.sentences[:_SENTENCES_MAX]
+    for number, sentence in enumerate(sentences):
         text = escaped(typeset(sentence))
         yield from (f"**{text}**" if number == 0 else text, "")
     yield from picture
     for table in _tables(joint):
         yield from _table(table)
-    warnings = warnings_of(joint)[:_WARNINGS_MAX]
+    warnings = warnings_of(joint, sentences)[:_WARNINGS_MAX]
     yield from (f"- {escaped(typeset(text))}" for text in warnings)
     if warnings:
         yield ""
