@@ -11,9 +11,7 @@ import pytest
 from drivelab.model.comparison import (
     ComparedRun,
     ComparisonVerdict,
-    DistributionShift,
     MetricComparison,
-    QuantileShift,
     SideDifference,
     SideValues,
 )
@@ -21,7 +19,6 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CommandChange
 from drivelab.report.comparison_joint import joint_of_comparison
 from drivelab.report.figures.comparison_ratios import comparison_ratios
-from drivelab.report.figures.quantile_shift import DRAWN_AT_MOST, quantile_shift_figure
 from drivelab.report.html import write_html_report
 from drivelab.report.markdown.comparison import FOLDED_ROWS_MAX, ROWS_SHOWN_MAX, comparison_markdown
 from drivelab.report.sentences.comparison import detection_sentence, summary_sentence, value_words
@@ -339,47 +336,6 @@ def test_the_figure_draws_latencies_and_rates_apart_with_the_margin() -> None:
     named = comparison_ratios(comparison(row(target_base="Alpha", target_new="Beta")))
     assert named is not None
     assert named.title == "Beta over Alpha"
-
-
-def distribution(runs: int = 3, **changes: object) -> DistributionShift:
-    """Twice as slow in the tail."""
-    points = tuple(
-        QuantileShift(at, 1e5, 1e5 * ratio, ratio, *((0.9 * ratio, 1.1 * ratio) if runs > 2 else (None, None)))
-        for at, ratio in ((0.01, 1.0), (0.5, 1.0), (0.9, 1.1), (0.99, 2.0))
-    )
-    given: dict[str, object] = {"workload": "log", "label": "appends", "target": "sdb", "levels": {"filesystem": "xfs"}}
-    given |= {"operation": "write", "points": points, "runs": (runs, runs)}
-    return DistributionShift(**(given | changes))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("runs", [1, 3])
-def test_the_ratio_at_every_height_is_drawn_with_its_band_and_both_distributions(runs: int) -> None:
-    figure = quantile_shift_figure(comparison(row(), distributions=(distribution(runs),)))
-    assert figure is not None
-    ratios, both = figure.plots
-    assert ratios.name == "appends, xfs, write: NEW over BASE"
-    assert [trace["name"] for trace in both.data] == ["BASE", "NEW"]
-    assert ratios.data[-1]["y"] == [1.0, 1.0, 1.1, 2.0]
-    assert len(ratios.data) == (3 if runs > 2 else 1)
-    assert len(figure.table.rows) == 4
-    assert {len(one) for one in figure.table.rows} == {len(figure.table.columns)}
-    assert quantile_shift_figure(comparison(row())) is None
-
-
-def test_only_some_distributions_are_drawn_and_all_are_in_the_data() -> None:
-    figure = quantile_shift_figure(comparison(row(), distributions=(distribution(),) * (DRAWN_AT_MOST + 3)))
-    assert figure is not None
-    assert len(figure.plots) == 2 * DRAWN_AT_MOST
-    assert len(figure.table.rows) == 4 * (DRAWN_AT_MOST + 3)
-    assert "The first 6 of 9 distributions are drawn" in figure.caption
-
-
-def test_markdown_folds_the_ratio_at_some_heights() -> None:
-    text = comparison_markdown(comparison(row(), distributions=(distribution(label=HOSTILE),)))
-    folded = text.split("<details><summary>NEW over BASE", 1)[1]
-    assert "| combination | p10 | p50 | p90 | p99 | p99.9 | p99.99 |" in folded
-    assert "2.00 (1.80 to 2.20) | - | - |" in folded
-    assert "<script>" not in text.replace("\\<script", "")
 
 
 def test_what_costs_more_stands_on_the_same_side_as_what_takes_longer() -> None:

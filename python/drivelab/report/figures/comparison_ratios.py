@@ -33,11 +33,14 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
     # the one with the worst row comes first
     kinds = dict.fromkeys(row.is_more_worse for row in judged)
     constant = constant_levels(comparison.rows)
-    groups = {names[kind]: [_row(row, constant) for row in judged if row.is_more_worse is kind] for kind in kinds}
+    base, new = side_names(comparison)
+    groups = {
+        names[kind]: [_row(row, constant, base, new) for row in judged if row.is_more_worse is kind] for kind in kinds
+    }
     pieces = pieces_of(groups.items())
     if not pieces:
         return None
-    ratio = " over ".join(reversed(side_names(comparison)))
+    ratio = f"{new} over {base}"
     ends = ends_of_rows(row for rows in groups.values() for row in rows)
     return Figure(
         key="comparison-ratios",
@@ -56,16 +59,18 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
     )
 
 
-def _row(row: MetricComparison, constant: dict[str, str]) -> RatioRow:
+def _row(row: MetricComparison, constant: dict[str, str], base: str, new: str) -> RatioRow:
     label = f"{row_words(row, constant)} · {metric_of(row.metric).title}"
-    return RatioRow(label, _hover(row), row.ratio, row.verdict, row.verdict_text, row.margin)
+    return RatioRow(label, _hover(row, base, new), row.ratio, row.verdict, row.verdict_text, row.margin)
 
 
-def _hover(row: MetricComparison) -> str:
-    base, new = value_words(row)
+def _hover(row: MetricComparison, base: str, new: str) -> str:
+    values = ", ".join(
+        f"{theme.escaped(side)} {value}" for side, value in zip((base, new), value_words(row), strict=True)
+    )
     why = "".join(f"<br>{theme.escaped(reason)}" for reason in row.why)
     return (
         f"{theme.escaped(f'{row_words(row, {})}, {metric_of(row.metric).title}')}<br>"
         f"<b>{number_text(row.ratio.value or 0)}</b>: {row.verdict_text}<br>"
-        f"{interval_words(row) or 'no interval'}<br>BASE {base}, NEW {new}{why}"
+        f"{interval_words(row) or 'no interval'}<br>{values}{why}"
     )

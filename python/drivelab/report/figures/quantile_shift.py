@@ -14,6 +14,7 @@ from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.figures.latency_cdf import nines, share_axis
 from drivelab.report.numerals import latency_text, number_text, typeset
 from drivelab.report.sentences.comparison import distribution_words
+from drivelab.report.sentences.comparison_answer import side_names
 
 HEIGHT_PX = 280
 DRAWN_AT_MOST = 6
@@ -26,28 +27,28 @@ def quantile_shift_figure(comparison: Comparison) -> Figure | None:
     found = comparison.distributions
     if not found:
         return None
-    shown = found[:DRAWN_AT_MOST]
+    shown, sides = found[:DRAWN_AT_MOST], side_names(comparison)
     return Figure(
         key="quantile-shift",
         title="What became of the whole distribution",
         caption=(
-            "Above: the ratio of NEW to BASE at every height of the distribution, from p1 to the highest quantile of "
-            "which every run has five I/Os beyond; the grey line is 1, the dotted ones "
+            f"Above: the ratio of {sides[1]} to {sides[0]} at every height of the distribution, from p1 to the highest "
+            "quantile of which every run has five I/Os beyond; the grey line is 1, the dotted ones "
             f"{typeset(format_percent(comparison.margin))}. The band is a 95\u00a0% interval for each height by "
             "itself, from three runs a side on; nothing is judged by it. Below: both distributions, in which a step is "
             "a mode of its own." + theme.shown_words(len(shown), len(found), "distributions")
         ),
-        plots=tuple(plot for one in shown for plot in _plots(one, comparison.margin)),
+        plots=tuple(plot for one in shown for plot in _plots(one, sides, comparison.margin)),
         table=_table(found),
     )
 
 
-def _plots(one: DistributionShift, margin: float) -> tuple[Plot, Plot]:
-    name = distribution_words(one)
-    return _ratio_plot(one, f"{name}: NEW over BASE", margin), _both_plot(one, f"{name}: both")
+def _plots(one: DistributionShift, sides: tuple[str, str], margin: float) -> tuple[Plot, Plot]:
+    return _ratio_plot(one, sides, margin), _both_plot(one, sides)
 
 
-def _ratio_plot(one: DistributionShift, name: str, margin: float) -> Plot:
+def _ratio_plot(one: DistributionShift, sides: tuple[str, str], margin: float) -> Plot:
+    ratio = " over ".join(reversed(sides))
     heights = [round(nines(point.quantile), 4) for point in one.points]
     ends = [end for point in one.points for end in (point.ratio, point.low, point.high) if end]
     low, high = min(*ends, 1 / _NARROWEST), max(*ends, _NARROWEST)
@@ -56,7 +57,7 @@ def _ratio_plot(one: DistributionShift, name: str, margin: float) -> Plot:
     layout["xaxis"]["range"] = [0, heights[-1]]
     ticks = [tick for tick in _TICKS if low / 1.1 <= tick <= high * 1.1]
     layout["yaxis"] = theme.axis(
-        "NEW over BASE",
+        ratio,
         type="log",
         range=[math.log10(low) - 0.02, math.log10(high) + 0.02],
         tickmode="array",
@@ -72,11 +73,11 @@ def _ratio_plot(one: DistributionShift, name: str, margin: float) -> Plot:
         "lines",
         heights,
         [float(f"{point.ratio:.5g}") for point in one.points],
-        [_hover(point) for point in one.points],
-        name="NEW over BASE",
+        [_hover(point, sides) for point in one.points],
+        name=ratio,
         line={"color": theme.INK, "width": 2},
     )
-    return Plot([*band, line], layout, HEIGHT_PX, name)
+    return Plot([*band, line], layout, HEIGHT_PX, f"{distribution_words(one)}: {ratio}")
 
 
 def _level(at: float, dash: str) -> dict[str, Any]:
@@ -91,32 +92,33 @@ def _band(heights: Sequence[float], points: Sequence[QuantileShift]) -> list[dic
     return [low, high | {"fill": "tonexty", "fillcolor": theme.FILL}]
 
 
-def _hover(point: QuantileShift) -> str:
+def _hover(point: QuantileShift, sides: tuple[str, str]) -> str:
+    base, new = map(theme.escaped, sides)
     interval = f" ({number_text(point.low)} to {number_text(point.high)})" if point.low and point.high else ""
     return (
         f"p{number_text(100 * point.quantile, 5)}: <b>{number_text(point.ratio)}</b>{interval}"
-        f"<br>BASE {latency_text(point.base_ns)}, NEW {latency_text(point.new_ns)}"
+        f"<br>{base} {latency_text(point.base_ns)}, {new} {latency_text(point.new_ns)}"
     )
 
 
-def _both_plot(one: DistributionShift, name: str) -> Plot:
+def _both_plot(one: DistributionShift, sides: tuple[str, str]) -> Plot:
     layout = theme.layout(HEIGHT_PX)
     values = [value for point in one.points for value in (point.base_ns, point.new_ns)]
     layout["xaxis"] = theme.latency_axis(min(values), max(values))
     layout["yaxis"] = share_axis(nines(one.points[-1].quantile))
-    sides = (("BASE", [point.base_ns for point in one.points]), ("NEW", [point.new_ns for point in one.points]))
+    latencies = ([point.base_ns for point in one.points], [point.new_ns for point in one.points])
     lines = [
         theme.scatter(
             "lines",
             [float(f"{value:.5g}") for value in side],
             [round(nines(point.quantile), 4) for point in one.points],
-            [_hover(point) for point in one.points],
-            name=words,
+            [_hover(point, sides) for point in one.points],
+            name=name,
             line={"color": theme.SERIES[place], "dash": theme.DASHES[place], "width": 2},
         )
-        for place, (words, side) in enumerate(sides)
+        for place, (name, side) in enumerate(zip(sides, latencies, strict=True))
     ]
-    return Plot(lines, layout, HEIGHT_PX, name)
+    return Plot(lines, layout, HEIGHT_PX, f"{distribution_words(one)}: both")
 
 
 def _table(found: Sequence[DistributionShift]) -> DataTable:

@@ -17,10 +17,10 @@ from drivelab.model.metric import metric_of
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
 from drivelab.report.numerals import typeset
 from drivelab.report.sentences.comparison import (
-    HOW_TO_READ,
     constant_levels,
     difference_words,
     distribution_words,
+    how_to_read,
     interval_words,
     reasons,
     remarks,
@@ -80,7 +80,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     else:
         yield "Nothing recorded about host, drive or versions differs."
     yield ""
-    yield f"<details><summary>How to read this</summary>\n\n{escaped(HOW_TO_READ)}\n\n</details>"
+    yield f"<details><summary>How to read this</summary>\n\n{escaped(how_to_read())}\n\n</details>"
 
 
 def _why(comparison: Comparison) -> Iterator[str]:

@@ -31,14 +31,19 @@ _SUMMARY_ORDER = (
     "faster",
     "equivalent",
 )
-HOW_TO_READ = (
-    "Ratio is NEW over BASE, of geometric means over runs: a latency above 1 is slower, a throughput faster. "
+_HOW_TO_READ = (
+    "Ratio is {} over {}, of geometric means over runs: a latency above 1 is slower, a throughput faster. "
     "One number of each combination is judged, the one that the workload is about. Slower and faster: not by chance, "
     "corrected for all judged numbers (Holm); by more than the margin goes by the ratio, perhaps by less means that "
     "its interval begins within it. "
     "Equivalent: the 90 % interval lies within the margin. No difference shown: neither of these; it does not mean "
     "that there is none. Seen only: too few runs, or told beside the judged number."
 )
+
+
+def how_to_read(base: str = "BASE", new: str = "NEW") -> str:
+    """What ratios and verdicts mean; `base` and `new` are what the table calls the sides."""
+    return _HOW_TO_READ.format(new, base)
 
 
 def sides_words(comparison: Comparison) -> str:

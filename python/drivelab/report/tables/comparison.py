@@ -8,8 +8,8 @@ from drivelab.model.metric import metric_of
 from drivelab.report.figures.figure import DataTable
 from drivelab.report.numerals import typeset
 from drivelab.report.sentences.comparison import (
-    HOW_TO_READ,
     constant_levels,
+    how_to_read,
     interval_words,
     remarks,
     repeats_words,
@@ -18,25 +18,27 @@ from drivelab.report.sentences.comparison import (
     value_words,
     verdict_words,
 )
+from drivelab.report.sentences.comparison_answer import side_names
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 
 def comparison_table(comparison: Comparison) -> Table:
     """One row per number, the worst first; why something is not comparable stands in the notes."""
+    base, new = side_names(comparison)
     constant = constant_levels(comparison.rows)
     why = list(dict.fromkeys(reason for row in comparison.rows for reason in row.why))
     told = levels_phrase(constant)
     return Table(
         key="comparison",
-        title="NEW against BASE",
+        title=f"{new} against {base}",
         columns=(
             TableColumn("combination"),
             TableColumn("target"),
             TableColumn("number"),
-            TableColumn("BASE", is_number=True),
-            TableColumn("NEW", is_number=True),
-            TableColumn("NEW/BASE", is_number=True),
+            TableColumn(base, is_number=True),
+            TableColumn(new, is_number=True),
+            TableColumn("ratio", is_number=True),
             TableColumn("95 % interval"),
             TableColumn("repeats"),
             TableColumn("verdict"),
@@ -54,7 +56,7 @@ def comparison_table(comparison: Comparison) -> Table:
             )
             for row in comparison.rows
         ),
-        caption=f"{f'Everywhere: {told}. ' if told else ''}{HOW_TO_READ}",
+        caption=f"{f'Everywhere: {told}. ' if told else ''}{how_to_read(base, new)}",
         notes=(*why, *remarks(comparison)),
         data=comparison_data(comparison.rows),
     )
