@@ -157,6 +157,13 @@ def test_the_knee_is_ringed_and_told_in_a_sentence() -> None:
     assert [row[column] for row in figure.table.rows] == [0, 0, 1, 0, 0]
 
 
+def test_the_name_of_a_drive_keeps_its_case_in_a_caption() -> None:
+    figure = queue_depth([depth_set(drive=name) for name in ("fast", "slow")])
+    assert figure is not None
+    assert figure.caption.startswith("fast: more than 4 outstanding")
+    assert " slow: more than 4 outstanding" in figure.caption
+
+
 def test_rate_and_latency_stand_above_each_other_over_the_same_depths() -> None:
     figure = queue_depth([depth_set()])
     assert figure is not None

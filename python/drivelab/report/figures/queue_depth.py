@@ -121,7 +121,9 @@ def _sentences(lines: Sequence[_Line]) -> list[str]:
     """What lies beyond each knee, and where there is none in what was measured."""
     found = []
     for line in lines[:SENTENCES_AT_MOST]:
-        lead = f"{capitalised(line.label)}: " if len(lines) > 1 else ""
+        # a name keeps its case
+        words = line.label if line.label.startswith(line.first.drive) else capitalised(line.label)
+        lead = f"{words}: " if len(lines) > 1 else ""
         knee, beyond = line.knee, line.beyond
         last = line.rates[-1].x
         if beyond is not None:

@@ -54,7 +54,7 @@ def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
         yield together
     else:
         yield f"{what}: {told[0]}."
-        yield from (f"{capitalised(one)}." for one in told[1:])
+        yield from (f"{one}." for one in told[1:])
 
 
 def _curve(members: Sequence[CombinationResult]) -> str:

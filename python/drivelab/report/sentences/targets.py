@@ -11,7 +11,7 @@ from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import number_text
-from drivelab.report.parts_of_text import capitalised, in_any_of
+from drivelab.report.parts_of_text import in_any_of
 from drivelab.report.sentences.contest import DIFFERS_FROM, Contest, ratio_of
 from drivelab.report.sentences.several_drives import (
     TIMES_FROM,
@@ -69,9 +69,9 @@ def _is_undecided(members: Sequence[Contest]) -> bool:
 def _undecided(groups: Sequence[Sequence[Contest]], titles: Sequence[str], count: int) -> str:
     """``A and B cannot be told apart by 2 repeats in any of 5 workloads``; of some of them their names."""
     names = sorted({shortened(drive) for members in groups for one in members for (drive, _), _ in one.ranked})
-    pair = " and ".join(names) if len(names) == 2 else "the drives"
+    pair = " and ".join(names) if len(names) == 2 else "The drives"
     where = in_any_of(count, "workload") if len(groups) == count else f"at {_listed(titles)}"
-    return f"{capitalised(pair)} cannot be told apart {_by_repeats(list(chain.from_iterable(groups)))} {where}."
+    return f"{pair} cannot be told apart {_by_repeats(list(chain.from_iterable(groups)))} {where}."
 
 
 def _listed(titles: Sequence[str]) -> str:

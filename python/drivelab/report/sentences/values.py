@@ -72,7 +72,7 @@ def curves_beside(answer: RunAnswer) -> Iterator[str]:
     if is_curve and len({one.workload for one in rows}) == 1 and min(map(len, groups.values())) >= _LEVELS_WITH_A_LEAD:
         told = "; ".join(_of_levels([of[0], of[-1]], varied[0], shortened(name)) for name, of in groups.items())
         if len(told.split()) <= WORDS_MAX:
-            yield f"{capitalised(told)}."
+            yield f"{told}."
 
 
 def _varied(answer: RunAnswer) -> tuple[list[CombinationResult], list[list[str]], list[str]]:

@@ -53,14 +53,14 @@ def test_each_target_at_the_first_level_of_every_other_factor() -> None:
     sizes = ((1, 1.0), (4096, 1.0), (65536, 2.0), (1 << 20, 8.0))
     rows = [
         at(size, base * times * (1 if cache == "on" else 0.2), target, shift=shift, cache=cache)
-        for target, base in (("sdb", 100), ("sdc", 900))
+        for target, base in (("fast", 100), ("slow", 900))
         for size, times in sizes
         for shift in ("0", "512")
         for cache in ("on", "off")
     ]
     of_first, of_second = told(*rows)
-    assert of_first == "Write + fdatasync (shift 0 B, cache on): sdb 100 us up to 4 KiB, 800 us at 1 MiB."
-    assert of_second == "sdc 900 us up to 4 KiB, 7.20 ms at 1 MiB."
+    assert of_first == "Write + fdatasync (shift 0 B, cache on): fast 100 us up to 4 KiB, 800 us at 1 MiB."
+    assert of_second == "slow 900 us up to 4 KiB, 7.20 ms at 1 MiB."
 
 
 def test_of_several_targets_each_curve_is_named_and_at_the_levels_that_the_target_has() -> None:

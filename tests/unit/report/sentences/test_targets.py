@@ -68,12 +68,12 @@ def test_each_of_two_targets_tells_both_ends_of_its_curve() -> None:
     rows = [
         row(target, value, metric=THROUGHPUT, levels={"fill_level": level}, block_size_bytes=8 << 20, is_durable=False)
         for level, values in rates.items()
-        for target, value in zip(("Alpha", "Beta"), values, strict=True)
+        for target, value in zip(("alpha", "beta"), values, strict=True)
     ]
     told = [plain_text(sentence) for sentence in run_sentences(RunAnswer(tuple(rows)))]
-    assert told[0].startswith("Beta looked ")
+    assert told[0].startswith("beta looked ")
     assert told[1] == (
-        "Alpha: 480 MB/s at fill level 20 %, 170 MB/s at 100 %; Beta: 2 GB/s at fill level 20 %, 1.9 GB/s at 100 %."
+        "alpha: 480 MB/s at fill level 20 %, 170 MB/s at 100 %; beta: 2 GB/s at fill level 20 %, 1.9 GB/s at 100 %."
     )
 
 
@@ -86,18 +86,18 @@ def test_workloads_that_tell_nothing_share_one_sentence_behind_those_that_do() -
     def both(name: str, factor: float) -> list[CombinationResult]:
         return [
             row(target, *(times * value for value in (1.0e6, 1.2e6, 1.4e6)), workload=name, label=name)
-            for target, times in (("Alpha", 1.0), ("Beta", factor))
+            for target, times in (("alpha", 1.0), ("beta", factor))
         ]
 
     alike = [*both("stat files", 1.1), *both("rename files", 1.1)]
-    none = "Alpha and Beta cannot be told apart by 3 repeats in either workload."
+    none = "alpha and beta cannot be told apart by 3 repeats in either workload."
     assert [plain_text(text) for text in target_sentences(RunAnswer(tuple(alike)))] == [none]
     told = [plain_text(text) for text in target_sentences(RunAnswer((*alike, *both("syncs", 9.0))))]
-    assert told[0].startswith("Alpha is 9.0 times faster than Beta at syncs")
-    assert told[1:] == ["Alpha and Beta cannot be told apart by 3 repeats at stat files and rename files."]
+    assert told[0].startswith("alpha is 9.0 times faster than beta at syncs")
+    assert told[1:] == ["alpha and beta cannot be told apart by 3 repeats at stat files and rename files."]
     many = [one for name in "abcd" for one in both(name, 1.1)]
     told = [plain_text(text) for text in target_sentences(RunAnswer((*many, *both("syncs", 9.0))))]
-    assert told[1:] == ["Alpha and Beta cannot be told apart by 3 repeats at a and 3 other workloads."]
+    assert told[1:] == ["alpha and beta cannot be told apart by 3 repeats at a and 3 other workloads."]
 
 
 def test_a_phase_is_compared_by_its_rate_and_a_task_by_its_time() -> None:
