@@ -96,6 +96,12 @@ def simulated_texts(content: ReportContent) -> tuple[str, ...]:
     return tuple(f"{name} is simulated" for name in names)
 
 
+def measured_words(content: ReportContent) -> str:
+    """What was measured beside published drives: a model by its name, since it is not here."""
+    models = [str(one["label"]) for one in _targets(content) if one.get("simulated") and one.get("label")]
+    return ", ".join(models) or "Measured here"
+
+
 def simulated_count(content: ReportContent) -> int:
     """How many targets of a run are simulated."""
     return sum(bool(one.get("simulated")) for one in _targets(content))

@@ -13,6 +13,7 @@ from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.figures.commit_scale import CommitScale, commit_data, commit_scales
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.figures.of_run import compares_tenths
+from drivelab.report.headline import measured_words
 from drivelab.report.numerals import number_text, span_beside, typeset
 from drivelab.report.outcome_words import OF_A_LIMIT
 from drivelab.report.reported_findings import ReportedFinding
@@ -53,7 +54,7 @@ def result_tables(content: ReportContent) -> tuple[Table, ...]:
         over_time=compares_tenths(content),
     )
     found = [_checks_table(block) for block in judged if block.checks]
-    found += [_commits_table(scale) for scale in commit_scales(content.verdict)]
+    found += [_commits_table(scale) for scale in commit_scales(content.verdict, measured_words(content))]
     found += [
         _effects_table(table)
         for table in effects_tables(content.answer.effects, content.answer, content.level_differences)

@@ -12,25 +12,21 @@ from xml.etree import ElementTree
 import pytest
 from compared_runs import write_compared_run
 
-from drivelab.analyse.forecast import commit_rate
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
-from drivelab.model.programs import PROGRAMS
 from drivelab.model.result_set import SIMULATED
 from drivelab.reference.load import load_reference
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import HEIGHT_PX, WIDTH_PX, card_svg, write_card
 from drivelab.report.card.letters import cut, one_line, width_px, wrapped
-from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_commits, rows_of_parts
+from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_parts
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.gather import gather
 from drivelab.report.headline import busy_words
-from drivelab.report.in_short import hero_of, source_words, warnings_of
+from drivelab.report.in_short import source_words, warnings_of
 from drivelab.report.joint import Joint
-from drivelab.report.joint_page import joint_page_of
-from drivelab.report.markdown.report import write_markdown_report
 from drivelab.report.reported_findings import reported
 from drivelab.store.read import StoredRun, open_run
 
@@ -254,55 +250,6 @@ def test_a_run_that_was_cut_off_says_so_before_all_else() -> None:
     joint = joint_report([golden("check-directory")])
     cut_off = replace(joint.runs[0], facts={**joint.runs[0].facts, "status": "interrupted"})
     assert card_of(replace(joint, runs=(cut_off,))).warnings[0].startswith("Not complete: ")
-
-
-def committing(names: tuple[str, ...], checks: tuple[object, ...] = ()) -> dict[str, object]:
-    """The verdict on needs without a limit, at 2.7 ms a log write: as on a Crucial M4."""
-    needs = []
-    for name in names:
-        latency = Estimate(2.7e6, 2.4e6, 3.0e6, "ns", 900, 900.0, "")
-        rate = commit_rate(PROGRAMS[name], latency)
-        told = {"commits_per_s": rate.to_json(), "own_time_ns": PROGRAMS[name].own.one_ns}
-        needs.append({"need": name, "title": PROGRAMS[name].title, "checks": checks, "forecast": told})
-    return {"outcome": "no_limit", "sentence": "It would commit 6 050 times a second.", "verdicts": needs}
-
-
-def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path) -> None:
-    joint = joint_report([golden("check-directory")])
-    joint = replace(joint, runs=(replace(joint.runs[0], verdict=committing(("postgres",))),))
-    hero, page, card = hero_of(joint), joint_page_of(joint), card_of(joint)
-    assert hero is not None
-    assert page.hero is not None
-    assert (page.hero.figure.key, page.hero.number, hero.key) == ("commit-scale", "1", "commit-scale")
-    assert card.rows is not None
-    assert [(row.name, row.is_published) for row in card.rows.rows] == [
-        ("Hard disk of 7200 rpm", True),
-        ("Intel 530", True),
-        ("Crucial M4", True),
-        ("SAMSUNG MZQL2480HCHQ 480 GB", False),
-        ("SanDisk X100", True),
-        ("Intel 320 with capacitors", True),
-    ]
-    assert card.rows.title == "PostgreSQL: commits a second by one client, beside published drives under ext4"
-    here = card.rows.rows[3]
-    assert here.low is not None
-    assert here.high is not None
-    assert here.low < 1e9 / (2.7e6 + PROGRAMS["postgres"].own.one_ns) < here.high
-    assert (
-        f"| Measured here | {here.text} ({here.span}) |"
-        in write_markdown_report(joint, tmp_path / "a.md", None, is_brief=True).read_text()
-    )
-    (plot,) = hero.plots
-    assert plot.data[0]["error_x"]["array"][3] == pytest.approx(here.high - (here.value or 0), rel=1e-4)
-
-
-def test_two_needs_without_a_limit_are_a_bar_each_and_a_need_with_one_is_none() -> None:
-    joint = joint_report([golden("check-directory")])
-    two = replace(joint.runs[0], verdict=committing(("postgres", "mariadb")))
-    rows = rows_of_commits(two, "sda")
-    assert rows is not None
-    assert [row.name for row in rows.rows] == [PROGRAMS[name].title for name in ("postgres", "mariadb")]
-    assert rows_of_commits(replace(two, verdict=committing(("postgres",), checks=({},))), "sda") is None
 
 
 def test_what_is_told_of_a_check_stands_above_what_limits_it() -> None:

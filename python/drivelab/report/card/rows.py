@@ -84,13 +84,13 @@ def rows_of_commits(content: ReportContent, drive: str) -> Rows | None:
     drive : str
         The name of what was measured.
     """
-    scales = list(commit_scales(content.verdict))
+    scales = list(commit_scales(content.verdict, drive))
     if not scales or len(scales) < len(verdicts_in(content.verdict)):
         return None
     if len(scales) == 1:
         places = scales[0].places
         title = f"{scales[0].program.title}: {TITLE[:1].lower()}{TITLE[1:]}"
-        return Rows(title, tuple(_commits(place, place.name if place.is_published else drive) for place in places))
+        return Rows(title, tuple(_commits(place, place.name) for place in places))
     own = [(scale.program.title, place) for scale in scales for place in scale.places if not place.is_published]
     return Rows("Commits a second by one client", tuple(_commits(place, name) for name, place in own[:ROWS_MAX]))
 

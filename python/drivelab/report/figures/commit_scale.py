@@ -18,12 +18,11 @@ from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import capitalised
 
 KEY = "commit-scale"
-HERE = "Measured here"
 TITLE = "Commits a second by one client, beside published drives under ext4"
 _ROW_PX, _TOP_PX, _BOTTOM_PX = 42, 14, 56
 _LABEL_ABOVE, _DOT_PX, _GAP_PX, _NUMBER_PX = 0.4, 12, 8, 60
 _CAPTION = (
-    "The filled point is what the log writes that were measured here would allow, the bar through it the 95\u00a0% "
+    "The filled point is what the measured log writes would allow, the bar through it the 95\u00a0% "
     "interval. Hollow points are made of the mean latency of small durable writes that was published of each drive. "
     "The program's own time is in all of them."
 )
@@ -48,8 +47,8 @@ class CommitScale:
     places: tuple[Place, ...]
 
 
-def commit_scales(verdict: Mapping[str, Any] | None) -> Iterator[CommitScale]:
-    """Of each need that names no limit and whose program was traced."""
+def commit_scales(verdict: Mapping[str, Any] | None, measured: str) -> Iterator[CommitScale]:
+    """Of each need that names no limit and whose program was traced; `measured` names what was measured."""
     for one in verdicts_in(verdict):
         program, told = PROGRAMS.get(str(one.get("need", ""))), one.get("forecast")
         if program is None or not told or one.get("checks"):
@@ -58,13 +57,13 @@ def commit_scales(verdict: Mapping[str, Any] | None) -> Iterator[CommitScale]:
         if not rate.value:
             continue
         places = [Place(_name(mark.title), rate_on(mark, program)) for mark in MARKS]
-        places.append(Place(HERE, rate.value, rate.low, rate.high, is_published=False))
+        places.append(Place(measured, rate.value, rate.low, rate.high, is_published=False))
         yield CommitScale(program, tuple(sorted(places, key=lambda place: place.rate)))
 
 
-def commit_scale(verdict: Mapping[str, Any] | None) -> Figure | None:
+def commit_scale(verdict: Mapping[str, Any] | None, measured: str) -> Figure | None:
     """A drawing for each program; None where none is without a limit."""
-    scales = list(commit_scales(verdict))
+    scales = list(commit_scales(verdict, measured))
     if not scales:
         return None
     ends = [end for scale in scales for one in scale.places for end in (one.rate, one.low, one.high) if end]

@@ -18,6 +18,7 @@ from drivelab.report.figures.part_cdf import part_cdf
 from drivelab.report.figures.parts_over_time import parts_over_time
 from drivelab.report.figures.throughput_over_time import throughput_over_time
 from drivelab.report.figures.waterfall import waterfall
+from drivelab.report.headline import measured_words
 
 # the figure that experiments name which ask how the throughput changes
 OVER_TIME = "throughput-over-time"
@@ -46,7 +47,7 @@ def figures_of_run(content: ReportContent) -> list[Figure]:
     trials, answer, parts = content.trials, content.answer, _parts(content)
     made = [
         limit_gauge(content.verdict),
-        commit_scale(content.verdict),
+        commit_scale(content.verdict, measured_words(content)),
         effects_overview(answer),
         throughput_over_time(trials, answer) if asks_over_time(content) else None,
         latency_histogram(parts),
