@@ -93,7 +93,7 @@ class RunTrial:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentOrder:
-    """An experiment's words in the order of its file.
+    """An experiment's words in the order of its file, and its targets in that of the command line.
 
     Attributes
     ----------
@@ -103,11 +103,18 @@ class ExperimentOrder:
         Levels of every factor.
     is_one_at_a_time : bool
         Whether every combination differs in one level from the first.
+    targets : sequence of str
+        As they were asked for.
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
     factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_one_at_a_time: bool = False
+    targets: Sequence[str] = ()
+
+    def target_place(self, name: str) -> int:
+        """Where a target stands; behind all others where it is unknown."""
+        return self.targets.index(name) if name in self.targets else len(self.targets)
 
 
 def run_answer(
@@ -141,7 +148,7 @@ def run_answer(
         effects they are further measurements of the baseline where they are
         that. Effects that the experiment does not ask for are its contrasts.
     """
-    known = list(trials)
+    known = sorted(trials, key=lambda trial: order.target_place(trial.target))
     ordinary = [trial for trial in known if not trial.is_reference]
     references: dict[tuple[str, str], list[RunTrial]] = {}
     for trial in known:
@@ -231,16 +238,16 @@ def _combinations(
     return sorted(found, key=_place_in_file(order))
 
 
-def _place_in_file(order: ExperimentOrder) -> Callable[[CombinationResult], tuple[int, str, list[int]]]:
+def _place_in_file(order: ExperimentOrder) -> Callable[[CombinationResult], tuple[int, int, list[int]]]:
     """Where the experiment's file has a combination."""
     workloads = {name: place for place, name in enumerate(order.titles)}
     factors = {name: {level: place for place, level in enumerate(known)} for name, known in order.factors.items()}
     # one at a time: level by level of the first factor, then of the second
     names = list(reversed(factors)) if order.is_one_at_a_time else list(factors)
 
-    def place(one: CombinationResult) -> tuple[int, str, list[int]]:
+    def place(one: CombinationResult) -> tuple[int, int, list[int]]:
         levels = [factors[name].get(one.levels.get(name, ""), -1) for name in names]
-        return workloads.get(one.workload, len(workloads)), one.target, levels
+        return workloads.get(one.workload, len(workloads)), order.target_place(one.target), levels
 
     return place
 

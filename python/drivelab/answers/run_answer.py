@@ -96,7 +96,7 @@ def answer_of_run(
         table = table.filter(pc.invert(pc.is_in(table["trial"], outside)))
     answer = run_answer(
         _trials(run, table, wanted, notes),
-        experiment_order(record.experiment, quick=bool(record.plan.get("quick"))),
+        experiment_order(record.experiment, record.targets, quick=bool(record.plan.get("quick"))),
         wanted,
         with_effects=EFFECTS_TABLE in record.experiment.get("tables", ()),
         factorial_metrics=factorial_metrics,
@@ -158,19 +158,24 @@ def _reference(trial: RunTrial) -> ReferenceTrial | None:
     return ReferenceTrial(trial.target, trial.workload, metric, value) if value is not None else None
 
 
-def experiment_order(experiment: Mapping[str, Any], *, quick: bool = False) -> ExperimentOrder:
-    """Workloads, factors and levels in the order in which their author wrote them.
+def experiment_order(
+    experiment: Mapping[str, Any], targets: Sequence[Mapping[str, Any]] = (), *, quick: bool = False
+) -> ExperimentOrder:
+    """Workloads, factors and levels in the order in which their author wrote them, targets in that of the run.
 
     Parameters
     ----------
     experiment : mapping
         As ``run.json`` has it.
+    targets : sequence of mapping
+        The same.
     quick : bool
         Whether the run was scaled down.
     """
     titles = workload_titles(experiment)
     levels = factor_levels(experiment, is_quick=quick)
-    return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time")
+    labels = [as_text(target.get("label")) for target in targets]
+    return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time", labels)
 
 
 def metric_units(trials: pa.Table) -> dict[str, Unit]:

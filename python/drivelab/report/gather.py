@@ -222,16 +222,19 @@ def _for_reading(trials: Sequence[TrialContent], order: Sequence[str]) -> list[T
 
 
 def _place(row: Mapping[str, Any], label: str, order: Sequence[str]) -> tuple[Any, ...]:
-    """Where the experiment's file has a trial; what no file orders stands by the size of its I/Os."""
+    """Place of its target in the run, then its own in the file; what no file orders goes by the size of its I/Os."""
     levels = [str(value) for key, value in row.items() if _is_level(key) and str(value) in order]
     known = [order.index(name) for name in [str(row.get("workload")), *levels] if name in order]
-    return str(row["target"]), known, row.get("block_size_bytes") or 0, label, row["repeat"]
+    target = str(row["target"])
+    place = order.index(target) if target in order else len(order)
+    return place, target, known, row.get("block_size_bytes") or 0, label, row["repeat"]
 
 
 def _order_of_file(record: RunRecord) -> list[str]:
-    """Names of workloads and levels in the order of the experiment's file."""
+    """Targets as they were asked for, then workloads and levels in the order of the experiment's file."""
     experiment = record.experiment
-    names = [str(workload.get("name")) for workload in experiment.get("workloads", ())]
+    names = [str(target.get("label")) for target in record.targets]
+    names += [str(workload.get("name")) for workload in experiment.get("workloads", ())]
     return names + [level for levels in factor_levels(experiment).values() for level in levels]
 
 

@@ -19,6 +19,7 @@ import pytest
 from drivelab.answers.run_answer import answer_of_run, experiment_order, findings_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.finding import Finding
+from drivelab.report.gather import gather
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.tables import histogram_from_row
 
@@ -89,6 +90,18 @@ def test_a_scaled_down_run_has_the_scaled_down_levels_in_order() -> None:
     assert experiment_order(experiment, quick=True).factors["direct"] == ("true",)
     assert experiment_order(experiment).titles == {"a": "a"}
     assert experiment_order({}).factors == {}
+
+
+def test_targets_stand_in_the_order_in_which_they_were_asked_for() -> None:
+    run = open_run(RUNS / "write-size-two-drives")
+    targets = run.run_json["targets"]
+    for asked in (targets, targets[::-1]):
+        with changed(run, targets=asked) as other:
+            labels = [target["label"] for target in asked]
+            answer = answer_of_run(other)
+            assert list(dict.fromkeys(one.target for one in answer.combinations)) == labels
+            assert list(dict.fromkeys(one.target for one in answer.contrasts)) == labels
+            assert list(dict.fromkeys(trial.row["target"] for trial in gather(other).trials)) == labels
 
 
 def test_a_drift_of_the_reference_is_a_finding_of_the_run() -> None:
