@@ -17,6 +17,7 @@ _SIMULATED_FASTER = 500
 def awaited_of_run(plan: Plan) -> list[AwaitedStep]:
     """The steps of a plan; the first of those that run at the same time takes the time of all."""
     steps = []
+    open_phases = {phase.name for phase in plan.phases if phase.track or phase.capacities}
     for unit in plan.units:
         for place, step in enumerate(unit):
             planned_ns = sum(_expected_ns(plan, one) for one in unit) if not place else 0
@@ -25,7 +26,9 @@ def awaited_of_run(plan: Plan) -> list[AwaitedStep]:
                 continue
             filesystem = step.filesystem.type if step.filesystem else ""
             kind = f"{step.workload} on {filesystem}"
-            steps.append(AwaitedStep(_name(plan, step), kind, planned_ns, _limits(step.pattern)))
+            may_be_left_out = step.phase in open_phases and step.round > 1
+            limits = _limits(step.pattern)
+            steps.append(AwaitedStep(_name(plan, step), kind, planned_ns, limits, may_be_left_out=may_be_left_out))
     return steps
 
 

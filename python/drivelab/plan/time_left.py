@@ -29,6 +29,8 @@ class AwaitedStep:
         When its workload ends, the ramp included; none where several run at the same time.
     short : str
         What it is called where there is little room; `name` when empty.
+    may_be_left_out : bool
+        Whether its phase may end before it: a round behind the first.
     """
 
     name: str
@@ -36,6 +38,7 @@ class AwaitedStep:
     expected_ns: int
     limits: Limits = _NONE
     short: str = ""
+    may_be_left_out: bool = False
 
 
 @dataclass(slots=True)

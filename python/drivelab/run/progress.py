@@ -174,14 +174,12 @@ class RunProgress:
             self._found[step.name] = f"{step.short or step.name} {found}"
         if self._live is None:
             left = left_text(self._time_left.left_ns()) if self._left else ""
-            place = f"{self._ended_count} of {self._ended_count + len(self._left)}"
-            line = finished_line(place, (step.name, step.short), told, left, _LINE_WIDTH)
+            line = finished_line(self._place(self._ended_count), (step.name, step.short), told, left, _LINE_WIDTH)
             print(line, file=self._stream, flush=True)
 
     def look(self) -> Look:
         """What is to be shown now."""
         left_ns, spent_ns, current = self._left_ns(), self._now_ns() - self._begun_ns, self._current
-        count = self._ended_count + len(self._left)
         is_known = self._current_share > SHARE_MIN or any(step.expected_ns for step in self._steps)
         if is_known:
             # what is over stays over, also when the rest turns out to be longer
@@ -190,11 +188,16 @@ class RunProgress:
             title=self._title,
             share=self._shown_share,
             left=left_text(left_ns) if is_known else "",
-            place=f"{self._ended_count + 1} of {count}" if count > 1 and current else "",
+            place=self._place(self._ended_count + 1) if self._ended_count + len(self._left) > 1 and current else "",
             name=current.name if current else "",
             now=self._now,
             found=tuple(self._found.values()),
         )
+
+    def _place(self, number: int) -> str:
+        """Which of the steps it is; while rounds may end early their count is a maximum."""
+        is_maximum = any(self._steps[left - 1].may_be_left_out for left in self._left)
+        return f"{number} of {'at most ' if is_maximum else ''}{self._ended_count + len(self._left)}"
 
     def _left_ns(self) -> int:
         if self._filling_ns and self._fillings:

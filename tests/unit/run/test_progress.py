@@ -176,6 +176,18 @@ def test_steps_that_are_not_needed_are_not_counted() -> None:
     assert [line.partition(",")[0] for line in stream.getvalue().splitlines()] == ["step 2 of 4", "step 3 of 3"]
 
 
+def test_a_count_that_rounds_may_shorten_is_a_maximum() -> None:
+    stream = io.StringIO()
+    steps = [AwaitedStep(f"step {n}", "", S, may_be_left_out=n in (3, 4)) for n in range(1, 6)]
+    progress = RunProgress("run", steps, stream)
+    progress.begins(2)
+    assert progress.look().place == "1 of at most 5"
+    progress.done(2, SUMMARY)
+    progress.not_needed([3, 4])
+    progress.done(5, SUMMARY)
+    assert [line.partition(",")[0] for line in stream.getvalue().splitlines()] == ["step 1 of at most 5", "step 2 of 3"]
+
+
 def test_what_is_over_stays_over_when_the_rest_turns_out_longer() -> None:
     clock = Clock()
     progress = RunProgress("run", [AwaitedStep("a", "a", S)] * 10, io.StringIO(), now_ns=clock)
