@@ -141,7 +141,8 @@ KEYS: dict[str, dict[str, Key]] = {
             "a list of " + ", ".join(f"`{name}`" for name in METRIC_NAMES),
             "",
             "its numbers, each in a column of its own; [what they are](../metrics.md). `small_write_latency` is of "
-            "small durable writes alone: the mean beside published pages, else the median",
+            "durable writes below 1 MiB, and of larger ones where their size is a factor: the mean beside published "
+            "pages, else the median",
             is_required=True,
         ),
         "workloads": Key("a list of names", "[]", "the workloads that it shows; empty: all"),

@@ -10,7 +10,8 @@ from pydantic import Field
 from drivelab.model.factor import Name
 from drivelab.model.frozen import FrozenModel
 
-# small_write_latency: of small writes that are durable, the mean beside published pages, else the median
+# small_write_latency: of durable writes below 1 MiB, and of larger ones where their size is a factor; the mean beside
+# published pages, else the median
 MetricName = Literal[
     "small_write_latency",
     "total_latency_ns_p50",

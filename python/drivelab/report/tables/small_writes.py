@@ -80,8 +80,9 @@ class SmallWrite:
 
 
 def is_small_write(one: Observation) -> bool:
-    """Whether it is the latency of writes that are small and durable."""
-    is_small = one.block_size_bytes is None or one.block_size_bytes < LARGE_WRITE_BYTES
+    """Whether it is the latency of durable writes that are small, or of several sizes."""
+    # a curve over sizes is told as a whole
+    is_small = one.block_size_bytes is None or one.block_size_bytes < LARGE_WRITE_BYTES or BLOCK_SIZE in one.levels
     return one.is_durable and is_small and one.operation not in _OTHERS and one.metric in (MEAN_LATENCY, LATENCY)
 
 

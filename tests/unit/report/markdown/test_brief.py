@@ -10,6 +10,7 @@ from drivelab.joint_report import joint_report
 from drivelab.reference.load import load_reference
 from drivelab.report.markdown.brief import LINES_MAX
 from drivelab.report.markdown.report import write_markdown_report
+from drivelab.report.tables.published import published_tables
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs"
@@ -56,6 +57,17 @@ def test_of_a_trace_the_parts_stand_first(tmp_path: Path) -> None:
         runs=(replace(run, traced=run.traced[:1], answer=replace(run.answer, effects=())),),
     )
     assert next(line for line in lines if line.startswith("## ")) == "## The parts of the latency"
+
+
+def test_a_curve_over_sizes_is_told_up_to_its_largest_write() -> None:
+    run = open_run(GOLDEN / "write-size-two-drives")
+    joint = joint_report([run])
+    (found,) = joint.result_sets
+    drive = found.observations[0].drive
+    own = tuple(one for one in found.observations if one.drive == drive)
+    tables = published_tables([replace(found, observations=own)])
+    table = next(table for table in tables if table.key.startswith("results-by-setting"))
+    assert any("1 MiB" in cell.text for row in table.rows for cell in row)
 
 
 def test_no_run_is_too_long_for_it(tmp_path: Path) -> None:
