@@ -150,9 +150,19 @@ def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> Non
     own = tuple(one for one in found.observations if one.drive == drive)
     card = card_of(replace(joint, result_sets=(replace(found, observations=own),)))
     assert card.rows is not None
-    values = [row.value or 0.0 for row in card.rows.rows]
-    assert values == sorted(values)
-    assert card.rows.title.endswith("the best 3 and the worst 3 of 30")
+    sizes = ("1 B", "512 B", "4 KiB", "32 KiB", "1 MiB")
+    assert [row.name for row in card.rows.rows] == [f"block size {size}" for size in sizes]
+    assert card.rows.title == "write + fdatasync in reserved space, write-cache on, shift 0 B: median latency"
+    longer = tuple(
+        replace(one, levels=one.levels | {"block_size": str(size)}, block_size_bytes=size)
+        for one in own[:1]
+        for size in (1 << power for power in range(20, -1, -1))
+    )
+    card = card_of(replace(joint, result_sets=(replace(found, observations=longer),)))
+    assert card.rows is not None
+    assert len(card.rows.rows) == ROWS_MAX
+    assert [card.rows.rows[0].name, card.rows.rows[-1].name] == ["block size 1 B", "block size 1 MiB"]
+    assert card.rows.title.endswith("; 7 of 21 levels")
     invalid = tuple(replace(one, invalid_trials=1) for one in own)
     assert card_of(replace(joint, result_sets=(replace(found, observations=invalid),))).rows is None
 

@@ -103,7 +103,7 @@ def _commits(place: Place, name: str) -> Row:
 
 
 def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
-    """What most drives and levels were judged by; of many the best and the worst. None without numbers."""
+    """What most drives and levels were judged by; of many a curve, or the best and the worst. None without numbers."""
     groups: dict[tuple[str, str], list[Measured]] = {}
     # what is no number of the drive is none to show
     items = [one for one in measured(sets) if not one.observation.invalid_trials]
@@ -124,6 +124,8 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
     ends = _ends_of_curves(members) if len(rows) > ROWS_MAX else ()
     if ends:
         return Rows(f"{title}; the first and the last level", tuple(_rows(ends)))
+    if len(rows) > ROWS_MAX and (curve := _curve(members)):
+        return _rows_of_curve(curve, members, words)
     if len(rows) > ROWS_MAX and (beside := _beside(members)):
         return Rows(f"{title}; {beside[1]}", beside[0])
     chosen, which = _chosen(rows, is_better_when_low=members[0].observation.is_better_when_low)
@@ -167,6 +169,26 @@ def _ends_of_curves(members: Sequence[Measured]) -> Sequence[Measured]:
         return ()
     ordered = [sorted(found, key=lambda one: one.numbers[varied[0]]) for found in curves.values()]
     return [one for found in ordered for one in (found[0], found[-1])]
+
+
+def _curve(members: Sequence[Measured]) -> tuple[str, Sequence[Measured]] | None:
+    """Of a single drive the factor that is a number and its places in order, all else as in the first combination."""
+    varied = varying(members)
+    axis = next((factor for factor in varied if all(factor in one.numbers for one in members)), None)
+    if axis is None or len({(one.source, one.drive, one.machine) for one in members}) > 1:
+        return None
+    others = [factor for factor in varied if factor != axis]
+    own = [one for one in members if all(level_of(one, each) == level_of(members[0], each) for each in others)]
+    return (axis, sorted(own, key=lambda one: one.numbers[axis])) if len(own) > _ENDS else None
+
+
+def _rows_of_curve(curve: tuple[str, Sequence[Measured]], members: Sequence[Measured], words: str) -> Rows:
+    axis, places = curve
+    others = [factor for factor in varying(members) if factor not in (axis, WORKLOAD)]
+    of = ", ".join(filter(None, (level_of(places[0], WORKLOAD), levels_words(places[0], others))))
+    shown = _spread(places, min(ROWS_MAX, len(places)))
+    which = f"; {len(shown)} of {len(places)} levels" if len(shown) < len(places) else ""
+    return Rows(f"{of}: {words}{which}", tuple(_rows(shown, (axis,))))
 
 
 def _beside(members: Sequence[Measured]) -> tuple[tuple[Row, ...], str] | None:
