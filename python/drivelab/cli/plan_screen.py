@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.cli.plan_steps import varied
-from drivelab.model.names import names_in_words
+from drivelab.model.names import counted, names_in_words
 from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep
 from drivelab.model.units import format_bytes, format_wait_ns
@@ -115,10 +115,9 @@ def _rows(
         yield "on", ", ".join(filter(None, (named, places.get(target.label)))), ""
     blocks = max((step.block for step in plan.steps), default=0)
     order = "in the order of the job file" if plan.is_listed else "in random order"
-    counted = "1 block" if blocks == 1 else f"{blocks} blocks"
-    steps = f"{len(plan.steps)} in {counted}, {order}"
+    steps = f"{len(plan.steps)} in {counted(blocks, 'block')}, {order}"
     if plan.phases:
-        steps = f"at most {len(plan.steps)}, one after the other in {_counted(len(plan.phases), 'phase')}"
+        steps = f"at most {len(plan.steps)}, one after the other in {counted(len(plan.phases), 'phase')}"
     yield "steps", f"{steps} (seed {plan.seed}): --all", ""
     tracked = [f"{phase.name} {phase.rounds}" for phase in plan.phases if phase.track]
     if tracked:
@@ -151,12 +150,8 @@ def _note_lines(plan: Plan, shown: Shown, *, most: int | None = None, is_short: 
         found = [one_line(sentence, room, shown.is_plain)] if is_short else wrapped(sentence, room, shown.is_plain)
         lines += [(f"  {'' if place else name:<{_NAME_WIDTH}}{line}", _NOTED) for place, line in enumerate(found)]
     if most is not None and len(told) > most:
-        lines.append((f"  {'':<{_NAME_WIDTH}}and {_counted(len(told) - most, 'more note')}: --all", _DIM))
+        lines.append((f"  {'':<{_NAME_WIDTH}}and {counted(len(told) - most, 'more note')}: --all", _DIM))
     return lines
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' if count > 1 else ''}"
 
 
 def _alike_once(sentences: Sequence[str], targets: Sequence[str]) -> list[str]:
@@ -216,4 +211,4 @@ def _measured_lines(plan: Plan, times_ns: Sequence[int], room: int | None, shown
         told = f"  {name:<{first}}  {found[0]:<{width}}  {count:>{third}}  {about:>{fourth}}"
         lines += [(told, "" if lines else _DIM), *((f"  {'':<{first}}  {line}", "") for line in found[1:])]
     more = len(rows) - len(kept)
-    return [*lines, (f"  and {_counted(more, 'more workload')}: --all", _DIM)] if more else lines
+    return [*lines, (f"  and {counted(more, 'more workload')}: --all", _DIM)] if more else lines

@@ -10,6 +10,7 @@ from drivelab.model.comparison import MetricComparison
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.metric import FLUSHES
+from drivelab.model.names import counted
 
 # the trial and the metric behind each number: those of every check, so that like stands beside like
 DURABLE, SEQUENTIAL, RANDOM = "sync-write-4096", "sequential-write-qd8", "random-read-qd32"
@@ -158,12 +159,10 @@ class History:
     def with_other_drives_words(self) -> str:
         """``2 runs of it beside other drives: drivelab runs``; empty where there are none."""
         count = self.with_other_drives
-        return f"{count} run{'s' if count > 1 else ''} of it beside other drives: drivelab runs" if count else ""
+        return f"{counted(count, 'run')} of it beside other drives: drivelab runs" if count else ""
 
     @property
     def other_kinds_words(self) -> str:
         """``left out (they measure other things): 2 runs of explain``; empty where there are none."""
-        counts = ", ".join(
-            f"{count} run{'s' if count > 1 else ''} of {name}" for name, count in self.other_kinds.items()
-        )
+        counts = ", ".join(f"{counted(count, 'run')} of {name}" for name, count in self.other_kinds.items())
         return f"left out (they measure other things): {counts}" if counts else ""

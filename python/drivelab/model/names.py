@@ -18,6 +18,11 @@ def names_in_words(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{number} {noun}{'s' if number != 1 else ''}"
+
+
 def free_name(wanted: str, taken: Collection[str], form: str = "{}-{}") -> str:
     """The name, or the first of ``NAME-2``, ``NAME-3``, ... that nobody has."""
     return next(name for name in chain([wanted], (form.format(wanted, n) for n in count(2))) if name not in taken)

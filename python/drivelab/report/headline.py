@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.model.finding import trials_of
+from drivelab.model.names import counted
 from drivelab.model.others_processors import busy_with_others
 from drivelab.model.units import format_bytes
 from drivelab.report.content import ReportContent, TrialContent
@@ -59,7 +60,7 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
 
 def counted_trials(count: int, reference_count: int) -> str:
     """How many trials a run has: ``56 trials, 8 of them of the reference``."""
-    trials = f"{count} trial{'s' if count != 1 else ''}"
+    trials = counted(count, "trial")
     return f"{trials}, {reference_count} of them of the reference" if reference_count else trials
 
 

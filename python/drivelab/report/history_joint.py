@@ -9,6 +9,7 @@ from statistics import median
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.history import NUMBERS, History, HistoryRow, JudgedRun
+from drivelab.model.names import counted
 from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
@@ -57,19 +58,19 @@ def sentences(history: History) -> list[str]:
     """Whether the newest run of each kind differs from those before, how many there are, and which are left out."""
     rows = history.rows
     told = judged_sentences(history)
-    told.append(f"{_counted(len(rows), 'run')}, from {when(rows[0])} to {when(rows[-1])} UTC.")
+    told.append(f"{counted(len(rows), 'run')}, from {when(rows[0])} to {when(rows[-1])} UTC.")
     if left_out := Counter(row.left_out for row in rows if row.left_out):
         whys = ", ".join(f"{why} ({count})" for why, count in left_out.items())
         told.append(f"Held against no other run: {whys}.")
     told += [f"The run of {when(row)} failed: {row.error}." for row in rows if row.error][-_FAILURES_TOLD_MAX:]
     if changes := sum(bool(row.changes) for row in rows):
-        told.append(f"Since the run before, something else had changed in {_counted(changes, 'run')}: see the marks.")
+        told.append(f"Since the run before, something else had changed in {counted(changes, 'run')}: see the marks.")
     if words := history.other_kinds_words:
         told.append(f"{capitalised(words)}.")
     if words := history.with_other_drives_words:
         told.append(f"{words}.")
     if history.others:
-        told.append(f"{_counted(history.others, 'run')} of the same path left out: another drive was beneath.")
+        told.append(f"{counted(history.others, 'run')} of the same path left out: another drive was beneath.")
     return told
 
 
@@ -85,7 +86,7 @@ def judged_sentences(history: History) -> list[str]:
     if checks and not known:
         told.append(f"Newest check, {when(checks[-1])}: {ended(first_in_few_words((checks[-1].answer,))[0])}")
     if few := [one for one in history.judged if not one.rows]:
-        needed = [f"{_counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
+        needed = [f"{counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
         needed = [*needed[:_KINDS_TOLD_MAX], *["of other kinds"] * (len(needed) > _KINDS_TOLD_MAX)]
         told.append(
             "Whether the newest run is an exception can't be told yet: "
@@ -111,7 +112,7 @@ def _changed(one: JudgedRun, history: History) -> str:
     ends = [value(newest / (end or 1.0)) for end in (first.ratio.high, first.ratio.low)]
     # the interval beside the verdict is that of the value, not of the ratio
     change = ratio_change(replace(first.ratio, low=None, high=None), is_more_slower=first.is_more_worse)
-    others = f" {_counted(len(more), 'more number')} changed, too." if more else ""
+    others = f" {counted(len(more), 'more number')} changed, too." if more else ""
     return (
         f"{row_words(first, {})} was {change} in the {_kind(one, history)} of {when(row)} than in {one.earlier_count} "
         f"earlier runs like it: {value(newest)}, where {ends[0]} to {ends[1]} was to be expected.{others}"
@@ -227,7 +228,3 @@ def _interval(name: str, numbers: Mapping[str, Estimate]) -> str:
 
 def _written(name: str, value: float) -> str:
     return rate_text(value) if name == "flushes" else value_writer(NUMBERS[name][1])(value)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' if count != 1 else ''}"
