@@ -40,7 +40,9 @@ class PlacedFigure:
     @property
     def first_svg(self) -> str:
         """The first drawing as it is, for whoever runs no script; empty where it would be half of the page."""
-        svg = draw(self.figure.plots[0], WIDTHS_PX[0], f"{self.id}-1-").svg if self.figure.plots else ""
+        if not self.drawings:
+            return ""
+        svg = str(json.loads(gzip.decompress(base64.b64decode(self.drawings[0][1])))[0]["svg"])
         return svg if len(svg) <= _PLAIN_BYTES_MAX else ""
 
     @property
