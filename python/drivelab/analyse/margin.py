@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.finding import NOW_BUT
 from drivelab.model.verdict import Outcome, Threshold
 
 
@@ -14,9 +13,9 @@ def margin_ratio(threshold: Threshold, estimate: Estimate) -> float | None:
     return estimate.low / threshold.limit if estimate.low is not None else None
 
 
-def known_margin(outcome: Outcome, margin: float | None, why: str) -> float | None:
+def known_margin(outcome: Outcome, margin: float | None, may_not_last: str) -> float | None:
     """The margin; none where the rate does not last, or where a limit is met that for another reason may not be."""
-    if NOW_BUT in why:
+    if may_not_last:
         return None
     return None if outcome == "undecided" and margin is not None and margin >= 1 else margin
 

@@ -25,7 +25,7 @@ from drivelab.analyse.findings import BASE_RATE_CODES, DURABILITY_CODES, VOLUME_
 from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
-from drivelab.model.finding import NOW_BUT, Finding
+from drivelab.model.finding import Finding
 from drivelab.model.names import names_in_words
 from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
@@ -87,7 +87,7 @@ def judge_need(
     required = [check for check in checks if check.threshold.force == "required"]
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
-    is_told_by_why = outcome == "undecided" or NOW_BUT in deciding.why
+    is_told_by_why = outcome == "undecided" or bool(deciding.may_not_last)
     sentence = f"{need.title}: {deciding.why if is_told_by_why else _deciding_number(deciding)}"
     if outcome == "fail" and deciding.why and not is_told_by_why:
         sentence += f"; no drive gives that: {deciding.why}"
@@ -150,10 +150,10 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
         outcome, why, margin = "pass", "", threshold.limit / seen
         reach = f"{whose} took at most {format_quantity(seen, threshold.unit)}"
         text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
-    outcome, why = _as_trusted(outcome, why, threshold, estimate, findings)
+    outcome, why, may_not_last = _as_trusted(outcome, why, threshold, estimate, findings)
     shown = reach if outcome == "pass" else ""
-    margin = known_margin(outcome, margin, why)
-    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown)
+    margin = known_margin(outcome, margin, may_not_last)
+    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown, may_not_last)
 
 
 def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
@@ -182,27 +182,28 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         taken, most = format_quantity(program.own.low_ns, "ns"), format_quantity(most_per_s, "1/s")
         own = f"its own {taken} a commit, the least that was found, allow at most {most}"
         return Check(threshold, estimate, "fail", margin, f"{text}{margin_text(margin)}; {own}", own)
-    outcome, why = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
-    margin = known_margin(outcome, margin, why)
-    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why)
+    outcome, why, may_not_last = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
+    margin = known_margin(outcome, margin, may_not_last)
+    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, may_not_last=may_not_last)
 
 
 def _as_trusted(
     outcome: Outcome, why: str, threshold: Threshold, estimate: Estimate, findings: Sequence[Finding]
-) -> tuple[Outcome, str]:
-    """The outcome and why it is undecided, where findings leave that much of it."""
+) -> tuple[Outcome, str, str]:
+    """The outcome and why it is undecided, where findings leave that much of it, and why it may not last."""
     touching = [one for one in findings if touches(one, threshold.trial)]
     foreign = next((one for one in touching if one.code == foreign_work.CODE and one.severity != "note"), None)
     if outcome == "fail" and foreign is not None:
         outcome, why = "undecided", _not_alone(threshold, estimate, foreign)
+    may_not_last = ""
     burst = next((one for one in touching if _is_above_a_base(threshold, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
-        told = f"{_told(threshold, estimate)}{NOW_BUT}{burst.text}"
         is_known = threshold.limit > _SURELY_ABOVE * burst.evidence.get("base_per_s", math.inf)
-        outcome, why = ("fail", told) if is_known else ("undecided", f"{told}; {burst.advice}")
+        outcome, may_not_last = ("fail", burst.text) if is_known else ("undecided", f"{burst.text}; {burst.advice}")
+        why = f"{_told(threshold, estimate)} now, but {may_not_last}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
-    return ("undecided", invalid.text) if invalid is not None else (outcome, why)
+    return ("undecided", invalid.text, "") if invalid is not None else (outcome, why, may_not_last)
 
 
 def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 Severity = Literal["note", "warning", "invalid"]
 _GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
-# between a number in a sentence and the finding for which it may not last
-NOW_BUT = " now, but "
 # advice that a command completes with its own option
 MEASURE_LONGER = "measure longer"
 USE_DIRECT_IO = "use direct I/O, or a range larger than memory"

@@ -84,6 +84,8 @@ class Check:
     reach : str
         What shows that a limit is out of all reach where the interval does not:
         ``99.9 % of 2698 took at most 2.13 ms``.
+    may_not_last : str
+        Why a rate that meets the limit now may not last, or does not; empty otherwise.
     """
 
     threshold: Threshold
@@ -93,6 +95,7 @@ class Check:
     text: str
     why: str = ""
     reach: str = ""
+    may_not_last: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -104,6 +107,7 @@ class Check:
             "text": self.text,
             "why": self.why,
             "reach": self.reach,
+            "may_not_last": self.may_not_last,
         }
 
 

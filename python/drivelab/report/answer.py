@@ -33,6 +33,7 @@ class CheckLine:
     source: str
     why: str
     reach: str = ""
+    may_not_last: str = ""
     easier: str = ""
 
     @property
@@ -179,6 +180,7 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
         source=str(threshold["source"]),
         why=why,
         reach=str(check.get("reach", "")),
+        may_not_last=str(check.get("may_not_last", "")),
         easier=easier if threshold.get("asked_less") and why.endswith(easier) else "",
     )
 

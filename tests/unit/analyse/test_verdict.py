@@ -342,6 +342,7 @@ def test_what_may_be_a_burst_has_no_margin() -> None:
     assert (check.outcome, check.margin_ratio) == ("undecided", None)
     assert "margin" not in check.text
     assert " now, but it may be a burst" in check.why
+    assert check.may_not_last == "it may be a burst; so it is; measure the base rate"
 
 
 @pytest.mark.parametrize(("left_per_s", "outcome"), [(204.0, "fail"), (7000.0, "undecided"), (7600.0, "pass")])
@@ -353,4 +354,5 @@ def test_a_rate_rests_on_what_is_left_when_a_cache_is_full(left_per_s: float, ou
     (check,) = (one for one in judge_need(CONSUL, summaries, [full]).checks if one.threshold.metric == "iops")
     assert check.outcome == outcome
     assert (" now, but it was so many" in check.why) == (outcome != "pass")
+    assert bool(check.may_not_last) == (outcome != "pass")
     assert (check.margin_ratio is None) == (outcome != "pass")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.finding import NOW_BUT
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
@@ -218,7 +217,7 @@ class _Writer:
             seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
-        passing = parts_within(check.why.partition(NOW_BUT)[2], self._width - _WORD_WIDTH)
+        passing = parts_within(check.may_not_last, self._width - _WORD_WIDTH)
         but = f"; but {passing}" if passing else ""
         return f"{first}: {what} {measured}{f' ({span})' if span else ''}, asks {asked}{but}"
 
