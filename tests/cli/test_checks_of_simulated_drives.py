@@ -19,8 +19,8 @@ def test_what_is_undecided_is_told_with_its_number_and_its_limit(capsys: pytest.
     run(["check", "sim:disk-7200", "--quick"])
     lines = capsys.readouterr().out.splitlines()
     # a cache that takes 50 000 a second and a disk that writes 205 are no drive for 7 500
-    assert lines[1].startswith("No   Consul: random 4 KiB write, QD32 ")
-    assert "; but it was 20" in " ".join(lines[1:5])
+    assert lines[1].startswith("No   Consul: random 4 KiB write, QD32: it was 20")
+    assert "took to empty, 50 000/s (" in " ".join(line.strip() for line in lines[1:5])
     (told,) = (line for line in lines if line.startswith("?    etcd"))
     assert told.startswith("?    etcd: p99 of 2300 B written in a row 8.34 ms (≥")
     assert len(lines) <= 25

@@ -18,21 +18,19 @@ burst of the slow kind fits into the measurement.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 
 from drivelab.analyse.findings import BASE_RATE_CODES, DURABILITY_CODES, VOLUME_CODES, burst_possible, foreign_work
 from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
-from drivelab.model.names import names_in_words
 from drivelab.model.need import Need
-from drivelab.model.programs import POSTGRESQL, PROGRAMS
+from drivelab.model.programs import PROGRAMS
 from drivelab.model.published_burst import BASE_PER_S
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import Check, Fitness, FitnessOutcome, Forecast, Outcome, Threshold, Verdict, easier_words
+from drivelab.model.verdict import Check, Forecast, Outcome, Threshold, Verdict, easier_words
 
 _DURABLE_TRIALS = "sync-write-"
 _COMMITS = "commits_per_s"
@@ -94,40 +92,6 @@ def judge_need(
     if told is not None and not at_least_per_s:
         sentence += f". {told.text}"
     return Verdict(need.name, need.title, outcome, sentence, deciding.why, tuple(checks), caveats, told)
-
-
-def judge_fitness(needs: Iterable[Need], summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Fitness:
-    """What a target is fit for: every need judged, and one sentence for all.
-
-    Parameters
-    ----------
-    needs : iterable of Need
-        All there are.
-    summaries : sequence of TrialSummary
-        The numbers of every trial.
-    findings : sequence of Finding
-        About the run and its trials.
-
-    Notes
-    -----
-    Needs without a published limit have a verdict each, and no part in the outcome. Programs
-    whose writes are only issued when they are asked for are left out.
-    """
-    measured = {summary.name for summary in summaries}
-    verdicts = tuple(judge_need(need, summaries, findings) for need in needs if _is_for_all(need, measured))
-    limited = [verdict for verdict in verdicts if verdict.checks]
-    titles: dict[Outcome, list[str]] = {"pass": [], "fail": [], "undecided": [], "no_limit": []}
-    for verdict in limited:
-        titles[verdict.outcome].append(verdict.title)
-    parts = []
-    if titles["pass"]:
-        parts.append(f"fit for {names_in_words(titles['pass'])}")
-    if titles["fail"]:
-        parts.append(f"not fit for {names_in_words(titles['fail'])}")
-    if titles["undecided"]:
-        parts.append(f"undecided for {names_in_words(titles['undecided'])}")
-    text = "; ".join(parts)
-    return Fitness(f"{text[0].upper()}{text[1:]}.", _of_all({one.outcome for one in limited}), verdicts)
 
 
 def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]) -> Check:
@@ -199,9 +163,14 @@ def _as_trusted(
     burst = next((one for one in touching if _is_above_a_base(threshold, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
-        is_known = threshold.limit > _SURELY_ABOVE * burst.evidence.get("base_per_s", math.inf)
-        outcome, may_not_last = ("fail", burst.text) if is_known else ("undecided", f"{burst.text}; {burst.advice}")
-        why = f"{_told(threshold, estimate)} now, but {may_not_last}"
+        lasting = burst.evidence.get("base_per_s", math.inf)
+        if threshold.limit > _SURELY_ABOVE * lasting:
+            left = f"only {format_quantity(lasting, threshold.unit)}{' a second' * (threshold.unit == '1/s')}"
+            now = threshold.text.format(value=_value_text(threshold, estimate))
+            outcome, why, may_not_last = "fail", f"{left} last, of {now} ({limit_text(threshold)})", burst.text
+        else:
+            outcome, may_not_last = "undecided", f"{burst.text}; {burst.advice}"
+            why = f"{_told(threshold, estimate)} now, but {may_not_last}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text, "") if invalid is not None else (outcome, why, may_not_last)
 
@@ -214,15 +183,6 @@ def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
         unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
         return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]
     return finding.code == burst_possible.CODE and threshold.limit > BASE_PER_S
-
-
-def _is_for_all(need: Need, measured: Container[str]) -> bool:
-    """Whether a need is judged where none is named: not if few have it, nor if its writes were not issued."""
-    if need.only_by_name:
-        return False
-    if need.thresholds or need.capability or need.program == POSTGRESQL.need:
-        return True
-    return PROGRAMS[need.program].write.trial in measured
 
 
 def touches(finding: Finding, trial: str) -> bool:
@@ -334,15 +294,6 @@ def _together(outcomes: Sequence[Outcome]) -> Outcome:
     if "fail" in outcomes:
         return "fail"
     return "undecided" if "undecided" in outcomes else "pass"
-
-
-def _of_all(outcomes: AbstractSet[Outcome]) -> FitnessOutcome:
-    """The outcome of several needs: a program that nobody here runs must not make a drive fail."""
-    for only in ("pass", "fail", "undecided"):
-        if outcomes == {only}:
-            return only
-    # fit for some, where it is fit for one of them
-    return "mixed" if "pass" in outcomes else "undecided"
 
 
 def _caveats(checks: Sequence[Check], findings: Sequence[Finding], written: Sequence[str]) -> tuple[str, ...]:

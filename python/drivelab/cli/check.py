@@ -16,9 +16,10 @@ import typer
 
 from drivelab import __version__
 from drivelab.analyse.findings import importance, operations_failed, run_findings, target_findings
+from drivelab.analyse.fitness import judge_fitness
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
-from drivelab.analyse.verdict import judge_fitness, judge_need
+from drivelab.analyse.verdict import judge_need
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.cli.page import write_page
 from drivelab.inventory.consent import require_erase_consent, require_unused

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _ROOM = (
     *((needs_max, 3, True) for needs_max in (5, 4, 3, 2)),
     *((2, warnings_max, False) for warnings_max in (3, 2, 1)),
-    (1, 1, False),
+    *((1, warnings_max, False) for warnings_max in (1, 0)),
 )
 _WORD_WIDTH = 5
 _SENTENCE_LENGTH_MAX = 4 * 70
@@ -218,8 +218,11 @@ class _Writer:
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
         passing = parts_within(check.may_not_last, self._width - _WORD_WIDTH)
-        but = f"; but {passing}" if passing else ""
-        return f"{first}: {what} {measured}{f' ({span})' if span else ''}, asks {asked}{but}"
+        measured += f" ({span})" if span else ""
+        if passing and check.outcome == "fail":
+            # what decides stands before what would have passed
+            return f"{first}: {what}: {passing}, {measured} before; asks {asked}"
+        return f"{first}: {what} {measured}, asks {asked}{f'; but {passing}' if passing else ''}"
 
     def _told(self, outcome: str, text: str) -> Text:
         """A word and what it is about, in as many lines as that takes."""
