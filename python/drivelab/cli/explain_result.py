@@ -189,7 +189,7 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     # imported here: JSON needs no terminal library
     from rich.text import Text
 
-    from drivelab.report.terminal.run_screen import warning_lines
+    from drivelab.report.terminal.run_screen import SHORT, warning_lines
     from drivelab.report.terminal.waterfall import explanation_in_short, explanation_lines
 
     console = make_console()
@@ -209,7 +209,9 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     if details:
         print_findings(run, console)
         return
-    for line in warning_lines(finding_lines_of(run), _is_plain(console)):
+    # the slowest of a counted number of operations are known however short they took
+    found = [one for one in finding_lines_of(run) if (one.code, one.severity) != (SHORT, "note")]
+    for line in warning_lines(found, _is_plain(console)):
         console.print(line)
     console.print()
 

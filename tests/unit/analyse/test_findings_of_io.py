@@ -305,6 +305,11 @@ class TestShortMeasurement:
         trial = measured(intervals=-(-window_ns // 100_000_000), measured_ns=window_ns)
         assert short_measurement.find(evidence(trial))[0].severity == severity
 
+    def test_of_an_explained_trial_it_is_no_alarm(self) -> None:
+        trial = measured(intervals=1, measured_ns=50_000_000)
+        explained = replace(trial, context=trial.context | {"trace": {"lost_events": 0}})
+        assert [one.severity for one in short_measurement.find(evidence(explained))] == ["note"]
+
     def test_two_seconds_are_long_enough(self) -> None:
         assert short_measurement.find(evidence(measured())) == []
 

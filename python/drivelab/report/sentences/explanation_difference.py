@@ -39,17 +39,15 @@ _WORK = {
 }
 
 
-def difference_sentences(difference: ExplanationDifference, subject: str = "") -> tuple[str, ...]:
+def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
     """By how much an operation's time differs, and which parts make it.
 
     Parameters
     ----------
     difference : ExplanationDifference
         What was compared.
-    subject : str
-        How the sentence begins: ``With write-cache off``; otherwise NEW and BASE are named.
     """
-    found = [_whole(difference, subject or f"In {difference.new}, against {difference.base},")]
+    found = [_whole(difference, f"In {difference.new}, against {difference.base},")]
     if words := work_change_words(difference):
         found.append(f"Per operation: {words}.")
     if difference.units == "operations":
@@ -123,7 +121,10 @@ def _whole(difference: ExplanationDifference, subject: str) -> str:
         return f"{subject} an operation takes {sides}; too few operations were traced to rule out chance."
     told = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
     if not total.is_beyond_noise:
-        text = f"{subject} an operation takes {sides}, which may be chance (difference {interval})"
+        ends = (total.difference_ns.low or 0.0, total.difference_ns.high or 0.0)
+        # an interval without 0 is no difference where several are looked at
+        of_many = f" where {len(difference.parts)} are looked at" if ends[0] > 0 or ends[1] < 0 else ""
+        text = f"{subject} an operation takes {sides}, which may be chance{of_many} (difference {interval})"
         return f"{text}, but {names_in_words(told)}." if told else f"{text}, and so may the difference of every part."
     text = f"{subject} an operation takes {latency_text(abs(value))} {'less' if value < 0 else 'more'} ({sides})"
     return f"{text}: {names_in_words(told)}." if told else f"{text}; no single part differs by more than chance."

@@ -24,9 +24,7 @@ _TITLE_OF_ALL = "latency"
 _INTERVALS_FROM = 72
 
 
-def difference_lines(
-    difference: ExplanationDifference, width: int, *, subject: str = "", plain: bool = False
-) -> list[str]:
+def difference_lines(difference: ExplanationDifference, width: int, *, plain: bool = False) -> list[str]:
     """A difference of two explanations in lines of at most `width` characters.
 
     Parameters
@@ -35,24 +33,20 @@ def difference_lines(
         What was compared.
     width : int
         Characters; fewer than `drivelab.report.terminal.waterfall.WIDTH_MIN` count as that.
-    subject : str
-        How the first sentence begins: ``With write-cache off``.
     plain : bool
         Only characters of ASCII.
     """
     width = max(width, WIDTH_MIN)
-    lines = wrapped(_title(difference), width, plain)
-    lines += ["", *_bars(difference, width, plain), "", *_table(difference, width, plain), ""]
-    lines += wrapped(f"operations: {' and '.join(map(count_text, difference.operations))}", width, plain, "  ")
-    lines.append("")
-    for sentence in difference_sentences(difference, subject):
-        lines += wrapped(sentence, width, plain)
+    lines = [line for text in difference_sentences(difference) for line in wrapped(text, width, plain)]
+    lines += ["", *wrapped(_title(difference), width, plain)]
+    lines += [*_bars(difference, width, plain), "", *_table(difference, width, plain)]
     return [fitted(line, width) for line in lines]
 
 
 def _title(difference: ExplanationDifference) -> str:
     what = f"{difference.label}: " if difference.label else ""
-    return f"{what}{difference.new} against {difference.base}, mean time per operation"
+    base, new = map(count_text, difference.operations)
+    return f"{what}mean time per operation, of {new} against {base} operations"
 
 
 def _labels(width: int) -> Mapping[str, str]:

@@ -211,10 +211,10 @@ def test_words_of_single_lines() -> None:
 
 def test_a_flush_that_is_gone_is_the_reason() -> None:
     found = difference(new_ns=CACHE_OFF, new_work={"flushes": 0}, repeats=3)
-    first, work = map(plain_text, difference_sentences(found, "With write-cache off"))
+    first, work = map(plain_text, difference_sentences(found))
     assert re.fullmatch(
-        r"With write-cache off an operation takes 72\d us less \(42\d us instead of 1\.1\d ms\): "
-        r"the flush is gone \(-68\d us\) and the drive's own time is shorter \(-3\d\.\d us\)\.",
+        r"In write-cache off, against write-cache on, an operation takes 72\d us less "
+        r"\(42\d us instead of 1\.1\d ms\): the flush is gone \(-68\d us\) and the drive's own time is shorter \(-3\d\.\d us\)\.",
         first,
     )
     assert work == "Per operation: flushes 2 -> 0."
@@ -244,9 +244,13 @@ def test_a_part_that_was_not_there_before_is_new() -> None:
 
 def test_where_nothing_differs_nothing_is_claimed() -> None:
     found = difference()
+    clear_of_zero = Estimate(5_000.0, 1_000.0, 9_000.0, "ns", 3, 3.0, "")
     (only,) = map(plain_text, difference_sentences(difference(repeats=3)))
     assert "which may be chance (difference" in only
     assert "so may the difference of every part" in only
+    one_of_seven = replace(found, parts=(replace(found.total, difference_ns=clear_of_zero), *found.parts[1:]))
+    (first, *_) = map(plain_text, difference_sentences(one_of_seven))
+    assert "which may be chance where 7 are looked at (difference +1.00 us to +9.00 us)" in first
     _, few = map(plain_text, difference_sentences(found))
     assert few == "Fewer than three traced repeats a side: little is beyond chance; trace three or more."
     sentence = level_sentence(effect(0.3), found)

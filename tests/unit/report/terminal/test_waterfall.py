@@ -38,7 +38,7 @@ def in_short(kind: str, **changes: object) -> Lines:
 
 def of_difference(new_ns: Mapping[str, float], repeats: int, **changes: object) -> Lines:
     found = difference(new_ns=new_ns, repeats=repeats, **changes)  # type: ignore[arg-type]
-    return lambda width, plain=False: difference_lines(found, width, subject="With write-cache off", plain=plain)
+    return lambda width, plain=False: difference_lines(found, width, plain=plain)
 
 
 SHOWN: Mapping[str, Lines] = {
