@@ -210,8 +210,8 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
         print_findings(run, console)
         return
     # the slowest of a counted number of operations are known however short they took
-    found = [one for one in finding_lines_of(run) if (one.code, one.severity) != (SHORT, "note")]
-    for line in warning_lines(found, _is_plain(console)):
+    limits = [one for one in finding_lines_of(run) if (one.code, one.severity) != (SHORT, "note")]
+    for line in warning_lines(limits, _is_plain(console)):
         console.print(line)
     console.print()
 

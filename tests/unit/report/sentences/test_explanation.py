@@ -214,7 +214,8 @@ def test_a_flush_that_is_gone_is_the_reason() -> None:
     first, work = map(plain_text, difference_sentences(found))
     assert re.fullmatch(
         r"In write-cache off, against write-cache on, an operation takes 72\d us less "
-        r"\(42\d us instead of 1\.1\d ms\): the flush is gone \(-68\d us\) and the drive's own time is shorter \(-3\d\.\d us\)\.",
+        r"\(42\d us instead of 1\.1\d ms\): the flush is gone \(-68\d us\) "
+        r"and the drive's own time is shorter \(-3\d\.\d us\)\.",
         first,
     )
     assert work == "Per operation: flushes 2 -> 0."
