@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.model.finding import trials_of
-from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE, told_metric
 from drivelab.model.metric import REACHED, metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
@@ -141,7 +141,9 @@ def _kind_of(one: CombinationResult) -> str:
 
 
 def _span(members: Sequence[CombinationResult]) -> str:
-    metric = members[0].judged_metric
+    """One number, or the least and the most of several: small I/Os that nobody waits for are counted, as in tables."""
+    told = told_metric(members[0].judged_metric, (one.block_size_bytes for one in members))
+    metric = told if all(told in one.metrics for one in members) else members[0].judged_metric
     write = value_writer(metric)
     labels = combination_labels(members)
     medians = [one.metrics[metric].median for one in members]

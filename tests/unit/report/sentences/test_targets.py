@@ -147,6 +147,13 @@ def test_one_target_is_compared_with_nobody() -> None:
     assert "fastest" not in first(row("Alpha", 1e6, levels={"n": "1"}), row("Alpha", 2e6, levels={"n": "2"}))
 
 
+@pytest.mark.parametrize(("size", "told"), [(4096, "18 700/s"), (1 << 20, "76.6 MB/s")])
+def test_one_number_is_told_as_in_the_table(size: int, told: str) -> None:
+    moved, counted = RepeatedMetric(76.6e6, 76.6e6, 76.6e6, "B/s", 1), RepeatedMetric(18_700, 18_700, 18_700, "1/s", 1)
+    one = row("Alpha", 76.6e6, metric=THROUGHPUT, metrics={THROUGHPUT: moved, "iops": counted}, block_size_bytes=size)
+    assert first(one) == f"synced writes: {told}."
+
+
 @pytest.mark.parametrize("where", ["page", "terminal"])
 def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
     joint = joint_report([open_run(RUNS / "write-size-two-drives")])
