@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +29,7 @@ from system_packages import find_program
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 COMMITS = 40
 POSTGRES = "/usr/lib/postgresql/*/bin/postgres"
+PG_TEST_FSYNC = "/usr/lib/postgresql/*/bin/pg_test_fsync"
 Rows = list[dict[str, Any]]
 
 
@@ -150,6 +151,29 @@ def test_a_commit_of_postgresql_is_one_write_and_one_sync_of_its_log(drivelab: D
     assert (told["pwrite64"], told["fdatasync"]) == (COMMITS, COMMITS)
     assert_each_made_the_drive_flush(rows, "/pg_wal/")
     assert found["answer"].startswith("postgres's ")
+
+
+@pytest.mark.needs_tool(PG_TEST_FSYNC)
+def test_pg_test_fsync_says_itself_how_long_a_write_and_its_sync_take(drivelab: Drivelab, mounted: Path) -> None:
+    measure = (find_program(PG_TEST_FSYNC) or "", "-s", "1", "-f", str(mounted / "tried"))
+    answer = drivelab.run("explain", "--json", "--path", str(mounted), "--command", "--", *measure)
+    assert answer.returncode == 0, answer.stderr
+    place = Path(json.loads(answer.stdout)["directory"]) / "calls.parquet"
+    calls = pq.read_table(place, columns=["call", "latency_ns", "start_ns"]).sort_by("start_ns")
+    # of one write before each sync, then of two
+    told = re.findall(r"^ +fdatasync +([\d.]+) ops/sec", answer.stderr, re.MULTILINE)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    writes: list[int] = []
+    for call, latency_ns in zip(calls["call"].to_pylist(), calls["latency_ns"].to_pylist(), strict=True):
+        writes.append(latency_ns)
+        if call in ("fdatasync", "fsync"):
+            if call == "fdatasync":
+                found[len(writes) - 1].append(sum(writes))
+            writes = []
+    for (count, often), times in ((each, found[each[0]]) for each in enumerate(told, start=1)):
+        assert len(times) >= 0.95 * float(often), f"all of a second, after {count} writes"
+        # its clock stands outside of the calls, where a busy machine adds time
+        assert 0.7 < sum(times) / len(times) * float(often) / 1e9 <= 1
 
 
 @pytest.mark.needs_tool("etcd")
