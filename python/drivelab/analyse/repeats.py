@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
+from statistics import fmean, median
 
 from drivelab.model.estimate import Unit
 from drivelab.model.run_answer import RepeatedMetric
@@ -14,7 +14,12 @@ FEWEST_FOR_QUANTILE = {"p50": (0.5, 6), "p90": (0.9, 36), "p99": (0.99, 368), "p
 
 
 def repeated_metric(
-    values: Sequence[float | None], unit: Unit, *, is_seen: bool = False, ends: Sequence[Ends] = ()
+    values: Sequence[float | None],
+    unit: Unit,
+    *,
+    is_seen: bool = False,
+    ends: Sequence[Ends] = (),
+    are_rounds: bool = False,
 ) -> RepeatedMetric | None:
     """One metric over the repeats of one combination of factors.
 
@@ -28,6 +33,8 @@ def repeated_metric(
         Whether some of them are the sample's own, without an interval.
     ends : sequence of (float or None, float or None)
         Their 95 % intervals; told of a single repeat, where no range says how sure it is.
+    are_rounds : bool
+        Whether several of them are rounds of a measurement window, of which the mean counts.
 
     Returns
     -------
@@ -38,7 +45,8 @@ def repeated_metric(
     if not known or len(known) < len(values):
         return None
     low, high = ends[0] if len(values) == 1 and ends and not is_seen else (None, None)
-    return RepeatedMetric(median(known), min(known), max(known), unit, len(known), is_seen, low, high)
+    mean = fmean(known) if are_rounds and len(known) > 1 else None
+    return RepeatedMetric(median(known), min(known), max(known), unit, len(known), is_seen, low, high, mean)
 
 
 def repeated_bounds(values: Sequence[float | None], ends: Sequence[Ends]) -> tuple[float, float | None] | None:

@@ -105,12 +105,15 @@ class ExperimentOrder:
         Whether every combination differs in one level from the first.
     targets : sequence of str
         As they were asked for.
+    is_in_rounds : bool
+        Whether it goes on in rounds until a state is steady, so that several trials of a combination are rounds.
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
     factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_one_at_a_time: bool = False
     targets: Sequence[str] = ()
+    is_in_rounds: bool = False
 
     def target_place(self, name: str) -> int:
         """Where a target stands; behind all others where it is unknown."""
@@ -224,7 +227,7 @@ def _combinations(
                 label=order.titles.get(workload) or workload,
                 levels=dict(levels),
                 achieved=_read_back(members),
-                metrics=_repeated(members, units),
+                metrics=_repeated(members, units, are_rounds=order.is_in_rounds),
                 judged_metric=metrics[workload],
                 trials=tuple(trial.name for trial in members),
                 block_size_bytes=sizes.pop() if len(sizes) == 1 else None,
@@ -263,7 +266,7 @@ def _read_back(members: Sequence[RunTrial]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(values) for name, values in found.items()}
 
 
-def _repeated(members: Sequence[RunTrial], units: Mapping[str, Unit]) -> dict[str, RepeatedMetric]:
+def _repeated(members: Sequence[RunTrial], units: Mapping[str, Unit], *, are_rounds: bool) -> dict[str, RepeatedMetric]:
     found = {}
     for metric, unit in units.items():
         repeated = repeated_metric(
@@ -271,6 +274,7 @@ def _repeated(members: Sequence[RunTrial], units: Mapping[str, Unit]) -> dict[st
             unit,
             is_seen=any(metric in trial.seen for trial in members),
             ends=[trial.ends.get(metric, (None, None)) for trial in members],
+            are_rounds=are_rounds,
         )
         if repeated is not None:
             found[metric] = repeated

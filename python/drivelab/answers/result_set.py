@@ -205,9 +205,10 @@ def _combined(one: CombinationResult, metric: str, count: int) -> Estimate | Non
         unit = metric_of(metric).unit
         return None if low is None else Estimate(None, low, high, unit, count, 0.0, "bounds of every repeat")
     low, high = found.ends
-    many = f"median of {found.repeat_count} repeats, lowest to highest"
+    what = "median of {} repeats" if found.mean is None else "mean of {} rounds"
+    many = f"{what.format(found.repeat_count)}, lowest to highest"
     method = many if found.repeat_count > 1 else "one repeat, 95 % interval" if low is not None else "one repeat"
-    return Estimate(found.median, low, high, found.unit, count, float(found.repeat_count), method)
+    return Estimate(found.value, low, high, found.unit, count, float(found.repeat_count), method)
 
 
 def _commands(one: CombinationResult) -> dict[str, tuple[float, float]]:

@@ -175,7 +175,8 @@ def experiment_order(
     titles = workload_titles(experiment)
     levels = factor_levels(experiment, is_quick=quick)
     labels = [as_text(target.get("label")) for target in targets]
-    return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time", labels)
+    is_in_rounds = any(phase.get("track") for phase in experiment.get("phases") or ())
+    return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time", labels, is_in_rounds)
 
 
 def metric_units(trials: pa.Table) -> dict[str, Unit]:

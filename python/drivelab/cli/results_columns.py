@@ -108,7 +108,7 @@ def cell_text(one: CombinationResult, column: NumberColumn) -> str:
     if column.is_range:
         return _span(*metric.ends, metric.unit, column)
     mark = SEEN if metric.is_seen else ""
-    return mark + _text(metric.median, metric.unit, column)
+    return mark + _text(metric.value, metric.unit, column)
 
 
 def _bounds_text(one: CombinationResult, column: NumberColumn) -> str:

@@ -17,7 +17,7 @@ from drivelab.model.finding import trials_of
 from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.report.combination_labels import combination_labels, combinations_by_table, table_title
+from drivelab.report.combination_labels import combination_labels, combinations_by_table, over_words, table_title
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
@@ -286,7 +286,6 @@ def _print_table(
     from rich.text import Text
 
     repeats = max(one.trial_count for one in rows)
-    over = f"median of {repeats} repeats" if repeats > 1 else "one repeat"
     labels = combination_labels(rows, is_one_at_a_time=is_one_at_a_time, is_narrow=True)
     names, label_rows = labels.names, labels.rows
     targets = dict.fromkeys(one.target for one in rows)
@@ -294,7 +293,7 @@ def _print_table(
         names = ("target", *names)
         label_rows = tuple((one.target, *row) for one, row in zip(rows, label_rows, strict=True))
     where = f"{len(targets)} targets" if len(targets) > 1 else rows[0].target
-    console.print(Text(f"{rows[0].label} on {where}: {over}", style="bold"))
+    console.print(Text(f"{rows[0].label} on {where}: {over_words(rows)}", style="bold"))
     if labels.constant:
         console.print(Text(labels.constant, style="dim"))
     shown = rows[:ROWS_MAX]

@@ -43,6 +43,8 @@ class RepeatedMetric:
         own: then the numbers are those of the samples.
     low, high : float or None
         Ends of the 95 % interval of the only repeat; None where there are several, or it has none.
+    mean : float or None
+        Over the rounds of a measurement window, of which it is what counts; None of repeats.
     """
 
     median: float
@@ -53,6 +55,12 @@ class RepeatedMetric:
     is_seen: bool = False
     low: float | None = None
     high: float | None = None
+    mean: float | None = None
+
+    @property
+    def value(self) -> float:
+        """The number that is told: the mean of rounds, the median of repeats."""
+        return self.median if self.mean is None else self.mean
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
@@ -61,8 +69,8 @@ class RepeatedMetric:
 
     @property
     def estimate(self) -> Estimate:
-        """The median with these ends, to be held against another."""
-        return Estimate(self.median, *self.ends, self.unit, self.repeat_count, float(self.repeat_count), "")
+        """The number with these ends, to be held against another."""
+        return Estimate(self.value, *self.ends, self.unit, self.repeat_count, float(self.repeat_count), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,11 @@ class CombinationResult:
     def trial_count(self) -> int:
         """Trials behind it: its repeats that were completed."""
         return len(self.trials)
+
+    @property
+    def is_of_rounds(self) -> bool:
+        """Whether its trials are rounds of a measurement window, and its numbers their means."""
+        return any(found.mean is not None for found in self.metrics.values())
 
     @property
     def is_durable_at_end(self) -> bool:

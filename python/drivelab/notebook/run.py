@@ -146,7 +146,7 @@ def _combinations(combinations: Sequence[CombinationResult]) -> Any:
         row += [one.trial_count, one.invalid_trials, one.judged_metric]
         for metric in metrics:
             found = one.metrics.get(metric)
-            row += [None] * 3 if found is None else [found.median, found.lowest, found.highest]
+            row += [None] * 3 if found is None else [found.value, found.lowest, found.highest]
         rows.append(row)
     return arrow_of_rows(columns, rows)
 

@@ -90,7 +90,16 @@ def table_title(group: Sequence[CombinationResult], rows: Sequence[CombinationRe
     """What a table of some of the rows of a run is of, with the target where it has one of several."""
     targets = {one.target for one in group}
     is_one_of_several = len(targets) == 1 and len({one.target for one in rows}) > 1
-    return f"{group[0].label}{f' on {group[0].target}' if is_one_of_several else ''}"
+    over = f", {over_words(group)}" if any(one.is_of_rounds for one in group) else ""
+    return f"{group[0].label}{f' on {group[0].target}' if is_one_of_several else ''}{over}"
+
+
+def over_words(group: Sequence[CombinationResult]) -> str:
+    """What the numbers of a table are of several trials: ``median of 3 repeats``, ``mean of 5 rounds``."""
+    count = max(one.trial_count for one in group)
+    if count < 2:
+        return "one repeat"
+    return f"mean of {count} rounds" if any(one.is_of_rounds for one in group) else f"median of {count} repeats"
 
 
 def _of_operation(one: CombinationResult) -> dict[str, str]:

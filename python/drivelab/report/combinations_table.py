@@ -12,7 +12,7 @@ from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPO
 from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.operations_apart import OPERATION
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
-from drivelab.report.combination_labels import combination_labels, row_words
+from drivelab.report.combination_labels import combination_labels, over_words, row_words
 from drivelab.report.csv_text import csv_file_name, csv_link
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import THIN_SPACE, DisplayUnit, cell_number, column_unit
@@ -156,7 +156,7 @@ def _common(units: Sequence[Mapping[Unit, DisplayUnit]]) -> dict[str, DisplayUni
 
 def _unit(combinations: Sequence[CombinationResult], unit: Unit) -> DisplayUnit:
     metrics = [metric for metric in _COLUMNS if metric_of(metric).unit == unit]
-    values = [one.metrics[metric].median for one in combinations for metric in metrics if metric in one.metrics]
+    values = [one.metrics[metric].value for one in combinations for metric in metrics if metric in one.metrics]
     bounds = [one.bounds[metric][0] for one in combinations for metric in metrics if metric in one.bounds]
     return column_unit(values or bounds, unit)
 
@@ -166,7 +166,7 @@ def _headers(
 ) -> tuple[Header, ...]:
     headers = []
     for metric in _COLUMNS:
-        found = [one.metrics[metric].median for one in combinations if metric in one.metrics]
+        found = [one.metrics[metric].value for one in combinations if metric in one.metrics]
         found += [one.bounds[metric][0] for one in combinations if metric in one.bounds]
         is_dull = metric == REACHED and all(each >= REACHED_WHOLE for each in found)
         is_dull = is_dull or (metric == RATE and not any(map(_has_rate, combinations)))
@@ -202,7 +202,7 @@ def _group(
     repeats = max(one.trial_count for one in members)
     has_interval = any(metric.low is not None for one in members for metric in one.metrics.values())
     alone = "one repeat, 95 % intervals below the numbers" if has_interval else "one repeat"
-    over = f"median of {repeats} repeats, below it their range" if repeats > 1 else alone
+    over = f"{over_words(members)}, below it their range" if repeats > 1 else alone
     rows = []
     for one, words in zip(members[:rows_max], labels.rows, strict=False):
         cells = tuple(_cell(one, header, units) for header in headers)
@@ -241,7 +241,7 @@ def _numbers(one: CombinationResult, key: str, written: Callable[[float], str]) 
             f"≥{THIN_SPACE}{written(low)}" if high is None else _span(written(low), written(high)) or written(low)
         ), ""
     below = _below(*("" if end is None else written(end) for end in metric.ends))
-    return written(metric.median), f"{_SEEN} {below}".strip() if metric.is_seen else below
+    return written(metric.value), f"{_SEEN} {below}".strip() if metric.is_seen else below
 
 
 def _below(low: str, high: str) -> str:

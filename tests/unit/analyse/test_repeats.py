@@ -15,6 +15,16 @@ def test_the_median_and_the_range_are_those_of_the_repeats() -> None:
     assert combined.unit == "1/s"
 
 
+def test_of_rounds_the_mean_is_told_as_their_criterion_takes_it() -> None:
+    rounds = repeated_metric([1.0, 2.0, 9.0], "1/s", are_rounds=True)
+    assert rounds is not None
+    assert (rounds.median, rounds.mean, rounds.value, rounds.estimate.value) == (2.0, 4.0, 4.0, 4.0)
+    repeats, alone = repeated_metric([1.0, 2.0, 9.0], "1/s"), repeated_metric([1.0], "1/s", are_rounds=True)
+    assert repeats is not None
+    assert alone is not None
+    assert (repeats.mean, repeats.value, alone.mean) == (None, 2.0, None)
+
+
 @pytest.mark.parametrize("values", [[3.0, None], [None], []])
 def test_a_metric_that_one_repeat_lacks_is_left_out(values: list[float | None]) -> None:
     assert repeated_metric(values, "ns") is None

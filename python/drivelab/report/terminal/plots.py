@@ -141,7 +141,7 @@ def _bar(one: CombinationResult, labels: tuple[str, ...], metric: str) -> Bar:
         low, high = one.bounds.get(metric, (None, None))
         return Bar(labels, None, low, high, mark)
     low, high = found.ends
-    return Bar(labels, found.median, low, high, mark or ("~" if found.is_seen else ""))
+    return Bar(labels, found.value, low, high, mark or ("~" if found.is_seen else ""))
 
 
 def run_plots(sets: Sequence[ResultSet], width: int, *, plain: bool = False) -> list[TextPlot]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from drivelab.model.judged_metric import DURATION
 from drivelab.model.level_words import levels_phrase
 from drivelab.model.run_answer import CombinationResult
-from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels
+from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, over_words
 from drivelab.report.numerals import span_beside, value_writer
 from drivelab.report.terminal.wrapped import WIDTH
 
@@ -75,8 +75,8 @@ def matrix_of(
     else:
         columns = [("", "right"), ("all repeats" if repeats > 1 else "95 %", "left")]
         rows = [_with_range(group[0], of_tasks=of_tasks) for group in groups]
-    what = f"median of {repeats} repeats" if repeats > 1 else "one repeat"
-    title = Text(clean(f"  {what}{f', by {names}' if names else ''}{held}"), style="dim")
+    over = over_words([one for group in groups for one in group])
+    title = Text(clean(f"  {over}{f', by {names}' if names else ''}{held}"), style="dim")
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim", title=title, title_justify="left")
     cells = zip(*([head for head, _ in columns], *rows), strict=True)
     widths = [max(map(len, column)) + _GAP for column in cells]
@@ -128,7 +128,7 @@ def _metric(one: CombinationResult, *, of_tasks: bool) -> str:
 
 def _value(one: CombinationResult, *, of_tasks: bool) -> str:
     metric = _metric(one, of_tasks=of_tasks)
-    return value_writer(metric)(one.metrics[metric].median) if metric in one.metrics else ""
+    return value_writer(metric)(one.metrics[metric].value) if metric in one.metrics else ""
 
 
 def _with_range(one: CombinationResult, *, of_tasks: bool) -> list[str]:
@@ -142,7 +142,7 @@ def _with_range(one: CombinationResult, *, of_tasks: bool) -> list[str]:
 def _ends(group: Group, labels: Sequence[str], *, of_tasks: bool) -> list[str]:
     """The least and the greatest number, each with its levels."""
     known = [
-        (one.metrics[metric].median, place)
+        (one.metrics[metric].value, place)
         for place, one in enumerate(group)
         if (metric := _metric(one, of_tasks=of_tasks)) in one.metrics
     ]

@@ -255,7 +255,8 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
     """Head and alignment of each column of numbers."""
     found: list[tuple[str, Justify]] = []
     repeats = max(one.trial_count for one in group)
-    span = f"{repeats} repeats" if repeats > 1 else "95 %"
+    several = "rounds" if any(one.is_of_rounds for one in group) else "repeats"
+    span = f"{repeats} {several}" if repeats > 1 else "95 %"
     for target in targets:
         head = target if len(targets) > 1 else _head(metric)
         found += [(head, "right"), (span, "left")]
@@ -271,7 +272,7 @@ def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
     if found is None:
         low = one.bounds.get(metric, (None, None))[0] if one is not None else None
         return ("" if low is None else f"≥ {_write(metric, low)}"), ""
-    value = _write(metric, found.median)
+    value = _write(metric, found.value)
     low, high = found.ends
     if low is None or high is None:
         return value, "?" if found.is_seen else ""
@@ -288,7 +289,7 @@ def _others(one: CombinationResult, metric: str) -> tuple[str]:
     name = LATENCY if metric == RATE else P99
     found = one.metrics.get(name)
     if found is not None:
-        return (latency_text(found.median),)
+        return (latency_text(found.value),)
     low = one.bounds.get(name, (None, None))[0]
     return ("" if low is None else f"≥ {latency_text(low)}",)
 
@@ -321,7 +322,7 @@ def _count(one: CombinationResult, metric: str) -> str:
     """How many an operation takes, or between what they were counted; empty where neither is known."""
     found, (low, high) = one.metrics.get(metric), one.bounds.get(metric, (None, None))
     if found is not None:
-        return _whole(found.median)
+        return _whole(found.value)
     if low is None or high is None:
         return ""
     return _whole(low) if _whole(low) == _whole(high) else f"{_whole(low)}–{_whole(high)}"
