@@ -17,7 +17,7 @@ from drivelab.model.finding import trials_of
 from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.report.combination_labels import combination_labels, combinations_by_table, over_words, table_title
+from drivelab.report.combination_labels import combination_labels, combinations_by_table, over_words
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
@@ -167,11 +167,10 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
         _print_missing(run, console)
     plain = not console.encoding.startswith("utf")
     blocks = [_captured(table, console) for table in _own_tables(run, answer)]
-    all_rows = answer.rows
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
-    for rows in combinations_by_table(all_rows):
-        title, most = table_title(rows, all_rows), TEXT_LINES_MAX // 2
-        table, more = table_lines_of(rows, title, most, plain, is_one_at_a_time=is_one_at_a_time)
+    for rows in combinations_by_table(answer.rows):
+        most = TEXT_LINES_MAX // 2
+        table, more = table_lines_of(rows, answer, most, plain, is_one_at_a_time=is_one_at_a_time)
         lines = _captured(table, console)
         blocks.append([*lines, f"  and {more} more: --details"] if more else lines)
     first, last = ([*part.get().rstrip().splitlines(), ""] for part in (told, limits))

@@ -317,6 +317,7 @@ class RunAnswer:
     def rows(self) -> tuple[CombinationResult, ...]:
         """What tables show of the combinations: what rounds track first, and last what does not describe the drive.
 
+        Of several phases the last one is first, as in the sentences.
         A workload whose mean latency or IOPS are tracked is judged by these; and beside one whose IOPS are tracked
         other small I/Os are counted, too.
         """
@@ -330,8 +331,14 @@ class RunAnswer:
                 metric = RATE
             return metric if metric in (MEAN_LATENCY, RATE) and metric in one.metrics else one.judged_metric
 
-        ordered = sorted(every, key=lambda one: (one.workload not in tracked, one.workload not in described))
+        by_phase = [series.workload for phase in reversed(self.rounds) for series in phase.tracked]
+        places = {name: place for place, name in enumerate(dict.fromkeys(by_phase))}
+        ordered = sorted(every, key=lambda one: (places.get(one.workload, len(places)), one.workload not in described))
         return tuple(replace(one, judged_metric=judged_metric(one)) for one in ordered)
+
+    def tracked_levels(self, workload: str) -> list[Mapping[str, str]]:
+        """The levels of what rounds track of a workload, in the order of the experiment."""
+        return [one.levels for phase in self.rounds for one in phase.tracked if one.workload == workload]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.operations_apart import OPERATION, plural
 from drivelab.model.run_answer import CombinationResult
-from drivelab.model.setting import AS_FOUND
+from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
 # wider labels stand in one column, where they can be broken
 _LABELS_WIDTH_MAX = 40
@@ -72,18 +72,41 @@ def combination_labels(
 
 
 def combinations_by_table(rows: Sequence[CombinationResult]) -> list[list[CombinationResult]]:
-    """The rows of each table: of a workload on a target, or on several where they have combinations in common."""
+    """The rows of each table: of a workload on a target, or on several where they have combinations in common.
+
+    A setting of which each target can do another level is none that tells combinations apart.
+    """
     by_workload: dict[str, dict[str, list[CombinationResult]]] = {}
     for one in rows:
         by_workload.setdefault(one.workload, {}).setdefault(one.target, []).append(one)
     tables: list[list[CombinationResult]] = []
     for targets in by_workload.values():
-        measured = [{tuple(one.levels.items()) for one in members} for members in targets.values()]
+        every = [one for members in targets.values() for one in members]
+        own = own_factors(every).intersection(SETTING_NAMES)
+        measured = [{levels_without(one, own) for one in members} for members in targets.values()]
         if set.intersection(*measured):
-            tables.append([one for members in targets.values() for one in members])
+            tables.append(every)
         else:
             tables += targets.values()
     return tables
+
+
+def own_factors(rows: Sequence[CombinationResult]) -> set[str]:
+    """Factors of which each target has one level, and not all the same one: it belongs to the target."""
+    levels: dict[str, dict[str, set[str]]] = {}
+    for one in rows:
+        for name, level in one.levels.items():
+            levels.setdefault(name, {}).setdefault(one.target, set()).add(level)
+    return {
+        name
+        for name, of_targets in levels.items()
+        if all(len(found) == 1 for found in of_targets.values()) and len(set.union(*of_targets.values())) > 1
+    }
+
+
+def levels_without(one: CombinationResult, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """The levels of a combination but those of some factors."""
+    return tuple((name, level) for name, level in one.levels.items() if name not in names)
 
 
 def table_title(group: Sequence[CombinationResult], rows: Sequence[CombinationResult]) -> str:

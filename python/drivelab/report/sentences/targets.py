@@ -10,6 +10,7 @@ from drivelab.model.names import names_in_words
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.report.combination_labels import own_factors
 from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import in_any_of
 from drivelab.report.sentences.contest import DIFFERS_FROM, Contest, ratio_of
@@ -41,7 +42,7 @@ def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
     if len({one.target for one in answer.rows}) < 2:
         return
     known = [(one, metric or one.judged_metric) for one in answer.rows]
-    own = _own_factors(answer)
+    own = own_factors(answer.rows)
     observations = tuple(_observation(one, name, own) for one, name in known if name in one.metrics)
     by_title: dict[str, list[Contest]] = {}
     for contest in contests((ResultSet("", "", "", "", observations=observations),)):
@@ -152,19 +153,6 @@ def _first(contest: Contest) -> str:
 def _left_out(members: Sequence[Contest]) -> str:
     names = dict.fromkeys(shortened(drive) for one in members for drive, _ in one.left_out)
     return f"; left out, because trials do not describe the drive: {', '.join(names)}" if names else ""
-
-
-def _own_factors(answer: RunAnswer) -> set[str]:
-    """Factors of which each target has one level, and not all the same one: it belongs to the target."""
-    levels: dict[str, dict[str, set[str]]] = {}
-    for one in answer.rows:
-        for name, level in one.levels.items():
-            levels.setdefault(name, {}).setdefault(one.target, set()).add(level)
-    return {
-        name
-        for name, of_targets in levels.items()
-        if all(len(found) == 1 for found in of_targets.values()) and len(set.union(*of_targets.values())) > 1
-    }
 
 
 def _observation(one: CombinationResult, metric: str, left_out: set[str]) -> Observation:

@@ -22,8 +22,8 @@ TITLE, ONLY_TITLE = "Other workloads", "Results"
 _METRICS = (THROUGHPUT, RATE, LATENCY, MEAN_LATENCY, P99, RESPONSE)
 _CAPTION = (
     "Over several repeats a number is their median, over rounds their mean, and its interval their range; "
-    "of one measurement the interval holds the true value with 95 %. A latency reaches from the call to its completion, a response latency from the "
-    "time at which the I/O was due."
+    "of one measurement the interval holds the true value with 95 %. A latency reaches from the call to its "
+    "completion, a response latency from the time at which the I/O was due."
 )
 _Key = tuple[str, str, int | None, tuple[tuple[str, str], ...]]
 

@@ -130,7 +130,13 @@ def _screen(
             break
         # what was asked first comes first, and whole where it can
         lines = room if fits or place == len(groups) - 1 else max(_TABLE_LINES_MIN, room - _REST_LINES)
-        table, more = workload_table(group, lines - _OTHER_LINES, clean, is_one_at_a_time=is_one_at_a_time)
+        table, more = workload_table(
+            group,
+            lines - _OTHER_LINES,
+            clean,
+            is_one_at_a_time=is_one_at_a_time,
+            first=answer.tracked_levels(group[0].workload),
+        )
         parts += [Text(), Text(f"  {clean(table_title(group, all_rows))}", style="bold"), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
         room -= table.row_count + _OTHER_LINES
@@ -140,15 +146,18 @@ def _screen(
 
 
 def table_lines_of(
-    group: Sequence[CombinationResult], title: str, rows_max: int, plain: bool, *, is_one_at_a_time: bool
+    group: Sequence[CombinationResult], answer: RunAnswer, rows_max: int, plain: bool, *, is_one_at_a_time: bool
 ) -> tuple[RenderableType, int]:
     """The table of one workload as the screen has it, its title above it, and how many rows it leaves out."""
     from rich.console import Group
     from rich.text import Text
 
-    table, more = workload_table(
-        group, rows_max, lambda text: terminal_text(text, plain), is_one_at_a_time=is_one_at_a_time
-    )
+    def clean(text: str) -> str:
+        return terminal_text(text, plain)
+
+    first = answer.tracked_levels(group[0].workload)
+    table, more = workload_table(group, rows_max, clean, is_one_at_a_time=is_one_at_a_time, first=first)
+    title = table_title(group, answer.rows)
     return Group(Text(f"  {terminal_text(title, plain)}", style="bold"), table), more
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, told_metric
 from drivelab.model.level_words import is_quantity, level_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
+from drivelab.model.operations_apart import is_together
 from drivelab.model.run_answer import CombinationResult
-from drivelab.report.combination_labels import CHANGED_TO, NOT_APPLICABLE, CombinationLabels, combination_labels
+from drivelab.model.setting import SETTING_NAMES
+from drivelab.report.combination_labels import (
+    CHANGED_TO,
+    NOT_APPLICABLE,
+    CombinationLabels,
+    combination_labels,
+    levels_without,
+    own_factors,
+)
 from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
 from drivelab.report.terminal.square_table import square_table
 from drivelab.report.terminal.wrapped import WIDTH
@@ -48,7 +57,21 @@ Cells = tuple[list[tuple[str, Justify]], list[list[str]]]
 
 def row_count(group: Sequence[CombinationResult]) -> int:
     """How many rows a workload has, of all targets together."""
-    return len(set(map(_key, group)))
+    return len(set(map(_key, _shown(group))))
+
+
+def _shown(group: Sequence[CombinationResult]) -> list[CombinationResult]:
+    """What a table shows of a workload: no setting that belongs to a target, and of rounds no part without a number.
+
+    Where rounds are told by their I/Os a second, that of a mix is the one of all operations together.
+    """
+    metric = _metric(group)
+    own = own_factors(group).intersection(SETTING_NAMES)
+    if any(one.is_of_rounds for one in group) and metric == RATE:
+        group = [replace(one, operation="") for one in group if is_together(one.operation)]
+    elif any(one.is_of_rounds for one in group):
+        group = [one for one in group if _number(one, metric)[0]]
+    return [replace(one, levels=dict(levels_without(one, own))) for one in group]
 
 
 def _key(one: CombinationResult) -> Key:
@@ -57,7 +80,12 @@ def _key(one: CombinationResult) -> Key:
 
 
 def workload_table(
-    group: Sequence[CombinationResult], rows_max: int, clean: Clean, *, is_one_at_a_time: bool
+    group: Sequence[CombinationResult],
+    rows_max: int,
+    clean: Clean,
+    *,
+    is_one_at_a_time: bool,
+    first: Sequence[Mapping[str, str]] = (),
 ) -> tuple[Table, int]:
     """A table of one workload, and how many rows it leaves out; several targets have a column each.
 
@@ -71,6 +99,8 @@ def workload_table(
         Makes text fit for the terminal.
     is_one_at_a_time : bool
         Whether each combination differs from the first in one level.
+    first : sequence of mapping of str to str
+        Levels of combinations that come first, in this order.
 
     Returns
     -------
@@ -80,19 +110,22 @@ def workload_table(
     from rich.table import Table
     from rich.text import Text
 
+    group = _shown(group)
     targets: dict[str, dict[Key, CombinationResult]] = {}
     for one in group:
         targets.setdefault(one.target, {})[_key(one)] = one
     firsts = {_key(one): one for one in reversed(group)}
     rows = list(dict.fromkeys(map(_key, group)))
-    labels = combination_labels([firsts[key] for key in rows], is_one_at_a_time=is_one_at_a_time)
     metric = _metric(group)
     if len(targets) == 1 and len(rows) >= _SQUARE_ROWS_MIN:
         square = square_table([firsts[key] for key in rows], lambda one: _number(one, metric)[0], _head(metric), clean)
         if square is not None and square.row_count <= rows_max:
             return square, 0
+    rows.sort(key=lambda key: _place_among(first, firsts[key]))
+    labels = combination_labels([firsts[key] for key in rows], is_one_at_a_time=is_one_at_a_time)
     columns = _columns(metric, list(targets), group)
-    shown = _spread(len(rows), rows_max)
+    leading = sum(_place_among(first, firsts[key]) < len(first) for key in rows)
+    shown = _spread(len(rows), rows_max, leading)
     numbers = []
     tells_others = _tells_others(list(targets), group, metric)
     for key in (rows[place] for place in shown):
@@ -116,6 +149,11 @@ def workload_table(
     for name, told in zip(names[1:], numbers, strict=True):
         table.add_row(*map(clean, name), *(Text(clean(cell)) for cell in told))
     return table, len(rows) - len(shown)
+
+
+def _place_among(first: Sequence[Mapping[str, str]], one: CombinationResult) -> int:
+    """The place of the levels that a combination has; those of none come behind."""
+    return next((at for at, levels in enumerate(first) if one.levels.items() <= levels.items()), len(first))
 
 
 def _fitted(
@@ -227,13 +265,18 @@ def _without_repeated(row: Sequence[str], before: Sequence[str] | None) -> list[
     return [*[""] * same, *row[same:]]
 
 
-def _spread(count: int, most: int) -> list[int]:
-    """Places of the rows that are shown: all, or some from the first to the last, with a line for how many are not."""
+def _spread(count: int, most: int, leading: int = 0) -> list[int]:
+    """Places of the rows that are shown: all, or some from the first to the last, with a line for how many are not.
+
+    Those that lead are shown in any case, as far as the last of the others leaves room.
+    """
     room = max(2, most - 1)
     # a line for the rest is worth a row
     if count <= max(most, room + 1):
         return list(range(count))
-    return [round(at * (count - 1) / (room - 1)) for at in range(room)]
+    leading = min(leading, room - 2)
+    rest = room - leading
+    return [*range(leading), *(leading + round(at * (count - leading - 1) / (rest - 1)) for at in range(rest))]
 
 
 def _metric(group: Sequence[CombinationResult]) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_screen
-from drivelab.model.judged_metric import MEAN_LATENCY
+from drivelab.model.judged_metric import MEAN_LATENCY, RATE
 from drivelab.model.rounds import PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
@@ -207,6 +207,47 @@ def test_a_mean_that_rounds_track_is_what_the_table_has() -> None:
     assert MEAN_LATENCY in [header.key for header in table.headers]
 
 
+def rounds_of_two_drives() -> RunAnswer:
+    """Two drives that can do another write cache each, of which a mix and a size are tracked."""
+    rows = []
+    for target, cache, factor in (("sim:a", "as-found", 1.0), ("sim:b", "off", 3.0)):
+        for share, kinds in (("1.0", ("",)), ("0.65", ("read", "write", "read and write")), ("0.0", ("",))):
+            for size in ("1MiB", "64KiB", "8KiB", "4KiB", "512"):
+                levels = {"write-cache": cache, "read_fraction": share, "block_size": size}
+                value = 1000.0 * factor
+                found = {RATE: RepeatedMetric(value, 0.9 * value, 1.2 * value, "1/s", 5, mean=1.1 * value)}
+                rows += [
+                    CombinationResult(
+                        target, "ios", "random I/O", levels, {}, found, RATE, ("a",) * 5, 4096, operation=kind
+                    )
+                    for kind in kinds
+                ]
+    tracked = {"write-cache": "off", "read_fraction": "0.0", "block_size": "4KiB"}
+    phases = [
+        PhaseRounds(
+            t, "rounds", 25, 5, "rounds", (1, 5), (TrackedSeries("ios", tracked | {"write-cache": c}, RATE, "1/s", ()),)
+        )
+        for t, c in (("sim:a", "as-found"), ("sim:b", "off"))
+    ]
+    return RunAnswer(tuple(rows), rounds=tuple(phases))
+
+
+def test_rounds_of_two_drives_are_one_table_that_begins_with_what_is_tracked() -> None:
+    answer = rounds_of_two_drives()
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(render_run_screen(answer, "a run", (), ()))
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    assert sum("random I/O" in line for line in lines) == 1
+    place = lines.index("  random I/O, mean of 5 rounds")
+    assert lines[place + 1].split()[-6:] == ["sim:a", "5", "rounds", "sim:b", "5", "rounds"]
+    assert lines[place + 2].split()[:3] == ["0.0", "4", "KiB"]
+    assert "1 100/s" in lines[place + 2]
+    assert "3 300/s" in lines[place + 2]
+    # of a mix all together, and no setting that belongs to a drive
+    assert not [line for line in lines if "reads" in line or "off" in line]
+
+
 def test_what_does_not_describe_the_drive_comes_last() -> None:
     of_memory = replace(of_workload(1, 1e5), invalid_trials=1)
     assert [one.workload for one in RunAnswer((of_memory, of_workload(2, 1e5))).rows] == ["w2", "w1"]
@@ -300,6 +341,8 @@ def test_any_number_of_targets_has_a_table_with_whole_numbers(count: int) -> Non
 def test_no_row_is_left_out_for_the_line_that_says_so() -> None:
     assert [workload_table._spread(count, 2) for count in (2, 3, 5)] == [[0, 1], [0, 1, 2], [0, 4]]
     assert workload_table._spread(7, 4) == [0, 3, 6]
+    assert workload_table._spread(9, 6, 3) == [0, 1, 2, 3, 8]
+    assert workload_table._spread(9, 3, 3) == [0, 8]
 
 
 def test_tables_of_one_target_each_name_it() -> None:
