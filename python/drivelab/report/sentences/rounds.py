@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import level_text, levels_phrase
 from drivelab.model.metric import metric_of
+from drivelab.model.names import names_in_words
 from drivelab.model.rounds import ChosenPoint, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.setting import SETTING_NAMES
@@ -20,7 +21,7 @@ SCALED_DOWN = "A rehearsal (--quick)"
 _WORDS_OF_REST = 3
 _TARGETS_MIN = 2
 _UNNAMED = "rounds"
-READ_FRACTION, _SIZE = "read_fraction", "block_size"
+READ_FRACTION, _SIZE, _WRITE_CACHE = "read_fraction", "block_size", "write-cache"
 _WHOLE = {0: "writes", 100: "reads"}
 
 
@@ -36,19 +37,23 @@ def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
     found: list[str] = []
     for phase in dict.fromkeys(one.phase for one in judged):
         members = [one for one in answer.rounds if one in judged and one.phase == phase]
-        beside = _beside(members, room)
+        has_lead = bool(lead) and not found
+        beside = _beside(members, room, has_lead=has_lead)
         for one in members:
             # the name of a target keeps its letters
-            verdict = beside or _verdict(one, room, several=several, has_lead=bool(lead) and not found)
-            found += [verdict] if verdict not in found else []
-            found += _why_not(one, several=several)
+            told = beside or [_verdict(one, room, several=several, has_lead=has_lead)]
+            found += [*(text for text in told if text not in found), *_why_not(one, several=several)]
+            has_lead = False
     if found and lead:
         found[0] = f"{lead}{found[0]}"
     return (*found, *_points(answer.points, several=several))
 
 
-def _beside(members: Sequence[PhaseRounds], room: int) -> str:
-    """What is tracked first in a phase, of each target, the best first; empty where fewer than two have it."""
+def _beside(members: Sequence[PhaseRounds], room: int, *, has_lead: bool) -> list[str]:
+    """What is tracked first in a phase, of each target, the best first; empty where fewer than two have it.
+
+    Write caches that differ are told with it, or where it has no room, or there are more drives than two, behind it.
+    """
     first = members[0].tracked[0]
     known = [
         (one, series, series.window)
@@ -59,7 +64,7 @@ def _beside(members: Sequence[PhaseRounds], room: int) -> str:
         and (series_words(series), series.metric) == (series_words(first), first.metric)
     ]
     if len(known) < _TARGETS_MIN:
-        return ""
+        return []
     is_low = metric_of(first.metric).better == "low"
     known.sort(key=lambda item: item[2].average if is_low else -_lasting(item[1]))
     (best, one, mine), (other, two, its), *rest = known
@@ -67,18 +72,41 @@ def _beside(members: Sequence[PhaseRounds], room: int) -> str:
     values = [f"{tracked_text(first.metric, window.average)}{_caveat(series)}" for _, series, window in known]
     is_apart = times_apart(_lasting(one), _lasting(two)) > 1 + max(mine.range_share, its.range_share)
     is_sure = mine.is_steady and its.is_steady and not _caveat(one) and not _caveat(two)
-    if not rest and is_sure and is_apart:
-        ratio = Estimate(mine.average / its.average, None, None, "1", 1, 1.0, "")
-        change = ratio_change(ratio, is_more_slower=is_low)
-        return f"{best.target} is {change} than {other.target}, {values[0]} against {values[1]} ({what}), both steady."
-    # IOPS need no name
-    what = what if first.metric == "iops" else f"{metric_of(first.metric).words} of {what}"
     told = [
         f"{one.target} {value}{'' if window.is_steady else ', not steady'}"
         for (one, _, window), value in zip(known, values, strict=True)
     ]
-    lead = "best is " if is_apart and not _caveat(one) and mine.is_steady else ""
-    return f"{lead}{_fitting(told, room - word_count([lead, what]))} ({what})."
+    caches = _write_caches([(one.target, series) for one, series, _ in known])
+    if is_sure and is_apart:
+        ratio = Estimate(mine.average / its.average, None, None, "1", 1, 1.0, "")
+        change = ratio_change(ratio, is_more_slower=is_low)
+        ahead = f"{best.target} is {change} than {other.target}, {values[0]} against {values[1]}"
+        ahead = _fitting([ahead, *told[2:]], room - word_count([what, "all steady"]))
+        steady = f", {'all' if rest else 'both'} steady" if all(window.is_steady for *_, window in known) else ""
+        ahead = f"{ahead} ({what}){steady}"
+        together = f"{ahead}, write cache {' against '.join(caches)}."
+        if not rest and len(caches) > 1 and word_count([together]) <= room:
+            return [together]
+        return [f"{ahead}.", *_apart(caches)]
+    # IOPS need no name
+    what = what if first.metric == "iops" else f"{metric_of(first.metric).words} of {what}"
+    lead = f"{'b' if has_lead else 'B'}est is " if is_apart and not _caveat(one) and mine.is_steady else ""
+    return [f"{lead}{_fitting(told, room - word_count([lead, what]))} ({what}).", *_apart(caches)]
+
+
+def _write_caches(known: Sequence[tuple[str, TrackedSeries]]) -> dict[str, list[str]]:
+    """The targets of each write cache."""
+    found: dict[str, list[str]] = {}
+    for target, series in known:
+        if _WRITE_CACHE in series.levels:
+            found.setdefault(series.levels[_WRITE_CACHE].replace("-", " "), []).append(target)
+    return found
+
+
+def _apart(caches: Mapping[str, Sequence[str]]) -> list[str]:
+    """``The write cache was off on sda, and as found on sdb and sdc``, where it differed."""
+    told = [f"{level} on {names_in_words(targets)}" for level, targets in caches.items()]
+    return [f"The write cache was {', and '.join(told)}."] if len(told) > 1 else []
 
 
 def _lasting(series: TrackedSeries) -> float:
@@ -140,16 +168,17 @@ def _where(one: PhaseRounds, *, several: bool) -> str:
 
 
 def _why_not(one: PhaseRounds, *, several: bool) -> Iterator[str]:
-    """``IOPS of random 64 KiB: range of the five rounds 35.9 % of their mean, slope 26.4 %``."""
+    """``IOPS of random 64 KiB were not steady: range 35.9 % (at most 20 %), best line 26.4 % (at most 10 %)``."""
     restless = [series for series in one.tracked if series.window is not None and not series.window.is_steady]
     for series in restless[:1]:
         assert series.window is not None
-        spread, slope = percent_text(series.window.range_share), percent_text(series.window.slope_share)
-        metric = "IOPS" if series.metric == "iops" else capitalised(metric_of(series.metric).words)
+        spread, line = percent_text(series.window.range_share), percent_text(series.window.slope_share)
+        is_iops = series.metric == "iops"
+        metric = "IOPS" if is_iops else capitalised(metric_of(series.metric).words)
         more = f"; and {len(restless) - 1} more" if len(restless) > 1 else ""
         yield (
-            f"{metric} of {series_words(series)}{_where(one, several=several)}: range of the five rounds {spread} of "
-            f"their mean, slope {slope}{more}."
+            f"{metric} of {series_words(series)}{_where(one, several=several)} {'were' if is_iops else 'was'} not "
+            f"steady: range {spread} (at most 20\u00a0%), best line {line} (at most 10\u00a0%){more}."
         )
 
 

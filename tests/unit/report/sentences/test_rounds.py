@@ -37,20 +37,26 @@ def test_what_is_not_steady_is_told_in_thirty_words_and_why_in_a_sentence_of_its
     )
     assert len(first.split()) <= 30
     assert why == (
-        "IOPS of random 64 KiB, R/W 65/35: range of the five rounds 35.9 % of their mean, slope 26.4 %; and 1 more."
+        "IOPS of random 64 KiB, R/W 65/35 were not steady: range 35.9 % (at most 20 %), "
+        "best line 26.4 % (at most 10 %); and 1 more."
     )
 
 
 def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> None:
-    fast, slow = phase("sim:a", series(1000.0)), phase("sim:b", series(250.0, **{"write-cache": "off"}))
+    fast, slow = phase("sim:a", series(1000.0)), phase("sim:b", series(250.0))
     what = "random 4 KiB, R/W 65/35"
     assert told(slow, fast) == [
         f"sim:a is 4.0 times faster than sim:b, 1 000 IOPS against 250 IOPS ({what}), both steady."
     ]
+    third = phase("sim:c", series(100.0, is_steady=False))
+    assert told(slow, third, fast)[0] == (
+        f"sim:a is 4.0 times faster than sim:b, 1 000 IOPS against 250 IOPS; sim:c 100 IOPS, not steady ({what})."
+    )
+    assert told(slow, phase("sim:c", series(100.0)), fast)[0].endswith(f"sim:c 100 IOPS ({what}), all steady.")
     assert told(fast, phase("sim:b", series(990.0))) == [f"sim:a 1 000 IOPS; sim:b 990 IOPS ({what})."]
     beside, why = told(fast, phase("sim:b", series(250.0, is_steady=False)))
-    assert beside == f"best is sim:a 1 000 IOPS; sim:b 250 IOPS, not steady ({what})."
-    assert why.startswith(f"IOPS of {what} on sim:b: range of the five rounds 35.9 %")
+    assert beside == f"Best is sim:a 1 000 IOPS; sim:b 250 IOPS, not steady ({what})."
+    assert why.startswith(f"IOPS of {what} on sim:b were not steady: range 35.9 %")
     # what only one of them has is told of it
     assert told(fast, replace(slow, phase="more"))[0].startswith(
         "Steady state reached in round 25 (more on sim:b): 250"
@@ -62,11 +68,11 @@ def test_what_a_cache_or_a_burst_gave_is_told_with_what_is_left_and_does_not_win
     cached = phase("sim:b", replace(series(12_300.0), lasting_per_s=74.6))
     burst = phase("sim:c", replace(series(3000.0), is_perhaps_burst=True))
     assert told(cached, burst, phase("sim:a", series(9000.0))) == [
-        f"best is sim:a 9 000 IOPS; sim:c 3 000 IOPS, perhaps a burst; sim:b 12 300 IOPS, 75 in the end ({what})."
+        f"Best is sim:a 9 000 IOPS; sim:c 3 000 IOPS, perhaps a burst; sim:b 12 300 IOPS, 75 in the end ({what})."
     ]
     # nor is a drive so many times faster whose rate does not last
     assert told(cached, phase("sim:a", series(100.0))) == [
-        f"best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 in the end ({what})."
+        f"Best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 in the end ({what})."
     ]
     assert told(cached)[0].endswith(f"12 300 IOPS, 75 in the end ({what}).")
 
@@ -75,7 +81,21 @@ def test_a_drive_is_steady_by_the_number_that_is_told_of_it() -> None:
     mixed = series(3000.0, "64KiB", is_steady=False)
     beside, why, _ = told(phase("sim:a", series(15_900.0), mixed), phase("sim:b", series(3000.0), mixed))
     assert beside.endswith("15 900 IOPS against 3 000 IOPS (random 4 KiB, R/W 65/35), both steady.")
-    assert why.startswith("IOPS of random 64 KiB, R/W 65/35 on sim:a: range")
+    assert why.startswith("IOPS of random 64 KiB, R/W 65/35 on sim:a were not steady: range")
+
+
+def test_write_caches_that_differ_are_told_with_the_ratio() -> None:
+    ours, its = {"write-cache": "off"}, {"write-cache": "as-found"}
+    fast, slow = phase("sim:a", series(1000.0, **ours)), phase("sim:b", series(250.0, **its))
+    what = "random 4 KiB, R/W 65/35"
+    (beside,) = told(slow, fast)
+    assert beside.endswith(f"against 250 IOPS ({what}), both steady, write cache off against as found.")
+    # of more drives, or where the first sentence has no room for it
+    third = phase("sim:c", series(100.0, **its))
+    assert told(slow, fast, third)[1:] == ["The write cache was off on sim:a, and as found on sim:b and sim:c."]
+    assert told(phase("sim:b", series(990.0, **its)), fast)[1:] == [
+        "The write cache was off on sim:a, and as found on sim:b."
+    ]
 
 
 def test_a_combination_is_called_what_it_does() -> None:
