@@ -83,7 +83,7 @@ def _matrices(one: PhaseRounds, *, several: bool) -> Iterator[Table]:
     rows = list(dict.fromkeys(cell.levels[down] for cell in cells))
     by_place = {(tuple(c.levels[name] for name in across), c.levels[down]): c for c in cells}
     where = f" on {one.target}" if several else ""
-    tracked = {series.metric for series in one.tracked}
+    tracked = {series.metric.removeprefix("total_") for series in one.tracked}
     for name, title, unit in sorted(_SHOWN, key=lambda shown: shown[0] not in tracked):
         values = [getattr(cell, name) for cell in cells]
         if not any(value is not None for value in values):

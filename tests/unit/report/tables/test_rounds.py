@@ -25,10 +25,13 @@ def tables(metric: str) -> tuple[Table, ...]:
     return round_tables([PhaseRounds("sda", "rounds", 25, 5, "steady", (1, 5), (tracked,), (), tuple(averages))])
 
 
-@pytest.mark.parametrize("metric", ["iops", "throughput_bytes_per_s", "latency_ns_mean"])
+@pytest.mark.parametrize("metric", ["iops", "throughput_bytes_per_s", "total_latency_ns_mean"])
 def test_a_short_form_shows_the_square_of_what_is_tracked_before_the_criterion(metric: str) -> None:
     leading = Joint("", "", tables=tables(metric)).leading_tables
-    assert [table.key for table in leading] == [f"measurement-{metric.replace('_', '-')}", "steady-state"]
+    assert [table.key for table in leading] == [
+        f"measurement-{metric.removeprefix('total_').replace('_', '-')}",
+        "steady-state",
+    ]
     assert [len(leading[0].rows), len(leading[0].columns)] == [len(SIZES), 1 + len(MIXES)]
 
 
