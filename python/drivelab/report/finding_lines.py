@@ -17,7 +17,9 @@ _WHY = "{why}"
 _NAME_WIDTH_MAX = 40
 _ALL = "all trials on "
 # a number that is no part of a name, with its unit
-_NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)")
+_NUMBER = re.compile(
+    r"(?<![\w.])(\d{1,3}(?: \d{3})+|\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)"
+)
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _VIRTUAL = "virtual-drive"
 _OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(?: \(.*?\))?: (?P<rest>.*)")
@@ -222,18 +224,20 @@ def _merged_text(members: Sequence[Finding]) -> str:
     if len(frames) != 1:
         return ""
     words = parts[0][0::3]
+    # "from 1 to 2 to 3 to 4" could be anything
+    joined = "–" if " to " in words else " to "
     numbers = [
-        _span_of_numbers([(part[place], part[place + 1] or "") for part in parts])
+        _span_of_numbers([(part[place], part[place + 1] or "") for part in parts], joined)
         for place in range(1, len(parts[0]), 3)
     ]
     return "".join(word + number for word, number in zip_longest(words, numbers, fillvalue=""))
 
 
-def _span_of_numbers(found: Sequence[tuple[str, str]]) -> str:
+def _span_of_numbers(found: Sequence[tuple[str, str]], joined: str) -> str:
     def size(one: tuple[str, str]) -> float:
-        return float(one[0]) * _SCALES.get(one[1].strip(), 1.0)
+        return float(one[0].replace(" ", "")) * _SCALES.get(one[1].strip(), 1.0)
 
     low, high = min(found, key=size), max(found, key=size)
     if size(low) == size(high):
         return "".join(low)
-    return f"{low[0] if low[1] == high[1] else ''.join(low)} to {''.join(high)}"
+    return f"{low[0] if low[1] == high[1] else ''.join(low)}{joined}{''.join(high)}"

@@ -89,6 +89,21 @@ def test_texts_that_differ_in_numbers_become_one_with_ranges() -> None:
     assert line.where == " [in 2 of 9 trials]"
 
 
+def test_a_number_of_several_groups_of_digits_is_one_number() -> None:
+    texts = [
+        f"it was {rate} a second with the {time} that it took"
+        for rate, time in (("4 400", "103 ms"), ("950", "1.15 s"))
+    ]
+    (line,) = finding_lines([Finding("a", "warning", text, f"t{n}") for n, text in enumerate(texts)], 9)
+    assert line.text == "it was 950 to 4 400 a second with the 103 ms to 1.15 s that it took"
+
+
+def test_from_one_number_to_another_their_ranges_have_another_sign() -> None:
+    texts = [f"it rose from {low} to {high} of 32" for low, high in (("574 us", "644 us"), ("1.85 ms", "2.11 ms"))]
+    (line,) = finding_lines([Finding("a", "warning", text, f"t{n}") for n, text in enumerate(texts)], 9)
+    assert line.text == "it rose from 574 us–1.85 ms to 644 us–2.11 ms of 32"
+
+
 def test_texts_that_differ_in_words_are_told_by_the_first() -> None:
     (line,) = finding_lines([Finding("a", "note", f"it got {word}", word) for word in ("slower", "faster")], 9)
     assert (line.text, line.where) == ("it got slower", " [in 2 of 9 trials, the first is slower]")
