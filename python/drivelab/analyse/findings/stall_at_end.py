@@ -18,7 +18,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     p99_ns = _p99_of_the_others_ns(evidence)
     if waited_ns <= max(WAIT_NS_MIN, WAIT_OVER_P99_MIN * (p99_ns or 0)):
         return []
-    others = f"; of the others, 99 % took at most {format_duration_ns(p99_ns)}" if p99_ns else ""
+    others = f"; 99 % of the others took at most {format_duration_ns(p99_ns)}" if p99_ns else ""
     text = (
         f"an I/O that was outstanding at the end took {format_duration_ns(waited_ns)} more{others}: "
         "a stall, and how often there is one cannot be told from this trial"

@@ -194,8 +194,8 @@ def _in_two_lines(text: str, where: str, room: int, plain: bool) -> list[str]:
     if len(said) + len(where) <= room:
         return [f"{said}{where}"]
     # a line may lose the room of a long word at its end
-    lines = wrapped.wrapped(parts_within(text, 2 * room - len(where) - _WORD_LENGTH), room, plain)
-    last = f"{lines[-1]}{where}"
-    if len(lines) == 2 and len(last) <= room:
-        return [lines[0], last]
+    parts = parts_within(text, 2 * room - len(where) - _WORD_LENGTH).rstrip()
+    lines = wrapped.wrapped(f"{parts}{where}", room, plain)
+    if len(lines) <= 2:
+        return lines
     return [f"{wrapped.one_line(text, room - len(where), plain)}{where}"]

@@ -16,8 +16,9 @@ from drivelab.model.rounds import PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.combinations_table import combinations_table
+from drivelab.report.finding_lines import FindingLine
 from drivelab.report.terminal import workload_table
-from drivelab.report.terminal.run_screen import render_run_screen
+from drivelab.report.terminal.run_screen import render_run_screen, warning_lines
 from drivelab.store.read import open_run
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
@@ -120,6 +121,15 @@ def test_a_phase_is_told_in_bytes_however_small_its_ios_are(is_phase: bool, head
 def test_warnings_have_a_line_each(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = screen("queue-depth-grid", capsys, monkeypatch)
     assert [line.partition(" ")[0] for line in lines if "outstanding than asked" in line] == ["invalid:"]
+
+
+def test_a_finding_that_fills_its_line_has_its_place_on_the_next() -> None:
+    text = "an I/O that was outstanding at the end took 1.00 to 1.36 s more; 99 % of the others took at most 197 us"
+    finding = FindingLine("warning", text, " [in 5 of 55 trials on sim:consumer-ssd]")
+    assert [str(line) for line in warning_lines([finding], plain=True)] == [
+        "! an I/O that was outstanding at the end took 1.00 to 1.36 s more [in 5 of 55",
+        "  trials on sim:consumer-ssd]",
+    ]
 
 
 def of_workload(number: int, value: float, **levels: str) -> CombinationResult:
