@@ -9,7 +9,9 @@ from typing import TypeVar
 
 from drivelab.model.judged_metric import RATE, is_counted
 from drivelab.model.metric import metric_of
+from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.result_set import ResultSet
+from drivelab.model.rounds import TrackedSeries
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.combination_labels import BASELINE
@@ -29,6 +31,8 @@ from drivelab.report.figures.measured import (
 from drivelab.report.figures.part_style import answered, part_title
 from drivelab.report.figures.quantity import owners
 from drivelab.report.numerals import count_text, latency_text, number_text, span_beside, value_writer
+from drivelab.report.parts_of_text import capitalised
+from drivelab.report.sentences.rounds import series_words
 
 ROWS_MAX = 7
 _Item = TypeVar("_Item")
@@ -100,6 +104,38 @@ def _commits(place: Place, name: str) -> Row:
     if place.low and place.high:
         span = span_beside(text, number_text(place.low), number_text(place.high))
     return Row(name, text, span, place.rate, place.low, place.high, place.is_published)
+
+
+def rows_of_rounds(content: ReportContent) -> Rows | None:
+    """What the rounds of a run track in their window, a row for each target; None without a window."""
+    found: dict[str, list[tuple[str, TrackedSeries]]] = {}
+    judged = [one for one in reversed(content.answer.rounds) if one.tracked]
+    for phase in dict.fromkeys(one.phase for one in judged):
+        for one in (one for one in content.answer.rounds if one.phase == phase):
+            for series in one.tracked:
+                if series.window is not None and series.metric == judged[0].tracked[0].metric:
+                    found.setdefault(series_words(series), []).append((one.target, series))
+    most = max(map(len, found.values()), default=0)
+    shown = list(found.items())[: max(1, ROWS_MAX // max(1, most))]
+    if not shown:
+        return None
+    title = f"{metric_of(judged[0].tracked[0].metric).words}, mean of {WINDOW_ROUNDS} rounds"
+    if len(shown) == 1:
+        words, members = shown[0]
+        return Rows(f"{words}: {title}", tuple(_round(*one) for one in members))
+    named = [
+        (f"{target}: {words}" if most > 1 else words, series) for words, members in shown for target, series in members
+    ]
+    return Rows(capitalised(title), tuple(_round(*one) for one in named))
+
+
+def _round(name: str, series: TrackedSeries) -> Row:
+    """A mean over the window between its lowest and its highest round."""
+    assert series.window is not None
+    known = [value for value in series.values[-WINDOW_ROUNDS:] if value is not None]
+    value, low, high = series.window.average, min(known), max(known)
+    write = value_writer(series.metric)
+    return Row(name, write(value), span_beside(write(value), write(low), write(high)), value, low, high)
 
 
 def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:

@@ -1,0 +1,42 @@
+"""The rows of a card: what they hold of a run in rounds, and how much of them a card shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from drivelab.joint_report import joint_report
+from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
+from drivelab.model.run_answer import RunAnswer
+from drivelab.report.card.rows import Rows, rows_of_rounds
+from drivelab.store.read import open_run
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+
+
+def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
+    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+
+    def of(target: str, average: float, *metrics: str) -> PhaseRounds:
+        window = FiveRounds(average, 0.05, 0.02, 1.0, is_steady=True)
+        values = tuple(average * factor for factor in (9.0, 0.9, 1.0, 1.0, 1.0, 1.2))
+        levels = [{"read_fraction": share, "block_size": "4KiB"} for share in ("0.0", "1.0")]
+        tracked = [TrackedSeries("random", each, metrics[0], "1/s", values, window) for each in levels[: len(metrics)]]
+        return PhaseRounds(target, "rounds", 25, 6, "steady", (2, 6), tuple(tracked))
+
+    def rows(*phases: PhaseRounds) -> Rows:
+        found = rows_of_rounds(replace(run, answer=RunAnswer((), rounds=phases)))
+        assert found is not None
+        return found
+
+    alone = rows(of("sim:a", 1000.0, "iops"), of("sim:b", 250.0, "iops"))
+    assert alone.title == "random 4 KiB writes: I/Os per second, mean of 5 rounds"
+    assert [(row.name, row.value, row.low, row.high) for row in alone.rows] == [
+        ("sim:a", 1000.0, 900.0, 1200.0),
+        ("sim:b", 250.0, 225.0, 300.0),
+    ]
+    both = rows(of("sim:a", 1000.0, "iops", "iops"), of("sim:b", 250.0, "iops", "iops"))
+    assert [row.name for row in both.rows] == [
+        f"{target}: random 4 KiB {what}" for what in ("writes", "reads") for target in ("sim:a", "sim:b")
+    ]
+    assert rows_of_rounds(run) is None
