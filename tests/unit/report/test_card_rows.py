@@ -8,7 +8,9 @@ from pathlib import Path
 from drivelab.joint_report import joint_report
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
-from drivelab.report.card.rows import Rows, rows_of_rounds
+from drivelab.report.card.content import Card
+from drivelab.report.card.drawing import card_svg
+from drivelab.report.card.rows import Row, Rows, rows_of_rounds
 from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -40,3 +42,16 @@ def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
         f"{target}: random 4 KiB {what}" for what in ("writes", "reads") for target in ("sim:a", "sim:b")
     ]
     assert rows_of_rounds(run) is None
+
+
+def test_what_tells_long_names_apart_and_wide_intervals_have_room() -> None:
+    drives = ("sim:consumer-ssd", "sim:micron-7450-max")
+    names = [f"{drive}: random 64 KiB, R/W {mix}" for mix in ("65/35", "35/65", "5/95") for drive in drives]
+    rows = tuple(Row(name, "1 110 000/s", "1 100 000–1 120 000", 1.11e6, 1.10e6, 1.12e6) for name in names)
+    sentence = "A sentence that is so long that it takes three lines of a card, whatever it has to say. " * 2
+    svg = card_svg(
+        Card("", "A question " * 5, "", sentence, rows=Rows("Rates", rows), warnings=("One", "Two", "Three"))
+    )
+    assert "…" not in svg
+    assert svg.count(">1 100 000–1 120 000<") == len(rows)
+    assert svg.count(">65/35<") + svg.count("R/W 65/35<") == 2

@@ -23,9 +23,12 @@ WIDTH_PX, HEIGHT_PX = 1200, 630
 _LEFT, _RIGHT = 48, WIDTH_PX - 48
 _ROOM = _RIGHT - _LEFT
 _WARNINGS_END, _WARNING_PX, _WARNING_ALONE_PX, _WARNING_GAP_PX, _SOURCE_Y = 586, 26, 36, 12, 610
-_NAME_PX, _VALUE_PX = 430, 270
+# the widest rates have room beside their intervals
+_NAME_PX, _VALUE_PX = 400, 335
 _ROW_PX_MAX = 64
-_TWO_LINES_PX, _DOT_PX = 34, 10
+_DOT_PX = 10
+# heights of rows that hold two lines of a name, in letters of 16 and of 14
+_TWO_LINES_PX, _TWO_SMALL_LINES_PX = 34, 30
 _NAME_LINES_MAX, _NAME_LINE_PX = 3, 18
 _SENTENCE_LINES_MAX = 3
 # beyond this the shortest bar is not seen, and places on a logarithmic axis are drawn instead
@@ -180,11 +183,15 @@ class _Drawing:
             places = _LogPlaces(min(ends) / 1.3, max(ends), left, right - _DOT_PX)
         else:
             places = _LinearPlaces(max(ends, default=1.0), left, right)
-        for number, row in enumerate(rows.rows):
+        names = [one_line(typeset(row.name)) for row in rows.rows]
+        is_wide = max((width_px(name, 16) for name in names), default=0.0) > _NAME_PX - 14
+        size, distance = (14, 15) if is_wide and step <= _TWO_LINES_PX else (16, 17)
+        lines_max = 2 if step > _TWO_SMALL_LINES_PX else 1
+        for number, (row, name) in enumerate(zip(rows.rows, names, strict=True)):
             middle = at + 28 + step * (number + 0.5)
-            lines = wrapped(one_line(typeset(row.name)), _NAME_PX - 14, 16, 2 if step > _TWO_LINES_PX else 1)
+            lines = wrapped(name, _NAME_PX - 14, size, lines_max)
             for place, line in enumerate(lines):
-                self._text(_LEFT, middle + 5 + 17 * (place - (len(lines) - 1) / 2), line, 16, "ink")
+                self._text(_LEFT, middle + 5 + distance * (place - (len(lines) - 1) / 2), line, size, "ink")
             if row.value:
                 self._mark(row, places, middle, step * 0.56, is_log=is_log)
             self._value(row, middle + 7)
