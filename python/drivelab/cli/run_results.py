@@ -22,6 +22,7 @@ from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
 from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
+from drivelab.report.tables.bursts import burst_tables
 from drivelab.report.tables.grid import own_tables
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.fitting_table import FittingTable
@@ -168,7 +169,8 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
     plain = not console.encoding.startswith("utf")
     blocks = [_captured(table, console) for table in _own_tables(run, answer)]
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
-    for rows in combinations_by_table(answer.rows):
+    blocks += [_captured(TerminalTable(table, plain=plain), console) for table in burst_tables(answer.buckets)]
+    for rows in [] if answer.buckets else combinations_by_table(answer.rows):
         most = TEXT_LINES_MAX // 2
         table, more = table_lines_of(rows, answer, most, plain, is_one_at_a_time=is_one_at_a_time)
         lines = _captured(table, console)

@@ -28,6 +28,7 @@ from drivelab.report.sentences.contest import Subject
 from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.several_drives import joint_sentences, shortened
 from drivelab.report.sentences.traced import answer_sentences
+from drivelab.report.tables.bursts import burst_tables
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
 from drivelab.report.tables.fitness import fitness_sentence, fitness_table
 from drivelab.report.tables.published import published_tables
@@ -80,7 +81,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         if run.answer.buckets:
             # its answer has the rates of the drives; a mean over bursts and rests is none to compare them by
             tables = tuple(table for table in tables if not table.key.startswith(DRIVES_BESIDE))
-        tables = (*round_tables(run.answer.rounds), *tables)
+        tables = (*round_tables(run.answer.rounds), *burst_tables(run.answer.buckets), *tables)
         figures = (*figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))

@@ -8,9 +8,10 @@ from pathlib import Path
 from drivelab.joint_report import joint_report
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
+from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.card.content import Card
 from drivelab.report.card.drawing import card_svg
-from drivelab.report.card.rows import Row, Rows, rows_of_rounds
+from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_rounds
 from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -42,6 +43,28 @@ def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
         f"{target}: random 4 KiB {what}" for what in ("writes", "reads") for target in ("sim:a", "sim:b")
     ]
     assert rows_of_rounds(run) is None
+
+
+def test_of_bursts_the_rates_are_drawn_that_the_sentences_tell() -> None:
+    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+    ended = TokenBucket("bucket", "I/Os", 30.0, 3e6, 3000.0, 300.0, lasts_s=2000.0, base_range_per_s=(290.0, 310.0))
+    constant = [TokenBucket("no end", "I/Os", 20.0, 1e6, 6e5), TokenBucket("no end", "bytes", 20.0, 1e9, 2e9)]
+
+    def rows(*buckets: tuple[str, TokenBucket]) -> list[tuple[str, str, str]]:
+        found = rows_of_bursts(replace(run, answer=RunAnswer((), buckets=buckets)))
+        assert found is not None
+        return [(row.name, row.text.replace("\u202f", " "), row.span) for row in found.rows]
+
+    assert rows(("gp2", ended), *(("ssd", one) for one in constant)) == [
+        ("gp2", "3 000 IOPS", ""),
+        ("gp2, then", "300 IOPS", "290–310"),
+        ("ssd", "600 000 IOPS", ""),
+    ]
+    assert rows(*(("ssd", one) for one in constant)) == [
+        ("random reads", "600 000 IOPS", ""),
+        ("large reads", "2 GB/s", ""),
+    ]
+    assert rows_of_bursts(run) is None
 
 
 def test_what_tells_long_names_apart_and_wide_intervals_have_room() -> None:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
-from drivelab.report.card.rows import Row, Rows, rows_of_commits, rows_of_parts, rows_of_rounds, rows_of_sets
+from drivelab.report.card.rows import (
+    Row,
+    Rows,
+    rows_of_bursts,
+    rows_of_commits,
+    rows_of_parts,
+    rows_of_rounds,
+    rows_of_sets,
+)
 from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, shape_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.limit_gauge import Gauge, gauges_of
@@ -71,7 +79,9 @@ def card_of(joint: Joint) -> Card:
     shown = _check_trials(check) if check and not commits else []
     notes = footnotes([one for one in check.findings if one.severity in _MARKED], shown) if check else []
     numbers = tuple(_number(trial, notes) for trial in shown)
-    rows = commits or (rows_of_parts(own) if own and leads(own) else rows_of_rounds(own) if own else None)
+    rows = commits
+    if own and rows is None:
+        rows = rows_of_parts(own) if leads(own) else rows_of_rounds(own) or rows_of_bursts(own)
     rows = None if numbers else rows or rows_of_sets(joint.result_sets)
     if rows is not None and len(rows.rows) == 1:
         # a bar alone tells nothing, and the one number of a page is what its answer is about

@@ -32,6 +32,7 @@ from drivelab.report.figures.part_style import answered, part_title
 from drivelab.report.figures.quantity import owners
 from drivelab.report.numerals import count_text, latency_text, number_text, span_beside, value_writer
 from drivelab.report.parts_of_text import capitalised
+from drivelab.report.sentences.bursts import READS
 from drivelab.report.sentences.rounds import series_words
 
 ROWS_MAX = 7
@@ -104,6 +105,25 @@ def _commits(place: Place, name: str) -> Row:
     if place.low and place.high:
         span = span_beside(text, number_text(place.low), number_text(place.high))
     return Row(name, text, span, place.rate, place.low, place.high, place.is_published)
+
+
+def rows_of_bursts(content: ReportContent) -> Rows | None:
+    """How many random reads a second targets give while a burst lasts, and then; of a single one large reads, too."""
+    known = [(target, one) for target, one in content.answer.buckets if one.burst_per_s]
+    if len({target for target, _ in known}) == 1:
+        # of two units, so without bars
+        named = [Row(f"{READS[one.token]} reads", one.rate_text(one.burst_per_s), "") for _, one in known]
+        return Rows("While it is fast", tuple(named))
+    rows = []
+    for target, one in known:
+        if one.token != "I/Os":
+            continue
+        rows.append(Row(target, one.rate_text(one.burst_per_s), "", one.burst_per_s))
+        if one.base_per_s:
+            ends = one.base_range_per_s or (None, None)
+            span = span_beside(*map(one.rate_text, (one.base_per_s, *ends))) if one.base_range_per_s else ""
+            rows.append(Row(f"{target}, then", one.rate_text(one.base_per_s), span, one.base_per_s, *ends))
+    return Rows("Random reads", tuple(rows[:ROWS_MAX])) if rows else None
 
 
 def rows_of_rounds(content: ReportContent) -> Rows | None:

@@ -18,6 +18,7 @@ from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.several_drives import shortened
 
 _HOUR_S = 3600.0
+READS = {"I/Os": "random", "bytes": "large"}
 Pair = Sequence[tuple[str, TokenBucket]]
 # what is over before anybody notices is no burst to plan with
 _SHORT_S = 1.0
@@ -26,24 +27,39 @@ _SHORT_S = 1.0
 def burst_sentences(answer: RunAnswer) -> Iterator[str]:
     """How several targets compare; then what each trial that watched for the end of a burst came to, I/Os first.
 
-    Of the credit that was seen there is a sentence more; where nothing ended on several targets there is one of all.
+    Of the credit that was seen there is a sentence more; where nothing ended on several targets there is one of all,
+    before how they compare.
     """
     several = len({target for target, _ in answer.buckets}) > 1
     order = sorted(answer.buckets, key=lambda one: (one[1].verdict == "no end", one[1].token == "bytes"))
+    if several and all(bucket.verdict == "no end" for _, bucket in order):
+        yield from _none_ended(order)
+        yield from _beside(answer)
+        begun = [f"{_size(bucket)} on {shortened(target)}" for target, bucket in order if bucket.at_once]
+        if begun:
+            yield f"At the start {names_in_words(begun)} came at once."
+        return
     if several:
         yield from _beside(answer)
-    if several and all(bucket.verdict == "no end" for _, bucket in order):
-        least_s = min(bucket.watched_s for _, bucket in order)
-        begun = [f"{_size(bucket)} on {shortened(target)}" for target, bucket in order if bucket.at_once]
-        at_once = f", but at the start {names_in_words(begun)} came at once" if begun else ""
-        yield f"No burst ended on any of them within {_time(least_s)}{at_once}."
-        for target, bucket in order:
-            yield from _perhaps(bucket, f" on {shortened(target)}")
-        return
     for target, bucket in order:
         where = f"{target}: " if several else ""
         for sentence in _told(bucket):
             yield f"{where}{sentence[:1].lower() if where else sentence[:1]}{sentence[1:]}"
+
+
+def _none_ended(order: Pair) -> Iterator[str]:
+    """``No burst ended within 20 s``, and which rates may be one that was not watched for long enough."""
+    ended = f"No burst ended within {time_text(min(bucket.watched_s for _, bucket in order))}"
+    open_ones = [(target, bucket, least_s) for target, bucket in order if (least_s := _credit_s(bucket))]
+    if not open_ones:
+        yield f"{ended}."
+        return
+    told = [f"{bucket.rate_text(bucket.burst_per_s)} on {shortened(target)}" for target, bucket, _ in open_ones]
+    least_s = min(least_s for *_, least_s in open_ones)
+    yield (
+        f"{ended}, but {names_in_words(told)} may be one, which a published credit keeps up for {time_text(least_s)} "
+        "or longer."
+    )
 
 
 def _beside(answer: RunAnswer) -> Iterator[str]:
@@ -104,7 +120,7 @@ def _how(pair: Pair) -> str:
     (_, one), (_, other) = pair
     mine, its = (bucket.rate_text(_lasting(bucket)) for bucket in (one, other))
     # the unit stands once
-    return f"{'random' if one.token == 'I/Os' else 'large'} reads, {mine.removesuffix(' IOPS')} against {its}"
+    return f"{READS[one.token]} reads, {mine.removesuffix(' IOPS')} against {its}"
 
 
 def _times(pair: Pair) -> float:
@@ -124,9 +140,9 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
         moved = f"at least {_amount(bucket)} at {constant}{burst}"
         if bucket.at_once:
             begun = f"{_size(bucket)} came at once, then {moved}"
-            yield f"{begun}: no other end of a burst within {_time(bucket.watched_s)}."
+            yield f"{begun}: no other end of a burst within {time_text(bucket.watched_s)}."
         else:
-            yield f"No end of a burst within {_time(bucket.watched_s)}: {moved}."
+            yield f"No end of a burst within {time_text(bucket.watched_s)}: {moved}."
         yield from _perhaps(bucket)
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
@@ -140,40 +156,45 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
         yield "How much credit it can hold is not known: run it again after a day without I/O."
     elif (bucket.lasts_s or 0.0) < _SHORT_S:
         base = bucket.rate_text(bucket.base_per_s)
-        rest = _time(bucket.full_after_s)
+        rest = time_text(bucket.full_after_s)
         yield f"{_place(bucket)} at {base}; {_size(bucket)} more come at once after {rest} of rest."
     else:
-        burst_s = _time(bucket.lasts_s)
+        burst_s = time_text(bucket.lasts_s)
         base = bucket.rate_text(bucket.base_per_s)
         told = f"{burst} for {burst_s} on its credit, then at {base}"
         yield f"{_place(bucket)} at {told}; an idle hour gives back {_hour(bucket)}."
         yield (
-            f"That was a credit of {_size(bucket)}, which {_time(bucket.full_after_s)} of idle time give back: "
+            f"That was a credit of {_size(bucket)}, which {time_text(bucket.full_after_s)} of idle time give back: "
             "the bucket was full if the volume had rested for that long."
         )
 
 
-def _perhaps(bucket: TokenBucket, where: str = "") -> Iterator[str]:
-    """That a constant rate is one that volumes give from credit, which nobody watched for long enough."""
+def _credit_s(bucket: TokenBucket) -> float | None:
+    """How long a published credit keeps up a constant rate that nobody watched for that long; None of any other."""
     least_s = published_burst_s(bucket.burst_per_s or 0.0) if bucket.is_flat and bucket.token == "I/Os" else None
-    if least_s is not None and bucket.watched_s < least_s:
+    return least_s if least_s is not None and bucket.watched_s < least_s else None
+
+
+def _perhaps(bucket: TokenBucket) -> Iterator[str]:
+    """That a constant rate is one that volumes give from credit, which nobody watched for long enough."""
+    if (least_s := _credit_s(bucket)) is not None:
         yield (
-            f"{bucket.rate_text(bucket.burst_per_s)}{where} may be a burst, which a published credit keeps up for "
-            f"{_time(least_s)} or longer: {_time(bucket.watched_s)} are too short to tell."
+            f"{bucket.rate_text(bucket.burst_per_s)} may be a burst, which a published credit keeps up for "
+            f"{time_text(least_s)} or longer: {time_text(bucket.watched_s)} are too short to tell."
         )
 
 
 def _hour(bucket: TokenBucket) -> str:
     """What an idle hour gives back, as time at the burst rate."""
     given_s = (bucket.burst_for_each_idle_s or 0.0) * _HOUR_S
-    return "all of it" if bucket.lasts_s is not None and given_s >= bucket.lasts_s else _time(given_s)
+    return "all of it" if bucket.lasts_s is not None and given_s >= bucket.lasts_s else time_text(given_s)
 
 
 def _place(bucket: TokenBucket) -> str:
     return "It runs" if bucket.token == "I/Os" else "Large reads run"
 
 
-def _time(seconds: float | None) -> str:
+def time_text(seconds: float | None) -> str:
     """A time as people say it: 2.4 s, 33 min, 5 h."""
     given = seconds or 0.0
     for unit, length_s in (("h", 3600.0), ("min", 60.0)):

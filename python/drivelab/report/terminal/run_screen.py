@@ -13,6 +13,8 @@ from drivelab.report.combination_labels import combinations_by_table, table_titl
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import typeset
 from drivelab.report.parts_of_text import parts_within
+from drivelab.report.tables.bursts import burst_tables
+from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal import wrapped
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.run_matrix import matrix_of
@@ -112,8 +114,10 @@ def _screen(
     parts: list[RenderableType] = [Text(wrapped.one_line(title, wrapped.WIDTH, plain), style="bold"), Text()]
     for sentence in sentences:
         parts += [Text(f"  {line}") for line in wrapped.wrapped(typeset(sentence), wrapped.WIDTH - 2, plain)]
-    # of a burst the sentences tell the rates; a mean over it, what follows and rests is none of them
     all_rows = answer.rows
+    # a mean over a burst, what follows and rests is none of the rates
+    for bursts in burst_tables(answer.buckets):
+        parts += [Text(), TerminalTable(bursts, plain=plain)]
     groups = [] if answer.buckets else combinations_by_table(all_rows)
     matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
     if matrix is not None:
