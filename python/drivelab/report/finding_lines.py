@@ -118,7 +118,8 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
     if text:
         why = ", because of --quick" if is_quick and first.code == "short-measurement" else ""
         return FindingLine(first.severity, text.replace(_WHY, why), code=first.code)
-    merged = _merged_text(members)
+    # of what stands for many trials only the first text is known
+    merged = "" if any(one.trial_count for one in members) else merged_texts([one.text for one in members])
     if of.startswith(_ALL):
         where = f" [{of.removeprefix(_ALL)}]"
     else:
@@ -213,13 +214,9 @@ def _span(low: str, high: str) -> str:
     return f"{number if is_same else low} to {high}"
 
 
-def _merged_text(members: Sequence[Finding]) -> str:
+def merged_texts(texts: Sequence[str]) -> str:
     """One text with ranges where the texts differ in numbers only; empty where they differ in words."""
-    # of what stands for many trials only the first text is known
-    if any(one.trial_count for one in members):
-        return ""
-    texts = list(dict.fromkeys(one.text for one in members))
-    parts = [_NUMBER.split(text) for text in texts]
+    parts = [_NUMBER.split(text) for text in dict.fromkeys(texts)]
     frames = {tuple(part[0::3]) for part in parts}
     if len(frames) != 1:
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from drivelab.model.result_set import SIMULATED, ResultSet
 from drivelab.report.figures.commit_scale import KEY as COMMITS
@@ -73,7 +73,7 @@ def _named(names: Sequence[str]) -> str:
     return f"{', '.join(known[:_NAMES_MAX])}{more}"
 
 
-def warnings_of(joint: Joint, told: Sequence[str] = ()) -> list[str]:
+def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[str] = ()) -> list[str]:
     """That a run is not complete or not real, then findings, the gravest first, then what differs between the runs.
 
     Parameters
@@ -82,6 +82,8 @@ def warnings_of(joint: Joint, told: Sequence[str] = ()) -> list[str]:
         The report.
     told : sequence of str
         Its sentences that stand beside the warnings; what they tell is not told again.
+    told_apart : collection of str
+        Codes of findings that are told elsewhere.
     """
     missing = [what_is_missing(run.record, run.trial_count) for run in joint.runs]
     simulated = [one for one in simulated_sentences(joint.result_sets) if one not in told]
@@ -90,7 +92,7 @@ def warnings_of(joint: Joint, told: Sequence[str] = ()) -> list[str]:
         (one.severity, _warning(one))
         for run in joint.runs
         for one in run.finding_lines
-        if one.severity in ("invalid", "warning") and not one.is_of_models
+        if one.severity in ("invalid", "warning") and not one.is_of_models and one.code not in told_apart
     ]
     # "invalid" comes before "warning", and of each run the gravest first
     findings = [text for _, text in sorted(found, key=lambda one: one[0])]

@@ -6,12 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from drivelab.joint_report import joint_report
+from drivelab.model.finding import Finding
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
-from drivelab.report.card.content import Card
+from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import card_svg
 from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_rounds
+from drivelab.report.finding_lines import finding_lines
+from drivelab.report.reported_findings import reported
 from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -78,3 +81,25 @@ def test_what_tells_long_names_apart_and_wide_intervals_have_room() -> None:
     assert "…" not in svg
     assert svg.count(">1 100 000–1 120 000<") == len(rows)
     assert svg.count(">65/35<") + svg.count("R/W 65/35<") == 2
+
+
+def test_marks_of_one_kind_share_a_line_and_leave_room_for_another_warning() -> None:
+    joint = joint_report([open_run(GOLDEN / "check-directory")])
+    (run,) = joint.runs
+    text = "this trial was not alone: others used {} of 2 processors, and tasks waited for one {} % of the time"
+    drawn = [row.name for row in card_of(joint).numbers]
+    shown = [trial.name for trial in run.trials if any(name.startswith(trial.label) for name in drawn)]
+    found = [
+        Finding("foreign-work", "warning", text.format(0.9 + place, 11 + place), name, {})
+        for place, name in enumerate(shown[-2:])
+    ]
+    virtual = Finding("virtual-drive", "warning", "vda is virtual: the numbers are of the host's storage", "", {})
+    own = replace(run, findings=reported([*found, virtual]), finding_lines=finding_lines([*found, virtual], 9))
+    warnings = card_of(replace(joint, runs=(own,))).warnings
+    assert "Warning: vda is virtual: the numbers are of the host's storage" in warnings
+    assert len([line for line in warnings if "not alone: others used" in line]) == 1
+    (marked,) = (line for line in warnings if line.startswith("!"))
+    assert (
+        marked
+        == "!1 !2 not alone: others used 0.9 to 1.9 of 2 processors, and tasks waited for one 11 to 12 % of the time"
+    )

@@ -20,6 +20,7 @@ from drivelab.report.card.rows import (
 from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, shape_of
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.limit_gauge import Gauge, gauges_of
+from drivelab.report.finding_lines import merged_texts
 from drivelab.report.in_short import WARNING_LENGTH_MAX, drives_words, source_words, warnings_of, where_words
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text, span_beside, value_writer
@@ -111,10 +112,22 @@ def _gauge(content: ReportContent) -> Gauge | None:
 
 
 def _warnings(joint: Joint, told: Sequence[str], notes: Sequence[ReportedFinding]) -> tuple[str, ...]:
-    """What limits the numbers: the gravest, and what their marks stand for."""
-    marked = [(one.mark, parts_within(one.text, WARNING_LENGTH_MAX)) for one in notes]
-    others = [text for text in warnings_of(joint, told) if not any(text.endswith(said) for _, said in marked)]
-    return (*others[: max(1, _WARNINGS_MAX - len(marked))], *(f"{mark} {said}" for mark, said in marked))
+    """What limits the numbers: the gravest, and what their marks stand for, of a kind in one line."""
+    kinds: dict[str, list[ReportedFinding]] = {}
+    for one in notes:
+        kinds.setdefault(one.code, []).append(one)
+    marked = [line for members in kinds.values() for line in _marked_lines(members)]
+    others = warnings_of(joint, told, kinds)
+    return (*others[: max(1, _WARNINGS_MAX - len(marked))], *marked)
+
+
+def _marked_lines(members: Sequence[ReportedFinding]) -> list[str]:
+    """What marks of one kind stand for, between what its numbers lie where it is said with several."""
+    said = [parts_within(one.text, WARNING_LENGTH_MAX) for one in members]
+    merged = merged_texts(said) if len(members) > 1 else ""
+    if merged:
+        return [f"{' '.join(one.mark for one in members)} {merged.removeprefix('this trial was ')}"]
+    return [f"{one.mark} {text}" for one, text in zip(members, said, strict=True)]
 
 
 def _check_trials(content: ReportContent) -> list[TrialContent]:
