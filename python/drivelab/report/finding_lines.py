@@ -21,6 +21,7 @@ _NUMBER = re.compile(
     r"(?<![\w.])(\d{1,3}(?: \d{3})+|\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)"
 )
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_SCALES |= {"TiB": 2.0**40, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _VIRTUAL = "virtual-drive"
 _OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(?: \(.*?\))?: (?P<rest>.*)")
 _PROCESSORS = "other_processor_share"
@@ -222,7 +223,7 @@ def merged_texts(texts: Sequence[str]) -> str:
         return ""
     words = parts[0][0::3]
     # "from 1 to 2 to 3 to 4" could be anything
-    joined = "–" if " to " in words else " to "
+    joined = "–" if any(word.endswith(" to ") for word in words) else " to "
     numbers = [
         _span_of_numbers([(part[place], part[place + 1] or "") for part in parts], joined)
         for place in range(1, len(parts[0]), 3)
@@ -232,7 +233,7 @@ def merged_texts(texts: Sequence[str]) -> str:
 
 def _span_of_numbers(found: Sequence[tuple[str, str]], joined: str) -> str:
     def size(one: tuple[str, str]) -> float:
-        return float(one[0].replace(" ", "")) * _SCALES.get(one[1].strip(), 1.0)
+        return float(one[0].replace(" ", "")) * _SCALES.get(one[1].strip().removesuffix("/s"), 1.0)
 
     low, high = min(found, key=size), max(found, key=size)
     if size(low) == size(high):

@@ -104,6 +104,11 @@ def test_from_one_number_to_another_their_ranges_have_another_sign() -> None:
     assert line.text == "it rose from 574 us–1.85 ms to 644 us–2.11 ms of 32"
 
 
+def test_rates_are_held_against_each_other_whatever_their_units() -> None:
+    findings = [Finding("a", "warning", f"it fell to {rate}", rate) for rate in ("1.38 GB/s", "472 MB/s", "9 kB/s")]
+    assert [line.text for line in finding_lines(findings, 9)] == ["it fell to 9 kB/s–1.38 GB/s"]
+
+
 def test_texts_that_differ_in_words_are_told_by_the_first() -> None:
     (line,) = finding_lines([Finding("a", "note", f"it got {word}", word) for word in ("slower", "faster")], 9)
     assert (line.text, line.where) == ("it got slower", " [in 2 of 9 trials, the first is slower]")
