@@ -39,7 +39,7 @@ _NAME_WIDTH_MIN = 16
 _NAME_WIDTH_LEAST, _NAMES_ROOM_MIN = 2, 8
 _GAP = 2
 _PADDING = (0, _GAP, 0, 0)
-# rows from which two factors make a square
+# combinations, each operation of a mix one, from which two factors make a square
 _SQUARE_ROWS_MIN = 10
 _SQUARE_COLUMNS_MAX = 8
 _WORK, _SLOWEST = "the drive does", "p99 latency"
@@ -110,14 +110,14 @@ def workload_table(
     from rich.table import Table
     from rich.text import Text
 
-    group = _shown(group)
+    every, group = group, _shown(group)
     targets: dict[str, dict[Key, CombinationResult]] = {}
     for one in group:
         targets.setdefault(one.target, {})[_key(one)] = one
     firsts = {_key(one): one for one in reversed(group)}
     rows = list(dict.fromkeys(map(_key, group)))
     metric = _metric(group)
-    if len(targets) == 1 and len(rows) >= _SQUARE_ROWS_MIN:
+    if len(targets) == 1 and len(set(map(_key, every))) >= _SQUARE_ROWS_MIN:
         square = square_table([firsts[key] for key in rows], lambda one: _number(one, metric)[0], _head(metric), clean)
         if square is not None and square.row_count <= rows_max:
             return square, 0
