@@ -36,7 +36,7 @@ def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
         return found
 
     alone = rows(of("sim:a", 1000.0, "iops"), of("sim:b", 250.0, "iops"))
-    assert alone.title == "random 4 KiB writes: I/Os per second, mean of 5 rounds"
+    assert alone.title == "I/Os per second, mean of 5 rounds: random 4 KiB writes"
     assert [(row.name, row.value, row.low, row.high) for row in alone.rows] == [
         ("sim:a", 1000.0, 900.0, 1200.0),
         ("sim:b", 250.0, 225.0, 300.0),

@@ -142,7 +142,7 @@ def rows_of_rounds(content: ReportContent) -> Rows | None:
     title = f"{metric_of(judged[0].tracked[0].metric).words}, mean of {WINDOW_ROUNDS} rounds"
     if len(shown) == 1:
         words, members = shown[0]
-        return Rows(f"{words}: {title}", tuple(_round(*one) for one in members))
+        return Rows(f"{capitalised(title)}: {words}", tuple(_round(*one) for one in members))
     named = [
         (f"{target}: {words}" if most > 1 else words, series) for words, members in shown for target, series in members
     ]
