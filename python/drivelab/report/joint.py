@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 
 from drivelab.model.result_set import ResultSet
 from drivelab.model.trace import ExplanationDifference
@@ -14,6 +13,9 @@ from drivelab.report.tables.fitness import KEY as FITNESS
 from drivelab.report.tables.rounds import KEY as ROUNDS
 from drivelab.report.tables.rounds import MEASURED
 from drivelab.report.tables.table import Table
+
+# whose squares a short form has room for
+_DRIVES_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,12 @@ class Joint:
         """What a short form shows of the tables.
 
         The first, or what drives are fit for and all that stands beside, or what was measured
-        in a steady state before what is said of that state.
+        in a steady state before what is said of that state: on each of a few drives, or on none of them.
         """
         if self.tables and self.tables[0].key == ROUNDS:
-            measured = (table for table in self.tables if table.key.startswith(MEASURED))
-            return (*islice(measured, 1), self.tables[0])
+            measured = [table for table in self.tables if table.key.startswith(MEASURED)]
+            first = [one for one in measured if one.key.removeprefix(measured[0].key).strip("-0123456789") == ""]
+            return (*(first if len(first) <= _DRIVES_MAX else ()), self.tables[0])
         beside = tuple(table for table in self.tables if table.key.startswith(DRIVES_BESIDE))
         return (self.tables[0], *beside) if beside and self.tables[0].key == FITNESS else self.tables[:1]
 

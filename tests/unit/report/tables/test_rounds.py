@@ -12,8 +12,8 @@ from drivelab.report.tables.table import Table
 SIZES, MIXES = ("1MiB", "4KiB"), ("0", "0.65", "1")
 
 
-def tables(metric: str) -> tuple[Table, ...]:
-    """Those of a square of which one corner is tracked."""
+def tables(metric: str, *targets: str) -> tuple[Table, ...]:
+    """Those of a square of which one corner is tracked, on each target."""
     tracked = TrackedSeries(
         "random", {"block_size": "4KiB"}, metric, "1/s", (), FiveRounds(9.0, 0.05, 0.02, 1.0, is_steady=True)
     )
@@ -22,7 +22,12 @@ def tables(metric: str) -> tuple[Table, ...]:
         for mix in MIXES
         for size in SIZES
     ]
-    return round_tables([PhaseRounds("sda", "rounds", 25, 5, "steady", (1, 5), (tracked,), (), tuple(averages))])
+    return round_tables(
+        [
+            PhaseRounds(target, "rounds", 25, 5, "steady", (1, 5), (tracked,), (), tuple(averages))
+            for target in targets or ("sda",)
+        ]
+    )
 
 
 @pytest.mark.parametrize("metric", ["iops", "throughput_bytes_per_s", "total_latency_ns_mean"])
@@ -33,6 +38,13 @@ def test_a_short_form_shows_the_square_of_what_is_tracked_before_the_criterion(m
         "steady-state",
     ]
     assert [len(leading[0].rows), len(leading[0].columns)] == [len(SIZES), 1 + len(MIXES)]
+
+
+def test_a_short_form_shows_the_squares_of_all_drives_or_of_none() -> None:
+    two = Joint("", "", tables=tables("iops", "sda", "sdb")).leading_tables
+    assert [table.key for table in two] == ["measurement-iops", "measurement-iops-2", "steady-state"]
+    three = Joint("", "", tables=tables("iops", "sda", "sdb", "sdc")).leading_tables
+    assert [table.key for table in three] == ["steady-state"]
 
 
 def test_where_only_one_combination_is_measured_the_criterion_stands_alone() -> None:
