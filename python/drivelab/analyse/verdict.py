@@ -167,7 +167,10 @@ def _as_trusted(
         if threshold.limit > _SURELY_ABOVE * lasting:
             left = f"only {format_quantity(lasting, threshold.unit)}{' a second' * (threshold.unit == '1/s')}"
             now = threshold.text.format(value=_value_text(threshold, estimate))
-            outcome, why, may_not_last = "fail", f"{left} last, of {now} ({limit_text(threshold)})", burst.text
+            # only what shows it: the finding is told beside
+            shows = burst.text.partition(": ")[0]
+            outcome, may_not_last = "fail", burst.text
+            why = f"{left} last, of {now} ({limit_text(threshold)}): {shows}"
         else:
             outcome, may_not_last = "undecided", f"{burst.text}; {burst.advice}"
             why = f"{_told(threshold, estimate)} now, but {may_not_last}"
