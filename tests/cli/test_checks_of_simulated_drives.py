@@ -27,5 +27,26 @@ def test_what_is_undecided_is_told_with_its_number_and_its_limit(capsys: pytest.
 
 
 @pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])
-def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(rate: str, status: int) -> None:
+def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(
+    rate: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["check", "sim:gp2-100", "--for", "postgres", "--at-least", rate, "--quick"]) == status
+    told = capsys.readouterr().out
+    # what is unknown is told once, with what tells it: a longer check would not
+    assert told.count("may be a burst") == 1
+    assert told.count("drivelab run burst sim:gp2-100") == 1
+    assert ("?    Measure the base rate: drivelab run burst sim:gp2-100\n" in told) == (status == 4)
+    assert "check again" not in told
+
+
+@pytest.mark.parametrize(
+    "asked", [["redis-always"], ["sqlite"], ["redis-always", "--at-least", "100"]], ids=["log", "journal", "rate"]
+)
+def test_a_program_that_needs_files_is_refused_before_anything_is_measured(
+    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", "sim:consumer-ssd", "--quick", "--for", *asked]) == 2
+    told = capsys.readouterr().err
+    assert "error[P711]" in told
+    assert "writes to files, and a simulated drive has no file system" in told
+    assert not (tmp_path / "runs").exists()

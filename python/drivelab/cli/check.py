@@ -40,6 +40,7 @@ from drivelab.model.verdict import Fitness, Verdict
 from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
 from drivelab.plan.awaited import awaited_of_check
 from drivelab.plan.check import CheckPlan, plan_check
+from drivelab.plan.program_trials import require_files_of_program
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME
 from drivelab.report.terminal.check_screen import render_check_screen
@@ -128,7 +129,7 @@ def command(
     Raises
     ------
     DrivelabError
-        U005, P702, P703: the need. U045: the rate. T101 to T108: the target. C201 to C209: no consent.
+        U005, P702, P703, P711: the need. U045: the rate. T101 to T108: the target. C201 to C209: no consent.
         R451 to R454: no room or permission. E301 to E315: nothing could be measured.
     """
     keep_memory_low()
@@ -138,6 +139,7 @@ def command(
     if erase:
         require_unused(target)
     facts = resolve_target(target)
+    require_files_of_program(need, facts, is_rate_asked=at_least is not None)
     plan = plan_check(facts, program=need.program if need else POSTGRESQL.need, may_erase=bool(erase), is_quick=quick)
     if plan.may_write:
         require_writable(facts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from drivelab.model.errors import DrivelabError
+from drivelab.model.need import Need
 from drivelab.model.program import LogWrite, Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import TargetFacts
@@ -19,16 +21,36 @@ _HOW = {
 }
 
 
+# what a file can be that a target without files cannot; blocks of a simulated drive cost the same whatever is in them
+_OF_FILES = {"block_device": ("append", "preallocated", "sparse"), "simulated": ("append",)}
+
+
 def issued_program(name: str, target: TargetFacts) -> Program | None:
     """The program whose calls are issued; None where none is named.
 
-    A bare device has no files that come or grow: there it is None for those that have such.
+    A drive without a file system has no files that come or grow: there it is None for those that have such.
     """
     program = PROGRAMS[name] if name else None
-    if program is None or target.kind != "block_device":
+    if program is None or target.kind not in _OF_FILES:
         return program
-    needs_files = program.write.file_state != "overwrite" or program.write.is_behind_journal
+    needs_files = program.write.is_behind_journal or program.write.file_state in _OF_FILES[target.kind]
     return None if needs_files else program
+
+
+def require_files_of_program(need: Need | None, target: TargetFacts, *, is_rate_asked: bool) -> None:
+    """Return only if a need that rests on what its program issues can be answered there.
+
+    Raises
+    ------
+    DrivelabError
+        P711: the program needs files, and the target has none.
+    """
+    if need is None or not need.program or issued_program(need.program, target) is not None:
+        return
+    if is_rate_asked or not (need.thresholds or need.capability):
+        kind = "a simulated drive" if target.kind == "simulated" else "a block device"
+        what = f"{need.title} writes to files, and {kind} has no file system"
+        raise DrivelabError("P711", what, where=target.text, do="check a directory")
 
 
 def log_pattern(program: Program, room_bytes: int, **limits: Any) -> WorkloadPattern:

@@ -98,6 +98,11 @@ def test_a_bare_device_has_no_files_that_come_or_grow() -> None:
     for program in ("redis-always", "sqlite"):
         assert names(plan_check(device, program=program, may_erase=True))[:5] == [*SIZES, "sequential-write-qd8"]
     assert "sync-write-mariadb" in names(plan_check(device, program="mariadb", may_erase=True))
+    # a simulated one computes what lies at an address
+    simulated = existing("simulated", GIB)
+    assert [one for one in PROGRAMS if PROGRAMS[one].write.trial in names(plan_check(simulated, program=one))] == [
+        one for one in PROGRAMS if one not in ("redis-always", "sqlite")
+    ]
 
 
 def test_write_ahead_logs_are_imitated_by_buffered_appends_each_made_durable(directory: TargetFacts) -> None:
