@@ -172,8 +172,9 @@ def _as_trusted(
             outcome, may_not_last = "fail", burst.text
             why = f"{left} last, of {now} ({limit_text(threshold)}): {shows}"
         else:
-            outcome, may_not_last = "undecided", f"{burst.text}; {burst.advice}"
-            why = f"{_told(threshold, estimate)} now, but {may_not_last}"
+            outcome, may_not_last = "undecided", burst.text
+            passing = burst.text.partition("; ")[0]
+            why = f"{_told(threshold, estimate)}, {limit_text(threshold)}; but {passing}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text, "") if invalid is not None else (outcome, why, may_not_last)
 

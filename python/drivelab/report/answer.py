@@ -16,6 +16,8 @@ from drivelab.report.outcome_words import OF_A_LIMIT, WORDS
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, first_in_few_words
 from drivelab.report.reported_findings import ReportedFinding, ended
 
+_NOT_MEASURED = "not measured"
+
 
 @dataclass(frozen=True, slots=True)
 class CheckLine:
@@ -53,6 +55,16 @@ class VerdictBlock:
     why: str
     checks: tuple[CheckLine, ...]
     caveats: tuple[str, ...]
+
+    @property
+    def may_be_told_by_more(self) -> bool:
+        """Whether it is undecided and a longer measurement could decide it: not what may not last, or has no number."""
+        if self.outcome != "undecided":
+            return False
+        is_open = [one for one in self.checks if one.outcome == "undecided"]
+        if not is_open:
+            return self.why != _NOT_MEASURED
+        return any(one.measured != _NOT_MEASURED and not one.may_not_last for one in is_open)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +219,7 @@ def limit_words(value: float, unit: str) -> str:
 def estimate_words(estimate: Estimate | None) -> str:
     """What was measured, or the bound that is known of it."""
     if estimate is None:
-        return "not measured"
+        return _NOT_MEASURED
     if estimate.value is None:
         return "no data" if estimate.low is None else f"at least {quantity_words(estimate.low, estimate.unit)}"
     return quantity_words(estimate.value, estimate.unit)

@@ -110,10 +110,12 @@ def _parts(
     if busy:
         parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
     for burst in [one for code in _BURSTS for one in content.findings if one.code == code][:1]:
-        if not any(burst.text.rstrip(".") in one.sentence for one in answer.verdicts[:1]):
+        if any(burst.text.rstrip(".").partition("; ")[0] in one.sentence for one in answer.verdicts[:1]):
+            parts.append(write.undecided(burst.advice.rstrip(".")))
+        else:
             lines = wrapped(f"{burst.text} {burst.advice}", width - _WORD_WIDTH, plain)
             parts.append(Text("!    " + "\n     ".join(lines), style=_STYLES["warning"]))
-    is_undecided = any(one.outcome == "undecided" for one in answer.verdicts)
+    is_undecided = any(one.may_be_told_by_more for one in answer.verdicts)
     is_disturbed = bool(busy) or any(one.code == _FOREIGN_WORK for one in warned)
     if is_undecided and (surer := surer_words(content.record, is_busy=is_disturbed)):
         parts.append(write.undecided(surer))

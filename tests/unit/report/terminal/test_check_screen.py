@@ -139,6 +139,10 @@ def test_what_is_undecided_says_what_would_decide_it(whole: ReportContent) -> No
     assert f"{again} when the machine is quiet" in shown(disturbed)
     assert not [line for line in screen("drivelab check .", "undecided", 0.0) if line.startswith(again)]
     assert not [line for line in screen("drivelab check . --quick", "pass", 0.0) if line.startswith(again)]
+    # nothing was measured for it, and never will be
+    unmeasured = need("redis-always", "undecided") | {"why": "not measured"}
+    of_failed = replace(whole, verdict=unmeasured, facts={"command_line": "check . --quick"})
+    assert not [line for line in shown(of_failed) if line.startswith(again)]
 
 
 def test_a_need_without_a_limit_says_how_to_have_one(whole: ReportContent) -> None:
