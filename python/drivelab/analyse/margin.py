@@ -14,10 +14,8 @@ def margin_ratio(threshold: Threshold, estimate: Estimate) -> float | None:
 
 
 def known_margin(outcome: Outcome, margin: float | None, may_not_last: str) -> float | None:
-    """The margin; none where the rate does not last, or where a limit is met that for another reason may not be."""
-    if may_not_last:
-        return None
-    return None if outcome == "undecided" and margin is not None and margin >= 1 else margin
+    """The margin; none where nothing is decided, or where the rate does not last."""
+    return None if outcome == "undecided" or may_not_last else margin
 
 
 def margin_text(margin: float | None) -> str:

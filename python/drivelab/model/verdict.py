@@ -76,7 +76,7 @@ class Check:
         How many times better than the limit the worse end of the interval is:
         above 1 is met with certainty, below 1 is not. Where a limit is passed
         because it is out of all reach, how far the tenfold rarer operations
-        stay below it. None without either, and where what was measured may not last.
+        stay below it. None without either, where nothing is decided, and where what was measured may not last.
     text : str
         The check in a sentence, with the measured value, its interval and the limit.
     why : str

@@ -186,7 +186,7 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
         limit=f"{sign}\u00a0{limit_words(threshold['limit'], threshold['unit'])}",
         measured=estimate_words(estimate),
         interval=interval_words(estimate),
-        margin="" if ratio is None else f"{number_text(ratio, 2)}×",
+        margin=f"{number_text(ratio, 2)}×" if ratio and check["outcome"] != "undecided" else "–",
         outcome=str(check["outcome"]),
         force=str(threshold["force"]),
         source=str(threshold["source"]),

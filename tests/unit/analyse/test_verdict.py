@@ -342,8 +342,14 @@ def test_what_may_be_a_burst_has_no_margin() -> None:
     (check,) = (one for one in judge_need(CONSUL, summaries, [burst]).checks if one.threshold.metric == "iops")
     assert (check.outcome, check.margin_ratio) == ("undecided", None)
     assert "margin" not in check.text
-    assert " now, but it may be a burst" in check.why
-    assert check.may_not_last == "it may be a burst; so it is; measure the base rate"
+    assert check.why.endswith(", at least 7 500 a second wanted; but it may be a burst")
+    assert check.may_not_last == "it may be a burst; so it is"
+
+
+def test_what_holds_the_limit_has_no_margin() -> None:
+    (check, *_) = judge_need(ETCD, etcd_trials(estimate(9.5 * MS, 8 * MS, 12 * MS)), []).checks
+    assert (check.outcome, check.margin_ratio) == ("undecided", None)
+    assert "margin" not in check.text
 
 
 @pytest.mark.parametrize(("left_per_s", "outcome"), [(204.0, "fail"), (7000.0, "undecided"), (7600.0, "pass")])
@@ -354,7 +360,7 @@ def test_a_rate_rests_on_what_is_left_when_a_cache_is_full(left_per_s: float, ou
     summaries = [TrialSummary("random-write-qd32", "", "write", {"iops": near(15_000, "1/s")})]
     (check,) = (one for one in judge_need(CONSUL, summaries, [full]).checks if one.threshold.metric == "iops")
     assert check.outcome == outcome
-    assert (" now, but it was so many" in check.why) == (outcome == "undecided")
+    assert ("wanted; but it was so many" in check.why) == (outcome == "undecided")
     assert check.why.startswith("only 204 a second last, of 15") == (outcome == "fail")
     assert bool(check.may_not_last) == (outcome != "pass")
     assert (check.margin_ratio is None) == (outcome != "pass")

@@ -29,6 +29,13 @@ def test_a_check_shows_limit_measured_interval_and_margin(make_estimate: Callabl
     assert (check.interval, check.margin) == ("911\u00a0µs to 973\u00a0µs", "11×")
 
 
+def test_where_nothing_is_decided_no_margin_stands(make_estimate: Callable[..., Estimate]) -> None:
+    # earlier versions stored how far the worse end misses the limit
+    stored = verdict(make_estimate(933_000, 911_000, 13_000_000)).to_json()
+    stored["checks"][0] |= {"outcome": "undecided", "margin_ratio": 0.0}
+    assert answer_of(stored, (), ()).verdicts[0].checks[0].margin == "–"
+
+
 def test_a_rate_is_told_per_second(make_estimate: Callable[..., Estimate]) -> None:
     answer = answer_of(verdict(make_estimate(1000, 900, 1100, "1/s"), unit="1/s").to_json(), (), ())
     (check,) = answer.verdicts[0].checks
