@@ -371,9 +371,12 @@ def _shortened(labels: Sequence[str]) -> tuple[list[str], str]:
 
 
 def _count(estimate: Estimate | None) -> str:
-    """Commands of a kind that the drive executed for one operation."""
-    if estimate is None or estimate.value is None:
+    """Commands of a kind that the drive executed for one operation; where only bounds are known, these."""
+    if estimate is None:
         return ""
+    if estimate.value is None:
+        low, high = estimate.low, estimate.high
+        return "" if low is None or high is None else f"{rate_text(low)}–{rate_text(high)}"
     text = rate_text(estimate.value)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
