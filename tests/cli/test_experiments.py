@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -70,6 +71,8 @@ def test_one_is_shown_in_short(name: str, capsys: pytest.CaptureFixture[str]) ->
     experiment = load_experiment(name)
     assert lines[0] == f"{name}: {experiment.question}"
     words = " ".join(" ".join(lines).split())
+    # what it costs is told to the end
+    assert re.search(r" takes [^…]* erases [^…]* in full: ", words)
     for factor in experiment.factors[:3]:
         assert f"{factor.name}: {factor.name_of(factor.levels[0])}" in words
     assert words.endswith(

@@ -253,4 +253,4 @@ def _erased(experiment: Experiment) -> str:
     if not (clears or writes or experiment.filesystem_factor is not None):
         return "nothing: it only reads"
     nothing_of = "a directory or a scratch drive" if experiment.requires == "anything" else "a scratch drive"
-    return f"all of a drive, once its owner typed --erase SERIAL; nothing of {nothing_of}"
+    return f"all of a drive, after --erase SERIAL; nothing of {nothing_of}"

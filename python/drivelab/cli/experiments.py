@@ -33,6 +33,8 @@ _SHORT_NAMES = {
     "how long, as a guess": "takes",
     "what it erases": "erases",
 }
+# what is never cut: somebody decides by it
+_WHOLE = ("takes", "erases")
 _SECTION_FACTS_MAX = 4
 _LINES_MAX = 20
 _NAME_WIDTH = 10
@@ -156,12 +158,14 @@ def _print_in_short(experiment: Experiment, console: Console) -> None:
 
 
 def _short_rows(name: str, lines: Sequence[str], most: int, width: int, plain: bool) -> Iterator[str]:
-    """A section in short: its name before its facts, so many lines at most for each of them."""
+    """A section in short: its name before its facts, of most so many lines at most for each of them."""
+    is_whole = name in _WHOLE
     shown = lines if len(lines) <= _SECTION_FACTS_MAX else lines[: _SECTION_FACTS_MAX - 1]
     rest = [f"and {len(lines) - len(shown)} more"] if len(shown) < len(lines) else []
     room = width - _NAME_WIDTH
     for line in (*shown, *rest):
-        cut = textwrap.shorten(terminal_text(line, plain), most * room - (most - 1) * _CUT, placeholder=ellipsis(plain))
+        size, text = most * room - (most - 1) * _CUT, terminal_text(line, plain)
+        cut = text if is_whole else textwrap.shorten(text, size, placeholder=ellipsis(plain))
         for part in wrapped(cut, room, plain):
             yield f"  {name:<{_NAME_WIDTH - 2}}{part}"
             name = ""
