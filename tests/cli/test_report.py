@@ -74,6 +74,11 @@ def test_json_names_the_run_and_its_page(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_the_answer_is_printed_instead_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", str(RUNS / "check-directory"), "--text"]) == EXIT_OK
+    short = capsys.readouterr().out
+    assert short.startswith("/var/lib/etcd")
+    assert short.splitlines()[1].startswith("Yes  ")
+    assert len(short.splitlines()) < 25
+    assert run(["report", str(RUNS / "check-directory"), "--text", "--details"]) == EXIT_OK
     printed = capsys.readouterr().out
     assert printed.startswith("Is /var/lib/etcd fit, and can the numbers be trusted?\nYes  Yes")
     assert not (RUNS / "check-directory" / "report.html").exists()
@@ -321,7 +326,7 @@ def altered(run_of: Path, to: Path, change: Callable[[dict[str, Any]], object]) 
 
 def test_a_check_that_stored_its_plan_is_told_as_a_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check = altered(DIRECTORY, tmp_path / "check", lambda facts: facts.update(plan={"may_write": True, "trials": []}))
-    assert run(["report", str(check), "--text"]) == EXIT_OK
+    assert run(["report", str(check), "--text", "--details"]) == EXIT_OK
     assert capsys.readouterr().out.startswith("Is /var/lib/etcd fit, and can the numbers be trusted?\nYes  Yes")
 
 

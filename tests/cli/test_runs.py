@@ -18,6 +18,7 @@ from compared_runs import write_compared_run
 from drivelab.cli import main
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.outcome_words import short_verdict
+from drivelab.store.find_run import all_kept, name_to_type
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 
@@ -150,7 +151,11 @@ def test_the_newest_run_is_called_last(kept: Path, capsys: pytest.CaptureFixture
     shutil.rmtree(kept / "20260103T000000Z-damaged")
     shutil.rmtree(kept / "20260102T000000Z-queue-depth-grid")
     assert main.run(["report", "LAST", "--text"]) == 0
-    assert "etcd" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "etcd" in told
+    assert told.endswith("all numbers and intervals: drivelab report LAST --text --details\n")
+    assert [name_to_type(one) for one in all_kept()] == ["LAST", *map(str, range(2, len(all_kept()) + 1))]
+    assert name_to_type(kept) == str(kept)
 
 
 def test_a_directory_is_known_by_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -20,6 +20,7 @@ from drivelab.analyse.fitness import judge_fitness
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_need
+from drivelab.cli.check_screen import print_screen
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.cli.page import write_page
 from drivelab.inventory.consent import require_erase_consent, require_unused
@@ -43,7 +44,6 @@ from drivelab.plan.check import CheckPlan, plan_check
 from drivelab.plan.program_trials import require_files_of_program
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME
-from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.text import render_check, text_console
 from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.run.check import CheckResults, facts_after, files_of_check, record_check
@@ -153,7 +153,7 @@ def command(
     if details and not as_json:
         print_check(results, judgement, facts, joint.runs[0], writer.directory)
     elif not as_json:
-        print_screen(joint.runs[0])
+        print_screen(joint.runs[0], writer.directory)
     report = write_page(joint, writer.directory / FILE_NAME)
     if as_json:
         print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
@@ -352,15 +352,6 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
         else:
             shorter += members
     return shorter
-
-
-def print_screen(content: ReportContent) -> None:
-    """Print the answer on one screen, and where the rest is."""
-    console = text_console()
-    with console.capture() as capture:
-        console.print(render_check_screen(content, plain=not console.encoding.startswith("utf"), width=console.width))
-    console.file.write(without_trailing_blanks(capture.get()))
-    print(f"all numbers and intervals: drivelab report {content.name} --text")
 
 
 def print_check(

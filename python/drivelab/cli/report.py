@@ -14,6 +14,7 @@ import typer
 from drivelab.answers.followed import followed_answer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.cli.check_screen import print_in_full, print_screen
 from drivelab.cli.followed_result import followed_joint, print_followed
 from drivelab.cli.price_option import PriceOption
 from drivelab.cli.report_output import (
@@ -175,7 +176,10 @@ def _print_text(
     elif is_of_experiment(runs[0]):
         (print_results if details else print_text)(runs[0], answers[0])
     else:
-        print_answer(runs[0])
+        from drivelab.report.gather import gather
+
+        content = gather(runs[0])
+        print_in_full(content) if details else print_screen(content, runs[0].directory)
 
 
 def _require_alone(others: dict[str, bool], *, text: bool, details: bool) -> None:
@@ -207,18 +211,6 @@ def _json(directories: Sequence[Path], pages: Sequence[str], files: Sequence[Pat
     if len(files) > 1:
         facts["files"] = [str(file) for file in files]
     return json.dumps(facts)
-
-
-def print_answer(stored: StoredRun) -> None:
-    """Print the answer of a check, the numbers, and what limits them."""
-    from drivelab.report.gather import gather
-    from drivelab.report.terminal.text import render_content, text_console
-
-    console = text_console()
-    plain = not console.encoding.startswith("utf")
-    with console.capture() as capture:
-        console.print(render_content(gather(stored), plain=plain))
-    console.file.write(without_trailing_blanks(capture.get()))
 
 
 def print_joint(joint: Joint) -> None:

@@ -28,6 +28,13 @@ def all_kept() -> list[Path]:
     return sorted([*kept_runs(), *kept_followed()], reverse=True)
 
 
+def name_to_type(directory: Path) -> str:
+    """What means a run in few letters: ``LAST``, or its number; its path where it is not among those that are kept."""
+    kept = [one.resolve() for one in all_kept()]
+    place = kept.index(directory.resolve()) if directory.resolve() in kept else -1
+    return LAST if place == 0 else str(place + 1) if place > 0 else str(directory)
+
+
 def stored_in(name: str) -> Path | None:
     """The directory of the run or the followed program that is meant; None where it is something else."""
     path = Path(name)

@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
-from drivelab.cli import check, run_results
+from drivelab.cli import run_results
+from drivelab.cli.check_screen import print_screen
 from drivelab.model.finding import Finding
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.finding_lines import FindingLine
@@ -33,7 +34,7 @@ def is_check(run: Path) -> bool:
 def test_a_stored_run_prints_a_screen(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stored = open_run(run)
     if is_check(run):
-        check.print_screen(gather(stored))
+        print_screen(gather(stored), run)
     else:
         run_results.print_screen(stored, answer_of_run(stored, SHOWN_METRICS))
     # "report: ..." follows
