@@ -22,6 +22,7 @@ _FALLS = 1.25
 _JUMPS = 2.0
 # writes that carry this share of the most that any of them do are efficient
 _EFFICIENT = 0.5
+_NOT_TOLD = "Not told, the repeats scatter too far"
 
 
 def size_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -39,10 +40,16 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
         own = {target: members for (name, target), members in curves.items() if name == workload}
         what = label_of(answer, BLOCK_SIZE, next(iter(own.values()))[0])
         if several:
-            yield from _of_targets(capitalised(what), [f"{target} {_curve(of)}" for target, of in own.items()])
+            told = [(target, *_curve(of)) for target, of in own.items()]
+            # which is slower is seen, and not that nobody knows
+            texts = [
+                f"{name} {numbers}{f' ({_NOT_TOLD.lower()})' * (is_it == _NOT_TOLD)}" for name, is_it, numbers in told
+            ]
+            yield from _of_targets(capitalised(what), texts)
             return
         (members,) = own.values()
-        short = f"{capitalised(what)}: {_curve(members)}"
+        is_slower, numbers = _curve(members)
+        short = f"{is_slower}: {what}, {numbers}"
         long = f"{short}{_efficient(members)}" if number == 0 else short
         yield f"{long if len(long.split()) <= WORDS_MAX else short}."
 
@@ -57,33 +64,33 @@ def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
         yield from (f"{one}." for one in told[1:])
 
 
-def _curve(members: Sequence[CombinationResult]) -> str:
-    """``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps; or a size that takes less."""
+def _curve(members: Sequence[CombinationResult]) -> tuple[str, str]:
+    """Whether larger ones are slower, and the latencies.
+
+    ``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps; or a size that takes less.
+    """
     latencies = _latencies(members)
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
     last, least = len(members) - 1, min(range(len(members)), key=latencies.__getitem__)
     is_slower = _Slower(members)
     if is_slower(members[0], members[least], _FALLS):
-        return ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in sorted({0, least, last}))
+        ends = sorted({0, least, last})
+        return "Not always slower", ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in ends)
     flat = _flat_until(members, is_slower)
-    told, is_span = _level(latencies[: flat + 1])
-    span = f"{told} {'up to' if flat else 'at'} {sizes[flat]}"
-    if flat < last:
-        is_jump = flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
-        between = f", {_level(latencies[flat + 1 : last])[0]} up to {sizes[last - 1]}" if is_jump else ""
-        return f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
-    if not is_span:
-        return span
-    if max(latencies) > _FALLS * latencies[0]:
-        return f"{span}, the repeats scatter too far to tell these sizes apart"
-    return f"{span}, no size slower than {sizes[0]} beyond the scatter"
+    span = f"{_level(latencies[: flat + 1])} {'up to' if flat else 'at'} {sizes[flat]}"
+    if flat == last:
+        is_told = max(latencies) <= _FALLS * latencies[0]
+        return "No size is slower" if is_told else _NOT_TOLD, span
+    is_jump = flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
+    between = f", {_level(latencies[flat + 1 : last])} up to {sizes[last - 1]}" if is_jump else ""
+    return f"Slower above {sizes[flat]}", f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
 
 
-def _level(latencies: Sequence[float]) -> tuple[str, bool]:
-    """What is said of some sizes, which holds for each of them; and whether that is a span."""
+def _level(latencies: Sequence[float]) -> str:
+    """What is said of some sizes, which holds for each of them."""
     low, high = min(latencies), max(latencies)
     is_span = high > _AS_FAST * low
-    return (span_between(latency_text(low), latency_text(high)) if is_span else latency_text(latencies[0])), is_span
+    return span_between(latency_text(low), latency_text(high)) if is_span else latency_text(latencies[0])
 
 
 def _flat_until(members: Sequence[CombinationResult], is_slower: _Slower) -> int:
