@@ -130,8 +130,8 @@ def test_which_size_pays_and_what_the_other_kind_of_write_costs() -> None:
     grown = [replace(at(size, 2 * latency), workload="growing", label="append") for size, latency in sizes]
     assert told(*rows, *grown) == [
         (
-            "Slower above 4 KiB: write + fdatasync, 800 us up to 4 KiB, 4.90 ms at 1 MiB; 128 KiB or more reach half of the "
-            "best throughput."
+            "Slower above 4 KiB: write + fdatasync, 800 us up to 4 KiB, 4.90 ms at 1 MiB; 128 KiB or more reach half "
+            "of the best throughput."
         ),
         "Slower above 4 KiB: append, 1.60 ms up to 4 KiB, 9.80 ms at 1 MiB.",
     ]
