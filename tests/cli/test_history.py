@@ -194,6 +194,14 @@ def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:
     assert "Simulated: a model does the same again" in "\n".join(told)
 
 
+def test_kinds_with_too_few_runs_are_not_listed_one_by_one(kept: Kept) -> None:
+    for quick in (True, False):
+        kept.check()
+        kept.last_with(plan={"quick": quick})
+    told = " ".join(history_lines(history_of(kept.runs(), TARGET), plain=False))
+    assert "can't be told yet: that takes 6 more runs of one kind on a quiet machine." in told
+
+
 def test_a_run_whose_p99_is_only_a_bound_is_the_last_one_all_the_same(kept: Kept) -> None:
     kept.check()
     kept.check()

@@ -119,8 +119,10 @@ LATE = {
                 "verdicts": [{"title": one, "outcome": "pass"} for one in ("etcd", "Redis")]
                 + [{"title": "Consul", "outcome": "fail"}],
             },
-            "yes: 2, no: Consul",
+            "fit for 2 of 3, no: Consul",
         ),
+        ({"outcome": "pass", "verdicts": [{"title": "etcd", "outcome": "pass"}] * 5}, "fit for 5 of 5"),
+        ({"outcome": "undecided", "verdicts": [{"title": "Kafka", "outcome": "no_limit"}]}, ""),
         ({}, ""),
     ],
 )

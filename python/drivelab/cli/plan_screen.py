@@ -119,9 +119,9 @@ def _rows(
     if plan.phases:
         steps = f"at most {len(plan.steps)}, one after the other in {counted(len(plan.phases), 'phase')}"
     yield "steps", f"{steps} (seed {plan.seed}): --all", ""
-    tracked = [f"{phase.name} {phase.rounds}" for phase in plan.phases if phase.track]
-    if tracked:
-        yield "rounds", f"until steady over {WINDOW_ROUNDS} of them, at most: {', '.join(tracked)}", ""
+    if tracked := [phase for phase in plan.phases if phase.track]:
+        most = [f"{phase.rounds}{f' in {phase.name}' if len(tracked) > 1 else ''}" for phase in tracked]
+        yield "rounds", f"until steady over {WINDOW_ROUNDS} of them, at most {', '.join(most)}", ""
     if plan.trace:
         source = "" if plan.trace == "auto" else f", by {plan.trace}"
         limit = f"at most {TRACED_OPERATIONS} operations or {format_wait_ns(TRACED_NS_MAX)}"

@@ -87,11 +87,9 @@ def judged_sentences(history: History) -> list[str]:
         told.append(f"Newest check, {when(checks[-1])}: {ended(first_in_few_words((checks[-1].answer,))[0])}")
     if few := [one for one in history.judged if not one.rows]:
         needed = [f"{counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
-        needed = [*needed[:_KINDS_TOLD_MAX], *["of other kinds"] * (len(needed) > _KINDS_TOLD_MAX)]
-        told.append(
-            "Whether the newest run is an exception can't be told yet: "
-            f"that takes {' or '.join(needed)} on a quiet machine."
-        )
+        least = counted(min(one.missing_count for one in few), "more run")
+        takes = f"{least} of one kind" if len(needed) > 1 else needed[0]
+        told.append(f"Whether the newest run is an exception can't be told yet: that takes {takes} on a quiet machine.")
     elif history.is_simulated:
         told.append(
             "Simulated: a model does the same again, so a number differs only where something else was asked of it."

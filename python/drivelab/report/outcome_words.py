@@ -18,14 +18,19 @@ _IN_A_LIST = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 def short_verdict(verdict: Mapping[str, Any]) -> str:
     """The verdict of a check as it is stored, in a few words; empty where there is none.
 
-    ``yes: etcd``, ``no: PostgreSQL 991/s, wanted 2 000/s``, ``PostgreSQL 730/s``, ``yes: 4, no: Consul``.
+    ``yes: etcd``, ``no: PostgreSQL 991/s, wanted 2 000/s``, ``PostgreSQL 730/s``, ``fit for 4 of 5, no: Consul``.
     """
     if verdicts := verdict.get("verdicts"):
         found = {
             word: [_title(one) for one in verdicts if one.get("outcome") == key] for key, word in _IN_A_LIST.items()
         }
+        judged = sum(map(len, found.values()))
+        counted = {"yes": f"fit for {len(found['yes'])} of {judged}"}
         told = {word: titles for word, titles in found.items() if titles}
-        return ", ".join(f"{word}: {titles[0] if len(titles) == 1 else len(titles)}" for word, titles in told.items())
+        return ", ".join(
+            f"{word}: {titles[0]}" if len(titles) == 1 else counted.get(word, f"{word}: {len(titles)}")
+            for word, titles in told.items()
+        )
     title, outcome = _title(verdict), verdict.get("outcome")
     if not title:
         return ""
