@@ -64,8 +64,11 @@ class SimulatedDrive:
         Raises
         ------
         DrivelabError
-            E301, E309, E310: the workload cannot be issued to it.
+            E301, E309, E310: the workload cannot be issued to it. R424: it appends.
         """
+        if workload.file_state == "append":
+            do = "leave --file-state append out, or measure a directory"
+            raise DrivelabError("R424", "a simulated drive has no file that grows", where=target.text, do=do)
         before = self.counters()
         if not workload.writes and not before["bytes_trimmed"]:
             # as files are laid out before they are read; what was trimmed is meant to be empty
