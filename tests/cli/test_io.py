@@ -261,3 +261,9 @@ def test_ctrl_c_keeps_what_was_measured(data: Path) -> None:
     found = json.loads(out)
     assert found["stopped_by"] == "caller"
     assert found["operations"]["read"]["count"] > 0
+
+
+def test_what_appends_to_a_simulated_drive_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    append = ("--operation", "write", "--file-state", "append", "--count", "10")
+    assert main.run(["io", "sim:consumer-ssd", *append]) == 2
+    assert "error[R424] a simulated drive has no file that grows" in capsys.readouterr().err

@@ -216,12 +216,6 @@ def test_workloads_that_run_together_are_refused(tmp_path: Path, capsys: pytest.
     assert "R424" in capsys.readouterr().err
 
 
-def test_what_appends_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    append = ("--operation", "write", "--file-state", "append", "--count", "10")
-    assert run(["io", "sim:consumer-ssd", *append]) == 2
-    assert "error[R424] a simulated drive has no file that grows" in capsys.readouterr().err
-
-
 def test_an_experiment_that_no_simulated_drive_can_carry_out_is_refused_with_those_that_one_can(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -179,7 +179,9 @@ def _print_text(
         from drivelab.report.gather import gather
 
         content = gather(runs[0])
-        print_in_full(content) if details else print_screen(content, runs[0].directory)
+        # a screen of its own has a check; a workload, or a replay, is told whole
+        is_check = bool(runs[0].record.verdict)
+        print_screen(content, runs[0].directory) if is_check and not details else print_in_full(content)
 
 
 def _require_alone(others: dict[str, bool], *, text: bool, details: bool) -> None:
