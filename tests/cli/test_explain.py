@@ -166,9 +166,16 @@ def test_lost_events_give_no_answer_and_say_so(make_run: MakeRun, capsys: Captur
     assert "12 events were lost" in " ".join(capsys.readouterr().out.split())
 
 
-def test_what_took_another_time_while_traced_is_not_to_be_trusted(make_run: MakeRun, capsys: Capture) -> None:
-    assert run(["explain", str(make_run("other", untraced_ns=600_000.0))]) == 4
+def test_what_took_another_time_while_traced_is_not_to_be_trusted(
+    make_run: MakeRun, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_run("other", untraced_ns=600_000.0)
+    assert run(["explain", str(made)]) == 4
     assert "No answer yet: a durable write took " in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setenv("DRIVELAB_RUNS", str(made.parent))
+    assert run(["runs", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["runs"]
+    assert listed["answer"].startswith("No answer yet: a durable write took ")
 
 
 def without_flushes(rows: Any) -> Any:

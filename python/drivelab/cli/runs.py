@@ -152,12 +152,12 @@ def _first_sentence(run: StoredRun) -> str:
     # imported here: where only checks are kept, nothing is analysed
     from drivelab.answers.explanations import explanations_of
     from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
-    from drivelab.report.sentences.explanation import headline
+    from drivelab.report.sentences.explanation import explanation_sentences
     from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 
     try:
         if run.record.experiment.get("name") == EXPLAIN:
-            return next(filter(None, map(headline, explanations_of(run))), "")
+            return next((text for one in explanations_of(run) for text in explanation_sentences(one)[:1]), "")
         answer = answer_of_run(run, SHOWN_METRICS)
     except DrivelabError:
         # a run without a single trial, or one that is damaged: its report says why
