@@ -109,9 +109,11 @@ def test_a_device_that_nobody_gave_up_is_only_read(
     # else the kernel writes it while it is read from
     subprocess.run(["sync", str(device)], check=True)
     found = explain(str(device), "--count", str(COUNT))
-    # what lies in memory is read from no drive: where the file of the loop device has one, the time is the layer's
-    reads = 0 if found["trace"]["layers"] else 1
-    assert (found["operation"], found["work_per_operation"]["device_reads"]) == ("read", reads)
+    # what lies in memory is read from no drive, but for pages that the kernel needed meanwhile: where the file of the
+    # loop device has a drive, the time is the layer's
+    reads = found["work_per_operation"]["device_reads"]
+    assert found["operation"] == "read"
+    assert reads < 0.5 if found["trace"]["layers"] else reads == 1
     assert found["trace"]["layers"] in ([], [device.name])
     # what a neighbour writes to the drive meanwhile is no work of a read
     assert found["work_per_operation"]["device_writes"] == 0
