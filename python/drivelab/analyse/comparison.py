@@ -266,13 +266,17 @@ def _name(key: Key, trials: Sequence[ComparedTrial]) -> str:
 
 def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:
     """The logarithm of each run; nothing where a repeat has no value: the others alone would be biased."""
+    values = [one.trial.values.get(metric) for one in trials]
+    known = [value for value in values if value is not None and 0 < value < math.inf]
+    return np.log(_medians(trials, known)) if len(known) == len(values) else np.array([])
+
+
+def _medians(trials: Sequence[ComparedTrial], values: Sequence[float]) -> list[float]:
+    """The median of the repeats of each run."""
     runs: dict[int, list[float]] = {}
-    for one in trials:
-        value = one.trial.values.get(metric)
-        if value is None or not value > 0 or not math.isfinite(value):
-            return np.array([])
+    for one, value in zip(trials, values, strict=True):
         runs.setdefault(one.run, []).append(value)
-    return np.log([median(values) for values in runs.values()])
+    return [median(of_run) for of_run in runs.values()]
 
 
 def compared_row(
@@ -303,11 +307,9 @@ def _of_row(one: ComparedTrial, metric: str) -> float:
 
 def _values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> SideValues:
     """What the ratio is made of: the geometric mean of the runs, each the median of its repeats."""
-    runs: dict[int, list[float]] = {}
-    for one, value in zip(trials, values, strict=True):
-        runs.setdefault(one.run, []).append(value)
-    middle = geometric_mean(map(median, runs.values())) if min(values) > 0 else median(values)
-    return SideValues(middle, min(values), max(values), len(runs), len(values))
+    medians = _medians(trials, values)
+    middle = geometric_mean(medians) if min(values) > 0 else median(values)
+    return SideValues(middle, min(values), max(values), len(medians), len(values))
 
 
 def _judged(drafts: Sequence[_Draft], margin: float) -> list[MetricComparison]:

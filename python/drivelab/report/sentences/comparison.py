@@ -186,7 +186,7 @@ def _end_words(value: float) -> str:
 
 
 def value_words(row: MetricComparison) -> tuple[str, str]:
-    """The medians of BASE and of NEW."""
+    """The numbers of BASE and of NEW, of which the ratio is made."""
     per_s = "/s" if row.unit == "1/s" else ""
     base, new = (
         "-" if side is None else f"{format_quantity(side.value, row.unit)}{per_s}" for side in (row.base, row.new)
