@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from drivelab.model.errors import DrivelabError
 
@@ -33,6 +34,7 @@ _WITHIN_QUANTITY = re.compile(
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", re.ASCII)
 
 
+@lru_cache(maxsize=1024)
 def parse_bytes(text: str) -> int:
     """Number of bytes that a text such as ``4KiB`` names.
 
@@ -74,6 +76,7 @@ def _byte_advice(text: str) -> str:
     return f"write {number}{prefix}iB (powers of 1024) or {number}{decimal} (powers of 1000)"
 
 
+@lru_cache(maxsize=1024)
 def parse_duration_ns(text: str) -> int:
     """Nanoseconds that a text such as ``5s`` or ``250ms`` names.
 

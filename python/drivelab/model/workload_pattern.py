@@ -102,7 +102,11 @@ class WorkloadPattern(WorkloadKeys):
     @property
     def operation_names(self) -> tuple[OperationName, ...]:
         """The operations that are issued: one, or those of the mix."""
-        return tuple(share.operation for share in self._operations())
+        if self.operations:
+            return tuple(mix.operation for mix in self.operations)
+        if self.read_fraction is None:
+            return (self.operation,)
+        return (_of_fraction(self.read_fraction),) if self.read_fraction in (0, 1) else ("read", "write")
 
     @property
     def uses_tree(self) -> bool:
@@ -135,7 +139,8 @@ class WorkloadPattern(WorkloadKeys):
 
     def changed(self, **values: object) -> WorkloadPattern:
         """The pattern with some keys set to other values, validated again."""
-        given = {name: getattr(self, name) for name in WorkloadPattern.model_fields if name in self.model_fields_set}
+        told = self.model_fields_set
+        given = {name: getattr(self, name) for name in WorkloadPattern.model_fields if name in told}
         # one size takes the place of a mix, and the other way round
         for name, other in (("block_size", "block_sizes"), ("block_sizes", "block_size")):
             if values.get(name):
@@ -246,8 +251,7 @@ class WorkloadPattern(WorkloadKeys):
         if self.operations:
             return tuple(self._share(mix) for mix in self.operations)
         if self.read_fraction is None or self.read_fraction in (0, 1):
-            whole: OperationName = self.operation if self.read_fraction is None else _of_fraction(self.read_fraction)
-            return (OperationShare(operation=whole),)
+            return (OperationShare(operation=self.operation_names[0]),)
         writes = OperationShare(operation="write", weight=1 - self.read_fraction)
         return (OperationShare(operation="read", weight=self.read_fraction), writes)
 

@@ -167,10 +167,12 @@ def _cell(
         elif isinstance(factor, WorkloadFactor) and (not factor.workloads or workload.name in factor.workloads):
             values[factor.name] = level
         levels[factor.name] = factor.name_of(level)
-    key = (workload.name, *values.values())
+    whole = (workload.name,)
+    if whole not in patterns:
+        patterns[whole] = workload.pattern(quick=quick)
+    key = (*whole, *values.values())
     if key not in patterns:
-        pattern = workload.pattern(quick=quick)
-        patterns[key] = pattern.changed(**values) if values else pattern
+        patterns[key] = patterns[whole].changed(**values)
     title = workload.title or workload.name
     return Cell(filesystem, workload.name, title, patterns[key], levels, settings, actions, point=workload.point)
 
