@@ -16,14 +16,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from compared_runs import write_compared_run
 
+from drivelab.analyse.fitness import judge_fitness
 from drivelab.answers.history import history_of, is_on
 from drivelab.cli import main
 from drivelab.cli.history import history_lines
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.history import NUMBERS
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.needs.load import load_need
 from drivelab.report.figures.over_dates import over_dates
-from drivelab.report.history_joint import ends_table, joint_of_history
+from drivelab.report.history_joint import ends_table, joint_of_history, outcome
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -367,3 +370,13 @@ def test_json_has_every_run(kept: Kept, capsys: pytest.CaptureFixture[str]) -> N
 def test_what_nobody_measured_says_how(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["history", "/nowhere"]) == 0
     assert capsys.readouterr().out == "no run of /nowhere is kept: drivelab check /nowhere\n"
+
+
+def test_a_check_for_several_programs_tells_how_many_ended_how(kept: Kept) -> None:
+    kept.check()
+    slow = Estimate(20e6, 18e6, 22e6, "ns", 9000, 9000.0, "")
+    log = TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": slow})
+    kept.last_with(verdict=judge_fitness([load_need("etcd"), load_need("consul")], [log], []).to_json())
+    (row,) = history_of(kept.runs(), TARGET).rows
+    assert outcome(row) == "1 no, 1 ?"
+    assert row.to_json()["outcomes"] == {"fail": 1, "undecided": 1}

@@ -62,5 +62,4 @@ def _of_all(outcomes: AbstractSet[Outcome]) -> FitnessOutcome:
     for only in ("pass", "fail", "undecided"):
         if outcomes == {only}:
             return only
-    # fit for some, where it is fit for one of them
-    return "mixed" if "pass" in outcomes else "undecided"
+    return "mixed"

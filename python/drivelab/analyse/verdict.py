@@ -25,6 +25,7 @@ from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
+from drivelab.model.lasting_rate import lasting_rate
 from drivelab.model.need import Need
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.published_burst import BASE_PER_S
@@ -325,7 +326,7 @@ def _without_limits(
     need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding], told: Forecast | None
 ) -> tuple[Outcome, str, str]:
     """Outcome, why it is undecided, and what the measured number means instead of a yes or no."""
-    trials, meaning, why = _meaning(need, summaries, told)
+    trials, meaning, why = _meaning(need, summaries, findings, told)
     if why:
         return "undecided", why, f"{need.title}: {why}"
     invalid = next(
@@ -337,7 +338,9 @@ def _without_limits(
     return "no_limit", "", meaning
 
 
-def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast | None) -> tuple[list[str], str, str]:
+def _meaning(
+    need: Need, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding], told: Forecast | None
+) -> tuple[list[str], str, str]:
     """The trials behind what was measured, what it means, and why there is nothing to say."""
     if need.program:
         trials = [PROGRAMS[need.program].write.trial]
@@ -349,6 +352,11 @@ def _meaning(need: Need, summaries: Mapping[str, TrialSummary], told: Forecast |
         return [name], "", _NOT_MEASURED
     if estimate.value is None:
         return [name], "", f"the number is only a bound: {estimate}"
+    lasting = lasting_rate((one for one in findings if touches(one, name)), capability.metric)
+    if lasting is not None:
+        first = format_quantity(lasting.at_first_per_s or estimate.value, estimate.unit)
+        value = f"{format_quantity(lasting.per_s, estimate.unit)} for long, {first} at first"
+        return [name], f"{need.title}: here {capability.text.format(value=value)}", ""
     interval = estimate.interval_text()
     meaning = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"
     return [name], f"{need.title}: here {meaning}", ""

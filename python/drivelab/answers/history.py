@@ -13,6 +13,7 @@ from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared
 from drivelab.answers.measured_on import as_text
 from drivelab.model.estimate import Unit
 from drivelab.model.history import NUMBERS, History, HistoryRow
+from drivelab.model.verdict import verdicts_in
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 
@@ -164,4 +165,10 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], lef
         is_quick=record.is_quick,
         left_out=left_out,
         error=record.error,
+        outcomes=outcomes if len(outcomes := _outcomes(record)) > 1 else {},
     )
+
+
+def _outcomes(record: RunRecord) -> Counter[str]:
+    """How many of the programs with a limit ended how."""
+    return Counter(as_text(one["outcome"]) for one in verdicts_in(record.verdict) if one.get("checks"))

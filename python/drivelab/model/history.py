@@ -75,6 +75,8 @@ class HistoryRow:
     need, outcome, answer : str
         The one program that was asked about, how it ended in a word (``pass``, ``complete``), and the sentence of
         its verdict.
+    outcomes : mapping of str to int
+        Of a check for several programs that ended differently: how many of them ended how; else empty.
     numbers : mapping of str to Estimate
         By the names of `NUMBERS`; what a run did not measure is missing.
     facts : mapping of str to str
@@ -101,6 +103,7 @@ class HistoryRow:
     is_quick: bool = False
     left_out: str = ""
     error: str = ""
+    outcomes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_full(self) -> bool:
@@ -115,6 +118,7 @@ class HistoryRow:
             "experiment": self.experiment,
             "need": self.need,
             "outcome": self.outcome,
+            "outcomes": dict(self.outcomes),
             "answer": self.answer,
             "numbers": {name: estimate.to_json() for name, estimate in self.numbers.items()},
             "facts": dict(self.facts),

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
 from drivelab.model.histogram import EMPTY, Histogram
+from drivelab.model.lasting_rate import LastingRate, lasting_rate
 from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference
@@ -75,8 +77,8 @@ class TrialContent:
         What each block device executed, the drive first.
     records : IoRecords or None
         One row per I/O, when they were recorded; nothing is read before it is asked for.
-    is_invalid : bool
-        Whether a finding says that it does not describe the drive.
+    findings : tuple of Finding
+        What is to be known of it.
     part_of : str
         Where this tells one operation of a mix alone, or all of them together: the operation that the trial is about.
     """
@@ -94,7 +96,7 @@ class TrialContent:
     context: Mapping[str, Any] = field(default_factory=dict)
     devices: tuple[Mapping[str, Any], ...] = ()
     records: IoRecords | None = None
-    is_invalid: bool = False
+    findings: tuple[Finding, ...] = ()
     part_of: str = ""
 
     @property
@@ -110,6 +112,15 @@ class TrialContent:
             )
             for operation, names in operations_apart(self.estimates, self.operation).items()
         ) or (self,)
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether a finding says that it does not describe the drive."""
+        return any(one.severity == "invalid" for one in self.findings)
+
+    def lasting(self, metric: str) -> LastingRate | None:
+        """What is left of its rate when a cache is full; None where nothing shows that it would fall."""
+        return lasting_rate(self.findings, metric)
 
     @property
     def is_main(self) -> bool:

@@ -197,7 +197,7 @@ def _trial(
         context=context,
         devices=tuple(devices),
         records=records,
-        is_invalid=any(finding.severity == "invalid" for finding in findings_in(row["findings_json"], name)),
+        findings=tuple(findings_in(row["findings_json"], name)),
     )
 
 

@@ -189,6 +189,8 @@ def outcome(row: HistoryRow) -> str:
     """Whether a check found the drive fit, and for what; what was run where that was no check."""
     if row.experiment != "check":
         return row.experiment
+    if row.outcomes:
+        return ", ".join(f"{row.outcomes[name]} {word}" for name, word in _OUTCOMES.items() if name in row.outcomes)
     if row.need and row.outcome == "no_limit":
         return f"{_UNKNOWN} {row.need}"
     # the verdict first: of a narrow column the end is cut

@@ -7,10 +7,10 @@ from typing import Any
 
 from drivelab.model.units import format_quantity
 
-WORDS = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "no_limit": "No limit", "mixed": "For some"}
-# where there is room for a few letters
+WORDS = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "no_limit": "No limit"}
+# one for each need; of several that end differently the sentence tells each. Where there is room for a few letters
 SHORT_WORDS = WORDS | {"undecided": "?", "no_limit": "-"}
-SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "no_limit": "–", "mixed": "±"}
+SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "no_limit": "–"}
 OF_A_LIMIT = {"pass": "✓ met", "fail": "✗ not met", "undecided": "? undecided"}
 _IN_A_LIST = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
-from drivelab.report.check_table import footnotes, marks_of, rate_trials
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.report.check_table import footnotes, lasting_words, marks_of, rate_trials
 from drivelab.report.content import TrialContent
 from drivelab.report.reported_findings import reported
 
@@ -43,3 +47,29 @@ def test_what_finds_no_room_leaves_a_sign_at_its_number() -> None:
 
 def test_what_is_only_said_of_the_probe_is_left_out() -> None:
     assert footnotes(reported([fell("compression-zeros-1", "0 MB/s")]), SHOWN) == []
+
+
+def left_in_cache(trial: str, token: str, base_per_s: float) -> Finding:
+    return Finding("writes-left-in-cache", "warning", "it was", trial, {"token": token, "base_per_s": base_per_s})
+
+
+def test_the_rate_that_lasts_stands_before_that_of_a_cache() -> None:
+    rate = {
+        RATE: Estimate(50_000, 49_600, 50_400, "1/s", 9, 9.0, ""),
+        THROUGHPUT: Estimate(204.8e6, 2e8, 2.1e8, "B/s", 9, 9.0, ""),
+    }
+    trial = replace(SHOWN[2], estimates=rate, findings=(left_in_cache(SHOWN[2].name, "I/Os", 205.3),))
+    assert lasting_words(trial, RATE) == ("205/s", "50 000/s at first")
+    # what is known of one unit says nothing of another
+    assert lasting_words(trial, THROUGHPUT) is None
+    assert lasting_words(replace(trial, findings=()), RATE) is None
+    # and no note says it again
+    assert footnotes(reported(list(trial.findings)), SHOWN) == []
+
+
+def test_of_a_cliff_and_a_cache_that_empties_the_lower_rate_lasts() -> None:
+    rates = {"token": "bytes", "burst_per_s": 548e6, "base_per_s": 210e6}
+    cliff = Finding("throughput-cliff", "warning", "it fell", SHOWN[0].name, rates)
+    mixture = {THROUGHPUT: Estimate(303e6, None, 566e6, "B/s", 9, 9.0, "")}
+    trial = replace(SHOWN[0], estimates=mixture, findings=(cliff, left_in_cache(SHOWN[0].name, "bytes", 209e6)))
+    assert lasting_words(trial, THROUGHPUT) == ("209 MB/s", "548 MB/s at first")

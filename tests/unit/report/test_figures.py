@@ -16,6 +16,7 @@ from plotly import graph_objects
 from drivelab.answers.explanations import explanation_differences, explanations_of
 from drivelab.answers.run_answer import answer_of_run
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.content import ReportContent, TrialContent
@@ -87,7 +88,8 @@ def test_figures_are_valid_plotly(stored_run: StoredRun) -> None:
 
 
 def test_a_trial_that_does_not_describe_the_drive_is_marked_in_every_figure(check_content: ReportContent) -> None:
-    wrong = [replace(trial, is_invalid=True) for trial in check_content.trials]
+    invalid = Finding("page-cache-answered", "invalid", "memory answered")
+    wrong = [replace(trial, findings=(invalid,)) for trial in check_content.trials]
     for make in (
         latency_overview,
         latency_histogram,

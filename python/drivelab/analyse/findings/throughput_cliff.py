@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drivelab.analyse.change_points import CLIFF_CAPACITY_SHARE, CLIFF_RATIO
 from drivelab.analyse.findings import burst_ended
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
+from drivelab.analyse.token_bucket import token_of
 from drivelab.analyse.trial_course import capacity_of_target
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.units import format_decimal_bytes, format_percent, format_rate_bytes_per_s
@@ -48,16 +51,33 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         "throughput_after_cliff_bytes_per_s": after.value,
         "after_over_before_ratio": after.value / before.value,
         "capacity_bytes": capacity,
+        **_base_rate(evidence, before.value, after.value),
     }
     return [Finding(CODE, "warning", text, evidence.name, facts, MEASURE_LONGER if is_short else _ADVICE)]
 
 
 def _what_lasts(evidence: TrialEvidence, after_bytes_per_s: float) -> str:
     """What the drive does for longer: the level after the cliff, unless it came back from it."""
-    last = evidence.summary.estimates.get("throughput_last_tenth_bytes_per_s")
-    if last is not None and last.value and CLIFF_RATIO * last.value > after_bytes_per_s:
-        return f"In the last tenth of the trial it was {format_rate_bytes_per_s(last.value)} again"
+    if again := _came_back_to(evidence, after_bytes_per_s):
+        return f"In the last tenth of the trial it was {format_rate_bytes_per_s(again)} again"
     return f"What it does for longer is {format_rate_bytes_per_s(after_bytes_per_s)}"
+
+
+def _came_back_to(evidence: TrialEvidence, after_bytes_per_s: float) -> float:
+    """The throughput of the last tenth, where that is above the cliff again; else 0."""
+    last = evidence.summary.estimates.get("throughput_last_tenth_bytes_per_s")
+    value = 0.0 if last is None else last.value or 0.0
+    return value if CLIFF_RATIO * value > after_bytes_per_s else 0.0
+
+
+def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_per_s: float) -> dict[str, Any]:
+    """The rates before the cliff and after it, of writes that did not come back: a cache explains no other."""
+    if not evidence.operations("write") or _came_back_to(evidence, after_bytes_per_s):
+        return {}
+    block_bytes = evidence.measured.workload.block_sizes[0].bytes
+    token, _ = token_of(block_bytes)
+    unit = 1 if token == "bytes" else block_bytes
+    return {"token": token, "burst_per_s": before_bytes_per_s / unit, "base_per_s": after_bytes_per_s / unit}
 
 
 def _cause(evidence: TrialEvidence) -> str:

@@ -17,7 +17,14 @@ from drivelab.report.card.rows import (
     rows_of_rounds,
     rows_of_sets,
 )
-from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, shape_of
+from drivelab.report.check_table import (
+    durable_trials,
+    footnotes,
+    lasting_words,
+    marks_of,
+    rate_trials,
+    shape_of,
+)
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.limit_gauge import Gauge, gauges_of
 from drivelab.report.finding_lines import merged_texts
@@ -151,6 +158,8 @@ def _number(trial: TrialContent, notes: Sequence[ReportedFinding]) -> Row:
         seen = None if estimate is None else estimate.observed if estimate.observed is not None else estimate.low
         return Row(name, "?" if seen is None else f"≥ {write(seen)}", "too few data" if estimate else "")
     marks = marks_of(trial, notes, len(notes))
+    if told := None if trial.is_durable else lasting_words(trial, metric):
+        return Row(name, told[0], told[1] + marks)
     if estimate.low is None or estimate.high is None:
         return Row(name, write(estimate.value), marks.strip())
     span = span_beside(write(estimate.value), write(estimate.low), write(estimate.high)) + marks

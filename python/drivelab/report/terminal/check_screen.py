@@ -15,7 +15,15 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
-from drivelab.report.check_table import durable_trials, footnotes, marks_of, rate_trials, region_words, shape_of
+from drivelab.report.check_table import (
+    durable_trials,
+    footnotes,
+    lasting_words,
+    marks_of,
+    rate_trials,
+    region_words,
+    shape_of,
+)
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import (
     busy_words,
@@ -278,8 +286,11 @@ class _Writer:
         if trial is None:
             return "", Text()
         metric = RATE if order == "random" else THROUGHPUT
+        marks = (self._marks(trial), "yellow")
+        if told := lasting_words(trial, metric):
+            return told[0], Text.assemble((told[1], "dim"), marks)
         value, interval = self._number(trial.estimate(metric), value_writer(metric))
-        return value, Text.assemble(interval, (self._marks(trial), "yellow"))
+        return value, Text.assemble(interval, marks)
 
     def _number(self, estimate: Estimate | None, write: Callable[[float], str]) -> tuple[str, Text]:
         """A number with its unit, and its interval without it."""

@@ -189,7 +189,8 @@ def _verdict_line(outcome: str, sentence: str, plain: bool) -> RenderableType:
     from rich.text import Text
 
     style = OUTCOME_STYLES.get(outcome, "bold")
-    return Text.assemble((WORDS.get(outcome, outcome), style), "  ", _text(sentence, plain))
+    word = f"{WORDS[outcome]}  " if outcome in WORDS else ""
+    return Text.assemble((word, style), _text(sentence, plain))
 
 
 def _need_lines(block: VerdictBlock, plain: bool, *, is_only_one: bool) -> list[RenderableType]:
