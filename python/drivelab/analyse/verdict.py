@@ -20,11 +20,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from drivelab.analyse.findings import BASE_RATE_CODES, DURABILITY_CODES, VOLUME_CODES, burst_possible, foreign_work
+from drivelab.analyse.findings import BASE_RATE_CODES, DURABILITY_CODES, burst_possible, foreign_work
 from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
-from drivelab.model.finding import Finding
+from drivelab.model.finding import VOLUME_CODES, Finding
 from drivelab.model.lasting_rate import lasting_rate
 from drivelab.model.need import Need
 from drivelab.model.programs import PROGRAMS

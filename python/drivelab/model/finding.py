@@ -11,6 +11,8 @@ _GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
 # advice that a command completes with its own option
 MEASURE_LONGER = "measure longer"
 USE_DIRECT_IO = "use direct I/O, or a range larger than memory"
+# about the volume, whichever trial has shown it
+VOLUME_CODES = frozenset({"burst-credit", "burst-ended", "burst-possible"})
 
 
 @dataclass(frozen=True, slots=True)

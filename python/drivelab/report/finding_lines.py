@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from drivelab.model.finding import Finding, gravity, kind_of, trials_of
+from drivelab.model.finding import VOLUME_CODES, Finding, gravity, kind_of, trials_of
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_duration_ns
 
@@ -109,6 +109,10 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
     count = len({one.trial for one in members if not one.trial_count} - {""})
     count += sum(one.trial_count for one in members)
     is_of_all = count in (0, trial_count)
+    if first.code in VOLUME_CODES and count and targets.get(first.trial):
+        # whichever trials have shown it: of the others nobody knows
+        where = f" [{targets[first.trial]}]" if len(set(targets.values())) > 1 else ""
+        return FindingLine(first.severity, first.text, where, first.code)
     if count < 2:
         of = "" if is_of_all else trials_of(count, trial_count)
         return FindingLine(first.severity, first.text, _where_one(first.trial), first.code, of)

@@ -10,8 +10,9 @@ import pytest
 from simulated_trials import LOOP, evidence, reads_at, target
 
 from bursting_drives import limited, read_for, unlimited
-from drivelab.analyse.findings import VOLUME_CODES, burst_ended, burst_possible, throughput_cliff, trial_findings
+from drivelab.analyse.findings import burst_ended, burst_possible, throughput_cliff, trial_findings
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.model.finding import VOLUME_CODES
 from drivelab.model.simulated import SimulatedModel
 
 BURST = [*repeat(3000.0, 8), *repeat(300.0, 22)]

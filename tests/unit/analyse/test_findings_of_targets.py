@@ -21,7 +21,7 @@ from drivelab.analyse.findings import (
 )
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.model.drive import LinkFacts, WriteCacheFacts
-from drivelab.model.finding import gravity
+from drivelab.model.finding import VOLUME_CODES, gravity
 from drivelab.model.host import HostFacts
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -117,6 +117,7 @@ def test_every_kind_has_a_file_of_its_own_name_and_a_section() -> None:
     folder = Path(findings.__file__).parent
     files = {path.stem.replace("_", "-") for path in folder.glob("*.py")} - {"--init--", "evidence"}
     assert set(CODES) == files
+    assert set(CODES) >= VOLUME_CODES
     sections = re.findall(r"^## `([a-z-]+)`$", (DOCS / "findings.md").read_text(), re.MULTILINE)
     assert sections == sorted(CODES)
 

@@ -161,3 +161,12 @@ def test_drives_of_which_the_same_is_said_share_a_line() -> None:
     ]
     (line,) = finding_lines(models, 2)
     assert line.text == "sim:a and sim:b are simulated: the numbers are of a model"
+
+
+def test_what_is_said_of_a_volume_counts_no_trials() -> None:
+    shown = [Finding("burst-possible", "warning", "3 000 I/Os a second may be a burst", name) for name in ("a", "b")]
+    targets = {"a": "gp2", "b": "gp2", "c": "gp2", "d": "ssd"}
+    (line,) = finding_lines(shown, 4, targets=targets)
+    assert (line.text, line.where, line.of) == (shown[0].text, " [gp2]", "")
+    (alone,) = finding_lines(shown, 3, targets=dict.fromkeys("abc", "gp2"))
+    assert (alone.where, alone.of) == ("", "")

@@ -59,7 +59,7 @@ from drivelab.analyse.findings import (
 )
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.run_evidence import RunEvidence
-from drivelab.model.finding import Finding, gravity
+from drivelab.model.finding import VOLUME_CODES, Finding, gravity
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.smart import SmartFacts
@@ -120,9 +120,6 @@ SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
 
 _PLACES = {kind.CODE: place for place, kind in enumerate(TRIAL_KINDS)}
-
-# about the volume, whichever trial has shown it
-VOLUME_CODES = frozenset({burst_credit.CODE, burst_ended.CODE, burst_possible.CODE})
 
 # that name the rate which is left (`base_per_s`, in I/Os or bytes) when a burst has ended or a cache is full
 BASE_RATE_CODES = frozenset({burst_ended.CODE, writes_left_in_cache.CODE})

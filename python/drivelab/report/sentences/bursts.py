@@ -35,7 +35,7 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
     if several and all(bucket.verdict == "no end" for _, bucket in order):
         yield from _none_ended(order)
         yield from _beside(answer)
-        begun = [f"{_size(bucket)} on {shortened(target)}" for target, bucket in order if bucket.at_once]
+        begun = [f"{_size(bucket)} of {_reads(target, bucket)}" for target, bucket in order if bucket.at_once]
         if begun:
             yield f"At the start {names_in_words(begun)} came at once."
         return
@@ -49,7 +49,9 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
 
 def _none_ended(order: Pair) -> Iterator[str]:
     """``No burst ended within 20 s``, and which rates may be one that was not watched for long enough."""
-    ended = f"No burst ended within {time_text(min(bucket.watched_s for _, bucket in order))}"
+    # what came at once at the start had an end, too
+    lasting = "lasting " * any(bucket.at_once for _, bucket in order)
+    ended = f"No {lasting}burst ended within {time_text(min(bucket.watched_s for _, bucket in order))}"
     open_ones = [(target, bucket, least_s) for target, bucket in order if (least_s := _credit_s(bucket))]
     if not open_ones:
         yield f"{ended}."
@@ -81,6 +83,11 @@ def _beside(answer: RunAnswer) -> Iterator[str]:
         is_alike = _times(pair) < DIFFERS_FROM
         told = f"{first} and {second} are alike at {_how(pair)}" if is_alike else _faster([pair])
         yield f"{told}{_when([pair])}{'' if is_alike else _noise(pair, answer)}."
+
+
+def _reads(target: str, bucket: TokenBucket) -> str:
+    """``large reads on gp2``."""
+    return f"{READS[bucket.token]} reads on {shortened(target)}"
 
 
 def _noise(pair: Pair, answer: RunAnswer) -> str:

@@ -70,8 +70,8 @@ def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
         "no other end of a burst within 20 s."
     )
     first, _, at_once = told(("gp2", begun), ("disk", no_end("bytes", 1e8)))
-    assert first == "No burst ended within 20 s."
-    assert at_once == "At the start 268 MB on gp2 came at once."
+    assert first == "No lasting burst ended within 20 s."
+    assert at_once == "At the start 268 MB of large reads on gp2 came at once."
 
 
 def test_one_target_says_that_its_ios_are_reads() -> None:
