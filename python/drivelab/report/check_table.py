@@ -14,7 +14,7 @@ from drivelab.report.reported_findings import ReportedFinding
 # so many trials with numbers of their own have a footnote each; of more the first one stands for all
 _APART_MAX = 3
 # what the numbers say themselves: see `lasting_words`
-_TOLD_BY_NUMBERS = "writes-left-in-cache"
+TOLD_BY_NUMBERS = "writes-left-in-cache"
 
 
 def durable_trials(trials: Sequence[TrialContent]) -> list[TrialContent]:
@@ -66,7 +66,7 @@ def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent
     """
     names = {trial.name for trial in trials}
     found: list[ReportedFinding] = []
-    for one in (each for each in findings if each.code != _TOLD_BY_NUMBERS):
+    for one in (each for each in findings if each.code != TOLD_BY_NUMBERS):
         says = tuple((text, kept) for text, told in one.says if (kept := tuple(names & set(told))))
         if not one.trials or names <= set(one.trials):
             found.append(replace(one, number=0))

@@ -76,6 +76,20 @@ def test_a_check_shows_its_limit_and_four_numbers() -> None:
     assert card.warnings[0] == f"!1 {told}"
 
 
+def test_the_rate_that_lasts_needs_no_warning() -> None:
+    joint = joint_report([golden("check-directory")])
+    run = joint.runs[0]
+    (deep,) = (one for one in run.trials if one.name == "sequential-write-qd8")
+    left = Finding(
+        "writes-left-in-cache", "warning", "it was less", deep.name, {"token": "bytes", "base_per_s": 209e6}, "longer"
+    )
+    trials = tuple(replace(one, findings=(left,)) if one is deep else one for one in run.trials)
+    run = replace(run, trials=trials, findings=reported([left]), finding_lines=finding_lines([left], 10))
+    card = card_of(replace(joint, runs=(run,)))
+    assert ("209 MB/s", "1.42 GB/s at first") in [(row.text, row.span) for row in card.numbers]
+    assert not [one for one in card.warnings if "it was less" in one]
+
+
 def test_a_check_shows_no_probe_and_marks_what_its_warnings_are_about() -> None:
     joint = joint_report([golden("check-directory")])
     run = joint.runs[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
@@ -18,6 +18,7 @@ from drivelab.report.card.rows import (
     rows_of_sets,
 )
 from drivelab.report.check_table import (
+    TOLD_BY_NUMBERS,
     durable_trials,
     footnotes,
     lasting_words,
@@ -96,6 +97,7 @@ def card_of(joint: Joint) -> Card:
         numbers = () if rows.rows[0].is_published else (replace(rows.rows[0], name=rows.title),)
         rows = None
     others = () if numbers or rows else joint.sentences[1:]
+    marked = [one for one in notes if any(one.mark in row.span for row in numbers)]
     return Card(
         outcome=answer.outcome if answer else "",
         title=joint.question,
@@ -105,7 +107,7 @@ def card_of(joint: Joint) -> Card:
         numbers=numbers,
         rows=rows,
         others=others,
-        warnings=_warnings(joint, others, [one for one in notes if any(one.mark in row.span for row in numbers)]),
+        warnings=_warnings(joint, others, marked, [TOLD_BY_NUMBERS] if check and numbers else ()),
         source=source_words(joint),
     )
 
@@ -118,13 +120,15 @@ def _gauge(content: ReportContent) -> Gauge | None:
     return next((one for one in gauges_of(verdict) if one.value and one.outcome == verdict.get("outcome")), None)
 
 
-def _warnings(joint: Joint, told: Sequence[str], notes: Sequence[ReportedFinding]) -> tuple[str, ...]:
+def _warnings(
+    joint: Joint, told: Sequence[str], notes: Sequence[ReportedFinding], by_numbers: Collection[str]
+) -> tuple[str, ...]:
     """What limits the numbers: the gravest, and what their marks stand for, of a kind in one line."""
     kinds: dict[str, list[ReportedFinding]] = {}
     for one in notes:
         kinds.setdefault(one.code, []).append(one)
     marked = [line for members in kinds.values() for line in _marked_lines(members)]
-    others = warnings_of(joint, told, kinds)
+    others = warnings_of(joint, told, {*kinds, *by_numbers})
     return (*others[: max(1, _WARNINGS_MAX - len(marked))], *marked)
 
 
