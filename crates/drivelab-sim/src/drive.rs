@@ -133,16 +133,20 @@ impl Drive {
     /// Flash that holds nothing answers reads at once.
     pub fn lay_out(&mut self, offset: u64, bytes: u64) {
         if let Medium::Flash(flash) = &mut self.medium {
+            let bytes = bytes.min(self.model.size_bytes.saturating_sub(offset));
             flash.lay_out(Extent { offset, bytes });
         }
     }
 
-    /// Takes a command at a moment; when it ends, and how.
+    /// Takes a command at a moment; when it ends, and how: behind the drive's end it fails.
     #[inline]
     pub fn submit(&mut self, now: u64, command: &Command) -> Done {
         let number = command.operation as usize;
         self.counters.commands[number] += 1;
         let begin = self.begin(now, command);
+        if self.is_beyond_end(command) {
+            return Done { at_ns: begin.max(now + 1), result: -EIO };
+        }
         let factor = self.model.throttling.as_ref().map_or(1.0, |throttling| throttling.factor_at(begin));
         let end = match command.operation {
             Operation::Read => self.read(begin, command, factor),
@@ -154,6 +158,13 @@ impl Drive {
         let result = self.result(command);
         self.counters.bytes[number] += result.max(0) as u64;
         Done { at_ns, result }
+    }
+
+    #[inline]
+    fn is_beyond_end(&self, command: &Command) -> bool {
+        let size = self.model.size_bytes;
+        command.operation != Operation::Flush
+            && (command.bytes > size || command.offset > size - command.bytes)
     }
 
     /// When limits and controller let a command begin.

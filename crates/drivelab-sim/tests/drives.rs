@@ -285,6 +285,24 @@ fn io_fails_as_often_and_where_it_is_told() {
 }
 
 #[test]
+fn what_lies_behind_the_end_fails_and_changes_nothing() {
+    for model in [ssd(), disk()] {
+        let size = model.size_bytes;
+        let mut drive = Drive::new(&model, 1).unwrap();
+        for operation in [Operation::Read, Operation::Write, Operation::Trim] {
+            for (offset, bytes) in
+                [(size, 4 * KIB), (size - 2 * KIB, 4 * KIB), (0, size + 4 * KIB), (u64::MAX - KIB, 4 * KIB)]
+            {
+                assert_eq!(drive.submit(0, &command(operation, offset, bytes)).result, -5);
+            }
+            assert_eq!(drive.submit(0, &command(operation, size - 4 * KIB, 4 * KIB)).result, 4096);
+        }
+        assert_eq!(drive.submit(0, &command(Operation::Flush, size, 0)).result, 0);
+        assert_eq!(drive.counters().bytes[Operation::Write as usize], 4 * KIB);
+    }
+}
+
+#[test]
 fn a_disk_turns_seeks_and_is_faster_outside() {
     let (turn, size) = (SECOND_NS as f64 / 120.0, 1_u64 << 40);
     let mut drive = Drive::new(&disk(), 1).unwrap();
