@@ -261,7 +261,8 @@ def _cells(
 def _name(key: Key, trials: Sequence[ComparedTrial]) -> str:
     place, workload, levels = key
     label = trials[0].label or workload
-    return ", ".join([label, *(level_phrase(*one) for one in levels), *([place] if place else [])])
+    # the place of a target may have the name of the other side's
+    return ", ".join([label, *(level_phrase(*one) for one in levels), *([trials[0].trial.target] if place else [])])
 
 
 def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:

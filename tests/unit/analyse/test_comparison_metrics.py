@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from drivelab.analyse.comparison import ComparedTrial, compare_sides, shown_metrics
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.judged_metric import LATENCY
+
+
+def trial_of(value: float) -> RunTrial:
+    """A durable write."""
+    return RunTrial("a", "sdb", "w", 1, {}, {}, TrialKind(4096, 1, is_durable=True), {LATENCY: value})
 
 
 @pytest.mark.parametrize(
@@ -29,11 +36,6 @@ def test_small_ios_that_nobody_waits_for_are_compared_by_their_number(
 def test_what_stands_beside_a_ratio_is_what_it_is_made_of() -> None:
     """The medians of three runs, 100, 200 and 900, against 150, 160 and 170: a median rises where the mean falls."""
     levels = ([(90.0, 100.0, 300.0), (200.0, 200.0, 200.0), (900.0, 901.0, 1.0)], [(150.0,), (160.0,), (170.0,)])
-    kind = TrialKind(4096, 1, is_durable=True)
-
-    def trial_of(value: float) -> RunTrial:
-        return RunTrial("a", "sdb", "w", 1, {}, {}, kind, {LATENCY: value})
-
     sides = [
         [ComparedTrial(number, "0", trial_of(value)) for number, repeats in enumerate(side) for value in repeats]
         for side in levels
@@ -44,3 +46,11 @@ def test_what_stands_beside_a_ratio_is_what_it_is_made_of() -> None:
     assert row.base.value == pytest.approx((100 * 200 * 900) ** (1 / 3))
     assert row.new.value / row.base.value == pytest.approx(row.ratio.value)
     assert (row.base.lowest, row.base.highest, row.base.run_count, row.base.repeat_count) == (1, 901, 3, 9)
+
+
+def test_what_one_side_lacks_is_named_by_the_target_that_it_was_measured_on() -> None:
+    trials = [replace(trial_of(1.0), workload=name, target=name) for name in ("Alpha", "Beta")]
+    # Beta stands beside Alpha, where the sides have nothing else
+    base, new = ([ComparedTrial(0, "Alpha", trial)] for trial in trials)
+    found = compare_sides(base, new, {})
+    assert (found.only_base, found.only_new) == (("Alpha, Alpha",), ("Beta, Beta",))

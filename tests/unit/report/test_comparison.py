@@ -248,15 +248,20 @@ def test_the_page_does_not_count_what_is_compared_as_a_difference_that_limits_it
 
 
 def test_combinations_of_a_target_that_is_left_out_are_not_named_one_by_one() -> None:
-    only = ("a log, ext4, sdc of NEW", "reads, ext4")
+    only = ("a log, ext4, sdc", "reads, ext4")
     told = " ".join(comparison_text(comparison(row(), only_new=only, left_out_new=("sdc",))).split())
     assert "sdc of NEW is left out" in told
     assert "NEW has 1 combination that BASE lacks: reads, ext4." in told
 
 
+def test_of_many_combinations_that_a_side_lacks_two_are_named() -> None:
+    told = " ".join(comparison_text(comparison(row(), only_new=tuple("abcd"))).split())
+    assert "NEW has 4 combinations that BASE lacks: a; b; and 2 more." in told
+
+
 def test_nothing_in_common_is_said() -> None:
-    assert "no combination" in summary_sentence(comparison())
-    assert "mean different things" in summary_sentence(comparison(row(verdict="not comparable", why=("other",))))
+    assert "no combination" in answers(comparison())[0]
+    assert "different things" in answers(comparison(row(verdict="not comparable", why=("other",))))[0]
 
 
 def test_the_terminal_shows_everything_in_80_columns() -> None:

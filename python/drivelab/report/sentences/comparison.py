@@ -9,6 +9,7 @@ from statistics import median
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
+from drivelab.model.names import counted
 from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.numerals import THIN_SPACE, number_text
 from drivelab.report.sentences.effect_words import command_words, ratio_change, ratio_words
@@ -19,6 +20,7 @@ _TIMES_SEEN_FROM = 1.1
 # beyond this nobody wants to know by how much: nothing useful would have been found
 _FACTOR_MAX = 10.0
 _END_MAX = 1000.0
+_MISSING_NAMED_MAX = 2
 # closer to 1 a ratio is not called a change
 SAME_WITHIN = 0.005
 _SUMMARY_ORDER = (
@@ -56,29 +58,6 @@ def runs_words(runs: Sequence[ComparedRun]) -> str:
     return runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({', '.join(run.name for run in runs)})"
 
 
-def scale_words(comparison: Comparison) -> str:
-    """That one side was made with ``--quick`` and the other was not; empty where both are alike."""
-    found = {
-        name: sum(run.is_quick for run in runs) / len(runs)
-        for name, runs in (("BASE", comparison.base), ("NEW", comparison.new))
-    }
-    quick = [name for name, share in found.items() if share]
-    if len(set(found.values())) == 1:
-        return ""
-    which = f"Only {quick[0]}" if len(quick) == 1 and found[quick[0]] == 1 else "Some runs, and not all,"
-    return f"{which} used --quick: shorter trials may be the whole difference."
-
-
-def limits_words(comparison: Comparison) -> list[str]:
-    """What to know before any number: that one side was made with ``--quick``, and which targets are left out."""
-    told = [scale_words(comparison)] if comparison.is_anything_compared else []
-    for side, other, targets in (("BASE", "NEW", comparison.left_out_base), ("NEW", "BASE", comparison.left_out_new)):
-        if targets:
-            are = "is" if len(targets) == 1 else "are"
-            told.append(f"{', '.join(targets)} of {side} {are} left out: {other} has nothing to compare with.")
-    return [one for one in told if one]
-
-
 def looks_change(row: MetricComparison) -> str:
     """How NEW looks and how far: ``1.26 times better``, ``alike``."""
     looks = looks_words(row)
@@ -111,11 +90,7 @@ def verdict_words(row: MetricComparison) -> str:
 
 
 def summary_sentence(comparison: Comparison) -> str:
-    """The answer in one line, the worst first."""
-    if not comparison.rows:
-        return "Nothing could be compared: BASE and NEW have no combination of workload and levels in common."
-    if not comparison.is_anything_compared:
-        return f"Nothing could be compared: all {len(comparison.rows)} numbers mean different things in BASE and NEW."
+    """How many numbers have which verdict in one line, the worst first."""
     if not comparison.is_anything_judged:
         seen = next((row for row in comparison.rows if row.verdict == "seen only"), comparison.rows[0])
         why = f" ({seen.why[0]})" if seen.why else ""
@@ -259,13 +234,12 @@ def remarks(comparison: Comparison) -> Iterator[str]:
         ("NEW", "BASE", comparison.only_new, comparison.left_out_new),
     )
     for name, other, only, left_out in sides:
-        # that a whole target is left out is told by `limits_words`
-        ends = tuple(f", {target}{of}" for target in left_out for of in ("", f" of {name}"))
-        missing = [one for one in only if not one.endswith(ends)]
+        # that a whole target is left out is told beside the answer
+        missing = [one for one in only if not one.endswith(tuple(f", {target}" for target in left_out))]
         if missing:
-            listed = "; ".join(missing[:5]) + (" and others" if len(missing) > 5 else "")
-            many = "1 combination" if len(missing) == 1 else f"{len(missing)} combinations"
-            yield f"{name} has {many} that {other} lacks: {listed}."
+            more = len(missing) - _MISSING_NAMED_MAX
+            listed = "; ".join(missing[:_MISSING_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
+            yield f"{name} has {counted(len(missing), 'combination')} that {other} lacks: {listed}."
 
 
 def _by_chance(comparison: Comparison) -> Iterator[str]:

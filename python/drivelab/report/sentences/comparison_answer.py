@@ -10,12 +10,13 @@ from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
+from drivelab.model.names import names_in_words
 from drivelab.model.units import format_percent
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 from drivelab.report.sentences.comparison import (
     SAME_WITHIN,
     amount_words,
     constant_levels,
-    limits_words,
     looks_words,
     size_of_change,
     summary_sentence,
@@ -44,18 +45,50 @@ _BESIDE = frozenset(
 
 def answers(comparison: Comparison) -> tuple[str, ...]:
     """The answer in at most 30 words, then how many numbers have which verdict where these are several."""
-    summary = summary_sentence(comparison)
     if not comparison.is_anything_compared:
-        return (summary,)
+        return (_nothing(comparison),)
     verdicts = {row.verdict for row in comparison.rows if row.is_judged}
     is_told = len(verdicts) == 1 and verdicts <= {"equivalent", "no difference shown"}
-    return (_answer(comparison), summary)[: 1 if is_told else 2]
+    return (_answer(comparison), summary_sentence(comparison))[: 1 if is_told else 2]
 
 
 def answers_with_limits(comparison: Comparison) -> tuple[str, ...]:
     """The same, and behind the answer what limits it: ``--quick`` on one side, and targets that are left out."""
     answer, *more = answers(comparison)
     return (answer, *limits_words(comparison), *more)
+
+
+def limits_words(comparison: Comparison) -> list[str]:
+    """What to know before any number: ``--quick`` on one side, which targets stand beside others or are left out."""
+    told = [_scale_words(comparison), _pairs_words(comparison)] if comparison.is_anything_compared else []
+    for side, other, targets in (("BASE", "NEW", comparison.left_out_base), ("NEW", "BASE", comparison.left_out_new)):
+        if targets:
+            are = "is" if len(targets) == 1 else "are"
+            told.append(f"{', '.join(targets)} of {side} {are} left out: {other} has nothing to compare with.")
+    return [one for one in told if one]
+
+
+def _scale_words(comparison: Comparison) -> str:
+    """That one side was made with ``--quick`` and the other was not; empty where both are alike."""
+    found = {
+        name: sum(run.is_quick for run in runs) / len(runs)
+        for name, runs in (("BASE", comparison.base), ("NEW", comparison.new))
+    }
+    quick = [name for name, share in found.items() if share]
+    if len(set(found.values())) == 1:
+        return ""
+    which = f"Only {quick[0]}" if len(quick) == 1 and found[quick[0]] == 1 else "Some runs, and not all,"
+    return f"{which} used --quick: shorter trials may be the whole difference."
+
+
+def _pairs_words(comparison: Comparison) -> str:
+    """Which targets of different names are compared; empty where the answer names them."""
+    pairs = dict.fromkeys((row.target_base, row.target_new) for row in comparison.rows)
+    others = [(base, new) for base, new in pairs if base != new]
+    if not others or [*pairs] == [side_names(comparison)]:
+        return ""
+    (base, new), *more = others
+    return f"{new} of NEW is compared with {base} of BASE{''.join(f', {two} with {one}' for one, two in more)}."
 
 
 def side_names(comparison: Comparison) -> tuple[str, str]:
@@ -77,6 +110,21 @@ def side_names(comparison: Comparison) -> tuple[str, str]:
 
 def _are_names(base: str, new: str) -> bool:
     return base != new and all(name and len(name) <= _NAME_LENGTH_MAX for name in (base, new))
+
+
+def _nothing(comparison: Comparison) -> str:
+    """Why nothing could be compared, with the drives where they are others and there is room."""
+    why = "{} and {} have no combination of workload and levels in common"
+    if number := len(comparison.rows):
+        numbers = "the only number means" if number == 1 else f"all {number} numbers mean"
+        why = f"{numbers} different things in {{}} and {{}}"
+    told = [
+        (f"BASE (on {names_in_words(one.base)})", f"NEW (on {names_in_words(one.new)})")
+        for one in comparison.differences
+        if one.what == "drive"
+    ]
+    sentences = [f"Nothing could be compared: {why.format(*sides)}." for sides in (*told, ("BASE", "NEW"))]
+    return next((one for one in sentences if len(one.split()) <= FIRST_WORDS_MAX), sentences[-1])
 
 
 def _answer(comparison: Comparison) -> str:

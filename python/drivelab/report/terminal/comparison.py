@@ -16,7 +16,6 @@ from drivelab.report.sentences.comparison import (
     difference_words,
     interval_words,
     level_words,
-    limits_words,
     looks_change,
     looks_words,
     reasons,
@@ -26,7 +25,7 @@ from drivelab.report.sentences.comparison import (
     target_words,
     value_words,
 )
-from drivelab.report.sentences.comparison_answer import answers
+from drivelab.report.sentences.comparison_answer import answers, limits_words
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.terminal.clean_text import terminal_text

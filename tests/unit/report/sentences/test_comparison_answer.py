@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from drivelab.model.comparison import ComparedRun, Comparison, MetricComparison
+from drivelab.model.comparison import ComparedRun, Comparison, MetricComparison, SideDifference
 from drivelab.model.estimate import Estimate
 from drivelab.report.sentences.comparison_answer import answers, answers_with_limits
 from drivelab.report.terminal.comparison import comparison_text
@@ -60,6 +60,40 @@ def test_a_target_without_anything_to_compare_with_is_named_above_the_answer() -
     assert answers_with_limits(two)[1] == told
     assert comparison_text(two, is_whole=False).splitlines()[2] == told
     assert two.to_json()["left_out_new"] == ["Beta"]
+
+
+def test_drives_that_stand_beside_each_other_are_named_before_any_number() -> None:
+    pair = replace(seen(2.0), target_base="Alpha", target_new="Beta")
+    one = Comparison((ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),), 0.05, rows=(pair, seen(1.0)))
+    two = replace(one, rows=(*one.rows, replace(pair, target_base="Gamma", target_new="Delta")))
+    assert answers_with_limits(two)[1] == "Beta of NEW is compared with Alpha of BASE, Delta with Gamma."
+    told = "Beta of NEW is compared with Alpha of BASE."
+    assert answers_with_limits(one)[1] == told
+    assert comparison_text(one, is_whole=False).splitlines()[2] == told
+    # named by the answer itself
+    alone = replace(one, rows=(pair,))
+    assert answers(alone)[0].startswith("Beta looked 2.0 times")
+    assert answers_with_limits(alone) == answers(alone)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ((), "BASE (on Alpha) and NEW (on Alpha and Beta) have no combination of workload and levels in common."),
+        (
+            (replace(seen(2.0), verdict="not comparable"),),
+            "the only number means different things in BASE (on Alpha) and NEW (on Alpha and Beta).",
+        ),
+    ],
+)
+def test_where_nothing_could_be_compared_the_drives_are_named(rows: tuple[MetricComparison, ...], told: str) -> None:
+    drives = (SideDifference("drive", ("Alpha",), ("Alpha", "Beta")),)
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    found = Comparison(*sides, margin=0.05, rows=rows, differences=drives)
+    assert answers(found) == (f"Nothing could be compared: {told}",)
+    assert "(on" not in answers(replace(found, differences=()))[0]
+    long = (SideDifference("drive", ("a " * 9,), ("b " * 9,)),)
+    assert len(answers(replace(found, differences=long))[0].split()) <= 30
 
 
 def test_how_far_apart_reads_the_same_for_times_and_for_rates() -> None:
