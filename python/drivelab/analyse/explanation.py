@@ -148,9 +148,8 @@ def explanation_of(
 
     Notes
     -----
-    Intervals of means come from the repeats where there are `REPEATS_MIN` of
-    them, otherwise from the operations with their autocorrelation taken into
-    account; those of quantiles always from the operations.
+    Intervals of means come from the repeats where there are `REPEATS_MIN` of them, otherwise from the operations with
+    their autocorrelation taken into account; those of quantiles always from the operations.
     """
     whole = whole_passes(passes)
     refusal = "" if whole else refusal_of(passes[0])
@@ -161,15 +160,15 @@ def explanation_of(
     count, names = joined.count, kept[0].conduct.layers
     work = {name: joined.work[name] / count for name in DEVICE_WORK} if count and not refusal else {}
     median, p99 = quantile_estimates_from_series(joined.latency_ns.astype(np.float64), [0.5, 0.99])
-    # as the untraced one: over the repeats; where some repeat withholds it, that of all operations
-    traced = median if len(kept) == 1 else over_repeats([_median(one.operations) for one in kept]) or median
+    mean = _mean_estimate(joined.latency_ns, [one.operations.latency_ns for one in kept])
+    medians = [median] if len(kept) == 1 else [_median(one.operations) for one in kept]
     return Explanation(
         trial=passes[0].trial,
         label=label,
         operation=operation,
         operations=count,
         untraced_ns=over_repeats([one.untraced_ns for one in kept if one.untraced_ns is not None]),
-        traced_ns=traced if count else None,
+        traced_ns=(over_repeats(medians) or median) if count else None,
         mean_ns=_mean(joined.latency_ns),
         typical_ns=_mean(joined.latency_ns[typical]),
         slowest_ns=_mean(joined.latency_ns[slowest]),
@@ -186,14 +185,20 @@ def explanation_of(
         trials=tuple(one.trial for one in kept),
         left_out=tuple(f"{one.trial}: {refusal_of(one)}" for one in passes if one not in kept),
         traced_p99_ns=p99 if count else None,
-        traced_mean_ns=_mean_estimate(joined.latency_ns, [one.operations.latency_ns for one in kept])
-        if count
-        else None,
+        traced_mean_ns=mean if count else None,
         tracing_cost=tracing_cost(kept),
         q2c_ns=None if refusal else _q2c(kept),
         members=() if refusal else _members(kept),
         without_requests=() if refusal else _without_requests(kept),
+        untraced_repeats_ns=_of_each([one.untraced_ns for one in kept]),
+        traced_repeats_ns=_of_each(medians),
     )
+
+
+def _of_each(estimates: Sequence[Estimate | None]) -> tuple[float, ...]:
+    """The number of each repeat, as it was seen where it is withheld."""
+    known = [one.observed if one.value is None else one.value for one in estimates if one is not None]
+    return tuple(value for value in known if value is not None)
 
 
 def typical_of(order: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -25,7 +25,7 @@ from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.html import FILE_NAME
-from drivelab.report.sentences.explanation import is_of_another_operation
+from drivelab.report.sentences.explanation import is_unsettled
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
@@ -169,7 +169,7 @@ def _not_traced(run: StoredRun) -> DrivelabError:
 
 def _is_answer(explanation: Explanation) -> bool:
     is_safe = explanation.check.verdict != "too_few_flushes"
-    return not explanation.refusal and is_safe and not is_of_another_operation(explanation)
+    return not explanation.refusal and is_safe and not is_unsettled(explanation)
 
 
 def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dict[str, Any]:

@@ -152,6 +152,8 @@ class Explanation:
         Operations of the traced pass.
     untraced_ns, traced_ns : Estimate or None
         Median latency of the timed pass, which nobody traced, and of the traced one.
+    untraced_repeats_ns, traced_repeats_ns : tuple of float
+        The same of each repeat.
     mean_ns : float
         Mean latency of the traced operations: the parts' means sum to it.
     typical_ns, slowest_ns : float
@@ -230,6 +232,8 @@ class Explanation:
     layers: tuple[str, ...] = ()
     members: tuple[MemberTime, ...] = ()
     without_requests: tuple[str, ...] = ()
+    untraced_repeats_ns: tuple[float, ...] = ()
+    traced_repeats_ns: tuple[float, ...] = ()
 
     def part(self, part: Part) -> PartSummary:
         """One of its parts; an answer that was refused has none."""
@@ -253,6 +257,8 @@ class Explanation:
             "refusal": self.refusal,
             "untraced_median_ns": _json_of(self.untraced_ns),
             "traced_median_ns": _json_of(self.traced_ns),
+            "untraced_repeats_ns": list(self.untraced_repeats_ns),
+            "traced_repeats_ns": list(self.traced_repeats_ns),
             "traced_p99_ns": _json_of(self.traced_p99_ns),
             "tracing_cost_ratio": _json_of(self.tracing_cost),
             "traced_mean_ns": _json_of(self.traced_mean_ns),

@@ -294,6 +294,8 @@ def test_medians_of_a_level_that_moves_are_told_with_wide_intervals() -> None:
     assert found.traced_ns.value == pytest.approx(math.prod(medians) ** (1 / 3))
     assert found.tracing_cost is not None
     assert found.tracing_cost.value == pytest.approx(found.traced_ns.value / 320_000)
+    assert found.traced_repeats_ns == pytest.approx(medians, rel=0.01)
+    assert found.untraced_repeats_ns == (320_000.0, 320_000.0, 320_000.0)
     alone = explanation_of(passes[:1], "durable_write")
     assert alone.traced_ns is not None
     assert alone.traced_ns.value == 150_000

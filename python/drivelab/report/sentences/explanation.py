@@ -40,6 +40,8 @@ _MORE_IN = {
 }
 # traced and untraced medians this far apart are not of the same operation
 _ANOTHER_FROM = 1.5
+# medians of repeats so many times as far apart are told as a range
+_RANGE_FROM = 2.0
 # told of in the tables, too: what a long sentence can do without
 _JOURNAL = re.compile(r", the journal's among them(?=\))| \(the journal's among them\)")
 _UNTRACED = re.compile(r" \([^()]* untraced\)")
@@ -68,10 +70,10 @@ def headline(explanation: Explanation) -> str:
         return f"All of the {whole} is software and memory: nothing was sent to the drive."
     told = [one for one in _told(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
     untraced = explanation.untraced_ns
-    if is_of_another_operation(explanation):
+    if is_unsettled(explanation):
         whole += " while traced"
     elif untraced is not None and untraced.value is not None:
-        whole += f" ({_value(untraced)} untraced)"
+        whole += f" ({latency_text(untraced.value)} untraced)"
     # the first has the verb
     named = [
         f"{latency_text(time)} {'' if place else f'{verb} '}{name}" for place, (time, verb, name) in enumerate(told)
@@ -145,10 +147,10 @@ def amplification_words(times: float) -> str:
 
 def cost_words(explanation: Explanation) -> str:
     """What tracing cost: the two medians and their ratio; empty where they are not known."""
-    ratio, traced, untraced = explanation.tracing_cost, explanation.traced_ns, explanation.untraced_ns
-    if ratio is None or ratio.value is None or traced is None or untraced is None:
+    ratio = explanation.tracing_cost
+    if ratio is None or ratio.value is None or explanation.traced_ns is None or explanation.untraced_ns is None:
         return ""
-    medians = f"median {_value(traced)} traced, {_value(untraced)} untraced"
+    medians = "median {} traced, {} untraced".format(*_medians(explanation))
     ends = "" if ratio.low is None or ratio.high is None else f", 95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
     # a trace makes nothing faster: what looks like it is the scatter of two passes
     is_seen = ratio.value > 1 and (ratio.low is None or ratio.low > 1)
@@ -186,17 +188,40 @@ def changed_environment(explanation: Explanation) -> list[str]:
     ]
 
 
-def is_of_another_operation(explanation: Explanation) -> bool:
-    """Whether what was traced took so much longer or shorter than what was not that it is another operation."""
+def is_unsettled(explanation: Explanation) -> bool:
+    """Whether there is no answer yet: tracing seems to change the operation, or repeats lie far apart."""
     ratio = explanation.tracing_cost.value if explanation.tracing_cost else None
-    return ratio is not None and not 1 / _ANOTHER_FROM < ratio < _ANOTHER_FROM
+    is_another = ratio is not None and not 1 / _ANOTHER_FROM < ratio < _ANOTHER_FROM
+    return is_another or _is_far(explanation.traced_repeats_ns) or _is_far(explanation.untraced_repeats_ns)
+
+
+def _is_far(repeats: Sequence[float]) -> bool:
+    return bool(repeats) and max(repeats) >= _RANGE_FROM * min(repeats)
+
+
+def median_words(estimate: Estimate | None, repeats: Sequence[float]) -> str:
+    """A median; of repeats that lie far apart from the lowest to the highest."""
+    if _is_far(repeats):
+        return f"{latency_text(min(repeats))} to {latency_text(max(repeats))}"
+    known = estimate and (estimate.observed if estimate.value is None else estimate.value)
+    return latency_text(known) if known else "unknown"
+
+
+def _medians(explanation: Explanation) -> tuple[str, str]:
+    """The traced and the untraced one."""
+    return (
+        median_words(explanation.traced_ns, explanation.traced_repeats_ns),
+        median_words(explanation.untraced_ns, explanation.untraced_repeats_ns),
+    )
 
 
 def _answered(explanation: Explanation) -> Iterator[str]:
-    if is_of_another_operation(explanation) and explanation.traced_ns and explanation.untraced_ns:
+    if is_unsettled(explanation):
+        traced, untraced = _medians(explanation)
+        is_range = _is_far(explanation.traced_repeats_ns) or _is_far(explanation.untraced_repeats_ns)
         yield (
-            f"No answer yet: a {operation_words(explanation)} took {_value(explanation.traced_ns)} while traced, and "
-            f"{_value(explanation.untraced_ns)} otherwise; explain it again when the machine is quiet."
+            f"No answer yet: a {operation_words(explanation)} took {traced} traced and {untraced} untraced"
+            f"{', repeat by repeat' * is_range}; explain it again on a quiet machine."
         )
     if text := headline(explanation):
         yield text
@@ -361,12 +386,6 @@ def _number_of(count: float, one: str, several: str) -> str:
 
 def _plural(count: int, one: str, several: str) -> str:
     return f"{count_text(count)} {one if count == 1 else several}"
-
-
-def _value(estimate: Estimate) -> str:
-    """The value; what was seen where it is withheld."""
-    known = estimate.observed if estimate.value is None else estimate.value
-    return "unknown" if known is None else latency_text(known)
 
 
 def share_text(value: float, whole: float) -> str:
