@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
 
+from drivelab.answers.comparison import compare_runs
+from drivelab.answers.explanations import explanation_differences
 from drivelab.joint_report import joint_report
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.answer import answer_of
 from drivelab.report.parts_of_text import first_in_few_words
+from drivelab.report.sentences.comparison_answer import answers
+from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.sentences.run import run_sentences
 from drivelab.store.read import open_run
 
@@ -53,6 +57,19 @@ def test_a_report_of_two_runs_begins_with_a_short_sentence(pair: tuple[Path, Pat
     first, *others = joint_report([open_run(run) for run in pair]).sentences
     assert 0 < word_count(first) <= WORDS_MAX
     assert all(sentence.endswith(".") for sentence in (first, *others))
+
+
+@pytest.mark.parametrize("pair", list(permutations(RUNS, 2)), ids=lambda pair: "+".join(path.name for path in pair))
+def test_a_comparison_begins_with_a_short_sentence(pair: tuple[Path, Path]) -> None:
+    base, new = map(open_run, pair)
+    assert 0 < word_count(answers(compare_runs([base], [new]))[0]) <= WORDS_MAX
+
+
+def test_a_difference_of_traced_runs_begins_with_a_short_sentence() -> None:
+    run = open_run(next(path for path in RUNS if path.name == "explained-appends"))
+    found = explanation_differences(run, run)
+    assert found
+    assert all(0 < word_count(difference_sentences(one)[0]) <= WORDS_MAX for one in found)
 
 
 def test_runs_beside_all_pages_begin_with_a_short_sentence() -> None:

@@ -217,6 +217,8 @@ def commands_words(row: MetricComparison) -> str:
 
 def remarks(comparison: Comparison) -> Iterator[str]:
     """What else there is to say: what limits it, commands that changed, what could have been found, what is missing."""
+    if comparison.part_differences:
+        yield "The numbers in the table were measured without tracing."
     yield from comparison.notes
     changed: dict[str, list[str]] = {}
     constant = constant_levels(comparison.rows)

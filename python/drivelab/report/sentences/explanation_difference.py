@@ -10,6 +10,7 @@ from drivelab.model.run_answer import LevelEffect
 from drivelab.model.trace import DEVICE_WORK, PART_TITLES, ExplanationDifference, PartDifference
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import latency_text
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 from drivelab.report.sentences.effect_words import change_words
 from drivelab.report.sentences.explanation import count_of_words
 
@@ -47,7 +48,8 @@ def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
     difference : ExplanationDifference
         What was compared.
     """
-    found = [_whole(difference, f"In {difference.new}, against {difference.base},")]
+    told = list(_whole(difference))
+    found = [next((one for one in told if len(one.split()) <= FIRST_WORDS_MAX), told[-1])]
     if words := work_change_words(difference):
         found.append(f"Per operation: {words}.")
     if difference.units == "operations":
@@ -112,22 +114,32 @@ def interval_text(one: PartDifference) -> str:
     return "" if low is None or high is None else f"{signed_text(low)} to {signed_text(high)}"
 
 
-def _whole(difference: ExplanationDifference, subject: str) -> str:
+def _whole(difference: ExplanationDifference) -> Iterator[str]:
+    """What it comes to in a sentence, then with less and less of what the table says, too."""
     total = difference.total
-    value = total.difference_ns.value or 0.0
-    sides = f"{latency_text(total.new_ns)} instead of {latency_text(total.base_ns)}"
+    new, base = (
+        f"{latency_text(mean)}{{}} in {name}"
+        for mean, name in ((total.new_ns, difference.new), (total.base_ns, difference.base))
+    )
+    text = f"Traced, an operation takes {new.format(' on average')} and {base.format('')}"
     interval = interval_text(total)
     if not interval:
-        return f"{subject} an operation takes {sides}; too few operations were traced to rule out chance."
-    told = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
-    if not total.is_beyond_noise:
-        ends = (total.difference_ns.low or 0.0, total.difference_ns.high or 0.0)
-        # an interval without 0 is no difference where several are looked at
-        of_many = f" where {len(difference.parts)} are looked at" if ends[0] > 0 or ends[1] < 0 else ""
-        text = f"{subject} an operation takes {sides}, which may be chance{of_many} (difference {interval})"
-        return f"{text}, but {names_in_words(told)}." if told else f"{text}, and so may the difference of every part."
-    text = f"{subject} an operation takes {latency_text(abs(value))} {'less' if value < 0 else 'more'} ({sides})"
-    return f"{text}: {names_in_words(told)}." if told else f"{text}; no single part differs by more than chance."
+        yield f"{text}; too few operations were traced to rule out chance."
+        return
+    parts = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
+    told = [names_in_words(parts[:count]) for count in range(len(parts), 0, -1)]
+    if total.is_beyond_noise:
+        yield from (f"{text}: {words}." for words in told)
+        yield f"{text}; no single part differs by more than chance." if not told else f"{text}."
+        return
+    if told:
+        ends = [f" ({interval})", ""]
+        yield from (f"{text}; the difference{end} may be chance, but {words}." for words in told for end in ends)
+    # an interval without 0 is no difference where several are looked at
+    is_clear = (total.difference_ns.low or 0.0) > 0 or (total.difference_ns.high or 0.0) < 0
+    where = f" among {len(difference.parts)} numbers" if is_clear else ", in every part"
+    yield f"{text}; the difference ({interval}) may be chance{where * (not told)}."
+    yield f"{text}; the difference may be chance."
 
 
 def _telling(difference: ExplanationDifference) -> list[PartDifference]:
