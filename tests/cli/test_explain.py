@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -23,6 +24,7 @@ from drivelab.cli.main import run
 from drivelab.cli.run_results import print_results
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import Finding
 from drivelab.model.trace import TraceConduct
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import Durability
@@ -48,12 +50,20 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def make_run(tmp_path: Path, make_trial: Callable) -> MakeRun:
     """Stores runs with traced trials: ``make_run("name", count=500, lost=0, reason="")``."""
 
-    def make(name: str, *, trials: int = 3, count: int = 500, change: Any = None, **trace: Any) -> Path:
+    def make(
+        name: str,
+        *,
+        trials: int = 3,
+        count: int = 500,
+        change: Any = None,
+        findings: Sequence[Finding] = (),
+        **trace: Any,
+    ) -> Path:
         writer = create_run(tmp_path / "runs", "explain", name, datetime.now(UTC))
         writer.write_run_json({"status": "complete", "experiment": {"name": "explain"}, "targets": []})
         for number in range(1, trials + 1):
             store_trial(writer, make_trial, number, count=count, change=change, **trace)
-        writer.finish()
+        writer.finish(findings)
         return writer.directory
 
     return make
@@ -150,6 +160,37 @@ def test_two_runs_are_compared_part_by_part(make_run: MakeRun, capsys: Capture) 
     )
     assert run(["explain", str(base), str(new)]) == 0
     assert "flush" in capsys.readouterr().out
+
+
+def _journal_now_and_then(rows: Any) -> Any:
+    """More writes than were expected, which takes a remark of several lines; and some operations are slow."""
+    extra = np.arange(rows.num_rows) % 3 == 0
+    slow = np.where(np.arange(rows.num_rows) % 50 == 0, 5_000_000, 0)
+    changes = {
+        "device_writes": 1 + extra,
+        "journal_writes": 1 * extra,
+        "bytes_written": 4096 * (1 + extra),
+        "between_ns": rows["between_ns"].to_numpy() + slow,
+        "latency_ns": rows["latency_ns"].to_numpy() + slow,
+    }
+    for name, values in changes.items():
+        field = rows.schema.field(name)
+        rows = rows.set_column(rows.schema.get_field_index(name), field, pa.array(values).cast(field.type))
+    return rows
+
+
+def test_an_explanation_with_many_remarks_and_a_difference_fit_a_screen(make_run: MakeRun, capsys: Capture) -> None:
+    long = f"they came{' again and again' * 5}, all the time"
+    texts = {"foreign-work": long, "drive-hot": long, "run-resumed": long}
+    noted = [Finding(code, "warning", text) for code, text in texts.items()]
+    odd = [make_run(name, untraced_ns=900_000.0, change=_journal_now_and_then, findings=noted) for name in "ab"]
+    assert run(["explain", str(odd[0])]) == 4
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 30
+    for told in ("No answer yet", "Of a typical", "The slowest 1 %", "! they came"):
+        assert told in out
+    assert run(["explain", *map(str, odd)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) <= 30
 
 
 def test_two_trials_of_a_run_are_compared(make_run: MakeRun, capsys: Capture) -> None:

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 SHOWN_AT_MOST = 4
+LINES_MAX = 30
+# two places, and a blank line before and after the warnings
+_LINES_BEHIND = 4
 _MAKE_ONE = "make one: drivelab explain TARGET, or drivelab run EXPERIMENT TARGET --trace"
 
 
@@ -193,9 +197,16 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     from drivelab.report.terminal.waterfall import explanation_in_short, explanation_lines
 
     console = make_console()
+    # the slowest of a counted number of operations are known however short they took
+    limits = [one for one in finding_lines_of(run) if (one.code, one.severity) != (SHORT, "note")]
+    warnings = [] if details else list(warning_lines(limits, _is_plain(console)))
+    missing = missing_traces(run)
     if len(found) > 1:
         print_level_reasons(traced, console)
-    write = explanation_lines if details else explanation_in_short
+    write = explanation_lines
+    if not details:
+        room = LINES_MAX - _LINES_BEHIND - len(warnings) - len(missing)
+        write = partial(explanation_in_short, lines_max=room)
     shown_at_most = SHOWN_AT_MOST if details else 1
     for explanation in found[:shown_at_most]:
         _print_lines(write(explanation, console.width, plain=_is_plain(console)))
@@ -204,14 +215,12 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
         console.print(
             Text(f"{left_out} more combinations: --trial NAME shows one, --json all, and so does the report\n")
         )
-    for trial, reason in missing_traces(run).items():
+    for trial, reason in missing.items():
         console.print(Text(f"{trial} has no explanation: {reason}", style="yellow"))
     if details:
         print_findings(run, console)
         return
-    # the slowest of a counted number of operations are known however short they took
-    limits = [one for one in finding_lines_of(run) if (one.code, one.severity) != (SHORT, "note")]
-    for line in warning_lines(limits, _is_plain(console)):
+    for line in warnings:
         console.print(line)
     console.print()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal
 
 from drivelab.model.estimate import Estimate
@@ -31,6 +32,7 @@ TITLES_FROM = 60
 _INTERVALS_FROM = 72
 _BESIDE_FROM = 110
 _BAR_CELLS_MAX = 80
+_SENTENCES_MIN = 3
 _TIME_CELLS, _SHARE_CELLS, _NUMBER_CELLS = 7, 5, 9
 _GAP = "  "
 # names of layers are cut to so many characters beyond the longest name of a part
@@ -79,7 +81,9 @@ def explanation_lines(explanation: Explanation, width: int, *, plain: bool = Fal
     return [fitted(line, width) for line in lines]
 
 
-def explanation_in_short(explanation: Explanation, width: int, *, plain: bool = False) -> list[str]:
+def explanation_in_short(
+    explanation: Explanation, width: int, *, plain: bool = False, lines_max: int | None = None
+) -> list[str]:
     """What an explanation says in few lines: the sentences first, then where the typical time goes.
 
     Parameters
@@ -90,16 +94,21 @@ def explanation_in_short(explanation: Explanation, width: int, *, plain: bool = 
         Characters; fewer than `WIDTH_MIN` count as that.
     plain : bool
         Only characters of ASCII.
+    lines_max : int, optional
+        How many lines there is room for: of the sentences the last are left out, but for the first `_SENTENCES_MIN`.
     """
     width = max(width, WIDTH_MIN)
-    lines = [*wrapped(_title(explanation), width, plain), ""]
-    for sentence in explanation_sentences(explanation):
-        lines += wrapped(sentence, width - len(_GAP), plain)
+    title = [*wrapped(_title(explanation), width, plain), ""]
+    sentences = [wrapped(sentence, width - len(_GAP), plain) for sentence in explanation_sentences(explanation)]
+    below: list[str] = []
     if explanation.parts:
         # one numeral is enough beside each bar
-        lines += ["", *_waterfall(explanation, "typical", min(width, _BESIDE_FROM - 1), plain)]
-        lines += ["", *wrapped(f"the drive, each time: {work_words(explanation)}", width, plain, _GAP)]
-    return [fitted(line, width) for line in lines]
+        below += ["", *_waterfall(explanation, "typical", min(width, _BESIDE_FROM - 1), plain)]
+        below += ["", *wrapped(f"the drive, each time: {work_words(explanation)}", width, plain, _GAP)]
+    others = len(title) + len(below)
+    while lines_max and len(sentences) > _SENTENCES_MIN and others + sum(map(len, sentences)) > lines_max:
+        sentences.pop()
+    return [fitted(line, width) for line in (*title, *chain(*sentences), *below)]
 
 
 def part_labels(width: int) -> Mapping[Part, str]:
